@@ -1,0 +1,67 @@
+# Every target works on a fresh Debian machine with a Rust toolchain, gcc, make and python3: what else it needs, it installs.
+
+PREFIX ?= target/install
+CARGO ?= cargo
+CFLAGS ?= -O2 -g
+
+STAGE := $(DESTDIR)$(abspath $(PREFIX))
+LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
+EXAMPLES := cbindings/examples/c
+OUT := target/demo
+WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGE)/lib/pkgconfig:$$PKG_CONFIG_PATH"
+
+COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
+	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGE)/lib'
+
+.PHONY: help build install demo test bench lint header clean
+
+help:
+	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
+	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan'
+	@echo 'make test                       all tests, exported symbols, and programs outside the project'
+	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
+	@echo 'make bench                      benchmarks, alone and beside other packages'
+	@echo 'make install PREFIX=/usr/local  header, shared library and pkg-config file (DESTDIR is heeded)'
+	@echo 'make header                     write include/isocenter.h anew from src/ffi'
+	@echo 'make clean                      remove everything that was built'
+
+build:
+	$(CARGO) build --release
+
+install: build
+	scripts/install.sh $(LIBRARY) $(STAGE)
+
+demo: install
+	@mkdir -p $(OUT)
+ifdef DATA
+	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev pc:hdf5:libhdf5-dev
+	@$(call COMPILE,isocenter cairo hdf5,$(addprefix $(EXAMPLES)/,dxchange.c scan.c axis.c picture.c demo.c),$(OUT)/dxchange)
+	$(OUT)/dxchange $(DATA) $(OUT)
+else
+	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
+	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,shepp_logan.c picture.c demo.c),$(OUT)/shepp_logan)
+	$(OUT)/shepp_logan $(OUT)/shepp_logan.png
+endif
+
+test: install
+	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind
+	$(CARGO) test --release
+	scripts/check_symbols.sh $(STAGE)/lib/libisocenter.so include/isocenter.h
+	scripts/check_consumer.sh $(STAGE) target/consumer
+
+bench:
+	$(CARGO) bench
+	$(if $(wildcard benches/peers/run.sh),benches/peers/run.sh)
+
+lint:
+	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+	$(CARGO) fmt --check
+	$(CARGO) clippy --release --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --release --no-deps
+
+header:
+	ISOC_BLESS=1 $(CARGO) test --release --test header
+
+clean:
+	$(CARGO) clean
+	rm -rf target

@@ -1,0 +1,207 @@
+/* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file: see scan.h for what is read.
+ * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] */
+#define _POSIX_C_SOURCE 200809L
+#include "axis.h"
+#include "demo.h"
+#include "picture.h"
+#include "scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const double PI = 3.14159265358979323846;
+
+typedef struct {
+    const char *input, *folder;
+    double axis, pitch; /* axis below zero: to be found */
+    uint32_t nan_policy;
+} settings;
+
+static int usage(void) {
+    fputs("usage: dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace]\n"
+          "  --axis BIN      the rotation axis as a fractional bin, 0-based (default: find it)\n"
+          "  --pitch LENGTH  distance between bins; attenuation comes out per this unit (default: 1)\n"
+          "  --replace       read pixels without a usable flat field, NaN and Inf as 0 (default: an error)\n", stderr);
+    return -1;
+}
+
+static int number(const char *text, double least, double *out) {
+    char *end = NULL;
+    *out = text ? strtod(text, &end) : 0;
+    return text && end != text && !*end && *out >= least ? 0 : usage();
+}
+
+static int parse(int argc, char **argv, settings *out) {
+    *out = (settings){ NULL, NULL, -1, 1, ISOC_NAN_POLICY_ERROR };
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--replace") == 0) {
+            out->nan_policy = ISOC_NAN_POLICY_REPLACE;
+        } else if (strcmp(argv[k], "--axis") == 0) {
+            if (number(argv[++k], 0, &out->axis) != 0) return -1;
+        } else if (strcmp(argv[k], "--pitch") == 0) {
+            if (number(argv[++k], 1e-300, &out->pitch) != 0) return -1;
+        } else if (argv[k][0] == '-' || out->folder) {
+            return usage();
+        } else if (out->input) {
+            out->folder = argv[k];
+        } else {
+            out->input = argv[k];
+        }
+    }
+    if (!out->input) return usage();
+    if (!out->folder) out->folder = ".";
+    return 0;
+}
+
+/* FOLDER/INPUT with another ending. To be freed. */
+static char *output_path(const settings *set, const char *ending) {
+    const char *slash = strrchr(set->input, '/'), *name = slash ? slash + 1 : set->input, *dot = strrchr(name, '.');
+    size_t stem = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+    size_t length = strlen(set->folder) + 1 + stem + strlen(ending) + 1;
+    char *path = malloc(length);
+    if (path) snprintf(path, length, "%s/%.*s%s", set->folder, (int)stem, name, ending);
+    return path;
+}
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Greys between two quantiles of the values within `radius` of the middle: a few hot pixels must not darken the rest. */
+static int grey_window(const float *slice, int64_t n, double radius, double *low, double *high) {
+    float *sorted = demo_array(n * n, sizeof *sorted);
+    if (!sorted) return -1;
+    int64_t count = 0;
+    double middle = 0.5 * (double)(n - 1);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            if (hypot((double)i - middle, (double)j - middle) <= radius) sorted[count++] = slice[i * n + j];
+        }
+    }
+    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+    *low = (double)sorted[count / 200];
+    *high = (double)sorted[count - 1 - count / 500];
+    free(sorted);
+    if (!(*high > *low)) *high = *low + 1;
+    return 0;
+}
+
+static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search, const char *title, const char *caption) {
+    const double side = 720, margin = 24, top = 84, plot_height = search ? 170 : 0, foot = search ? 90 : margin;
+    double low = 0, high = 0;
+    if (grey_window(slice, n, fmax(2, fmin(axis, (double)(n - 1) - axis)), &low, &high) != 0) return -1;
+    picture *page = picture_new((int)(side + 2 * margin), (int)(top + side + plot_height + foot));
+    if (!page) return -1;
+    char text[96];
+    picture_text(page, margin, 34, 18, 0, PICTURE_BLACK, title);
+    picture_text(page, margin, 66, 13, 0, PICTURE_GREY, caption);
+    picture_scale(page, (picture_box){ margin + side - 190, top - 27, 140, 12 }, low, high);
+    picture_image(page, (picture_box){ margin, top, side, side }, slice, n, n, low, high);
+    if (search) {
+        float lowest = search->score[0], highest = lowest;
+        for (int k = 1; k < AXIS_CANDIDATES; k++) {
+            lowest = fminf(lowest, search->score[k]);
+            highest = fmaxf(highest, search->score[k]);
+        }
+        const double margin_y = 0.1 * (double)(highest - lowest) + 1e-30;
+        const picture_plot plot = {
+            { margin + 64, top + side + 30, side - 64, plot_height },
+            search->first, search->first + (AXIS_CANDIDATES - 1) * search->step, (double)lowest - margin_y, (double)highest + margin_y
+        };
+        picture_axes(page, &plot, "rotation axis (bin)", "negative part");
+        picture_curve(page, &plot, search->first, search->step, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
+        double x = plot.box.x + plot.box.width * (axis - plot.x_low) / (plot.x_high - plot.x_low);
+        picture_line(page, x, plot.box.y, x, plot.box.y + plot.box.height, 1.5, PICTURE_ORANGE);
+        snprintf(text, sizeof text, "axis found: %.2f", axis);
+        picture_text(page, x + 6, plot.box.y + 16, 12, 0, PICTURE_ORANGE, text);
+    }
+    int failed = picture_save(page, path);
+    picture_free(page);
+    return failed;
+}
+
+int main(int argc, char **argv) {
+    isoc_status status = ISOC_STATUS_OK;
+    int failed = 1;
+    settings set;
+    scan input = { 0 };
+    axis_result search = { 0 };
+    demo_bar bar = { "", 0, 1 };
+    isoc_context *ctx = NULL;
+    isoc_ct *ct = NULL;
+    float *volume = NULL;
+    char *volume_path = NULL, *picture_path = NULL;
+
+    if (parse(argc, argv, &set) != 0) return EXIT_FAILURE;
+    if (mkdir(set.folder, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "error: %s: %s\n", set.folder, strerror(errno));
+        goto end;
+    }
+    volume_path = output_path(&set, "_volume.h5");
+    picture_path = output_path(&set, "_slice.png");
+    if (!volume_path || !picture_path || scan_read(&input, set.input) != 0) goto end;
+    const int64_t n = input.bins, shape[] = { input.rows, n, n };
+    printf("Isocenter      %s: %s\n", isoc_version(), isoc_build_info());
+    printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, input.bins);
+
+    double axis = set.axis;
+    TRY(demo_context(&bar, set.nan_policy, &ctx));
+    if (axis < 0) {
+        double begin = demo_seconds();
+        TRY(axis_find(ctx, &bar, &input, &search));
+        axis = search.best;
+        printf("rotation axis  %.2f, found in %.2f s", axis, demo_seconds() - begin);
+        if (search.coarse < 0) printf(" (no two views are half a turn apart)\n");
+        else printf(" (opposite views: %.2f)\n", search.coarse);
+    }
+
+    isoc_ct_geometry geometry = {
+        .struct_size = sizeof geometry, .views = input.views, .bins = n, .rows = input.rows,
+        .angles = input.angles, .axis = &axis, .axis_count = 1, .bin_pitch = set.pitch
+    };
+    isoc_ct_info info = { .struct_size = sizeof info };
+    const isoc_tensor raw = scan_tensor(&input.data), white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
+    uint64_t bytes = 0;
+    if (!(volume = demo_array(input.rows * n * n, sizeof *volume))) goto end;
+    const isoc_tensor v = { volume, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 };
+    TRY(isoc_ct_create(ctx, &ct));
+    TRY(isoc_ct_set_geometry(ct, &geometry));
+    TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL));
+    TRY(isoc_ct_memory(ct, &bytes));
+    bar = (demo_bar){ "reconstruct", 0, 1 };
+    double begin = demo_seconds();
+    TRY(isoc_ct_reconstruct(ct, &raw, &v));
+    double seconds = demo_seconds() - begin;
+    TRY(isoc_ct_get_info(ct, &info));
+
+    double rate = 1e-9 * (double)input.rows * (double)n * (double)n * (double)input.views / seconds;
+    char title[256], caption[160], megabytes[32];
+    printf("angles         %.4f degrees apart, covering %.1f degrees\n", info.angular_spacing * 180 / PI, info.angle_covered * 180 / PI);
+    printf("memory         %s of working memory\n", demo_bytes(bytes, megabytes));
+    printf("time           %.3f s, %.1f GU/s (1 GU is 1e9 pixels updated from a view)\n", seconds, rate);
+    if (info.replaced_values > 0) printf("replaced       %" PRId64 " values by 0\n", info.replaced_values);
+
+    const scan_notes notes = { axis, set.pitch, set.pitch, set.input };
+    if (scan_write_volume(volume_path, volume, shape, &notes) != 0) goto end;
+    printf("volume         %s\n", volume_path);
+    snprintf(title, sizeof title, "%.180s, slice %" PRId64, set.input, input.rows / 2);
+    snprintf(caption, sizeof caption, "%" PRId64 " views, axis at bin %.2f, %.0f GU/s", input.views, axis, rate);
+    if (draw(picture_path, volume + input.rows / 2 * n * n, n, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
+    printf("picture        %s\n", picture_path);
+    failed = 0;
+end:
+    if (status != ISOC_STATUS_OK) demo_complain(status);
+    isoc_ct_destroy(ct);
+    isoc_context_destroy(ctx);
+    scan_free(&input);
+    free(picture_path);
+    free(volume_path);
+    free(volume);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

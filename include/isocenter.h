@@ -1,0 +1,548 @@
+/* Isocenter: image reconstruction for scanners. C API.
+ *
+ * Create a context, make a plan, set its geometry, reconstruct:
+ *
+ *     isoc_context *ctx; isoc_context_create(NULL, &ctx);
+ *     isoc_ct *ct;       isoc_ct_create(ctx, &ct);
+ *     isoc_ct_geometry g = { .struct_size = sizeof g, .views = views, .bins = bins, .rows = rows, .angles = radians };
+ *     isoc_ct_set_geometry(ct, &g);
+ *     int64_t ps[] = { views, rows, bins }, vs[] = { rows, bins, bins };
+ *     isoc_tensor p = { projections, ISOC_HOST, 3, ISOC_F32, ps }, v = { volume, ISOC_HOST, 3, ISOC_F32, vs };
+ *     if (isoc_ct_reconstruct(ct, &p, &v) != ISOC_STATUS_OK) puts(isoc_last_error());
+ *     isoc_ct_destroy(ct); isoc_context_destroy(ctx);
+ *
+ * Every call returns an isoc_status; isoc_last_error() has the words. No call aborts, exits or throws, whatever comes in.
+ * Handles are owned by their maker and used from any thread: calls on one plan wait for each other, different plans run at
+ * the same time. Structs begin with struct_size; a zero field means its default; new fields are only appended.
+ *
+ * Made by cbindgen from src/ffi: do not edit. Licence: MIT or Apache-2.0.
+ */
+
+
+#ifndef ISOCENTER_H
+#define ISOCENTER_H
+
+#include <stdint.h>
+
+/* Initialisers for isoc_tensor: isoc_tensor t = { data, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 }; */
+#define ISOC_HOST { 1, 0 }
+#define ISOC_F32 { 2, 32, 1 }
+#define ISOC_U16 { 1, 16, 1 }
+#define ISOC_U8 { 1, 8, 1 }
+
+// Number of the ABI: a program built against another number must be rebuilt.
+#define ISOC_ABI_VERSION 1
+
+// Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
+#define ISOC_DEVICE_HOST 1
+
+// Unsigned integers (DLPack's kDLUInt).
+#define ISOC_DTYPE_UINT 1
+
+// Floating point (DLPack's kDLFloat).
+#define ISOC_DTYPE_FLOAT 2
+
+// Number of ellipses of a Shepp-Logan phantom.
+#define ISOC_CT_SHEPP_LOGAN_ELLIPSES 10
+
+// What a call returns. Values are fixed and never reused; new ones are only appended.
+typedef int32_t isoc_status;
+enum {
+    // Success.
+    ISOC_STATUS_OK = 0,
+    // A required pointer is NULL.
+    ISOC_STATUS_NULL_POINTER = 1,
+    // Not a handle of this library, of another type, or already destroyed.
+    ISOC_STATUS_INVALID_HANDLE = 2,
+    // `struct_size` is smaller than the first version of the struct, or larger than this library knows.
+    ISOC_STATUS_STRUCT_SIZE = 3,
+    // An enumeration field holds a value that this library does not know.
+    ISOC_STATUS_UNKNOWN_VALUE = 4,
+    // A number lies outside its allowed range (zero or negative sizes among them).
+    ISOC_STATUS_OUT_OF_RANGE = 5,
+    // A product of sizes does not fit 64 bits or the address space.
+    ISOC_STATUS_SIZE_OVERFLOW = 6,
+    // NaN or Inf in a geometry or option field.
+    ISOC_STATUS_NOT_FINITE_PARAMETER = 7,
+    // NaN or Inf in a data tensor, with the NaN policy set to error.
+    ISOC_STATUS_NOT_FINITE_DATA = 8,
+    // A tensor has the wrong number of dimensions.
+    ISOC_STATUS_TENSOR_NDIM = 9,
+    // A tensor has an element type that this call does not take.
+    ISOC_STATUS_TENSOR_DTYPE = 10,
+    // A tensor's shape does not match the geometry.
+    ISOC_STATUS_TENSOR_SHAPE = 11,
+    // A tensor's strides reach before its buffer, wrap round the address space, misalign its elements, or make an output overlap itself.
+    ISOC_STATUS_TENSOR_STRIDES = 12,
+    // A tensor lives on a device that this context does not own.
+    ISOC_STATUS_TENSOR_DEVICE = 13,
+    // Input and output share memory.
+    ISOC_STATUS_OVERLAP = 14,
+    // Angular weights need at least two views.
+    ISOC_STATUS_TOO_FEW_VIEWS = 15,
+    // Angular weights need at least two different angles (modulo pi).
+    ISOC_STATUS_EQUAL_ANGLES = 16,
+    // A flat field that is not above its dark field, or raw counts without a flat field.
+    ISOC_STATUS_FLAT_FIELD = 17,
+    // A call came before the one that it needs (for example `reconstruct` before `set_geometry`).
+    ISOC_STATUS_NOT_CONFIGURED = 18,
+    // The context's memory cap is too small for the smallest piece of the work.
+    ISOC_STATUS_MEMORY_CAP = 19,
+    // The machine is out of memory.
+    ISOC_STATUS_OUT_OF_MEMORY = 20,
+    // The progress callback asked to stop.
+    ISOC_STATUS_CANCELLED = 21,
+    // The handle is in use by the very call whose callback made this call.
+    ISOC_STATUS_BUSY = 22,
+    // A fault inside the library, caught before it could harm the process. Please report it.
+    ISOC_STATUS_INTERNAL = 23,
+};
+
+// Where a context computes.
+typedef uint32_t isoc_context_device;
+enum {
+    // The best that there is.
+    ISOC_CONTEXT_DEVICE_AUTO = 0,
+    // The processor.
+    ISOC_CONTEXT_DEVICE_CPU = 1,
+};
+
+// What to do with NaN and Inf in data.
+typedef uint32_t isoc_nan_policy;
+enum {
+    // ISOC_STATUS_NOT_FINITE_DATA, naming the first index; the output is left untouched.
+    ISOC_NAN_POLICY_ERROR = 0,
+    // Replace by zero, and count (isoc_ct_info.replaced_values).
+    ISOC_NAN_POLICY_REPLACE = 1,
+};
+
+// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
+//
+typedef uint32_t isoc_ct_filter_kind;
+enum {
+    // The plain ramp.
+    ISOC_CT_FILTER_RAM_LAK = 0,
+    // sinc(f / 2).
+    ISOC_CT_FILTER_SHEPP_LOGAN = 1,
+    // cos(pi f / 2).
+    ISOC_CT_FILTER_COSINE = 2,
+    // 0.54 + 0.46 cos(pi f).
+    ISOC_CT_FILTER_HAMMING = 3,
+    // 0.5 + 0.5 cos(pi f).
+    ISOC_CT_FILTER_HANN = 4,
+    // 1 - 6 f^2 (1 - f) up to f = 1/2, 2 (1 - f)^3 above.
+    ISOC_CT_FILTER_PARZEN = 5,
+    // 1 / sqrt(1 + f^(2 order)); its cutoff defaults to half of Nyquist.
+    ISOC_CT_FILTER_BUTTERWORTH = 6,
+    // No filter: `reconstruct` is then the weighted back projection of the projections as they are.
+    ISOC_CT_FILTER_NONE = 7,
+    // The caller's frequency response, in place of ramp and window: see isoc_ct_options.response.
+    ISOC_CT_FILTER_CUSTOM = 8,
+};
+
+// How `backproject` and `reconstruct` read a row between its bins. Outside the detector a ray contributes 0.
+typedef uint32_t isoc_ct_interpolation;
+enum {
+    // Linear, exact in f32.
+    ISOC_CT_INTERPOLATION_LINEAR = 0,
+    // The nearest bin.
+    ISOC_CT_INTERPOLATION_NEAREST = 1,
+    // The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
+    ISOC_CT_INTERPOLATION_OVERSAMPLED = 2,
+};
+
+// What the filter sees beyond the ends of a row.
+typedef uint32_t isoc_ct_padding;
+enum {
+    // Zeros: right when the object fits the detector.
+    ISOC_CT_PADDING_ZERO = 0,
+    // The edge values: milder when it does not.
+    ISOC_CT_PADDING_EDGE = 1,
+};
+
+// Order of the dimensions of projections.
+typedef uint32_t isoc_ct_order;
+enum {
+    // Frames: (views, rows, bins).
+    ISOC_CT_ORDER_FRAMES = 0,
+    // Sinograms: (rows, views, bins).
+    ISOC_CT_ORDER_SINOGRAMS = 1,
+};
+
+// Sets of isoc_ct_shepp_logan.
+typedef uint32_t isoc_ct_shepp_logan_kind;
+enum {
+    // Shepp and Logan 1974: contrasts of 1 to 2 %.
+    ISOC_CT_SHEPP_LOGAN_KIND_ORIGINAL = 0,
+    // Toft 1996: the same ellipses with contrasts that can be seen.
+    ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED = 1,
+};
+
+// Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
+// keep what they need, so it may be destroyed before them.
+typedef struct isoc_context isoc_context;
+
+// A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
+// each other, different plans run at the same time.
+typedef struct isoc_ct isoc_ct;
+
+// Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
+// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
+// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
+typedef int32_t (*isoc_progress_fn)(void *user, double fraction, const char *stage);
+
+// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
+// the call; it must not throw.
+typedef void (*isoc_log_fn)(void *user, int32_t level, const char *message);
+
+// How a context is set up. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_context_options).
+    uint32_t struct_size;
+    // An isoc_context_device.
+    uint32_t device;
+    // Worker threads, at most 4096; 0 takes one per processor that this process may use.
+    uint32_t threads;
+    // An isoc_nan_policy.
+    uint32_t nan_policy;
+    // Most bytes of working memory at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    uint64_t memory_cap;
+    // Progress and cancel, or NULL.
+    isoc_progress_fn progress;
+    // Passed to `progress`.
+    void *progress_user;
+    // Log, or NULL.
+    isoc_log_fn log;
+    // Passed to `log`.
+    void *log_user;
+} isoc_context_options;
+
+// Parallel-beam scan and volume.
+//
+// Pixel (row i, column j) of a slice projects in view p to the fractional bin
+//
+//     h = axis_p + (pixel_size / bin_pitch) * ((j - cx) cos t_p - (i - cy) sin t_p)
+//     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
+//
+// where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
+// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+typedef struct {
+    // sizeof(isoc_ct_geometry).
+    uint32_t struct_size;
+    // An isoc_ct_order: how projection tensors are laid out.
+    uint32_t order;
+    // Number of projections.
+    int64_t views;
+    // Detector bins in a row.
+    int64_t bins;
+    // Detector rows; 0 means 1.
+    int64_t rows;
+    // `views` angles in radians, in any order; copied.
+    const double *angles;
+    // The rotation axis as a fractional bin, `axis_count` values; NULL means (bins - 1) / 2. Copied.
+    const double *axis;
+    // 1, or `views` for one axis a view.
+    int64_t axis_count;
+    // Distance between bins, in any length unit; 0 means 1.
+    double bin_pitch;
+    // Side of a pixel in the same unit, from bin_pitch / 1024 to 1024 bin_pitch; 0 means bin_pitch.
+    double pixel_size;
+    // Columns of the volume; 0 means bins.
+    int64_t nx;
+    // Rows of a slice; 0 means bins.
+    int64_t ny;
+    // Shift of the volume's middle from the rotation axis, in pixels along columns: see cx above.
+    double x_offset;
+    // The same along rows: see cy above.
+    double y_offset;
+    // First detector row to reconstruct.
+    int64_t first_row;
+    // Slices of the volume; 0 means all rows from first_row on.
+    int64_t slices;
+} isoc_ct_geometry;
+
+// How to reconstruct. Set `struct_size` and zero the rest for the defaults: Ram-Lak, linear, zero padding.
+typedef struct {
+    // sizeof(isoc_ct_options).
+    uint32_t struct_size;
+    // An isoc_ct_filter_kind.
+    uint32_t filter;
+    // An isoc_ct_interpolation.
+    uint32_t interpolation;
+    // An isoc_ct_padding.
+    uint32_t padding;
+    // Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
+    uint32_t weighted_backprojection;
+    // Must be 0.
+    uint32_t reserved;
+    // End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
+    double cutoff;
+    // Order of the Butterworth window, 0.5 to 64; 0 means 4.
+    double butterworth_order;
+    // ISOC_CT_FILTER_CUSTOM: `response_count` (2 or more) values at frequencies evenly spaced from 0 to Nyquist, both
+    // in, linear between them; copied. Unit: cycles a bin, so that the plain ramp runs from 0 to 0.5.
+    const float *response;
+    // Number of values in `response`.
+    int64_t response_count;
+    // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, above 0 and below 1; 0 means 1e-6.
+    double minimum_transmission;
+} isoc_ct_options;
+
+// Where a tensor lives (DLPack's DLDevice).
+typedef struct {
+    // ISOC_DEVICE_HOST, or 0 for the same.
+    int32_t device_type;
+    // 0 for host memory.
+    int32_t device_id;
+} isoc_device;
+
+// Element type (DLPack's DLDataType). ISOC_F32, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+typedef struct {
+    // ISOC_DTYPE_FLOAT or ISOC_DTYPE_UINT.
+    uint8_t code;
+    // Bits an element.
+    uint8_t bits;
+    // 1.
+    uint16_t lanes;
+} isoc_dtype;
+
+// A caller's array; laid out as DLPack's DLTensor, so one from NumPy, PyTorch or CuPy can be passed as it is.
+//
+// The library reads (or writes) the elements in place and keeps no pointer after the call. Strides may be any, negative
+// ones too, as long as no element lies before `data`; an output's elements must not share memory with each other or with
+// an input.
+typedef struct {
+    // Start of the buffer.
+    void *data;
+    // Where it is.
+    isoc_device device;
+    // Number of dimensions.
+    int32_t ndim;
+    // Element type.
+    isoc_dtype dtype;
+    // `ndim` sizes, slowest dimension first.
+    const int64_t *shape;
+    // `ndim` distances between neighbours, in elements; NULL means contiguous with the last dimension fastest.
+    const int64_t *strides;
+    // Bytes from `data` to the element at index 0.
+    uint64_t byte_offset;
+} isoc_tensor;
+
+// What a plan found and decided. Angles are in radians, modulo pi.
+typedef struct {
+    // sizeof(isoc_ct_info), set by the caller.
+    uint32_t struct_size;
+    // 1 if all gaps between neighbouring angles agree to 1 %.
+    uint32_t evenly_spaced;
+    // Different angles; views at (nearly) the same angle share one weight.
+    int64_t distinct_angles;
+    // Median gap between neighbouring angles.
+    double angular_spacing;
+    // Sum of the angular weights: pi, less the missing wedges.
+    double angle_covered;
+    // Gaps over three times the median, which are not spread over their edges.
+    int64_t missing_wedges;
+    // Start of the largest gap.
+    double largest_gap_start;
+    // Size of the largest gap.
+    double largest_gap;
+    // Length of the filter's Fourier transforms.
+    int64_t padded_bins;
+    // Slices that `reconstruct` works on at a time under the memory cap.
+    int64_t slab_slices;
+    // NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
+    int64_t replaced_values;
+} isoc_ct_info;
+
+// An ellipse of constant attenuation; where ellipses overlap, values add.
+typedef struct {
+    // Attenuation a length unit.
+    double value;
+    // Centre, from the rotation axis, in length units; x along columns, y upwards.
+    double x;
+    // See x.
+    double y;
+    // Semi-axis along x before rotation, in length units.
+    double semi_x;
+    // Semi-axis along y before rotation, in length units.
+    double semi_y;
+    // Counter-clockwise rotation in radians.
+    double angle;
+} isoc_ct_ellipse;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes a context. `options` may be NULL for the defaults.
+//
+// The environment variable ISOC_CPU_LEVEL (baseline, avx2, avx512) lowers the instruction set that contexts made after
+// it is set use; it never raises it.
+//
+// # Safety
+// `options` is NULL or valid, `out` is NULL or writable.
+isoc_status isoc_context_create(const isoc_context_options *options,
+                                isoc_context **out);
+
+// Destroys a context; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+isoc_status isoc_context_destroy(isoc_context *context);
+
+// This thread's message of its last failed call: which argument, the value seen, the value allowed. Empty before the
+// first failure. The pointer stays valid until the thread's next failed call.
+const char *isoc_last_error(void);
+
+// A short phrase for a status, or "unknown status". Static.
+const char *isoc_status_string(int32_t status);
+
+// The library's version, such as "0.1.0". Static.
+const char *isoc_version(void);
+
+// ISOC_ABI_VERSION of the library that is running.
+uint32_t isoc_abi_version(void);
+
+// What the library was built from, and the CPU level that it will use. Static.
+const char *isoc_build_info(void);
+
+// Makes a plan; give it a geometry next.
+//
+// # Safety
+// `out` is NULL or writable.
+isoc_status isoc_ct_create(const isoc_context *ctx, isoc_ct **out);
+
+// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+isoc_status isoc_ct_destroy(isoc_ct *ct);
+
+// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
+// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+//
+// # Safety
+// `geometry` is NULL or valid.
+isoc_status isoc_ct_set_geometry(isoc_ct *ct,
+                                 const isoc_ct_geometry *geometry);
+
+// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
+//
+// # Safety
+// `options` is NULL or valid.
+isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
+
+// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
+// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+// may be NULL for zeros. `flats` NULL forgets the flat field: projections are line integrals again. Call it after
+// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+// pixel that reads as 0 and is counted.
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
+                                   const isoc_tensor *flats,
+                                   const isoc_tensor *darks);
+
+// Tells what the plan found in the geometry and decided under the present options.
+//
+// # Safety
+// `info` is NULL or valid, its struct_size set.
+isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
+
+// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+//
+// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
+//
+// # Safety
+// `weights` is NULL or holds `weight_count` writable values.
+isoc_status isoc_ct_angular_weights(isoc_ct *ct,
+                                    double *weights,
+                                    int64_t weight_count);
+
+// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap.
+//
+// # Safety
+// `bytes` is NULL or writable.
+isoc_status isoc_ct_memory(isoc_ct *ct,
+                           uint64_t *bytes);
+
+// Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
+// left alone. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+//
+// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_filter(isoc_ct *ct,
+                           const isoc_tensor *projections_,
+                           const isoc_tensor *filtered);
+
+// Back projection: volume(i, j) = sum over views of projections at h (see isoc_ct_geometry), interpolated as the options
+// say; unscaled, unless the options ask for angular weights.
+//
+// `projections`: f32; `volume`: f32, (slices, ny, nx).
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_backproject(isoc_ct *ct,
+                                const isoc_tensor *projections_,
+                                const isoc_tensor *volume_);
+
+// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
+// the slices are left alone.
+//
+// `volume`: f32, (slices, ny, nx); `projections`: f32.
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_forward(isoc_ct *ct,
+                            const isoc_tensor *volume_,
+                            const isoc_tensor *projections_);
+
+// The exact transpose of `forward`, for iterative methods.
+//
+// `projections`: f32; `volume`: f32, (slices, ny, nx).
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections_, const isoc_tensor *volume_);
+
+// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
+// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
+//
+// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+// The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
+//
+// # Safety
+// Tensors are NULL or valid.
+isoc_status isoc_ct_reconstruct(isoc_ct *ct,
+                                const isoc_tensor *projections_,
+                                const isoc_tensor *volume_);
+
+// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+//
+// # Safety
+// `ellipses` is NULL or holds `ellipse_count` writable elements.
+isoc_status isoc_ct_shepp_logan(uint32_t kind,
+                                double radius,
+                                isoc_ct_ellipse *ellipses,
+                                int64_t ellipse_count);
+
+// The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.
+//
+// # Safety
+// `ellipses` is NULL or holds `ellipse_count` elements; `volume` is NULL or valid.
+isoc_status isoc_ct_phantom_volume(isoc_ct *ct,
+                                   const isoc_ct_ellipse *ellipses,
+                                   int64_t ellipse_count,
+                                   const isoc_tensor *volume_);
+
+// The phantom's exact line integrals at the bins' centres, in the geometry's length unit, the same in every row.
+//
+// # Safety
+// `ellipses` is NULL or holds `ellipse_count` elements; `projections` is NULL or valid.
+isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
+                                        const isoc_ct_ellipse *ellipses,
+                                        int64_t ellipse_count,
+                                        const isoc_tensor *projections_);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* ISOCENTER_H */

@@ -1,0 +1,231 @@
+//! The context: threads, CPU level, memory cap, NaN policy, progress and log. Shared by all plans made from it.
+
+use crate::cpu::level::Level;
+use crate::error::{Error, Result, Status, fail};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// What to do with NaN and Inf in data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NanPolicy {
+    /// Fail, naming the first index.
+    #[default]
+    Error,
+    /// Replace by zero, and count.
+    Replace,
+}
+
+/// How urgent a log message is.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Something that probably is not what the caller wants.
+    Warning = 1,
+    /// What the library decided.
+    Info = 2,
+}
+
+/// Gets the fraction done and the stage's name; true asks to cancel.
+pub type Progress = Box<dyn Fn(f64, Stage) -> bool + Send + Sync>;
+/// Gets each log message.
+pub type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+
+/// How a context is set up; `Default` is right for most.
+#[derive(Default)]
+pub struct ContextOptions {
+    /// Worker threads; 0 takes one per processor that this process may use.
+    pub threads: usize,
+    /// Most bytes of working memory at a time; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    pub memory_cap: u64,
+    /// NaN and Inf in data.
+    pub nan_policy: NanPolicy,
+    /// A level below the processor's best; None takes the best, or what `ISOC_CPU_LEVEL` says.
+    pub level: Option<Level>,
+    /// Progress and cancel.
+    pub progress: Option<Progress>,
+    /// Log.
+    pub log: Option<Log>,
+}
+
+/// Names of the stages that progress reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Looking for NaN and Inf before anything is written.
+    Check,
+    /// Ramp filter.
+    Filter,
+    /// Back projection.
+    Backproject,
+    /// Forward projection.
+    Forward,
+    /// Transpose of the forward projection.
+    Adjoint,
+    /// Finished.
+    Done,
+}
+
+impl Stage {
+    const ALL: [Stage; 6] =
+        [Stage::Check, Stage::Filter, Stage::Backproject, Stage::Forward, Stage::Adjoint, Stage::Done];
+
+    /// The name that the callback gets.
+    pub fn name(self) -> &'static std::ffi::CStr {
+        match self {
+            Stage::Check => c"check",
+            Stage::Filter => c"filter",
+            Stage::Backproject => c"backproject",
+            Stage::Forward => c"forward",
+            Stage::Adjoint => c"adjoint",
+            Stage::Done => c"done",
+        }
+    }
+}
+
+/// See the module.
+pub struct Context {
+    pool: rayon::ThreadPool,
+    level: Level,
+    memory_cap: u64,
+    nan_policy: NanPolicy,
+    progress: Option<Progress>,
+    log: Option<Log>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context {{ threads: {}, level: {:?} }}", self.threads(), self.level)
+    }
+}
+
+/// More threads than any machine has: a larger number is a mistake.
+const MAX_THREADS: usize = 4096;
+const MIN_DEFAULT_CAP: u64 = 256 << 20;
+
+impl Context {
+    /// Starts the worker threads.
+    pub fn new(options: ContextOptions) -> Result<Self> {
+        let ContextOptions { threads, memory_cap, nan_policy, level, progress, log } = options;
+        if threads > MAX_THREADS {
+            fail!(OutOfRange, "threads is {threads}; it must be at most {MAX_THREADS} (0 takes one per processor)");
+        }
+        let best = Level::from_environment()?;
+        let level = level.map_or(best, |l| l.min(best));
+        let memory_cap = if memory_cap > 0 { memory_cap } else { (physical_memory() / 8).max(MIN_DEFAULT_CAP) };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("isocenter-{i}"))
+            .build()
+            .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
+        Ok(Self { pool, level, memory_cap, nan_policy, progress, log })
+    }
+
+    /// Instruction-set level in use.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Worker threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Most bytes of working memory at a time.
+    pub fn memory_cap(&self) -> u64 {
+        self.memory_cap
+    }
+
+    /// NaN and Inf in data.
+    pub fn nan_policy(&self) -> NanPolicy {
+        self.nan_policy
+    }
+
+    /// Passes a message to the log callback, if there is one.
+    pub(crate) fn log(&self, level: LogLevel, message: impl FnOnce() -> String) {
+        if let Some(log) = &self.log {
+            log(level, &message());
+        }
+    }
+
+    /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
+    /// thread, as MATLAB and most user interfaces need. `work` divides itself into pieces that sum to `total`.
+    pub(crate) fn run<T: Send>(&self, total: u64, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        let job = Job { total: total.max(1), ..Job::default() };
+        let Some(progress) = &self.progress else {
+            return self.pool.install(|| work(&job));
+        };
+        let report = || {
+            if progress(job.fraction(), job.stage()) {
+                job.cancelled.store(true, Ordering::Relaxed);
+            }
+        };
+        report();
+        job.check()?;
+        let (done, finished) = sync_channel(1);
+        let result = self.pool.in_place_scope(|scope| {
+            let job = &job;
+            scope.spawn(move |_| {
+                let _ = done.send(work(job));
+            });
+            loop {
+                match finished.recv_timeout(Duration::from_millis(50)) {
+                    Ok(result) => return result,
+                    Err(RecvTimeoutError::Timeout) => report(),
+                    // The scope passes the panic on as soon as this closure returns.
+                    Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
+                }
+            }
+        })?;
+        progress(1.0, Stage::Done);
+        Ok(result)
+    }
+}
+
+/// One call's work in progress: how far it is, and whether it should stop.
+#[derive(Debug, Default)]
+pub(crate) struct Job {
+    done: AtomicU64,
+    total: u64,
+    stage: AtomicUsize,
+    cancelled: AtomicBool,
+}
+
+impl Job {
+    /// `pieces` more of the total are done.
+    pub(crate) fn advance(&self, pieces: u64) {
+        self.done.fetch_add(pieces, Ordering::Relaxed);
+    }
+
+    pub(crate) fn enter(&self, stage: Stage) {
+        self.stage.store(stage as usize, Ordering::Relaxed);
+    }
+
+    /// An error once the caller has asked to cancel.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            fail!(Cancelled, "the progress callback returned non-zero at {:.1} %", 100.0 * self.fraction());
+        }
+        Ok(())
+    }
+
+    fn fraction(&self) -> f64 {
+        (self.done.load(Ordering::Relaxed) as f64 / self.total as f64).min(1.0)
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::ALL[self.stage.load(Ordering::Relaxed)]
+    }
+}
+
+#[cfg(unix)]
+fn physical_memory() -> u64 {
+    // SAFETY: sysconf only reads.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
+}
+
+#[cfg(not(unix))]
+fn physical_memory() -> u64 {
+    0
+}

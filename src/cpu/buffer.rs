@@ -1,0 +1,104 @@
+//! Large zeroed f32 buffers whose allocation can fail without harm.
+
+use crate::error::{Error, Result, Status};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Cache line, and the widest vector.
+const ALIGN: usize = 64;
+
+/// A zeroed f32 array, aligned to 64 bytes; large ones ask for huge pages, since the kernels stride through them.
+#[derive(Debug)]
+pub struct Buffer {
+    data: NonNull<f32>,
+    len: usize,
+}
+
+// SAFETY: the buffer owns its memory.
+unsafe impl Send for Buffer {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// `len` zeros, or [`Status::OutOfMemory`].
+    pub fn zeroed(len: usize) -> Result<Self> {
+        let failed = || Error::new(Status::OutOfMemory, format!("could not allocate {len} floats"));
+        let layout = Self::layout(len).ok_or_else(failed)?;
+        let data = Self::allocate(layout).ok_or_else(failed)?;
+        Ok(Self { data, len })
+    }
+
+    fn layout(len: usize) -> Option<Layout> {
+        Layout::from_size_align(len.max(1).checked_mul(size_of::<f32>())?, ALIGN).ok()
+    }
+
+    /// Memory straight from the system from this size on: pages arrive zeroed, and huge where the system has them.
+    #[cfg(target_os = "linux")]
+    const MAPPED: usize = 4 << 20;
+
+    #[cfg(target_os = "linux")]
+    fn allocate(layout: Layout) -> Option<NonNull<f32>> {
+        if layout.size() < Self::MAPPED {
+            // SAFETY: the layout's size is not zero.
+            return NonNull::new(unsafe { alloc_zeroed(layout) }.cast());
+        }
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new private mapping touches nothing that exists; advice may fail without harm.
+        unsafe {
+            let p = libc::mmap(std::ptr::null_mut(), layout.size(), prot, flags, -1, 0);
+            if p == libc::MAP_FAILED {
+                return None;
+            }
+            libc::madvise(p, layout.size(), libc::MADV_HUGEPAGE);
+            NonNull::new(p.cast())
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn release(&mut self, layout: Layout) {
+        // SAFETY: `allocate` made it the same way with the same layout.
+        unsafe {
+            if layout.size() < Self::MAPPED {
+                dealloc(self.data.as_ptr().cast(), layout);
+            } else {
+                libc::munmap(self.data.as_ptr().cast(), layout.size());
+            }
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn allocate(layout: Layout) -> Option<NonNull<f32>> {
+        // SAFETY: the layout's size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn release(&mut self, layout: Layout) {
+        // SAFETY: `allocate` made it with the same layout.
+        unsafe { dealloc(self.data.as_ptr().cast(), layout) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.len) {
+            self.release(layout);
+        }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [f32];
+    fn deref(&self) -> &[f32] {
+        // SAFETY: `len` initialised floats, owned.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        // SAFETY: `len` initialised floats, owned and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
+    }
+}

@@ -1,0 +1,108 @@
+//! Angular weights: half the gap to the neighbour on either side, angles modulo pi, missing wedges left out.
+
+use crate::error::{Result, fail};
+use std::f64::consts::PI;
+
+/// What the angles of a scan turned out to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Angular {
+    /// Weight of each view, in radians.
+    pub weights: Vec<f64>,
+    /// Different angles modulo pi.
+    pub distinct: usize,
+    /// Median gap between neighbours.
+    pub spacing: f64,
+    /// Sum of the weights.
+    pub covered: f64,
+    /// Gaps over three times the median.
+    pub missing_wedges: usize,
+    /// Start of the largest gap.
+    pub largest_gap_start: f64,
+    /// Size of the largest gap.
+    pub largest_gap: f64,
+    /// All gaps agree to 1 %.
+    pub evenly_spaced: bool,
+}
+
+/// A gap is a missing wedge beyond this many times the median.
+const WEDGE: f64 = 3.0;
+/// Angles closer than this part of the mean gap are one angle seen twice: the second half of a full turn, with its jitter.
+const SAME: f64 = 0.1;
+
+/// Views at one angle.
+struct Cluster {
+    angle: f64,
+    views: Vec<usize>,
+}
+
+impl Angular {
+    pub(super) fn new(angles: &[f64]) -> Result<Self> {
+        if angles.len() < 2 {
+            fail!(TooFewViews, "geometry.views is {}; angular weights need at least 2", angles.len());
+        }
+        let clusters = clusters(angles);
+        if clusters.len() < 2 {
+            let (n, a) = (angles.len(), angles[0]);
+            fail!(EqualAngles, "all {n} angles are {a} modulo pi; angular weights need at least 2 different ones");
+        }
+        let n = clusters.len();
+        let after = |k: usize, steps: usize| {
+            let turns = (k + steps) / n;
+            clusters[(k + steps) % n].angle + turns as f64 * PI - clusters[k].angle
+        };
+        let gaps: Vec<f64> = (0..n).map(|k| after(k, 1)).collect();
+        // Pairs of views that nearly coincide make every other gap tiny; half the gap over two neighbours is steady then.
+        let pairs: Vec<f64> = (0..n).map(|k| after(k, 2) / 2.0).collect();
+        let spacing = median(&gaps);
+        let limit = WEDGE * spacing.max(median(&pairs));
+        let counted: Vec<f64> = gaps.iter().map(|&g| if g > limit { 0.0 } else { g }).collect();
+        let mut weights = vec![0.0; angles.len()];
+        for (k, cluster) in clusters.iter().enumerate() {
+            let share = (counted[k] + counted[(k + n - 1) % n]) / 2.0 / cluster.views.len() as f64;
+            cluster.views.iter().for_each(|&v| weights[v] = share);
+        }
+        let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
+        Ok(Self {
+            covered: weights.iter().sum(),
+            weights,
+            distinct: n,
+            spacing,
+            missing_wedges: gaps.iter().filter(|&&g| g > limit).count(),
+            largest_gap_start: clusters[largest].angle.rem_euclid(PI),
+            largest_gap: gaps[largest],
+            evenly_spaced: gaps.iter().all(|g| (g - spacing).abs() <= 0.01 * spacing),
+        })
+    }
+}
+
+/// Angles modulo pi in rising order, those that (nearly) coincide together.
+fn clusters(angles: &[f64]) -> Vec<Cluster> {
+    let mut sorted: Vec<(f64, usize)> = angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(PI), v)).collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = sorted.len();
+    // Begin after the largest gap, so that no cluster is cut by the step from pi to 0.
+    let gap_before = |k: usize| if k == 0 { sorted[0].0 + PI - sorted[n - 1].0 } else { sorted[k].0 - sorted[k - 1].0 };
+    let first = (0..n).max_by(|&a, &b| gap_before(a).total_cmp(&gap_before(b))).unwrap_or(0);
+    let tolerance = (SAME * (PI - gap_before(first)) / n as f64).max(1e-9);
+    let mut clusters: Vec<Cluster> = Vec::new();
+    let mut start = f64::NEG_INFINITY;
+    for k in 0..n {
+        let (a, view) = sorted[(first + k) % n];
+        let angle = if first + k >= n { a + PI } else { a };
+        match clusters.last_mut() {
+            Some(c) if angle - start <= tolerance => c.views.push(view),
+            _ => {
+                start = angle;
+                clusters.push(Cluster { angle, views: vec![view] });
+            }
+        }
+    }
+    clusters
+}
+
+/// The lower middle one.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[(sorted.len() - 1) / 2]
+}

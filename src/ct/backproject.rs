@@ -1,0 +1,393 @@
+//! Gathers over bins: back projection (the papers' pixel-driven sum over views) and the adjoint of the forward projection
+//! differ only in how a pixel weighs the bins near it.
+
+use super::cpu::interleaved::{Interleaved, TERMS};
+use super::cpu::pack;
+use super::cpu::single::{BLOCK, Single, Spread};
+use super::cpu::term::{Grid, RowLayout, Taps, Term};
+use super::filter::{RowFilter, Scratch};
+use super::geometry::Geometry;
+use super::input::Input;
+use super::operators::Interpolation;
+use super::pipeline::{Footprint, Slab};
+use crate::context::{Context, Job, Stage};
+use crate::cpu::buffer::Buffer;
+use crate::cpu::simd::dispatch;
+use crate::error::Result;
+use crate::tensor::ViewMut;
+use rayon::prelude::*;
+
+/// Packed rows of a chunk of views: large enough that sums are seldom reloaded, small enough to stay near the core.
+const CHUNK_BYTES: u64 = 24 << 20;
+/// Fewest views in a chunk (even, since rows are filtered in pairs of views).
+const MIN_CHUNK: usize = 16;
+/// Terms of one slice that are summed at a time, so that their samples stay in the first-level cache.
+const SINGLE_TERMS: usize = 48;
+
+/// Where a pixel reads one view, in samples, and how wide its tent is.
+#[derive(Clone, Copy, Debug)]
+struct ViewLine {
+    origin: f64,
+    dx: f64,
+    dy: f64,
+    reach: f32,
+}
+
+/// A gather made ready: positions, weights and packing of every view.
+pub(super) struct Gather<'a> {
+    geometry: &'a Geometry,
+    stage: Stage,
+    taps: Taps,
+    lines: Vec<ViewLine>,
+    /// What each view's samples are multiplied by.
+    scales: Vec<f32>,
+    filter: Option<&'a RowFilter>,
+    /// Samples in a packed row, and whether they are oversampled bins.
+    samples: usize,
+    oversampled: bool,
+}
+
+impl<'a> Gather<'a> {
+    /// The pixel-driven sum over views; `weights` scale the views.
+    pub(super) fn backproject(
+        geometry: &'a Geometry,
+        interpolation: Interpolation,
+        weights: Option<&[f64]>,
+        filter: Option<&'a RowFilter>,
+    ) -> Self {
+        let (taps, factor, shift, samples) = match interpolation {
+            Interpolation::Linear => (Taps::Linear, 1.0, 0.0, geometry.bins),
+            Interpolation::Nearest => (Taps::Nearest, 1.0, 0.5, geometry.bins),
+            Interpolation::Oversampled => {
+                let (samples, zero) = pack::oversampled(geometry.bins);
+                (Taps::Nearest, pack::SAMPLES_A_BIN as f64, zero as f64 + 0.5, samples)
+            }
+        };
+        let lines = (0..geometry.views()).map(|v| {
+            let line = geometry.pixel_line(v);
+            let (origin, dx, dy) = (line.origin * factor + shift, line.dx * factor, line.dy * factor);
+            ViewLine { origin, dx, dy, reach: 1.0 }
+        });
+        let scales = match weights {
+            Some(weights) => weights.iter().map(|&w| w as f32).collect(),
+            None => vec![1.0; geometry.views()],
+        };
+        let oversampled = interpolation == Interpolation::Oversampled;
+        Self { geometry, stage: Stage::Backproject, taps, lines: lines.collect(), scales, filter, samples, oversampled }
+    }
+
+    /// The transpose of the forward projection (Joseph 1982): a tent of half-width m a / b bins, m = max(|cos|, |sin|).
+    pub(super) fn adjoint(geometry: &'a Geometry) -> Self {
+        let major = |v: usize| geometry.angles[v].cos().abs().max(geometry.angles[v].sin().abs());
+        let reach = |v: usize| major(v) * geometry.ratio();
+        let widest = (0..geometry.views()).map(reach).fold(0.0, f64::max);
+        let lines = (0..geometry.views()).map(|v| {
+            let line = geometry.pixel_line(v);
+            ViewLine { origin: line.origin + 1.0 - reach(v), dx: line.dx, dy: line.dy, reach: reach(v) as f32 }
+        });
+        let scales = (0..geometry.views()).map(|v| (geometry.pixel_size / major(v)) as f32).collect();
+        // As many bins as lie strictly inside the widest tent; what rounding moves across its edge weighs nothing.
+        let taps = Taps::Tent { taps: (2.0 * widest - 1e-9).ceil().max(1.0) as usize };
+        let (lines, samples) = (lines.collect(), geometry.bins);
+        Self { geometry, stage: Stage::Adjoint, taps, lines, scales, filter: None, samples, oversampled: false }
+    }
+
+    fn layout(&self, lanes: usize) -> RowLayout {
+        RowLayout::new(self.samples, self.taps.count(), lanes)
+    }
+
+    fn row_bytes(&self, lanes: usize) -> u64 {
+        4 * self.layout(lanes).pitch() as u64
+    }
+
+    /// Views in a chunk under the cap.
+    fn chunk(&self, slab: &Slab, cap: u64) -> usize {
+        let (groups, row) = (slab.groups() as u64, self.row_bytes(slab.lanes));
+        let room = cap.saturating_sub(self.bytes(slab.lanes, slab.groups())) / (row * groups) + MIN_CHUNK as u64;
+        let views = room.min((CHUNK_BYTES / (row * groups)).max(MIN_CHUNK as u64)) as usize;
+        (views / 2 * 2).min(self.geometry.views().next_multiple_of(2))
+    }
+
+    /// Bytes that a slab takes with the chunk that it will have.
+    pub(super) fn slab_bytes(&self, slab: &Slab, cap: u64) -> u64 {
+        let extra = self.chunk(slab, cap).saturating_sub(self.min_chunk()) as u64;
+        self.bytes(slab.lanes, slab.groups()) + extra * self.row_bytes(slab.lanes) * slab.groups() as u64
+    }
+
+    fn min_chunk(&self) -> usize {
+        MIN_CHUNK.min(self.geometry.views().next_multiple_of(2))
+    }
+
+    /// Units of progress of a whole run.
+    pub(super) fn work(&self) -> u64 {
+        self.geometry.slices as u64 * self.geometry.views() as u64
+    }
+
+    /// Reads, sums and writes the slices of one slab; nothing is written before all of it is summed.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        job: &Job,
+        slab: &Slab,
+        cap: u64,
+        input: &Input,
+        target: &ViewMut,
+    ) -> Result<()> {
+        let tiles = Tiles::new(self.geometry, slab.lanes);
+        let chunk = self.chunk(slab, cap);
+        let pitch = self.layout(slab.lanes).pitch();
+        let mut sums = Buffer::zeroed(slab.groups() * tiles.count() * tiles.floats())?;
+        let mut packed = Buffer::zeroed(slab.groups() * chunk * pitch)?;
+        for first in (0..self.geometry.views()).step_by(chunk) {
+            let views = first..self.geometry.views().min(first + chunk);
+            job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
+            self.pack(job, slab, input, views.clone(), chunk, &mut packed)?;
+            job.enter(self.stage);
+            sums.par_chunks_mut(tiles.floats()).enumerate().try_for_each_init(Terms::default, |terms, (k, sums)| {
+                job.check()?;
+                let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
+                let rows = &packed[group * chunk * pitch..(group + 1) * chunk * pitch];
+                self.sum_tile(context, slab.lanes, views.clone(), rows, &tile, terms, sums);
+                Ok(())
+            })?;
+            job.advance((slab.count * views.len()) as u64);
+        }
+        job.check()?;
+        self.write(slab, &tiles, &sums, target);
+        Ok(())
+    }
+
+    /// Fills the packed rows of a chunk of views: read, correct, filter, weigh, oversample, interleave.
+    fn pack(
+        &self,
+        job: &Job,
+        slab: &Slab,
+        input: &Input,
+        views: std::ops::Range<usize>,
+        chunk: usize,
+        packed: &mut [f32],
+    ) -> Result<()> {
+        let layout = self.layout(slab.lanes);
+        let pairs = chunk / 2;
+        packed.par_chunks_mut(2 * layout.pitch()).enumerate().try_for_each_init(
+            || PackScratch::new(self, slab.lanes),
+            |scratch, (k, rows)| {
+                job.check()?;
+                let scratch = scratch.as_mut().map_err(|e| e.clone())?;
+                let (group, view) = (k / pairs, views.start + 2 * (k % pairs));
+                if view >= views.end {
+                    return Ok(());
+                }
+                let last = views.end.min(view + 2);
+                self.read_pair(slab, input, group, view..last, scratch)?;
+                for (row, (v, from)) in rows.chunks_mut(layout.pitch()).zip((view..last).zip(&scratch.rows)) {
+                    let slices = slab.slices(group).len();
+                    let to = &mut row[layout.pad * layout.lanes..];
+                    pack::interleave(&from[..slices * self.samples], self.samples, layout.lanes, self.scales[v], to);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// One group's rows of one or two views, filtered, as `[slice][sample]`.
+    fn read_pair(
+        &self,
+        slab: &Slab,
+        input: &Input,
+        group: usize,
+        views: std::ops::Range<usize>,
+        scratch: &mut PackScratch,
+    ) -> Result<()> {
+        let bins = self.geometry.bins;
+        for (s, slice) in slab.slices(group).enumerate() {
+            let row = self.geometry.first_row + slab.first + slice;
+            let PackScratch { rows, bins: [a, b], filter } = scratch;
+            input.read(views.start, row, a)?;
+            match views.len() {
+                2 => input.read(views.start + 1, row, b)?,
+                _ => b.fill(0.0),
+            }
+            if let (Some(f), Some(scratch)) = (self.filter, filter) {
+                f.apply(a, b, scratch);
+            }
+            for (from, to) in [a, b].into_iter().zip(rows) {
+                let to = &mut to[s * self.samples..(s + 1) * self.samples];
+                if self.oversampled { pack::oversample(from, to) } else { to.copy_from_slice(&from[..bins]) }
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn sum_tile(
+        &self,
+        context: &Context,
+        lanes: usize,
+        views: std::ops::Range<usize>,
+        packed: &[f32],
+        tile: &Tile,
+        terms: &mut Terms,
+        sums: &mut [f32],
+    ) {
+        let layout = self.layout(lanes);
+        terms.clear();
+        for (view, row) in views.zip(packed.chunks_exact(layout.pitch())) {
+            terms.push(&layout, row, &self.lines[view], tile, self.taps.count());
+        }
+        let (level, taps) = (context.level(), self.taps);
+        if lanes > 1 {
+            let (rows, len, stride) = (tile.rows, tile.columns, tile.side);
+            // Every term here is by rows: slices are in the lanes.
+            for terms in terms.lists[0].chunks(4 * TERMS) {
+                dispatch(level, Interleaved { terms, taps, rows, len, lanes, stride, sums });
+            }
+            return;
+        }
+        let (by_rows, by_columns) = sums.split_at_mut(tile.side * tile.side);
+        for (k, list) in terms.lists.iter().enumerate() {
+            let (spread, columns) = (Terms::SPREADS[k % 3], k >= 3);
+            let (rows, len) = if columns { (tile.columns, tile.rows) } else { (tile.rows, tile.columns) };
+            let sums = if columns { &mut *by_columns } else { &mut *by_rows };
+            for terms in list.chunks(SINGLE_TERMS) {
+                let len = len.next_multiple_of(BLOCK);
+                dispatch(level, Single { terms, taps, spread, rows, len, stride: tile.side, sums });
+            }
+        }
+    }
+
+    /// Puts the sums into the caller's volume.
+    fn write(&self, slab: &Slab, tiles: &Tiles, sums: &[f32], target: &ViewMut) {
+        sums.par_chunks(tiles.floats()).enumerate().for_each_init(
+            || vec![0.0; tiles.side],
+            |line, (k, sums)| {
+                let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
+                let line = &mut line[..tile.columns];
+                for (lane, slice) in slab.slices(group).enumerate() {
+                    for r in 0..tile.rows {
+                        let row = &sums[r * tile.side * slab.lanes..];
+                        if slab.lanes > 1 {
+                            pack::extract(row, slab.lanes, lane, 1.0, line);
+                        } else {
+                            let columns = sums[tile.side * tile.side + r..].iter().step_by(tile.side);
+                            for ((out, a), b) in line.iter_mut().zip(row).zip(columns) {
+                                *out = a + b;
+                            }
+                        }
+                        // SAFETY: this task alone has this tile of this slice.
+                        unsafe { target.write_row(slab.first + slice, tile.y + r, tile.x, line) };
+                    }
+                }
+            },
+        );
+    }
+}
+
+impl Footprint for Gather<'_> {
+    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+        let tiles = Tiles::new(self.geometry, lanes);
+        let sums = 4 * (tiles.count() * tiles.floats()) as u64;
+        let rows = self.min_chunk() as u64 * self.row_bytes(lanes);
+        (sums + rows) * groups as u64 + PackScratch::bytes(self, lanes)
+    }
+
+    fn tasks(&self, lanes: usize) -> usize {
+        Tiles::new(self.geometry, lanes).count()
+    }
+}
+
+/// A thread's working memory while packing.
+struct PackScratch {
+    /// Rows of two views, as `[slice][sample]`.
+    rows: [Vec<f32>; 2],
+    bins: [Vec<f32>; 2],
+    filter: Option<Scratch>,
+}
+
+impl PackScratch {
+    fn new(gather: &Gather, lanes: usize) -> Result<Self> {
+        let rows = || Ok(vec![0.0; lanes * gather.samples]);
+        let bins = || vec![0.0; gather.geometry.bins];
+        let filter = gather.filter.map(RowFilter::scratch).transpose()?;
+        Ok(Self { rows: [rows()?, rows()?], bins: [bins(), bins()], filter })
+    }
+
+    fn bytes(gather: &Gather, lanes: usize) -> u64 {
+        let rows = 8 * (lanes * gather.samples + gather.geometry.bins) as u64;
+        rows + gather.filter.map_or(0, |_| RowFilter::scratch_bytes(gather.geometry.bins))
+    }
+}
+
+/// A slice in squares.
+struct Tiles {
+    lanes: usize,
+    side: usize,
+    columns: usize,
+    ny: usize,
+    nx: usize,
+}
+
+/// One square, smaller at the slice's edges.
+struct Tile {
+    x: usize,
+    y: usize,
+    columns: usize,
+    rows: usize,
+    side: usize,
+}
+
+impl Tiles {
+    fn new(geometry: &Geometry, lanes: usize) -> Self {
+        let side = if lanes == 1 { 64 } else { 32 };
+        Self { lanes, side, columns: geometry.nx.div_ceil(side), ny: geometry.ny, nx: geometry.nx }
+    }
+
+    fn count(&self) -> usize {
+        self.columns * self.ny.div_ceil(self.side)
+    }
+
+    /// Floats of a square's sums; one slice has two sets, by rows and by columns.
+    fn floats(&self) -> usize {
+        self.side * self.side * if self.lanes == 1 { 2 } else { self.lanes }
+    }
+
+    fn tile(&self, k: usize) -> Tile {
+        let (x, y) = (k % self.columns * self.side, k / self.columns * self.side);
+        Tile { x, y, columns: self.side.min(self.nx - x), rows: self.side.min(self.ny - y), side: self.side }
+    }
+}
+
+/// A tile's terms, apart by what the kernel needs: for one slice, lanes along rows or columns, by spread.
+#[derive(Default)]
+struct Terms {
+    lists: [Vec<Term>; 6],
+}
+
+impl Terms {
+    const SPREADS: [Spread; 3] = [Spread::Narrow, Spread::Wide, Spread::Any];
+
+    fn clear(&mut self) {
+        self.lists.iter_mut().for_each(Vec::clear);
+    }
+
+    fn push(&mut self, layout: &RowLayout, row: &[f32], line: &ViewLine, tile: &Tile, taps: usize) {
+        let first = line.origin + tile.x as f64 * line.dx + tile.y as f64 * line.dy;
+        // Lanes run along the direction in which the position changes less, so that their window is narrow.
+        let columns = layout.lanes == 1 && line.dx.abs() > line.dy.abs();
+        let grid = if columns {
+            Grid { first, across: line.dx, along: line.dy, rows: tile.columns, len: tile.rows }
+        } else {
+            Grid { first, across: line.dy, along: line.dx, rows: tile.rows, len: tile.columns }
+        };
+        let Some(term) = layout.term(row, grid, taps, line.reach) else { return };
+        let spread = match layout.lanes {
+            1 if layout.inside(grid, taps) => Spread::of(grid.along),
+            1 => Spread::Any,
+            _ => Spread::Narrow,
+        };
+        self.lists[usize::from(columns) * 3 + spread as usize].push(term);
+    }
+}
+
+// SAFETY: a term points into the packed rows that the same parallel section borrows; lists are emptied before each use.
+unsafe impl Send for Terms {}

@@ -1,0 +1,185 @@
+//! Many slices: sample k of all slices lies together, so an element's read is one or two vector loads a group of slices and
+//! its weights are worked out once for all of them.
+
+use super::term::{Taps, Term};
+use crate::cpu::simd::{Kernel, Simd};
+
+/// Slices that a group may hold.
+pub(in crate::ct) const LANES: [usize; 3] = [32, 16, 8];
+/// Elements are done in squares of this side, so that the samples that a square reads stay in the first-level cache.
+const SQUARE: usize = 16;
+/// Terms summed in registers before an element's sum is stored again.
+pub(in crate::ct) const TERMS: usize = 8;
+/// Most taps whose weights are kept; wider tents are summed a few taps at a time.
+const KEPT: usize = 4;
+
+/// Adds terms to a grid of sums: `sums[(r * stride + e) * lanes + slice]`.
+pub(in crate::ct) struct Interleaved<'a> {
+    pub(in crate::ct) terms: &'a [Term],
+    pub(in crate::ct) taps: Taps,
+    pub(in crate::ct) rows: usize,
+    pub(in crate::ct) len: usize,
+    pub(in crate::ct) lanes: usize,
+    pub(in crate::ct) stride: usize,
+    pub(in crate::ct) sums: &'a mut [f32],
+}
+
+/// Offsets and weights of a line of elements, for up to `TERMS` terms.
+struct Line {
+    offset: [[i32; SQUARE]; TERMS],
+    weight: [[[f32; SQUARE]; KEPT]; TERMS],
+}
+
+impl Kernel for Interleaved<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        debug_assert!(LANES.contains(&self.lanes));
+        debug_assert!(self.sums.len() >= ((self.rows - 1) * self.stride + self.len) * self.lanes);
+        // SAFETY: the dispatcher enabled the instructions of S, which include those of AVX2 when S is wider than 8.
+        unsafe {
+            match self.lanes / S::LANES {
+                0 => narrow(self),
+                1 => self.taps::<S, 1>(),
+                2 => self.taps::<S, 2>(),
+                _ => self.taps::<S, 4>(),
+            }
+        }
+    }
+}
+
+/// Fewer lanes than the level's vectors have: AVX-512 includes AVX2, whose vectors fit.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn narrow(kernel: Interleaved) {
+    // SAFETY: by the caller's contract.
+    unsafe { kernel.taps::<crate::cpu::simd::Avx2, 1>() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn narrow(kernel: Interleaved) {
+    // SAFETY: portable vectors need nothing.
+    unsafe { kernel.taps::<crate::cpu::simd::Portable, 1>() }
+}
+
+impl Interleaved<'_> {
+    #[inline(always)]
+    unsafe fn taps<S: Simd, const N: usize>(self) {
+        // SAFETY: by the caller's contract.
+        unsafe {
+            match self.taps {
+                Taps::Nearest => self.squares::<S, N, 0>(1),
+                Taps::Linear => self.squares::<S, N, 2>(2),
+                Taps::Tent { taps } => self.squares::<S, N, 4>(taps),
+            }
+        }
+    }
+
+    /// `KIND`: 0 nearest, 2 linear, 4 tent.
+    #[inline(always)]
+    unsafe fn squares<S: Simd, const N: usize, const KIND: usize>(self, taps: usize) {
+        let mut line = Line { offset: [[0; SQUARE]; TERMS], weight: [[[0.0; SQUARE]; KEPT]; TERMS] };
+        for terms in self.terms.chunks(TERMS) {
+            for r0 in (0..self.rows).step_by(SQUARE) {
+                for e0 in (0..self.len).step_by(SQUARE) {
+                    let count = SQUARE.min(self.len - e0);
+                    for r in r0..self.rows.min(r0 + SQUARE) {
+                        let sums = self.sums[(r * self.stride + e0) * self.lanes..].as_mut_ptr();
+                        for tap in (0..taps).step_by(KEPT) {
+                            let kept = KEPT.min(taps - tap);
+                            // SAFETY: offsets stay inside the terms' rows (clamped to the padding); `sums` holds `count`
+                            // elements, as `run` checks.
+                            unsafe {
+                                prepare::<S, KIND>(terms, r, e0, count, self.lanes, tap..tap + kept, &mut line);
+                                match (KIND, kept) {
+                                    (0, _) => add::<S, N, 0>(terms, &line, count, sums),
+                                    (2, _) | (_, 2) => add::<S, N, 2>(terms, &line, count, sums),
+                                    (_, 1) => add::<S, N, 1>(terms, &line, count, sums),
+                                    (_, 3) => add::<S, N, 3>(terms, &line, count, sums),
+                                    _ => add::<S, N, 4>(terms, &line, count, sums),
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Offsets and weights of `count` elements from `e0` on, in row `r`, for some of the taps.
+#[inline(always)]
+unsafe fn prepare<S: Simd, const KIND: usize>(
+    terms: &[Term],
+    r: usize,
+    e0: usize,
+    count: usize,
+    lanes: usize,
+    taps: std::ops::Range<usize>,
+    line: &mut Line,
+) {
+    // SAFETY: stores go to whole vectors of `line`, whose rows are SQUARE long, a multiple of LANES.
+    unsafe {
+        let (ramp, floats) = (S::ramp(), S::splat(lanes as f32));
+        let one = S::splat(1.0);
+        for (t, term) in terms.iter().enumerate() {
+            let first = S::splat(term.start + r as f32 * term.across + e0 as f32 * term.along);
+            let along = S::splat(term.along);
+            let (low, high) = (S::splat(term.low), S::splat(term.high));
+            for v in (0..count).step_by(S::LANES) {
+                let at = S::fma(S::add(ramp, S::splat(v as f32)), along, first);
+                let at = S::min(S::max(at, low), high);
+                let cell = S::to_float(S::truncate(at));
+                let fraction = S::sub(at, cell);
+                let offset = S::mul(S::add(cell, S::splat(taps.start as f32)), floats);
+                S::store_i(line.offset[t].as_mut_ptr().add(v), S::truncate(offset));
+                match KIND {
+                    0 => {}
+                    2 => {
+                        S::store(line.weight[t][0].as_mut_ptr().add(v), S::sub(one, fraction));
+                        S::store(line.weight[t][1].as_mut_ptr().add(v), fraction);
+                    }
+                    _ => {
+                        let (slope, shift) = (S::splat(1.0 / term.reach), S::splat(1.0 - term.reach));
+                        for (i, tap) in taps.clone().enumerate() {
+                            let away = S::sub(S::add(S::splat(tap as f32), shift), fraction);
+                            let away = S::max(away, S::sub(S::splat(0.0), away));
+                            let weight = S::max(S::sub(one, S::mul(away, slope)), S::splat(0.0));
+                            S::store(line.weight[t][i].as_mut_ptr().add(v), weight);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds `TAPS` weighted samples of each term (0: the sample itself) to each element's `N` vectors of slices.
+#[inline(always)]
+unsafe fn add<S: Simd, const N: usize, const TAPS: usize>(terms: &[Term], line: &Line, count: usize, sums: *mut f32) {
+    let lanes = N * S::LANES;
+    for e in 0..count {
+        // SAFETY: by the caller's contract: offsets lie inside the rows, `sums` holds `count` elements.
+        unsafe {
+            let at = sums.add(e * lanes);
+            let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
+            for (t, term) in terms.iter().enumerate() {
+                let sample = term.data.offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
+                if TAPS == 0 {
+                    for (n, s) in sum.iter_mut().enumerate() {
+                        *s = S::add(*s, S::load(sample.add(n * S::LANES)));
+                    }
+                }
+                for tap in 0..TAPS {
+                    let weight = S::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
+                    for (n, s) in sum.iter_mut().enumerate() {
+                        *s = S::fma(weight, S::load(sample.add(tap * lanes + n * S::LANES)), *s);
+                    }
+                }
+            }
+            for (n, s) in sum.iter().enumerate() {
+                S::store(at.add(n * S::LANES), *s);
+            }
+        }
+    }
+}

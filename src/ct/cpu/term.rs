@@ -1,0 +1,106 @@
+//! What both kernels sum: terms, each a row of packed samples read along a straight line of positions.
+
+/// How a position between samples is read. Position x falls in cell k = floor(x), fraction t = x - k.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::ct) enum Taps {
+    /// Sample k. (The position carries the half sample that makes it the nearest.)
+    Nearest,
+    /// Samples k and k + 1, weighted 1 - t and t.
+    Linear,
+    /// Samples k to k + taps - 1, sample k + i weighted max(0, 1 - |i + 1 - reach - t| / reach): a tent of half-width
+    /// `reach` about x + reach - 1.
+    Tent { taps: usize },
+}
+
+impl Taps {
+    /// Samples read from the cell on.
+    pub(in crate::ct) fn count(self) -> usize {
+        match self {
+            Taps::Nearest => 1,
+            Taps::Linear => 2,
+            Taps::Tent { taps } => taps,
+        }
+    }
+}
+
+/// One row of samples and the positions at which a grid of elements reads it: element e of row r reads position
+/// `start + r * across + e * along`, in samples from `data`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ct) struct Term {
+    pub(in crate::ct) data: *const f32,
+    pub(in crate::ct) start: f32,
+    pub(in crate::ct) across: f32,
+    pub(in crate::ct) along: f32,
+    /// Positions are clamped to these; cells there read only padding, which is zero.
+    pub(in crate::ct) low: f32,
+    pub(in crate::ct) high: f32,
+    /// Half-width of a tent.
+    pub(in crate::ct) reach: f32,
+}
+
+/// Rows of samples with zeros on both sides: `pitch` samples of `lanes` floats a row.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ct) struct RowLayout {
+    pub(in crate::ct) samples: usize,
+    pub(in crate::ct) pad: usize,
+    pub(in crate::ct) lanes: usize,
+}
+
+impl RowLayout {
+    /// Padding wide enough for `taps` (and for the windows that [`super::single`] reads when there is one lane).
+    pub(in crate::ct) fn new(samples: usize, taps: usize, lanes: usize) -> Self {
+        let pad = if lanes == 1 { super::single::PAD + taps } else { taps };
+        Self { samples, pad, lanes }
+    }
+
+    /// Floats from one row to the next, in whole cache lines.
+    pub(in crate::ct) fn pitch(&self) -> usize {
+        ((self.samples + 2 * self.pad) * self.lanes).next_multiple_of(16)
+    }
+
+    /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
+    /// element reads only zeros. The term is made relative to a cell near the grid, so that f32 serves it.
+    pub(in crate::ct) fn term(&self, row: &[f32], grid: Grid, taps: usize, reach: f32) -> Option<Term> {
+        debug_assert!(row.len() >= self.pitch());
+        let Grid { first, across, along, rows, len } = grid;
+        let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
+        let least = first + dr.min(0.0) + de.min(0.0);
+        let most = first + dr.max(0.0) + de.max(0.0);
+        if least >= self.samples as f64 || most < -(taps as f64) {
+            return None;
+        }
+        let base = least.floor();
+        let cell = base as isize;
+        Some(Term {
+            data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes as isize),
+            start: (first - base) as f32,
+            across: across as f32,
+            along: along as f32,
+            low: (-(taps as f64) - base) as f32,
+            high: (self.samples as f64 - base) as f32,
+            reach,
+        })
+    }
+
+    /// Whether [`super::single`] may read the term's windows without clamping.
+    pub(in crate::ct) fn inside(&self, grid: Grid, taps: usize) -> bool {
+        let Grid { first, across, along, rows, len } = grid;
+        let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
+        // Elements beyond `len`, up to a whole vector block, are computed too and thrown away.
+        let spare = along * super::single::BLOCK as f64;
+        let least = first + dr.min(0.0) + (de + spare).min(0.0);
+        let most = first + dr.max(0.0) + (de + spare).max(0.0);
+        let room = (self.pad - taps) as f64 - super::single::WINDOW as f64;
+        least >= -room && most <= self.samples as f64 + room
+    }
+}
+
+/// Positions of a grid of elements, in f64.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ct) struct Grid {
+    pub(in crate::ct) first: f64,
+    pub(in crate::ct) across: f64,
+    pub(in crate::ct) along: f64,
+    pub(in crate::ct) rows: usize,
+    pub(in crate::ct) len: usize,
+}

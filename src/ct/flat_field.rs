@@ -1,0 +1,86 @@
+//! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
+
+use crate::context::NanPolicy;
+use crate::error::{Result, fail};
+use crate::tensor::View;
+use wide::f32x8;
+
+/// Averaged flat and dark frames of the whole detector.
+#[derive(Debug)]
+pub(super) struct FlatField {
+    bins: usize,
+    dark: Vec<f32>,
+    /// 1 / (flat - dark); 0 marks a pixel that cannot be corrected.
+    gain: Vec<f32>,
+    minimum: f32,
+}
+
+impl FlatField {
+    /// Averages the frames; `rows` are the detector rows that will be used, and so must be correctable.
+    pub(super) fn new(flats: View, darks: Option<View>, rows: std::ops::Range<usize>, policy: NanPolicy) -> Result<Self> {
+        let bins = flats.shape()[2];
+        let flat = average(flats);
+        let dark = darks.map_or_else(|| vec![0.0; flat.len()], average);
+        let mut gain = Vec::with_capacity(flat.len());
+        for (k, (f, d)) in flat.iter().zip(&dark).enumerate() {
+            let usable = f.is_finite() && d.is_finite() && f > d;
+            if !usable && policy == NanPolicy::Error && rows.contains(&(k / bins)) {
+                let (row, bin) = (k / bins, k % bins);
+                if !f.is_finite() || !d.is_finite() {
+                    fail!(NotFiniteData, "flats or darks at row {row}, bin {bin} average to {f} and {d}; they must be finite");
+                }
+                fail!(FlatField, "flat ({f}) at row {row}, bin {bin} must be above dark ({d}); NaN policy \"replace\" takes such pixels as 0");
+            }
+            gain.push(if usable { (1.0 / (f - d)) as f32 } else { 0.0 });
+        }
+        let dark = dark.iter().map(|&d| if d.is_finite() { d as f32 } else { 0.0 }).collect();
+        Ok(Self { bins, dark, gain, minimum: 0.0 })
+    }
+
+    /// The least transmission that the logarithm sees.
+    pub(super) fn set_minimum(&mut self, minimum: f64) {
+        self.minimum = minimum as f32;
+    }
+
+    /// Corrects one detector row in place; gives the number of pixels that cannot be corrected and became 0.
+    pub(super) fn correct(&self, row: usize, values: &mut [f32]) -> u64 {
+        let at = row * self.bins..(row + 1) * self.bins;
+        let (dark, gain) = (&self.dark[at.clone()], &self.gain[at]);
+        let minimum = f32x8::splat(self.minimum);
+        let mut unusable = 0;
+        for ((v, d), g) in values.chunks_mut(8).zip(dark.chunks(8)).zip(gain.chunks(8)) {
+            let n = v.len();
+            let lanes = |s: &[f32]| {
+                let mut a = [0.0; 8];
+                a[..n].copy_from_slice(s);
+                f32x8::new(a)
+            };
+            let integral = -((lanes(v) - lanes(d)) * lanes(g)).max(minimum).ln();
+            v.copy_from_slice(&integral.to_array()[..n]);
+            for (v, g) in v.iter_mut().zip(g) {
+                if *g == 0.0 {
+                    *v = 0.0;
+                    unusable += 1;
+                }
+            }
+        }
+        unusable
+    }
+}
+
+/// Mean over frames, in f64.
+fn average(frames: View) -> Vec<f64> {
+    let [n, rows, bins] = frames.shape();
+    let mut sum = vec![0.0f64; rows * bins];
+    let mut row = vec![0.0f32; bins];
+    for frame in 0..n {
+        for r in 0..rows {
+            frames.read_row(frame, r, 0, &mut row);
+            for (s, v) in sum[r * bins..(r + 1) * bins].iter_mut().zip(&row) {
+                *s += f64::from(*v);
+            }
+        }
+    }
+    sum.iter_mut().for_each(|s| *s /= n as f64);
+    sum
+}

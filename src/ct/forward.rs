@@ -1,0 +1,294 @@
+//! Forward projection by Joseph's method ("An improved algorithm for reprojecting rays through pixel images", 1982): along
+//! the ray's major axis a step a line, linear interpolation across it. A gather: each bin sums the volume's lines that its
+//! ray crosses, so no two tasks write the same bin.
+
+use super::cpu::interleaved::Interleaved;
+use super::cpu::pack;
+use super::cpu::single::{BLOCK, Single, Spread};
+use super::cpu::term::{Grid, RowLayout, Taps, Term};
+use super::geometry::Geometry;
+use super::input::Input;
+use super::pipeline::{Footprint, Slab};
+use crate::context::{Context, Job, Stage};
+use crate::cpu::buffer::Buffer;
+use crate::cpu::simd::dispatch;
+use crate::error::Result;
+use crate::tensor::ViewMut;
+use rayon::prelude::*;
+
+/// Bins of a task: their rays cross a narrow strip of the volume.
+const BINS: usize = 32;
+const SINGLE_BINS: usize = 64;
+/// Neighbouring views of a task, whose strips nearly coincide.
+const VIEWS: usize = 8;
+/// Lines of the volume summed before the next view of the task takes its turn, so that they are still in the cache.
+const LINES: usize = 16;
+const SINGLE_LINES: usize = 32;
+
+/// Direction of the packed lines: along x (rows, for rays that are closer to y) or along y.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Axis {
+    Rows,
+    Columns,
+}
+
+/// Where the ray of a bin crosses a line of the volume: `origin + bin * along + line * across`, in samples of the line.
+#[derive(Clone, Copy, Debug)]
+struct Ray {
+    view: usize,
+    origin: f64,
+    along: f64,
+    across: f64,
+    /// Length of the ray between two lines.
+    step: f32,
+}
+
+pub(super) struct Forward<'a> {
+    geometry: &'a Geometry,
+    /// Views by the direction of their lines, in order of angle.
+    rays: [Vec<Ray>; 2],
+}
+
+impl<'a> Forward<'a> {
+    pub(super) fn new(geometry: &'a Geometry) -> Self {
+        let mut rays = [Vec::new(), Vec::new()];
+        let mut views: Vec<usize> = (0..geometry.views()).collect();
+        let turn = |v: &usize| geometry.angles[*v].rem_euclid(std::f64::consts::PI);
+        views.sort_by(|a, b| turn(a).total_cmp(&turn(b)));
+        for view in views {
+            let (axis, ray) = Ray::new(geometry, view);
+            rays[axis as usize].push(ray);
+        }
+        Self { geometry, rays }
+    }
+
+    /// Units of progress of a whole run.
+    pub(super) fn work(&self) -> u64 {
+        self.geometry.slices as u64 * self.geometry.views() as u64
+    }
+
+    /// Samples in a line, and number of lines.
+    fn size(&self, axis: Axis) -> (usize, usize) {
+        let g = self.geometry;
+        if axis == Axis::Rows { (g.nx, g.ny) } else { (g.ny, g.nx) }
+    }
+
+    fn layout(&self, axis: Axis, lanes: usize) -> RowLayout {
+        RowLayout::new(self.size(axis).0, Taps::Linear.count(), lanes)
+    }
+
+    fn packed_floats(&self, lanes: usize) -> usize {
+        let floats = |axis| self.layout(axis, lanes).pitch() * self.size(axis).1;
+        floats(Axis::Rows).max(floats(Axis::Columns))
+    }
+
+    /// Projects the slices of one slab.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        job: &Job,
+        slab: &Slab,
+        input: &Input,
+        target: &ViewMut,
+    ) -> Result<()> {
+        let mut packed = Buffer::zeroed(slab.groups() * self.packed_floats(slab.lanes))?;
+        job.enter(Stage::Forward);
+        for axis in [Axis::Rows, Axis::Columns] {
+            let rays = &self.rays[axis as usize];
+            if rays.is_empty() {
+                continue;
+            }
+            self.pack(job, slab, axis, input, &mut packed)?;
+            let bins = if slab.lanes == 1 { SINGLE_BINS } else { BINS };
+            let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
+            let group_floats = self.layout(axis, slab.lanes).pitch() * self.size(axis).1;
+            (0..slab.groups() * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
+                job.check()?;
+                let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
+                let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
+                let first = strip * bins;
+                let len = bins.min(self.geometry.bins - first);
+                let volume = &packed[group * group_floats..(group + 1) * group_floats];
+                self.project(context, slab.lanes, axis, rays, first, len, bins, volume, scratch);
+                self.write(slab, group, rays, first, len, bins, scratch, target);
+                if strip == 0 {
+                    job.advance((slab.slices(group).len() * rays.len()) as u64);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Packs the slab's slices line by line, in the direction of `axis`.
+    fn pack(&self, job: &Job, slab: &Slab, axis: Axis, input: &Input, packed: &mut [f32]) -> Result<()> {
+        let g = self.geometry;
+        let layout = self.layout(axis, slab.lanes);
+        let (samples, lines) = self.size(axis);
+        let packed = &mut packed[..slab.groups() * lines * layout.pitch()];
+        // The other direction's lines leave values where this one has padding.
+        let clear = |line: &mut [f32]| {
+            line[..layout.pad * layout.lanes].fill(0.0);
+            line[(layout.pad + samples) * layout.lanes..].fill(0.0);
+        };
+        match axis {
+            Axis::Rows => packed.par_chunks_mut(layout.pitch()).enumerate().try_for_each_init(
+                || vec![0.0; slab.lanes * samples],
+                |rows, (k, line)| {
+                    job.check()?;
+                    let (group, i) = (k / lines, k % lines);
+                    let slices = slab.slices(group);
+                    for (row, slice) in rows.chunks_exact_mut(samples).zip(slices.clone()) {
+                        input.read(slab.first + slice, i, row)?;
+                    }
+                    clear(line);
+                    let to = &mut line[layout.pad * layout.lanes..];
+                    pack::interleave(&rows[..slices.len() * samples], samples, layout.lanes, 1.0, to);
+                    Ok(())
+                },
+            ),
+            // A task takes a few columns of all rows: a cache line of each.
+            Axis::Columns => {
+                let blocks = lines.div_ceil(COLUMNS);
+                let mut tasks: Vec<&mut [f32]> = Vec::with_capacity(slab.groups() * blocks);
+                for group in packed.chunks_exact_mut(layout.pitch() * lines) {
+                    tasks.extend(group.chunks_mut(COLUMNS * layout.pitch()));
+                }
+                tasks.into_par_iter().enumerate().try_for_each(|(k, columns)| {
+                    job.check()?;
+                    let (group, first) = (k / blocks, k % blocks * COLUMNS);
+                    let mut part = [0.0; COLUMNS];
+                    let part = &mut part[..COLUMNS.min(g.nx - first)];
+                    columns.chunks_exact_mut(layout.pitch()).for_each(clear);
+                    for i in 0..g.ny {
+                        for (lane, slice) in slab.slices(group).enumerate() {
+                            input.read_part(slab.first + slice, i, first, part)?;
+                            let at = (layout.pad + i) * layout.lanes + lane;
+                            for (column, v) in columns.chunks_exact_mut(layout.pitch()).zip(&*part) {
+                                column[at] = *v;
+                            }
+                        }
+                    }
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    /// Sums the lines that the rays of a few views and bins cross.
+    #[allow(clippy::too_many_arguments)]
+    fn project(
+        &self,
+        context: &Context,
+        lanes: usize,
+        axis: Axis,
+        rays: &[Ray],
+        first: usize,
+        len: usize,
+        bins: usize,
+        volume: &[f32],
+        scratch: &mut Scratch,
+    ) {
+        let layout = self.layout(axis, lanes);
+        let (_, lines) = self.size(axis);
+        let (level, taps) = (context.level(), Taps::Linear);
+        scratch.sums.clear();
+        scratch.sums.resize(rays.len() * bins * lanes, 0.0);
+        let step = if lanes == 1 { SINGLE_LINES } else { LINES };
+        for l0 in (0..lines).step_by(step) {
+            let rows = step.min(lines - l0);
+            for (ray, sums) in rays.iter().zip(scratch.sums.chunks_exact_mut(bins * lanes)) {
+                let start = ray.origin + first as f64 * ray.along + l0 as f64 * ray.across;
+                let grid = Grid { first: start, across: ray.across, along: ray.along, rows, len };
+                let at = &volume[l0 * layout.pitch()..];
+                let Some(base) = layout.term(at, grid, taps.count(), 1.0) else { continue };
+                let terms = &mut scratch.terms.0;
+                terms.clear();
+                terms.extend((0..rows).map(|l| Term {
+                    data: base.data.wrapping_add(l * layout.pitch()),
+                    start: base.start + l as f32 * base.across,
+                    across: 0.0,
+                    ..base
+                }));
+                if lanes > 1 {
+                    dispatch(level, Interleaved { terms, taps, rows: 1, len, lanes, stride: bins, sums });
+                } else {
+                    let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
+                    let len = len.next_multiple_of(BLOCK);
+                    dispatch(level, Single { terms, taps, spread, rows: 1, len, stride: bins, sums });
+                }
+            }
+        }
+    }
+
+    /// Puts the sums, times the rays' step, into the caller's projections.
+    #[allow(clippy::too_many_arguments)]
+    fn write(
+        &self,
+        slab: &Slab,
+        group: usize,
+        rays: &[Ray],
+        first: usize,
+        len: usize,
+        bins: usize,
+        scratch: &mut Scratch,
+        target: &ViewMut,
+    ) {
+        let Scratch { sums, line, .. } = scratch;
+        line.resize(len, 0.0);
+        for (ray, sums) in rays.iter().zip(sums.chunks_exact(bins * slab.lanes)) {
+            for (lane, slice) in slab.slices(group).enumerate() {
+                pack::extract(sums, slab.lanes, lane, ray.step, line);
+                let row = self.geometry.first_row + slab.first + slice;
+                // SAFETY: this task alone has these bins of these views and rows.
+                unsafe { target.write_row(ray.view, row, first, line) };
+            }
+        }
+    }
+}
+
+/// Columns that a packing task takes: a cache line's worth.
+const COLUMNS: usize = 16;
+
+impl Footprint for Forward<'_> {
+    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+        let line = self.geometry.nx.max(self.geometry.ny) * lanes;
+        4 * (groups * self.packed_floats(lanes) + line) as u64
+    }
+
+    fn tasks(&self, lanes: usize) -> usize {
+        let bins = if lanes == 1 { SINGLE_BINS } else { BINS };
+        let blocks: usize = self.rays.iter().map(|r| r.len().div_ceil(VIEWS)).sum();
+        blocks * self.geometry.bins.div_ceil(bins)
+    }
+}
+
+impl Ray {
+    /// From h = axis + (a/b) ((j - cx) cos - (i - cy) sin) = bin, solved for the coordinate along the lines.
+    fn new(g: &Geometry, view: usize) -> (Axis, Self) {
+        let line = g.pixel_line(view);
+        if line.dx.abs() >= line.dy.abs() {
+            let (along, across) = (1.0 / line.dx, -line.dy / line.dx);
+            let step = (g.pixel_size * g.ratio() / line.dx.abs()) as f32;
+            (Axis::Rows, Self { view, origin: -line.origin / line.dx, along, across, step })
+        } else {
+            let (along, across) = (1.0 / line.dy, -line.dx / line.dy);
+            let step = (g.pixel_size * g.ratio() / line.dy.abs()) as f32;
+            (Axis::Columns, Self { view, origin: -line.origin / line.dy, along, across, step })
+        }
+    }
+}
+
+/// A task's working memory.
+#[derive(Default)]
+struct Scratch {
+    terms: Terms,
+    sums: Vec<f32>,
+    line: Vec<f32>,
+}
+
+#[derive(Default)]
+struct Terms(Vec<Term>);
+
+// SAFETY: a term points into the packed volume that the same parallel section borrows; the list is emptied before each use.
+unsafe impl Send for Terms {}

@@ -1,0 +1,122 @@
+//! The caller's data, row by row: corrected if there is a flat field, and never NaN.
+
+use super::flat_field::FlatField;
+use crate::context::{Context, Job, NanPolicy, Stage};
+use crate::error::{Result, fail};
+use crate::tensor::{DType, View};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A tensor as (items, lines, samples): views or slices, rows, bins or columns.
+pub(super) struct Input<'a> {
+    view: View<'a>,
+    /// The tensor's own first two dimensions are the other way round.
+    swapped: bool,
+    name: &'static str,
+    /// Only these lines are used.
+    lines: std::ops::Range<usize>,
+    flat: Option<&'a FlatField>,
+    policy: NanPolicy,
+    replaced: AtomicU64,
+}
+
+impl<'a> Input<'a> {
+    /// A volume: items are slices.
+    pub(super) fn volume(view: View<'a>, context: &Context) -> Self {
+        let lines = 0..view.shape()[1];
+        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        Self { view, swapped: false, name: "volume", lines, flat: None, policy, replaced }
+    }
+
+    /// Projections as (views, rows, bins), whatever the tensor's order.
+    pub(super) fn projections(
+        view: View<'a>,
+        swapped: bool,
+        rows: std::ops::Range<usize>,
+        flat: Option<&'a FlatField>,
+        context: &Context,
+    ) -> Self {
+        let view = if swapped { view.swapped() } else { view };
+        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        Self { view, swapped, name: "projections", lines: rows, flat, policy, replaced }
+    }
+
+    /// Values replaced so far.
+    pub(super) fn replaced(&self) -> u64 {
+        self.replaced.load(Ordering::Relaxed)
+    }
+
+    /// Reads a line.
+    pub(super) fn read(&self, item: usize, line: usize, row: &mut [f32]) -> Result<()> {
+        self.read_part(item, line, 0, row)
+    }
+
+    /// Reads a line from sample `first` on; a part of a line only where there is no flat field.
+    pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<()> {
+        self.view.read_row(item, line, first, row);
+        let mut bad = Vec::new();
+        if self.view.dtype() == DType::F32 && !all_finite(row) {
+            if self.policy == NanPolicy::Error {
+                return self.first_not_finite();
+            }
+            bad.extend((0..row.len()).filter(|&k| !row[k].is_finite()));
+        }
+        let unusable = self.flat.map_or(0, |flat| flat.correct(line, row));
+        bad.iter().for_each(|&k| row[k] = 0.0);
+        self.replaced.fetch_add(unusable + bad.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads everything once, so that bad data is found before anything is written.
+    pub(super) fn check(&self, job: &Job) -> Result<()> {
+        if self.view.dtype() != DType::F32 || self.policy == NanPolicy::Replace {
+            return Ok(());
+        }
+        job.enter(Stage::Check);
+        let [items, _, samples] = self.view.shape();
+        let found = (0..items).into_par_iter().try_for_each_init(
+            || vec![0.0; samples],
+            |row, item| {
+                for line in self.lines.clone() {
+                    self.view.read_row(item, line, 0, row);
+                    if !all_finite(row) {
+                        return Err(());
+                    }
+                }
+                Ok(())
+            },
+        );
+        if found.is_err() { self.first_not_finite() } else { job.check() }
+    }
+
+    /// The error that names the first NaN or Inf in the tensor's own order.
+    fn first_not_finite(&self) -> Result<()> {
+        let [items, _, samples] = self.view.shape();
+        let mut row = vec![0.0; samples];
+        let (outer, inner) = if self.swapped { (self.lines.clone(), 0..items) } else { (0..items, self.lines.clone()) };
+        for i in outer {
+            for j in inner.clone() {
+                let (item, line) = if self.swapped { (j, i) } else { (i, j) };
+                self.view.read_row(item, line, 0, &mut row);
+                if let Some(k) = row.iter().position(|v| !v.is_finite()) {
+                    let (name, v) = (self.name, row[k]);
+                    fail!(NotFiniteData, "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)");
+                }
+            }
+        }
+        fail!(NotFiniteData, "{} held a value that was not finite and has changed since", self.name);
+    }
+}
+
+/// 0 x v is 0 for finite v, NaN for NaN and Inf; the sum vectorises.
+fn all_finite(row: &[f32]) -> bool {
+    let mut sums = [0.0f32; 16];
+    let chunks = row.chunks_exact(16);
+    let rest: f32 = chunks.remainder().iter().map(|v| v * 0.0).sum();
+    for chunk in chunks {
+        for (s, v) in sums.iter_mut().zip(chunk) {
+            *s += v * 0.0;
+        }
+    }
+    (sums.iter().sum::<f32>() + rest).is_finite()
+}

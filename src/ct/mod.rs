@@ -1,0 +1,18 @@
+//! Parallel-beam X-ray CT: filtered back projection, and the matched pair for iterative methods.
+
+mod angular;
+mod backproject;
+mod cpu;
+mod filter;
+mod flat_field;
+mod forward;
+mod geometry;
+mod input;
+mod operators;
+pub mod phantom;
+mod pipeline;
+
+pub use angular::Angular;
+pub use filter::{Filter, Padding};
+pub use geometry::{Geometry, Order};
+pub use operators::{Ct, Info, Interpolation, Options};

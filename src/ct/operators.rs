@@ -1,0 +1,373 @@
+//! The plan behind `isoc_ct`: geometry, options, flat field, and the operators over them.
+
+use super::angular::Angular;
+use super::backproject::Gather;
+use super::filter::{Filter, Padding, RowFilter, padded_bins};
+use super::flat_field::FlatField;
+use super::forward::Forward;
+use super::geometry::{Geometry, Order};
+use super::input::Input;
+use super::phantom::{self, Ellipse};
+use super::pipeline::{self, slabs};
+use crate::context::{Context, LogLevel, Stage};
+use crate::error::{Result, fail};
+use crate::tensor::{DType, View, ViewMut};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// How a row is read between its bins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Linear, exact in f32.
+    #[default]
+    Linear,
+    /// The nearest bin.
+    Nearest,
+    /// The nearest of four samples a bin.
+    Oversampled,
+}
+
+/// How to reconstruct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Filter.
+    pub filter: Filter,
+    /// How a row is read between its bins.
+    pub interpolation: Interpolation,
+    /// What the filter sees beyond a row's ends.
+    pub padding: Padding,
+    /// `backproject` multiplies by the angular weights.
+    pub weighted_backprojection: bool,
+    /// Least transmission before the logarithm.
+    pub minimum_transmission: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            filter: Filter::RamLak { cutoff: 1.0 },
+            interpolation: Interpolation::Linear,
+            padding: Padding::Zero,
+            weighted_backprojection: false,
+            minimum_transmission: 1e-6,
+        }
+    }
+}
+
+/// What a plan found and decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Angles and their weights.
+    pub angular: Angular,
+    /// Length of the filter's transforms.
+    pub padded_bins: usize,
+    /// Slices in `reconstruct`'s first slab.
+    pub slab_slices: usize,
+    /// Values replaced in the last call that read data.
+    pub replaced: u64,
+}
+
+struct Plan {
+    geometry: Geometry,
+    /// Or why there are no weights.
+    angular: Result<Angular>,
+    flat: Option<FlatField>,
+}
+
+/// A plan for parallel-beam CT.
+pub struct Ct {
+    context: Arc<Context>,
+    plan: Option<Plan>,
+    options: Options,
+    replaced: u64,
+}
+
+impl Ct {
+    /// A plan without geometry.
+    pub fn new(context: Arc<Context>) -> Self {
+        Self { context, plan: None, options: Options::default(), replaced: 0 }
+    }
+
+    fn plan(&self) -> Result<&Plan> {
+        match &self.plan {
+            Some(plan) => Ok(plan),
+            None => fail!(NotConfigured, "the plan has no geometry; call set_geometry first"),
+        }
+    }
+
+    /// The geometry in force.
+    pub fn geometry(&self) -> Result<&Geometry> {
+        self.plan().map(|p| &p.geometry)
+    }
+
+    /// Checks and takes a geometry; forgets the flat field.
+    pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
+        geometry.check()?;
+        let angular = Angular::new(&geometry.angles);
+        match &angular {
+            Ok(a) if a.missing_wedges > 0 => self.context.log(LogLevel::Warning, || {
+                let (n, covered, at, gap) = (a.missing_wedges, a.covered, a.largest_gap_start, a.largest_gap);
+                format!("{n} missing wedge(s), the largest {gap:.4} rad from {at:.4} rad on; angles cover {covered:.4} of pi rad")
+            }),
+            Ok(a) if !a.evenly_spaced => self.context.log(LogLevel::Info, || {
+                let (n, spacing, gap) = (a.distinct, a.spacing, a.largest_gap);
+                format!("{n} angles, unevenly spaced: median gap {spacing:.6} rad, largest {gap:.6} rad; views are weighted for it")
+            }),
+            Ok(_) => {}
+            Err(e) => self.context.log(LogLevel::Warning, || format!("no angular weights: {}", e.message)),
+        }
+        self.plan = Some(Plan { geometry, angular, flat: None });
+        Ok(())
+    }
+
+    /// Checks and takes options.
+    pub fn set_options(&mut self, options: Options) -> Result<()> {
+        options.filter.check()?;
+        let t = options.minimum_transmission;
+        if !t.is_finite() {
+            fail!(NotFiniteParameter, "options.minimum_transmission is {t}; it must be finite");
+        }
+        if !(t >= f64::from(f32::MIN_POSITIVE) && t < 1.0) {
+            fail!(OutOfRange, "options.minimum_transmission is {t}; it must be above 1.2e-38 and below 1");
+        }
+        self.options = options;
+        Ok(())
+    }
+
+    /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
+    pub fn set_flat_field(&mut self, flats: Option<View>, darks: Option<View>) -> Result<()> {
+        let policy = self.context.nan_policy();
+        let Some(plan) = &mut self.plan else {
+            fail!(NotConfigured, "the plan has no geometry; call set_geometry first");
+        };
+        let Some(flats) = flats else {
+            if darks.is_some() {
+                fail!(NullPointer, "flats is NULL while darks is not; both or flats alone may be given");
+            }
+            plan.flat = None;
+            return Ok(());
+        };
+        let g = &plan.geometry;
+        for (name, view) in [("flats", Some(flats)), ("darks", darks)] {
+            let Some([_, rows, bins]) = view.map(|v| v.shape()) else { continue };
+            if (rows, bins) != (g.rows, g.bins) {
+                fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
+            }
+        }
+        plan.flat = Some(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?);
+        Ok(())
+    }
+
+    /// Angular weights in radians, or why there are none.
+    pub fn angular_weights(&self) -> Result<&[f64]> {
+        let plan = self.plan()?;
+        plan.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone)
+    }
+
+    /// What the plan found and decided.
+    pub fn info(&self) -> Result<Info> {
+        let plan = self.plan()?;
+        let angular = plan.angular.clone()?;
+        let gather = self.fbp(&plan.geometry, &angular.weights, None);
+        let slabs = slabs(plan.geometry.slices, self.context.memory_cap(), self.context.threads(), &gather)?;
+        let (padded_bins, slab_slices) = (padded_bins(plan.geometry.bins), slabs[0].count);
+        Ok(Info { angular, padded_bins, slab_slices, replaced: self.replaced })
+    }
+
+    /// Bytes that `reconstruct` will allocate at a time.
+    pub fn memory(&self) -> Result<u64> {
+        let (plan, weights) = (self.plan()?, self.angular_weights()?);
+        let g = &plan.geometry;
+        let filter = self.row_filter(g);
+        let gather = self.fbp(g, weights, Some(&filter));
+        let cap = self.context.memory_cap();
+        let slabs = slabs(g.slices, cap, self.context.threads(), &gather)?;
+        Ok(slabs.iter().map(|slab| gather.slab_bytes(slab, cap)).max().unwrap_or(0))
+    }
+
+    fn row_filter(&self, g: &Geometry) -> RowFilter {
+        RowFilter::new(&self.options.filter, self.options.padding, g.bins, g.bin_pitch)
+    }
+
+    fn fbp<'a>(&self, g: &'a Geometry, weights: &[f64], filter: Option<&'a RowFilter>) -> Gather<'a> {
+        Gather::backproject(g, self.options.interpolation, Some(weights), filter)
+    }
+
+    /// Projections as an input, raw ones corrected.
+    fn projections<'a>(&self, plan: &'a Plan, view: View<'a>, raw: bool) -> Result<Input<'a>> {
+        let g = &plan.geometry;
+        check_shape("projections", view.shape(), g.projection_shape())?;
+        let flat = plan.flat.as_ref().filter(|_| raw);
+        if view.dtype() != DType::F32 && flat.is_none() {
+            let dtype = view.dtype();
+            fail!(FlatField, "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first");
+        }
+        let rows = g.first_row..g.first_row + g.slices;
+        Ok(Input::projections(view, g.order == Order::Sinograms, rows, flat, &self.context))
+    }
+
+    /// Filters the rows of all slices: see `isoc_ct_filter`.
+    pub fn filter(&mut self, projections: View, filtered: ViewMut) -> Result<()> {
+        self.prepare_flat_field();
+        let plan = self.plan()?;
+        let g = &plan.geometry;
+        check_shape("filtered", filtered.shape(), g.projection_shape())?;
+        let input = self.projections(plan, projections, true)?;
+        let filter = self.row_filter(g);
+        let target = if g.order == Order::Sinograms { filtered.swapped() } else { filtered };
+        let pairs = g.views().div_ceil(2);
+        self.context.run(pairs as u64, |job| {
+            input.check(job)?;
+            job.enter(Stage::Filter);
+            (0..pairs).into_par_iter().try_for_each_init(
+                || (vec![0.0; g.bins], vec![0.0; g.bins], filter.scratch()),
+                |(a, b, scratch), pair| {
+                    job.check()?;
+                    let scratch = scratch.as_mut().map_err(|e| e.clone())?;
+                    let (v, two) = (2 * pair, 2 * pair + 1 < g.views());
+                    for row in g.first_row..g.first_row + g.slices {
+                        input.read(v, row, a)?;
+                        if two { input.read(v + 1, row, b)? } else { b.fill(0.0) }
+                        filter.apply(a, b, scratch);
+                        // SAFETY: this task alone has these two views.
+                        unsafe {
+                            target.write_row(v, row, 0, a);
+                            if two {
+                                target.write_row(v + 1, row, 0, b);
+                            }
+                        }
+                    }
+                    job.advance(1);
+                    Ok(())
+                },
+            )
+        })?;
+        self.replaced = input.replaced();
+        Ok(())
+    }
+
+    /// Pixel-driven back projection: see `isoc_ct_backproject`.
+    pub fn backproject(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        let plan = self.plan()?;
+        let weights = if self.options.weighted_backprojection { Some(self.angular_weights()?) } else { None };
+        let gather = Gather::backproject(&plan.geometry, self.options.interpolation, weights, None);
+        self.replaced = self.gather("backproject", plan, &gather, projections, false, volume)?;
+        Ok(())
+    }
+
+    /// Transpose of `forward`: see `isoc_ct_adjoint`.
+    pub fn adjoint(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        let plan = self.plan()?;
+        let gather = Gather::adjoint(&plan.geometry);
+        self.replaced = self.gather("adjoint", plan, &gather, projections, false, volume)?;
+        Ok(())
+    }
+
+    /// Filtered back projection: see `isoc_ct_reconstruct`.
+    pub fn reconstruct(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        self.prepare_flat_field();
+        let (plan, weights) = (self.plan()?, self.angular_weights()?);
+        let filter = self.row_filter(&plan.geometry);
+        let gather = self.fbp(&plan.geometry, weights, Some(&filter));
+        self.replaced = self.gather("reconstruct", plan, &gather, projections, true, volume)?;
+        Ok(())
+    }
+
+    /// Joseph's forward projection: see `isoc_ct_forward`.
+    pub fn forward(&mut self, volume: View, projections: ViewMut) -> Result<()> {
+        let plan = self.plan()?;
+        let g = &plan.geometry;
+        check_shape("volume", volume.shape(), g.volume_shape())?;
+        check_shape("projections", projections.shape(), g.projection_shape())?;
+        let input = Input::volume(volume, &self.context);
+        let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
+        let forward = Forward::new(g);
+        let plan = slabs(g.slices, self.context.memory_cap(), self.context.threads(), &forward)?;
+        pipeline::log(&self.context, "forward", &plan);
+        self.context.run(forward.work(), |job| {
+            input.check(job)?;
+            pipeline::run(&self.context, g.slices, &forward, |slab, _| {
+                forward.run(&self.context, job, slab, &input, &target)
+            })
+        })?;
+        self.replaced = input.replaced();
+        Ok(())
+    }
+
+    /// Runs a gather over all slices; gives the number of values replaced.
+    fn gather(
+        &self,
+        name: &str,
+        plan: &Plan,
+        gather: &Gather,
+        projections: View,
+        raw: bool,
+        volume: ViewMut,
+    ) -> Result<u64> {
+        let g = &plan.geometry;
+        check_shape("volume", volume.shape(), g.volume_shape())?;
+        let input = self.projections(plan, projections, raw)?;
+        let slabs = slabs(g.slices, self.context.memory_cap(), self.context.threads(), gather)?;
+        pipeline::log(&self.context, name, &slabs);
+        self.context.run(gather.work(), |job| {
+            // A single slab is written only once all of its data has been read; several need a look ahead.
+            if slabs.len() > 1 {
+                input.check(job)?;
+            }
+            pipeline::run(&self.context, g.slices, gather, |slab, cap| {
+                gather.run(&self.context, job, slab, cap, &input, &volume)
+            })
+        })?;
+        Ok(input.replaced())
+    }
+
+    /// The flat field takes its least transmission from the options, which may come before or after it.
+    fn prepare_flat_field(&mut self) {
+        let minimum = self.options.minimum_transmission;
+        if let Some(flat) = self.plan.as_mut().and_then(|p| p.flat.as_mut()) {
+            flat.set_minimum(minimum);
+        }
+    }
+
+    /// Exact pixel means of a phantom, the same in every slice.
+    pub fn phantom_volume(&self, ellipses: &[Ellipse], volume: ViewMut) -> Result<()> {
+        let g = self.geometry()?;
+        check_shape("volume", volume.shape(), g.volume_shape())?;
+        phantom::check(ellipses)?;
+        self.context.run(g.ny as u64, |job| {
+            (0..g.ny).into_par_iter().try_for_each(|i| {
+                job.check()?;
+                let row = phantom::pixel_means(g, ellipses, i);
+                // SAFETY: this task alone has row i.
+                (0..g.slices).for_each(|z| unsafe { volume.write_row(z, i, 0, &row) });
+                job.advance(1);
+                Ok(())
+            })
+        })
+    }
+
+    /// Exact line integrals of a phantom, the same in every row.
+    pub fn phantom_projections(&self, ellipses: &[Ellipse], projections: ViewMut) -> Result<()> {
+        let g = self.geometry()?;
+        check_shape("projections", projections.shape(), g.projection_shape())?;
+        phantom::check(ellipses)?;
+        let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
+        self.context.run(g.views() as u64, |job| {
+            (0..g.views()).into_par_iter().try_for_each(|v| {
+                job.check()?;
+                let row = phantom::line_integrals(g, ellipses, v);
+                // SAFETY: this task alone has view v.
+                (0..g.rows).for_each(|r| unsafe { target.write_row(v, r, 0, &row) });
+                job.advance(1);
+                Ok(())
+            })
+        })
+    }
+}
+
+fn check_shape(name: &str, seen: [usize; 3], expected: [usize; 3]) -> Result<()> {
+    if seen != expected {
+        fail!(TensorShape, "{name} has shape {seen:?}; it must have {expected:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! Guard against panics, last error, handles, and structs that carry their size.
+
+use crate::error::{Error, Result, Status, fail};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
+    static THREAD_MARK: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Runs a call's body: any error becomes this thread's last error and its code, and a panic goes no further.
+pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> Status {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic_text(&*panic).to_owned();
+        // A panic's payload may panic again when dropped; leaking those few bytes cannot.
+        std::mem::forget(panic);
+        Err(Error::new(Status::Internal, format!("internal fault, please report it: {text}")))
+    });
+    match result {
+        Ok(()) => Status::Ok,
+        Err(error) => {
+            let mut bytes = error.message.into_bytes();
+            bytes.retain(|b| *b != 0);
+            let text = CString::new(bytes).unwrap_or_default();
+            let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+            error.status
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The thread's last message; the pointer lives until the thread's next failing call.
+pub(super) fn last_error() -> *const c_char {
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// Live handles of one type. A handle is a number dressed as a pointer, never dereferenced and never used twice, so a NULL,
+/// stale, foreign or invented one is an error instead of a crash.
+pub(super) struct Registry<T> {
+    name: &'static str,
+    live: LazyLock<RwLock<HashMap<usize, Arc<T>>>>,
+}
+
+static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(0x150C_0010);
+
+impl<T> Registry<T> {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { name, live: LazyLock::new(RwLock::default) }
+    }
+
+    pub(super) fn insert<H>(&self, value: T) -> *mut H {
+        let key = NEXT_HANDLE.fetch_add(16, Ordering::Relaxed);
+        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(value));
+        std::ptr::without_provenance_mut(key)
+    }
+
+    pub(super) fn get<H>(&self, handle: *const H) -> Result<Arc<T>> {
+        if handle.is_null() {
+            fail!(NullPointer, "the {} handle is NULL", self.name);
+        }
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.get(&handle.addr()).cloned().ok_or_else(|| self.unknown(handle.addr()))
+    }
+
+    /// Calls in progress on another thread keep the value until they return.
+    pub(super) fn remove<H>(&self, handle: *mut H) -> Result<()> {
+        if handle.is_null() {
+            return Ok(());
+        }
+        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&handle.addr());
+        removed.map(drop).ok_or_else(|| self.unknown(handle.addr()))
+    }
+
+    fn unknown(&self, address: usize) -> Error {
+        let message = format!("{address:#x} is not a live {} handle (destroyed already, or never made?)", self.name);
+        Error::new(Status::InvalidHandle, message)
+    }
+}
+
+/// State behind a handle whose calls are serialised; a call from inside the handle's own callback fails instead of waiting for itself.
+pub(super) struct Serial<T> {
+    state: Mutex<T>,
+    owner: AtomicUsize,
+}
+
+impl<T> Serial<T> {
+    pub(super) fn new(state: T) -> Self {
+        Self { state: Mutex::new(state), owner: AtomicUsize::new(0) }
+    }
+
+    /// Waits for other threads' calls, then runs `body` alone.
+    pub(super) fn with<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let me = THREAD_MARK.with(|mark| mark as *const Cell<u8> as usize);
+        if self.owner.load(Ordering::Relaxed) == me {
+            fail!(Busy, "called from inside a callback of a call on the same handle");
+        }
+        // A caught panic may have poisoned the lock; plans stay valid, since calls replace their parts whole.
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.owner.store(me, Ordering::Relaxed);
+        let mut held = Held { state, owner: &self.owner };
+        body(&mut held.state)
+    }
+}
+
+struct Held<'a, T> {
+    state: MutexGuard<'a, T>,
+    owner: &'a AtomicUsize,
+}
+
+impl<T> Drop for Held<'_, T> {
+    fn drop(&mut self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A struct of plain numbers and pointers for which all zero bytes are valid, beginning with `uint32_t struct_size`.
+///
+/// # Safety
+/// As said; `FIRST_SIZE` is its size when it was first published.
+pub(super) unsafe trait Sized32: Copy {
+    const NAME: &'static str;
+    const FIRST_SIZE: usize;
+}
+
+/// # Safety
+/// `p` is NULL or points at a `uint32_t` that says how many bytes may be read (or written) there.
+unsafe fn declared_size<T: Sized32>(p: *const T) -> Result<usize> {
+    if p.is_null() {
+        fail!(NullPointer, "{} is NULL", T::NAME);
+    }
+    // SAFETY: by the caller's contract.
+    let size = unsafe { p.cast::<u32>().read_unaligned() } as usize;
+    let (first, known) = (T::FIRST_SIZE, size_of::<T>());
+    if size < first || size > known {
+        fail!(
+            StructSize,
+            "{}.struct_size is {size}; it must be sizeof({}) of the header in use, {first} to {known} here",
+            T::NAME, T::NAME
+        );
+    }
+    Ok(size)
+}
+
+/// Copies a caller's struct; fields that the caller's header does not have yet read as zero.
+///
+/// # Safety
+/// As for [`declared_size`].
+pub(super) unsafe fn read_struct<T: Sized32>(p: *const T) -> Result<T> {
+    // SAFETY: by the caller's contract.
+    let size = unsafe { declared_size(p) }?;
+    let mut value = std::mem::MaybeUninit::<T>::zeroed();
+    // SAFETY: `size` is at most the type's; zero bytes are valid where the caller's struct ends early.
+    unsafe {
+        std::ptr::copy_nonoverlapping(p.cast::<u8>(), value.as_mut_ptr().cast(), size);
+        Ok(value.assume_init())
+    }
+}
+
+/// Fills as much of a caller's struct as its `struct_size` says, leaving that field as it is.
+///
+/// # Safety
+/// As for [`declared_size`], for writing.
+pub(super) unsafe fn write_struct<T: Sized32>(p: *mut T, value: &T) -> Result<()> {
+    // SAFETY: by the caller's contract; the size was checked.
+    unsafe {
+        let size = declared_size(p)?;
+        let skip = size_of::<u32>();
+        let from = std::ptr::from_ref(value).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from.add(skip), p.cast::<u8>().add(skip), size - skip);
+    }
+    Ok(())
+}
+
+/// The `count` elements at `p`, or NullPointer.
+///
+/// # Safety
+/// `p` is NULL or holds `count` readable elements for `'a`.
+pub(super) unsafe fn array<'a, T>(p: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    if p.is_null() {
+        fail!(NullPointer, "{name} is NULL");
+    }
+    if count.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize) {
+        fail!(SizeOverflow, "{name} with {count} elements does not fit the address space");
+    }
+    if !p.is_aligned() {
+        fail!(TensorStrides, "{name} is not aligned to {} bytes", align_of::<T>());
+    }
+    // SAFETY: not NULL, aligned, of a possible size, readable by the caller's contract.
+    Ok(unsafe { std::slice::from_raw_parts(p, count) })
+}
+
+/// Where a call puts a result, checked before any work is done.
+///
+/// # Safety
+/// `p` is NULL or writable.
+pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
+    if p.is_null() {
+        fail!(NullPointer, "{name} is NULL");
+    }
+    // SAFETY: writable, by the caller's contract.
+    unsafe { p.write_unaligned(value) };
+    Ok(())
+}
+
+/// A size or count from C: signed there so that a negative one can be told from a large one.
+pub(super) fn count(value: i64, name: &str, least: i64) -> Result<usize> {
+    if value < least {
+        fail!(OutOfRange, "{name} is {value}; it must be at least {least}");
+    }
+    usize::try_from(value).map_err(|_| Error::new(Status::SizeOverflow, format!("{name} is {value}; too large here")))
+}
+
+/// C text as a static string pointer.
+pub(super) fn text(s: &'static CStr) -> *const c_char {
+    s.as_ptr()
+}

@@ -1,0 +1,200 @@
+//! `isoc_context_*`, versions and errors.
+
+use super::boundary::{Registry, Sized32, guard, last_error, read_struct, set_out, text};
+use crate::context::{Context, ContextOptions, Log, LogLevel, NanPolicy, Progress, Stage};
+use crate::cpu::level::Level;
+use crate::error::{Error, Result, Status, fail};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::{Arc, LazyLock};
+
+/// Number of the ABI: a program built against another number must be rebuilt.
+pub const ISOC_ABI_VERSION: u32 = 1;
+
+/// Where a context computes.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_context_device {
+    /// The best that there is.
+    Auto = 0,
+    /// The processor.
+    Cpu = 1,
+}
+
+/// What to do with NaN and Inf in data.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_nan_policy {
+    /// ISOC_STATUS_NOT_FINITE_DATA, naming the first index; the output is left untouched.
+    Error = 0,
+    /// Replace by zero, and count (isoc_ct_info.replaced_values).
+    Replace = 1,
+}
+
+/// Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
+/// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
+/// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
+pub type isoc_progress_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> i32>;
+
+/// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
+/// the call; it must not throw.
+pub type isoc_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char)>;
+
+/// How a context is set up. Set `struct_size` and zero the rest for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_context_options {
+    /// sizeof(isoc_context_options).
+    pub struct_size: u32,
+    /// An isoc_context_device.
+    pub device: u32,
+    /// Worker threads, at most 4096; 0 takes one per processor that this process may use.
+    pub threads: u32,
+    /// An isoc_nan_policy.
+    pub nan_policy: u32,
+    /// Most bytes of working memory at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    pub memory_cap: u64,
+    /// Progress and cancel, or NULL.
+    pub progress: isoc_progress_fn,
+    /// Passed to `progress`.
+    pub progress_user: *mut c_void,
+    /// Log, or NULL.
+    pub log: isoc_log_fn,
+    /// Passed to `log`.
+    pub log_user: *mut c_void,
+}
+
+// SAFETY: numbers, pointers and optional function pointers; all zero is valid.
+unsafe impl Sized32 for isoc_context_options {
+    const NAME: &'static str = "isoc_context_options";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
+/// keep what they need, so it may be destroyed before them.
+pub struct isoc_context {
+    _opaque: [u8; 0],
+}
+
+static CONTEXTS: Registry<Context> = Registry::new("isoc_context");
+
+/// The context behind a handle.
+pub(super) fn context(handle: *const isoc_context) -> Result<Arc<Context>> {
+    CONTEXTS.get(handle)
+}
+
+/// The caller's pointer for a callback. Callbacks run on the thread that made the call, so it never crosses threads by itself.
+struct User(*mut c_void);
+// SAFETY: only the calling thread passes it on.
+unsafe impl Send for User {}
+// SAFETY: as above.
+unsafe impl Sync for User {}
+
+impl isoc_context_options {
+    fn into_options(self) -> Result<ContextOptions> {
+        if self.device > isoc_context_device::Cpu as u32 {
+            fail!(UnknownValue, "device is {}; it must be 0 (auto) or 1 (cpu)", self.device);
+        }
+        let nan_policy = match self.nan_policy {
+            0 => NanPolicy::Error,
+            1 => NanPolicy::Replace,
+            v => fail!(UnknownValue, "nan_policy is {v}; it must be 0 (error) or 1 (replace)"),
+        };
+        let progress = self.progress.map(|call| {
+            let user = User(self.progress_user);
+            Box::new(move |fraction: f64, stage: Stage| {
+                let user = &user;
+                // SAFETY: the caller's function, with the caller's pointer, from the thread that made the call.
+                unsafe { call(user.0, fraction, stage.name().as_ptr()) != 0 }
+            }) as Progress
+        });
+        let log = self.log.map(|call| {
+            let user = User(self.log_user);
+            Box::new(move |level: LogLevel, message: &str| {
+                let (user, message) = (&user, CString::new(message).unwrap_or_default());
+                // SAFETY: as for progress.
+                unsafe { call(user.0, level as i32, message.as_ptr()) }
+            }) as Log
+        });
+        let (threads, memory_cap) = (self.threads as usize, self.memory_cap);
+        Ok(ContextOptions { threads, memory_cap, nan_policy, level: None, progress, log })
+    }
+}
+
+/// Makes a context. `options` may be NULL for the defaults.
+///
+/// The environment variable ISOC_CPU_LEVEL (baseline, avx2, avx512) lowers the instruction set that contexts made after
+/// it is set use; it never raises it.
+///
+/// # Safety
+/// `options` is NULL or valid, `out` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_context_create(
+    options: *const isoc_context_options,
+    out: *mut *mut isoc_context,
+) -> Status {
+    guard(|| {
+        if out.is_null() {
+            fail!(NullPointer, "out is NULL");
+        }
+        let options = if options.is_null() {
+            ContextOptions::default()
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { read_struct(options) }?.into_options()?
+        };
+        let handle = CONTEXTS.insert(Context::new(options)?);
+        // SAFETY: by this function's contract.
+        unsafe { set_out(out, handle, "out") }
+    })
+}
+
+/// Destroys a context; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_context_destroy(context: *mut isoc_context) -> Status {
+    guard(|| CONTEXTS.remove(context))
+}
+
+/// This thread's message of its last failed call: which argument, the value seen, the value allowed. Empty before the
+/// first failure. The pointer stays valid until the thread's next failed call.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_last_error() -> *const c_char {
+    last_error()
+}
+
+/// A short phrase for a status, or "unknown status". Static.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_status_string(status: i32) -> *const c_char {
+    let known = usize::try_from(status).ok().and_then(|s| Status::ALL.get(s));
+    text(known.map_or(c"unknown status", |s| s.phrase()))
+}
+
+/// The library's version, such as "0.1.0". Static.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_version() -> *const c_char {
+    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(s) => s,
+        Err(_) => c"",
+    };
+    text(VERSION)
+}
+
+/// ISOC_ABI_VERSION of the library that is running.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_abi_version() -> u32 {
+    ISOC_ABI_VERSION
+}
+
+/// What the library was built from, and the CPU level that it will use. Static.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_build_info() -> *const c_char {
+    static INFO: LazyLock<CString> = LazyLock::new(|| {
+        let level = Level::from_environment().unwrap_or_else(|_: Error| Level::detect());
+        let info = format!(
+            "isocenter {} for {} ({}, {}); cpu levels baseline, avx2, avx512, using {}; gpu: not built in",
+            env!("CARGO_PKG_VERSION"), env!("ISOC_TARGET"), env!("ISOC_PROFILE"), env!("ISOC_RUSTC"), level.name()
+        );
+        CString::new(info).unwrap_or_default()
+    });
+    INFO.as_ptr()
+}

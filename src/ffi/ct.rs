@@ -1,0 +1,678 @@
+//! `isoc_ct_*`.
+
+use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::context::{context, isoc_context};
+use super::tensor::{Expected, check_overlap, isoc_tensor};
+use crate::ct::phantom::{Ellipse, SheppLogan};
+use crate::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Padding};
+use crate::error::{Result, Status, fail};
+use crate::tensor::{DType, View, ViewMut};
+
+/// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
+///
+/// cbindgen:prefix-with-name=false
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_filter_kind {
+    /// The plain ramp.
+    IsocCtFilterRamLak = 0,
+    /// sinc(f / 2).
+    IsocCtFilterSheppLogan = 1,
+    /// cos(pi f / 2).
+    IsocCtFilterCosine = 2,
+    /// 0.54 + 0.46 cos(pi f).
+    IsocCtFilterHamming = 3,
+    /// 0.5 + 0.5 cos(pi f).
+    IsocCtFilterHann = 4,
+    /// 1 - 6 f^2 (1 - f) up to f = 1/2, 2 (1 - f)^3 above.
+    IsocCtFilterParzen = 5,
+    /// 1 / sqrt(1 + f^(2 order)); its cutoff defaults to half of Nyquist.
+    IsocCtFilterButterworth = 6,
+    /// No filter: `reconstruct` is then the weighted back projection of the projections as they are.
+    IsocCtFilterNone = 7,
+    /// The caller's frequency response, in place of ramp and window: see isoc_ct_options.response.
+    IsocCtFilterCustom = 8,
+}
+
+/// How `backproject` and `reconstruct` read a row between its bins. Outside the detector a ray contributes 0.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_interpolation {
+    /// Linear, exact in f32.
+    Linear = 0,
+    /// The nearest bin.
+    Nearest = 1,
+    /// The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
+    Oversampled = 2,
+}
+
+/// What the filter sees beyond the ends of a row.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_padding {
+    /// Zeros: right when the object fits the detector.
+    Zero = 0,
+    /// The edge values: milder when it does not.
+    Edge = 1,
+}
+
+/// Order of the dimensions of projections.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_order {
+    /// Frames: (views, rows, bins).
+    Frames = 0,
+    /// Sinograms: (rows, views, bins).
+    Sinograms = 1,
+}
+
+/// Sets of isoc_ct_shepp_logan.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_shepp_logan_kind {
+    /// Shepp and Logan 1974: contrasts of 1 to 2 %.
+    Original = 0,
+    /// Toft 1996: the same ellipses with contrasts that can be seen.
+    Modified = 1,
+}
+
+/// Number of ellipses of a Shepp-Logan phantom.
+pub const ISOC_CT_SHEPP_LOGAN_ELLIPSES: i64 = 10;
+
+/// Parallel-beam scan and volume.
+///
+/// Pixel (row i, column j) of a slice projects in view p to the fractional bin
+///
+///     h = axis_p + (pixel_size / bin_pitch) * ((j - cx) cos t_p - (i - cy) sin t_p)
+///     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
+///
+/// where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
+/// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_geometry {
+    /// sizeof(isoc_ct_geometry).
+    pub struct_size: u32,
+    /// An isoc_ct_order: how projection tensors are laid out.
+    pub order: u32,
+    /// Number of projections.
+    pub views: i64,
+    /// Detector bins in a row.
+    pub bins: i64,
+    /// Detector rows; 0 means 1.
+    pub rows: i64,
+    /// `views` angles in radians, in any order; copied.
+    pub angles: *const f64,
+    /// The rotation axis as a fractional bin, `axis_count` values; NULL means (bins - 1) / 2. Copied.
+    pub axis: *const f64,
+    /// 1, or `views` for one axis a view.
+    pub axis_count: i64,
+    /// Distance between bins, in any length unit; 0 means 1.
+    pub bin_pitch: f64,
+    /// Side of a pixel in the same unit, from bin_pitch / 1024 to 1024 bin_pitch; 0 means bin_pitch.
+    pub pixel_size: f64,
+    /// Columns of the volume; 0 means bins.
+    pub nx: i64,
+    /// Rows of a slice; 0 means bins.
+    pub ny: i64,
+    /// Shift of the volume's middle from the rotation axis, in pixels along columns: see cx above.
+    pub x_offset: f64,
+    /// The same along rows: see cy above.
+    pub y_offset: f64,
+    /// First detector row to reconstruct.
+    pub first_row: i64,
+    /// Slices of the volume; 0 means all rows from first_row on.
+    pub slices: i64,
+}
+
+// SAFETY: numbers and pointers; all zero is valid.
+unsafe impl Sized32 for isoc_ct_geometry {
+    const NAME: &'static str = "isoc_ct_geometry";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// How to reconstruct. Set `struct_size` and zero the rest for the defaults: Ram-Lak, linear, zero padding.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_options {
+    /// sizeof(isoc_ct_options).
+    pub struct_size: u32,
+    /// An isoc_ct_filter_kind.
+    pub filter: u32,
+    /// An isoc_ct_interpolation.
+    pub interpolation: u32,
+    /// An isoc_ct_padding.
+    pub padding: u32,
+    /// Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
+    pub weighted_backprojection: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
+    pub cutoff: f64,
+    /// Order of the Butterworth window, 0.5 to 64; 0 means 4.
+    pub butterworth_order: f64,
+    /// ISOC_CT_FILTER_CUSTOM: `response_count` (2 or more) values at frequencies evenly spaced from 0 to Nyquist, both
+    /// in, linear between them; copied. Unit: cycles a bin, so that the plain ramp runs from 0 to 0.5.
+    pub response: *const f32,
+    /// Number of values in `response`.
+    pub response_count: i64,
+    /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, above 0 and below 1; 0 means 1e-6.
+    pub minimum_transmission: f64,
+}
+
+// SAFETY: numbers and a pointer; all zero is valid.
+unsafe impl Sized32 for isoc_ct_options {
+    const NAME: &'static str = "isoc_ct_options";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// What a plan found and decided. Angles are in radians, modulo pi.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_info {
+    /// sizeof(isoc_ct_info), set by the caller.
+    pub struct_size: u32,
+    /// 1 if all gaps between neighbouring angles agree to 1 %.
+    pub evenly_spaced: u32,
+    /// Different angles; views at (nearly) the same angle share one weight.
+    pub distinct_angles: i64,
+    /// Median gap between neighbouring angles.
+    pub angular_spacing: f64,
+    /// Sum of the angular weights: pi, less the missing wedges.
+    pub angle_covered: f64,
+    /// Gaps over three times the median, which are not spread over their edges.
+    pub missing_wedges: i64,
+    /// Start of the largest gap.
+    pub largest_gap_start: f64,
+    /// Size of the largest gap.
+    pub largest_gap: f64,
+    /// Length of the filter's Fourier transforms.
+    pub padded_bins: i64,
+    /// Slices that `reconstruct` works on at a time under the memory cap.
+    pub slab_slices: i64,
+    /// NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
+    pub replaced_values: i64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_ct_info {
+    const NAME: &'static str = "isoc_ct_info";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// An ellipse of constant attenuation; where ellipses overlap, values add.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_ellipse {
+    /// Attenuation a length unit.
+    pub value: f64,
+    /// Centre, from the rotation axis, in length units; x along columns, y upwards.
+    pub x: f64,
+    /// See x.
+    pub y: f64,
+    /// Semi-axis along x before rotation, in length units.
+    pub semi_x: f64,
+    /// Semi-axis along y before rotation, in length units.
+    pub semi_y: f64,
+    /// Counter-clockwise rotation in radians.
+    pub angle: f64,
+}
+
+/// A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
+/// each other, different plans run at the same time.
+pub struct isoc_ct {
+    _opaque: [u8; 0],
+}
+
+static PLANS: Registry<Serial<Ct>> = Registry::new("isoc_ct");
+
+fn with_plan(handle: *const isoc_ct, body: impl FnOnce(&mut Ct) -> Result<()>) -> Status {
+    guard(|| PLANS.get(handle)?.with(body))
+}
+
+impl isoc_ct_geometry {
+    /// # Safety
+    /// `angles` and `axis` are as the fields' documentation says.
+    unsafe fn to_geometry(self) -> Result<Geometry> {
+        let order = match self.order {
+            0 => Order::Frames,
+            1 => Order::Sinograms,
+            v => fail!(UnknownValue, "geometry.order is {v}; it must be 0 (frames) or 1 (sinograms)"),
+        };
+        let views = count(self.views, "geometry.views", 1)?;
+        let bins = count(self.bins, "geometry.bins", 1)?;
+        let or = |value: i64, name, default: usize| count(value, name, 0).map(|n| if n == 0 { default } else { n });
+        let rows = or(self.rows, "geometry.rows", 1)?;
+        let first_row = count(self.first_row, "geometry.first_row", 0)?;
+        let slices = or(self.slices, "geometry.slices", rows.saturating_sub(first_row))?;
+        let (nx, ny) = (or(self.nx, "geometry.nx", bins)?, or(self.ny, "geometry.ny", bins)?);
+        // SAFETY: `views` angles, by this function's contract.
+        let angles = unsafe { array(self.angles, views, "geometry.angles") }?.to_vec();
+        let axis = if self.axis.is_null() {
+            if self.axis_count != 0 {
+                fail!(NullPointer, "geometry.axis is NULL with axis_count {}; it must be 0 then", self.axis_count);
+            }
+            vec![(bins as f64 - 1.0) / 2.0]
+        } else {
+            let n = count(self.axis_count, "geometry.axis_count", 1)?;
+            if n != 1 && n != views {
+                fail!(OutOfRange, "geometry.axis_count is {n}; it must be 1 or views ({views})");
+            }
+            // SAFETY: `axis_count` values, by this function's contract.
+            unsafe { array(self.axis, n, "geometry.axis") }?.to_vec()
+        };
+        let bin_pitch = if self.bin_pitch == 0.0 { 1.0 } else { self.bin_pitch };
+        let pixel_size = if self.pixel_size == 0.0 { bin_pitch } else { self.pixel_size };
+        let (x_offset, y_offset) = (self.x_offset, self.y_offset);
+        Ok(Geometry { order, angles, axis, bins, rows, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices })
+    }
+}
+
+impl isoc_ct_options {
+    /// # Safety
+    /// `response` is as the field's documentation says.
+    unsafe fn to_options(self) -> Result<Options> {
+        let cutoff = |default: f64| if self.cutoff == 0.0 { default } else { self.cutoff };
+        let order = if self.butterworth_order == 0.0 { 4.0 } else { self.butterworth_order };
+        let filter = match self.filter {
+            0 => Filter::RamLak { cutoff: cutoff(1.0) },
+            1 => Filter::SheppLogan { cutoff: cutoff(1.0) },
+            2 => Filter::Cosine { cutoff: cutoff(1.0) },
+            3 => Filter::Hamming { cutoff: cutoff(1.0) },
+            4 => Filter::Hann { cutoff: cutoff(1.0) },
+            5 => Filter::Parzen { cutoff: cutoff(1.0) },
+            6 => Filter::Butterworth { cutoff: cutoff(0.5), order },
+            7 => Filter::None,
+            8 => {
+                let n = count(self.response_count, "options.response_count", 2)?;
+                // SAFETY: `response_count` values, by this function's contract.
+                Filter::Custom(unsafe { array(self.response, n, "options.response") }?.to_vec())
+            }
+            v => fail!(UnknownValue, "options.filter is {v}; it must be 0 to 8 (isoc_ct_filter_kind)"),
+        };
+        let interpolation = match self.interpolation {
+            0 => Interpolation::Linear,
+            1 => Interpolation::Nearest,
+            2 => Interpolation::Oversampled,
+            v => fail!(UnknownValue, "options.interpolation is {v}; it must be 0 to 2 (isoc_ct_interpolation)"),
+        };
+        let padding = match self.padding {
+            0 => Padding::Zero,
+            1 => Padding::Edge,
+            v => fail!(UnknownValue, "options.padding is {v}; it must be 0 or 1 (isoc_ct_padding)"),
+        };
+        if self.reserved != 0 {
+            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
+        }
+        let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
+        let weighted_backprojection = self.weighted_backprojection != 0;
+        Ok(Options { filter, interpolation, padding, weighted_backprojection, minimum_transmission })
+    }
+}
+
+const FLOAT: &[DType] = &[DType::F32];
+const COUNTS: &[DType] = &[DType::F32, DType::U16, DType::U8];
+
+/// Projections of the whole detector, in the geometry's order.
+fn projections(geometry: &Geometry, name: &'static str, dtypes: &'static [DType]) -> Expected<'static> {
+    let (v, r, b) = (geometry.angles.len(), geometry.rows, geometry.bins);
+    match geometry.order {
+        Order::Frames => Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: 1, dtypes },
+        Order::Sinograms => Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: 0, dtypes },
+    }
+}
+
+fn volume(geometry: &Geometry) -> Expected<'static> {
+    let shape = [geometry.slices, geometry.ny, geometry.nx];
+    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: 0, dtypes: FLOAT }
+}
+
+/// A call that reads one tensor and writes another, after checking both.
+///
+/// # Safety
+/// Tensors are NULL or as `isoc_tensor` says, for the length of the call.
+unsafe fn transform(
+    handle: *const isoc_ct,
+    input: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
+    output: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
+    run: impl FnOnce(&mut Ct, View, ViewMut) -> Result<()>,
+) -> Status {
+    with_plan(handle, |ct| {
+        let geometry = ct.geometry()?;
+        let (from, to) = (input.1(geometry), output.1(geometry));
+        // SAFETY: by this function's contract.
+        let (source, target) = unsafe { (from.view(input.0)?, to.view_mut(output.0)?) };
+        check_overlap(&source, &target, [from.name, to.name])?;
+        run(ct, source, target)
+    })
+}
+
+/// Makes a plan; give it a geometry next.
+///
+/// # Safety
+/// `out` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_create(ctx: *const isoc_context, out: *mut *mut isoc_ct) -> Status {
+    guard(|| {
+        let context = context(ctx)?;
+        if out.is_null() {
+            fail!(NullPointer, "out is NULL");
+        }
+        let handle = PLANS.insert(Serial::new(Ct::new(context)));
+        // SAFETY: by this function's contract.
+        unsafe { set_out(out, handle, "out") }
+    })
+}
+
+/// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_ct_destroy(ct: *mut isoc_ct) -> Status {
+    guard(|| PLANS.remove(ct))
+}
+
+/// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
+/// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+///
+/// # Safety
+/// `geometry` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_geometry(ct: *mut isoc_ct, geometry: *const isoc_ct_geometry) -> Status {
+    with_plan(ct, |ct| {
+        // SAFETY: by this function's contract.
+        let geometry = unsafe { read_struct(geometry)?.to_geometry() }?;
+        ct.set_geometry(geometry)
+    })
+}
+
+/// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
+///
+/// # Safety
+/// `options` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_options(ct: *mut isoc_ct, options: *const isoc_ct_options) -> Status {
+    with_plan(ct, |ct| {
+        let options = if options.is_null() {
+            Options::default()
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { read_struct(options)?.to_options() }?
+        };
+        ct.set_options(options)
+    })
+}
+
+/// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
+/// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+/// may be NULL for zeros. `flats` NULL forgets the flat field: projections are line integrals again. Call it after
+/// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+/// pixel that reads as 0 and is counted.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_flat_field(
+    ct: *mut isoc_ct,
+    flats: *const isoc_tensor,
+    darks: *const isoc_tensor,
+) -> Status {
+    with_plan(ct, |ct| {
+        let geometry = ct.geometry()?;
+        let frames = |tensor: *const isoc_tensor, name: &'static str| -> Result<Option<View>> {
+            if tensor.is_null() {
+                return Ok(None);
+            }
+            // SAFETY: readable, by this function's contract.
+            let t = unsafe { tensor.read_unaligned() };
+            let n = if t.ndim == 3 && !t.shape.is_null() {
+                // SAFETY: three sizes, by the tensor's documentation.
+                count(unsafe { t.shape.read_unaligned() }, &format!("{name}.shape[0]"), 1)?
+            } else {
+                1
+            };
+            let shape = [n, geometry.rows, geometry.bins];
+            let expected = Expected { name, shape, dims: ["frames", "rows", "bins"], optional: 0, dtypes: COUNTS };
+            // SAFETY: by this function's contract.
+            unsafe { expected.view(tensor) }.map(Some)
+        };
+        let (flats, darks) = (frames(flats, "flats")?, frames(darks, "darks")?);
+        ct.set_flat_field(flats, darks)
+    })
+}
+
+/// Tells what the plan found in the geometry and decided under the present options.
+///
+/// # Safety
+/// `info` is NULL or valid, its struct_size set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_info) -> Status {
+    with_plan(ct, |ct| {
+        let found = ct.info()?;
+        let value = isoc_ct_info {
+            struct_size: 0,
+            evenly_spaced: found.angular.evenly_spaced.into(),
+            distinct_angles: found.angular.distinct as i64,
+            angular_spacing: found.angular.spacing,
+            angle_covered: found.angular.covered,
+            missing_wedges: found.angular.missing_wedges as i64,
+            largest_gap_start: found.angular.largest_gap_start,
+            largest_gap: found.angular.largest_gap,
+            padded_bins: found.padded_bins as i64,
+            slab_slices: found.slab_slices as i64,
+            replaced_values: found.replaced as i64,
+        };
+        // SAFETY: by this function's contract.
+        unsafe { write_struct(info, &value) }
+    })
+}
+
+/// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+///
+/// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
+///
+/// # Safety
+/// `weights` is NULL or holds `weight_count` writable values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut f64, weight_count: i64) -> Status {
+    with_plan(ct, |ct| {
+        let found = ct.angular_weights()?;
+        if weights.is_null() {
+            fail!(NullPointer, "weights is NULL");
+        }
+        if usize::try_from(weight_count) != Ok(found.len()) {
+            fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {}", found.len());
+        }
+        // SAFETY: as many writable values, by this function's contract.
+        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), weights, found.len()) };
+        Ok(())
+    })
+}
+
+/// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap.
+///
+/// # Safety
+/// `bytes` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> Status {
+    with_plan(ct, |ct| {
+        let needed = ct.memory()?;
+        // SAFETY: by this function's contract.
+        unsafe { set_out(bytes, needed, "bytes") }
+    })
+}
+
+/// Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
+/// left alone. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+///
+/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_filter(
+    ct: *mut isoc_ct,
+    projections_: *const isoc_tensor,
+    filtered: *const isoc_tensor,
+) -> Status {
+    let input = (projections_, |g: &Geometry| projections(g, "projections", COUNTS));
+    let output = (filtered, |g: &Geometry| projections(g, "filtered", FLOAT));
+    // SAFETY: by this function's contract.
+    unsafe { transform(ct, input, output, Ct::filter) }
+}
+
+/// Back projection: volume(i, j) = sum over views of projections at h (see isoc_ct_geometry), interpolated as the options
+/// say; unscaled, unless the options ask for angular weights.
+///
+/// `projections`: f32; `volume`: f32, (slices, ny, nx).
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_backproject(
+    ct: *mut isoc_ct,
+    projections_: *const isoc_tensor,
+    volume_: *const isoc_tensor,
+) -> Status {
+    let input = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    // SAFETY: by this function's contract.
+    unsafe { transform(ct, input, (volume_, volume), Ct::backproject) }
+}
+
+/// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
+/// the slices are left alone.
+///
+/// `volume`: f32, (slices, ny, nx); `projections`: f32.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_forward(
+    ct: *mut isoc_ct,
+    volume_: *const isoc_tensor,
+    projections_: *const isoc_tensor,
+) -> Status {
+    let output = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    // SAFETY: by this function's contract.
+    unsafe { transform(ct, (volume_, volume), output, Ct::forward) }
+}
+
+/// The exact transpose of `forward`, for iterative methods.
+///
+/// `projections`: f32; `volume`: f32, (slices, ny, nx).
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_adjoint(
+    ct: *mut isoc_ct,
+    projections_: *const isoc_tensor,
+    volume_: *const isoc_tensor,
+) -> Status {
+    let input = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    // SAFETY: by this function's contract.
+    unsafe { transform(ct, input, (volume_, volume), Ct::adjoint) }
+}
+
+/// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
+/// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
+///
+/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+/// The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_reconstruct(
+    ct: *mut isoc_ct,
+    projections_: *const isoc_tensor,
+    volume_: *const isoc_tensor,
+) -> Status {
+    let input = (projections_, |g: &Geometry| projections(g, "projections", COUNTS));
+    // SAFETY: by this function's contract.
+    unsafe { transform(ct, input, (volume_, volume), Ct::reconstruct) }
+}
+
+impl From<&isoc_ct_ellipse> for Ellipse {
+    fn from(e: &isoc_ct_ellipse) -> Self {
+        let isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle } = *e;
+        Ellipse { value, x, y, semi_x, semi_y, angle }
+    }
+}
+
+/// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+///
+/// # Safety
+/// `ellipses` is NULL or holds `ellipse_count` writable elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_shepp_logan(
+    kind: u32,
+    radius: f64,
+    ellipses: *mut isoc_ct_ellipse,
+    ellipse_count: i64,
+) -> Status {
+    guard(|| {
+        let kind = match kind {
+            0 => SheppLogan::Original,
+            1 => SheppLogan::Modified,
+            v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_ct_shepp_logan_kind)"),
+        };
+        if ellipses.is_null() {
+            fail!(NullPointer, "ellipses is NULL");
+        }
+        if ellipse_count < ISOC_CT_SHEPP_LOGAN_ELLIPSES {
+            fail!(OutOfRange, "ellipse_count is {ellipse_count}; it must be at least {ISOC_CT_SHEPP_LOGAN_ELLIPSES}");
+        }
+        for (k, e) in kind.ellipses(radius)?.iter().enumerate() {
+            let Ellipse { value, x, y, semi_x, semi_y, angle } = *e;
+            // SAFETY: ten elements at least, by this function's contract.
+            unsafe { ellipses.add(k).write_unaligned(isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }) };
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As for `array`.
+unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> Result<Vec<Ellipse>> {
+    let n = count(ellipse_count, "ellipse_count", 1)?;
+    // SAFETY: by this function's contract.
+    Ok(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from).collect())
+}
+
+/// The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.
+///
+/// # Safety
+/// `ellipses` is NULL or holds `ellipse_count` elements; `volume` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_phantom_volume(
+    ct: *mut isoc_ct,
+    ellipses: *const isoc_ct_ellipse,
+    ellipse_count: i64,
+    volume_: *const isoc_tensor,
+) -> Status {
+    with_plan(ct, |ct| {
+        // SAFETY: by this function's contract.
+        let (ellipses, target) =
+            unsafe { (to_ellipses(ellipses, ellipse_count)?, volume(ct.geometry()?).view_mut(volume_)?) };
+        ct.phantom_volume(&ellipses, target)
+    })
+}
+
+/// The phantom's exact line integrals at the bins' centres, in the geometry's length unit, the same in every row.
+///
+/// # Safety
+/// `ellipses` is NULL or holds `ellipse_count` elements; `projections` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_phantom_projections(
+    ct: *mut isoc_ct,
+    ellipses: *const isoc_ct_ellipse,
+    ellipse_count: i64,
+    projections_: *const isoc_tensor,
+) -> Status {
+    with_plan(ct, |ct| {
+        let expected = projections(ct.geometry()?, "projections", FLOAT);
+        // SAFETY: by this function's contract.
+        let (ellipses, target) =
+            unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections_)?) };
+        ct.phantom_projections(&ellipses, target)
+    })
+}

@@ -1,0 +1,226 @@
+//! `isoc_tensor` and its checks.
+
+use crate::error::{Result, Status, fail};
+use crate::tensor::{DType, View, ViewMut};
+use std::ffi::c_void;
+
+/// Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
+pub const ISOC_DEVICE_HOST: i32 = 1;
+/// Unsigned integers (DLPack's kDLUInt).
+pub const ISOC_DTYPE_UINT: u8 = 1;
+/// Floating point (DLPack's kDLFloat).
+pub const ISOC_DTYPE_FLOAT: u8 = 2;
+
+/// Where a tensor lives (DLPack's DLDevice).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_device {
+    /// ISOC_DEVICE_HOST, or 0 for the same.
+    pub device_type: i32,
+    /// 0 for host memory.
+    pub device_id: i32,
+}
+
+/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_dtype {
+    /// ISOC_DTYPE_FLOAT or ISOC_DTYPE_UINT.
+    pub code: u8,
+    /// Bits an element.
+    pub bits: u8,
+    /// 1.
+    pub lanes: u16,
+}
+
+/// A caller's array; laid out as DLPack's DLTensor, so one from NumPy, PyTorch or CuPy can be passed as it is.
+///
+/// The library reads (or writes) the elements in place and keeps no pointer after the call. Strides may be any, negative
+/// ones too, as long as no element lies before `data`; an output's elements must not share memory with each other or with
+/// an input.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_tensor {
+    /// Start of the buffer.
+    pub data: *mut c_void,
+    /// Where it is.
+    pub device: isoc_device,
+    /// Number of dimensions.
+    pub ndim: i32,
+    /// Element type.
+    pub dtype: isoc_dtype,
+    /// `ndim` sizes, slowest dimension first.
+    pub shape: *const i64,
+    /// `ndim` distances between neighbours, in elements; NULL means contiguous with the last dimension fastest.
+    pub strides: *const i64,
+    /// Bytes from `data` to the element at index 0.
+    pub byte_offset: u64,
+}
+
+/// What a call expects of a tensor.
+pub(super) struct Expected<'e> {
+    /// Argument name, for messages.
+    pub(super) name: &'static str,
+    /// Sizes; the first or second dimension may be left out where it is 1, as `optional` says.
+    pub(super) shape: [usize; 3],
+    /// Names of the dimensions.
+    pub(super) dims: [&'static str; 3],
+    /// Dimension that a two-dimensional tensor leaves out.
+    pub(super) optional: usize,
+    /// Element types allowed.
+    pub(super) dtypes: &'e [DType],
+}
+
+struct Parsed {
+    origin: *mut u8,
+    dtype: DType,
+    strides: [isize; 3],
+}
+
+impl Expected<'_> {
+    /// # Safety
+    /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says, for `'a`.
+    pub(super) unsafe fn view<'a>(&self, tensor: *const isoc_tensor) -> Result<View<'a>> {
+        // SAFETY: by the caller's contract.
+        let t = unsafe { self.parse(tensor) }?;
+        // SAFETY: the checks of `parse` and the caller's contract.
+        Ok(unsafe { View::from_raw(t.origin, t.dtype, self.shape, t.strides) })
+    }
+
+    /// # Safety
+    /// As for `view`, for writing; nothing else touches the elements for `'a`.
+    pub(super) unsafe fn view_mut<'a>(&self, tensor: *const isoc_tensor) -> Result<ViewMut<'a>> {
+        // SAFETY: by the caller's contract.
+        let t = unsafe { self.parse(tensor) }?;
+        self.check_distinct(t.strides)?;
+        // SAFETY: the checks of `parse` and `check_distinct`, and the caller's contract. Only f32 is expected of outputs.
+        Ok(unsafe { ViewMut::from_raw(t.origin.cast(), self.shape, t.strides) })
+    }
+
+    /// # Safety
+    /// As for `view`.
+    unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Parsed> {
+        let name = self.name;
+        if tensor.is_null() {
+            fail!(NullPointer, "{name} is NULL");
+        }
+        // SAFETY: readable, by the caller's contract.
+        let t = unsafe { tensor.read_unaligned() };
+        if t.device.device_type != 0 && t.device.device_type != ISOC_DEVICE_HOST {
+            let (kind, id) = (t.device.device_type, t.device.device_id);
+            fail!(TensorDevice, "{name} is on device type {kind}, id {id}; this context takes host memory (type 0 or 1)");
+        }
+        let dtype = self.check_dtype(t.dtype)?;
+        if t.data.is_null() || t.shape.is_null() {
+            let field = if t.data.is_null() { "data" } else { "shape" };
+            fail!(NullPointer, "{name}.{field} is NULL");
+        }
+        let kept = self.check_ndim(t.ndim)?;
+        let mut strides = [0isize; 3];
+        let mut next = 1i64;
+        for (k, d) in kept.iter().enumerate().rev() {
+            // SAFETY: `ndim` sizes, by the tensor's documentation.
+            let size = unsafe { t.shape.add(k).read_unaligned() };
+            if usize::try_from(size) != Ok(self.shape[*d]) {
+                fail!(TensorShape, "{name}.shape[{k}] is {size}; it must be {} ({})", self.shape[*d], self.describe());
+            }
+            // SAFETY: `ndim` strides where there are any, by the tensor's documentation.
+            let stride = if t.strides.is_null() { next } else { unsafe { t.strides.add(k).read_unaligned() } };
+            strides[*d] = isize::try_from(stride).or_else(|_| self.bad_strides(k, stride))?;
+            next = next.checked_mul(size).map_or_else(|| self.too_large(), Ok)?;
+        }
+        let origin = self.check_extent(&t, dtype, strides)?;
+        Ok(Parsed { origin, dtype, strides })
+    }
+
+    fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {
+        let known = match (dtype.code, dtype.bits, dtype.lanes) {
+            (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
+            (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),
+            (ISOC_DTYPE_UINT, 8, 1) => Some(DType::U8),
+            _ => None,
+        };
+        match known.filter(|d| self.dtypes.contains(d)) {
+            Some(d) => Ok(d),
+            None => fail!(
+                TensorDtype,
+                "{}.dtype is code {}, {} bits, {} lanes; it must be one of {:?}",
+                self.name, dtype.code, dtype.bits, dtype.lanes, self.dtypes
+            ),
+        }
+    }
+
+    /// The expected dimension behind each of the tensor's.
+    fn check_ndim(&self, ndim: i32) -> Result<&'static [usize]> {
+        const WITHOUT: [&[usize]; 3] = [&[1, 2], &[0, 2], &[0, 1]];
+        match ndim {
+            3 => Ok(&[0, 1, 2]),
+            2 if self.shape[self.optional] == 1 => Ok(WITHOUT[self.optional]),
+            _ => fail!(
+                TensorNdim,
+                "{}.ndim is {ndim}; it must be 3 {} (or 2, without {}, where that is 1)",
+                self.name, self.describe(), self.dims[self.optional]
+            ),
+        }
+    }
+
+    /// Every element lies inside the address space, at or after `data`, aligned.
+    fn check_extent(&self, t: &isoc_tensor, dtype: DType, strides: [isize; 3]) -> Result<*mut u8> {
+        let (mut low, mut high) = (i128::from(t.byte_offset), i128::from(t.byte_offset));
+        for (n, s) in self.shape.iter().zip(strides) {
+            let reach = (*n as i128 - 1) * s as i128 * dtype.size() as i128;
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        high += dtype.size() as i128;
+        let start = t.data.addr() as i128;
+        if low < 0 {
+            fail!(TensorStrides, "{}: its strides reach {} bytes before its data", self.name, -low);
+        }
+        if start + high > isize::MAX as i128 {
+            fail!(TensorStrides, "{}: its strides reach beyond the address space", self.name);
+        }
+        if !(start + i128::from(t.byte_offset)).unsigned_abs().is_multiple_of(dtype.size() as u128) {
+            let offset = t.byte_offset;
+            fail!(TensorStrides, "{}: data + byte_offset ({offset}) is not aligned to {} bytes", self.name, dtype.size());
+        }
+        Ok(t.data.cast::<u8>().wrapping_add(t.byte_offset as usize))
+    }
+
+    /// No two elements share memory: each dimension steps over all that the finer ones span.
+    fn check_distinct(&self, strides: [isize; 3]) -> Result<()> {
+        let mut order: Vec<(u128, u128)> =
+            (0..3).filter(|&d| self.shape[d] > 1).map(|d| (strides[d].unsigned_abs() as u128, self.shape[d] as u128)).collect();
+        order.sort_unstable();
+        let mut span = 1u128;
+        for (stride, size) in order {
+            if stride < span {
+                fail!(TensorStrides, "{}: a stride of {stride} makes elements of this output share memory", self.name);
+            }
+            span = stride * size.saturating_sub(1) + span;
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let [a, b, c] = self.shape;
+        let [x, y, z] = self.dims;
+        format!("({x}, {y}, {z}) = ({a}, {b}, {c})")
+    }
+
+    fn bad_strides<T>(&self, k: usize, stride: i64) -> Result<T> {
+        fail!(TensorStrides, "{}.strides[{k}] is {stride}; it does not fit the address space", self.name);
+    }
+
+    fn too_large<T>(&self) -> Result<T> {
+        Err(crate::error::Error::new(Status::SizeOverflow, format!("{}: the product of its sizes overflows", self.name)))
+    }
+}
+
+/// Input and output must not share memory.
+pub(super) fn check_overlap(input: &View, output: &ViewMut, names: [&str; 2]) -> Result<()> {
+    let ((a, b), (c, d)) = (input.extent(), output.extent());
+    if a < d && c < b {
+        fail!(Overlap, "{} ({a:#x} to {b:#x}) and {} ({c:#x} to {d:#x}) share memory", names[0], names[1]);
+    }
+    Ok(())
+}

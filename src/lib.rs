@@ -1,0 +1,19 @@
+//! Isocenter: image reconstruction for scanners, behind a stable C ABI.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`ffi`] | the C boundary; `include/isocenter.h` is made from it |
+//! | [`context`] | threads, memory cap, NaN policy, progress, log |
+//! | [`tensor`] | strided views of the caller's arrays |
+//! | [`error`] | status codes and messages |
+//! | [`ct`] | parallel-beam X-ray CT |
+//! | [`cpu`] | instruction-set levels, SIMD, buffers |
+//!
+//! The Rust API is what the C API calls; C is the stable one.
+
+pub mod context;
+pub mod cpu;
+pub mod ct;
+pub mod error;
+pub mod ffi;
+pub mod tensor;

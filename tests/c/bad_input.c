@@ -1,0 +1,900 @@
+/* What happens to bad input: a table of faults, each with the one status that it must give and the words that the message
+ * must hold (argument, value, allowed range).
+ *
+ * Each case starts from a good scan, spoils it, and makes one call. Afterwards every byte within the call's reach is as
+ * it was, and the same plan reconstructs the good scan. Run under AddressSanitizer and Valgrind, nothing is leaked.
+ */
+#include "check.h"
+
+#include <limits.h>
+
+static isoc_context *strict;  /* NaN is an error. */
+static isoc_context *lenient; /* NaN becomes 0 and is counted. */
+static isoc_context *tiny;    /* Memory for next to nothing. */
+
+static void verdict(const char *name, scan *s, unsigned char *before, isoc_status got, isoc_status expected,
+                    const char *const *words) {
+    int untouched = same_as(s, before);
+    if (check_status(name, got, expected, words)) {
+        int works = still_works(s);
+        report(name, untouched && works, untouched ? "the plan no longer works" : "memory was written to");
+    }
+    free_scan(s);
+}
+
+/* Case, context, what is spoilt, the call, its status, words of the message. */
+#define BAD_IN(context, name, spoil, call, status, ...)    \
+    do {                                                   \
+        const char *const words[] = { __VA_ARGS__, NULL }; \
+        scan *s = new_scan(context);                       \
+        spoil;                                             \
+        unsigned char *before = snapshot(s);               \
+        verdict(name, s, before, (call), status, words);   \
+    } while (0)
+#define BAD(name, spoil, call, status, ...) BAD_IN(strict, name, spoil, call, status, __VA_ARGS__)
+#define NOTHING (void)0
+
+/* The same for input that may look odd, but is good; `result` must hold afterwards. */
+#define GOOD_IN(context, name, change, call, result)   \
+    do {                                               \
+        scan *s = new_scan(context);                   \
+        change;                                        \
+        if (check_status(name, (call), ISOC_STATUS_OK, NULL)) \
+            report(name, (result), "wrong result");    \
+        free_scan(s);                                  \
+    } while (0)
+#define GOOD(name, change, call, result) GOOD_IN(strict, name, change, call, result)
+
+/* Gives the plan what the scan says now. */
+static void use_geometry(scan *s) {
+    check_ok("isoc_ct_set_geometry", isoc_ct_set_geometry(s->ct, &s->geometry));
+    s->afterwards = SET_UP_ANEW;
+}
+
+static void use_options(scan *s) {
+    check_ok("isoc_ct_set_options", isoc_ct_set_options(s->ct, &s->options));
+    s->afterwards = SET_UP_ANEW;
+}
+
+static void use_flat_field(scan *s) {
+    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], &s->t[DARKS]));
+    s->afterwards = SET_UP_ANEW;
+}
+
+static isoc_context *new_context(uint32_t nan_policy, uint64_t memory_cap) {
+    isoc_context *ctx = NULL;
+    isoc_context_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options, options.threads = 2;
+    options.nan_policy = nan_policy, options.memory_cap = memory_cap;
+    check_ok("isoc_context_create", isoc_context_create(&options, &ctx));
+    return ctx;
+}
+
+/* --- versions and statuses --- */
+
+static void statuses(void) {
+    expect("the library's ABI is the header's", isoc_abi_version() == ISOC_ABI_VERSION);
+    expect("no error yet, no message", isoc_last_error() && !*isoc_last_error());
+    expect("version", isoc_version() && *isoc_version());
+    expect("build info names the version", strstr(isoc_build_info(), isoc_version()) != NULL);
+    for (int32_t k = ISOC_STATUS_OK; k <= ISOC_STATUS_INTERNAL; k++) {
+        int good = strlen(isoc_status_string(k)) > 3 && strcmp(isoc_status_string(k), "unknown status") != 0;
+        for (int32_t other = 0; other < k; other++)
+            good &= strcmp(isoc_status_string(k), isoc_status_string(other)) != 0;
+        expect("each status has a phrase of its own", good);
+    }
+    const int32_t unknown[] = { -1, ISOC_STATUS_INTERNAL + 1, INT32_MIN, INT32_MAX };
+    for (size_t k = 0; k < COUNT_OF(unknown); k++)
+        expect("an unknown status says so", strcmp(isoc_status_string(unknown[k]), "unknown status") == 0);
+}
+
+/* --- contexts --- */
+
+#define CONTEXT(name, field, value, status, ...)                                       \
+    do {                                                                               \
+        isoc_context_options options;                                                  \
+        memset(&options, 0, sizeof options);                                           \
+        options.struct_size = sizeof options, options.threads = 1;                     \
+        BAD(name, options.field = (value), isoc_context_create(&options, &s->new_ctx), \
+            status, #field, __VA_ARGS__);                                              \
+    } while (0)
+
+static void contexts(void) {
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_context_options));
+    CONTEXT("context: struct_size 0", struct_size, 0, ISOC_STATUS_STRUCT_SIZE, "isoc_context_options", "is 0", size);
+    CONTEXT("context: struct_size small", struct_size, sizeof options - 8, ISOC_STATUS_STRUCT_SIZE, size);
+    CONTEXT("context: struct_size large", struct_size, sizeof options + 8, ISOC_STATUS_STRUCT_SIZE, size);
+    CONTEXT("context: struct_size huge", struct_size, UINT32_MAX, ISOC_STATUS_STRUCT_SIZE, "4294967295", size);
+    CONTEXT("context: device", device, 2, ISOC_STATUS_UNKNOWN_VALUE, "is 2", "0 (auto)", "1 (cpu)");
+    CONTEXT("context: device", device, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295");
+    CONTEXT("context: NaN policy", nan_policy, 2, ISOC_STATUS_UNKNOWN_VALUE, "is 2", "0 (error)", "1 (replace)");
+    CONTEXT("context: NaN policy", nan_policy, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295");
+    CONTEXT("context: threads", threads, 4097, ISOC_STATUS_OUT_OF_RANGE, "is 4097", "at most 4096");
+    CONTEXT("context: threads", threads, UINT32_MAX, ISOC_STATUS_OUT_OF_RANGE, "4294967295", "at most 4096");
+    BAD("context: out NULL", NOTHING, isoc_context_create(NULL, NULL), ISOC_STATUS_NULL_POINTER, "out", "NULL");
+
+    const char *level = getenv("ISOC_CPU_LEVEL");
+    char saved[32] = "";
+    snprintf(saved, sizeof saved, "%s", level ? level : "");
+    setenv("ISOC_CPU_LEVEL", "mmx", 1);
+    BAD("context: ISOC_CPU_LEVEL", NOTHING, isoc_context_create(NULL, &s->new_ctx), ISOC_STATUS_UNKNOWN_VALUE,
+        "ISOC_CPU_LEVEL", "mmx", "baseline, avx2 or avx512");
+    level ? setenv("ISOC_CPU_LEVEL", saved, 1) : unsetenv("ISOC_CPU_LEVEL");
+}
+
+/* --- handles --- */
+
+static void handles(void) {
+    isoc_context *gone_ctx = new_context(ISOC_NAN_POLICY_ERROR, 0);
+    isoc_ct *gone = NULL;
+    check_ok("isoc_ct_create", isoc_ct_create(gone_ctx, &gone));
+    check_ok("isoc_ct_destroy", isoc_ct_destroy(gone));
+    check_ok("isoc_context_destroy", isoc_context_destroy(gone_ctx));
+    check_ok("destroying no plan", isoc_ct_destroy(NULL));
+    check_ok("destroying no context", isoc_context_destroy(NULL));
+
+    static uint64_t zeros[64];
+    scan *other = new_scan(strict);
+    const struct {
+        const char *name;
+        void *handle;
+        isoc_status status;
+        const char *word;
+    } wrong[] = {
+        { "NULL", NULL, ISOC_STATUS_NULL_POINTER, "NULL" },
+        { "destroyed", gone, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of a context", strict, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of a destroyed context", gone_ctx, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of other memory", zeros, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of a function", (void *)(uintptr_t)&isoc_version, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of page 0", (void *)(uintptr_t)1, ISOC_STATUS_INVALID_HANDLE, "0x1" },
+        { "of the last address", (void *)UINTPTR_MAX, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "off by one", (char *)other->ct + 1, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+    };
+    for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+        isoc_ct *ct = (isoc_ct *)wrong[w].handle;
+        char name[64];
+        for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+            snprintf(name, sizeof name, "%s: plan handle %s", plan_calls[k].name, wrong[w].name);
+            BAD(name, NOTHING, plan_calls[k].call(ct, s), wrong[w].status, "isoc_ct", wrong[w].word);
+        }
+        if (!ct)
+            continue;
+        snprintf(name, sizeof name, "ct_destroy: plan handle %s", wrong[w].name);
+        BAD(name, NOTHING, isoc_ct_destroy(ct), wrong[w].status, wrong[w].word);
+    }
+    free_scan(other);
+
+    void *not_contexts[] = { gone_ctx, gone, zeros, (void *)(uintptr_t)1, (char *)strict + 1 };
+    for (size_t k = 0; k < COUNT_OF(not_contexts); k++) {
+        isoc_context *ctx = (isoc_context *)not_contexts[k];
+        BAD("context_destroy: wrong handle", NOTHING, isoc_context_destroy(ctx), ISOC_STATUS_INVALID_HANDLE,
+            "not a live isoc_context handle");
+        BAD("ct_create: wrong context", NOTHING, isoc_ct_create(ctx, &s->new_ct), ISOC_STATUS_INVALID_HANDLE,
+            "not a live isoc_context handle");
+    }
+    BAD("context_destroy: a plan", NOTHING, isoc_context_destroy((isoc_context *)s->ct), ISOC_STATUS_INVALID_HANDLE,
+        "not a live isoc_context handle");
+    BAD("ct_create: a plan as context", NOTHING, isoc_ct_create((isoc_context *)s->ct, &s->new_ct),
+        ISOC_STATUS_INVALID_HANDLE, "not a live isoc_context handle");
+    BAD("ct_create: context NULL", NOTHING, isoc_ct_create(NULL, &s->new_ct), ISOC_STATUS_NULL_POINTER, "isoc_context");
+    BAD("ct_create: out NULL", NOTHING, isoc_ct_create(strict, NULL), ISOC_STATUS_NULL_POINTER, "out");
+}
+
+static void too_early(void) {
+    for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+        if (!plan_calls[k].needs_geometry)
+            continue;
+        const char *const words[] = { "call set_geometry first", NULL };
+        char name[64];
+        snprintf(name, sizeof name, "%s: before set_geometry", plan_calls[k].name);
+        scan *s = unset_scan(strict);
+        unsigned char *before = snapshot(s);
+        verdict(name, s, before, plan_calls[k].call(s->ct, s), ISOC_STATUS_NOT_CONFIGURED, words);
+    }
+}
+
+/* --- geometry --- */
+
+#define SET_GEOMETRY isoc_ct_set_geometry(s->ct, &s->geometry)
+/* A field of the geometry, its bad value, the status, and words besides the field's name. */
+#define GEOMETRY(field, value, status, ...) \
+    BAD("geometry." #field " = " #value, s->geometry.field = (value), SET_GEOMETRY, status, #field, __VA_ARGS__)
+
+static const int64_t one_too_many = (1 << 24) + 1;
+static const int64_t far_too_many = (int64_t)1 << 40;
+
+/* 4096 views, so that a product of sizes within their ranges can overflow. */
+static double many_angles[4096];
+
+static void geometry(void) {
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_geometry));
+    BAD("set_geometry: NULL", NOTHING, isoc_ct_set_geometry(s->ct, NULL), ISOC_STATUS_NULL_POINTER, "isoc_ct_geometry", "NULL");
+    GEOMETRY(struct_size, 0, ISOC_STATUS_STRUCT_SIZE, "isoc_ct_geometry", "is 0", size);
+    GEOMETRY(struct_size, sizeof s->geometry - 8, ISOC_STATUS_STRUCT_SIZE, size);
+    GEOMETRY(struct_size, sizeof s->geometry + 8, ISOC_STATUS_STRUCT_SIZE, size);
+    GEOMETRY(struct_size, UINT32_MAX, ISOC_STATUS_STRUCT_SIZE, "4294967295", size);
+    GEOMETRY(order, 2, ISOC_STATUS_UNKNOWN_VALUE, "is 2", "0 (frames)", "1 (sinograms)");
+    GEOMETRY(order, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295");
+
+    GEOMETRY(views, 0, ISOC_STATUS_OUT_OF_RANGE, "is 0", "1");
+    GEOMETRY(views, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1", "1");
+    GEOMETRY(views, INT64_MIN, ISOC_STATUS_OUT_OF_RANGE, "-9223372036854775808");
+    GEOMETRY(bins, 0, ISOC_STATUS_OUT_OF_RANGE, "is 0", "1");
+    GEOMETRY(bins, -32, ISOC_STATUS_OUT_OF_RANGE, "is -32", "1");
+    GEOMETRY(rows, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1");
+    GEOMETRY(nx, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1");
+    GEOMETRY(ny, INT64_MIN, ISOC_STATUS_OUT_OF_RANGE, "-9223372036854775808");
+    GEOMETRY(slices, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1");
+    GEOMETRY(slices, ROWS + 1, ISOC_STATUS_OUT_OF_RANGE, "slices (3)", "at most rows (2)");
+    GEOMETRY(first_row, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1", "0");
+    GEOMETRY(first_row, ROWS, ISOC_STATUS_OUT_OF_RANGE, "2");
+    GEOMETRY(first_row, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807");
+    BAD("geometry: first_row + slices", (s->geometry.first_row = 1, s->geometry.slices = 2), SET_GEOMETRY,
+        ISOC_STATUS_OUT_OF_RANGE, "first_row (1)", "slices (2)", "at most rows (2)");
+
+    /* Sizes that no array can have: none of the caller's memory is read by them. */
+    GEOMETRY(views, one_too_many, ISOC_STATUS_OUT_OF_RANGE, "16777217", "1 to 16777216");
+    GEOMETRY(views, far_too_many, ISOC_STATUS_OUT_OF_RANGE, "1099511627776", "1 to 16777216");
+    GEOMETRY(views, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "1 to 16777216");
+    GEOMETRY(bins, one_too_many, ISOC_STATUS_OUT_OF_RANGE, "16777217", "1 to 16777216");
+    GEOMETRY(bins, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "1 to 16777216");
+    GEOMETRY(rows, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "16777216");
+    GEOMETRY(nx, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "16777216");
+    GEOMETRY(ny, one_too_many, ISOC_STATUS_OUT_OF_RANGE, "16777217", "16777216");
+    GEOMETRY(slices, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807");
+    BAD("geometry: the volume's size overflows",
+        (s->geometry.rows = s->geometry.nx = s->geometry.ny = 1 << 24), SET_GEOMETRY,
+        ISOC_STATUS_SIZE_OVERFLOW, "16777216, 16777216, 16777216", "address space");
+    BAD("geometry: the projections' size overflows",
+        (s->geometry.views = 4096, s->geometry.angles = many_angles, s->geometry.rows = s->geometry.bins = 1 << 24,
+         s->geometry.nx = s->geometry.ny = s->geometry.slices = 1),
+        SET_GEOMETRY, ISOC_STATUS_SIZE_OVERFLOW, "4096, 16777216, 16777216", "address space");
+
+    GEOMETRY(angles, NULL, ISOC_STATUS_NULL_POINTER, "NULL");
+    GEOMETRY(angles, (const double *)((const char *)s->angles + 1), ISOC_STATUS_TENSOR_STRIDES, "aligned", "8");
+    BAD("geometry: an angle is NaN", s->angles[7] = NAN, SET_GEOMETRY, ISOC_STATUS_NOT_FINITE_PARAMETER, "angles[7]", "NaN", "finite");
+    BAD("geometry: an angle is Inf", s->angles[0] = INFINITY, SET_GEOMETRY, ISOC_STATUS_NOT_FINITE_PARAMETER, "angles[0]", "inf");
+    BAD("geometry: an angle is -Inf", s->angles[23] = -INFINITY, SET_GEOMETRY, ISOC_STATUS_NOT_FINITE_PARAMETER, "angles[23]", "-inf");
+    BAD("geometry: an angle is 1e7", s->angles[3] = 1e7, SET_GEOMETRY, ISOC_STATUS_OUT_OF_RANGE, "angles[3]", "10000000", "1e6");
+
+    GEOMETRY(axis, NULL, ISOC_STATUS_NULL_POINTER, "NULL", "axis_count 1");
+    GEOMETRY(axis_count, 0, ISOC_STATUS_OUT_OF_RANGE, "is 0");
+    GEOMETRY(axis_count, -1, ISOC_STATUS_OUT_OF_RANGE, "is -1");
+    GEOMETRY(axis_count, 2, ISOC_STATUS_OUT_OF_RANGE, "is 2", "1 or views (24)");
+    GEOMETRY(axis_count, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "1 or views (24)");
+    BAD("geometry: the axis is NaN", s->axis[0] = NAN, SET_GEOMETRY, ISOC_STATUS_NOT_FINITE_PARAMETER, "axis[0]", "NaN");
+    BAD("geometry: one view's axis is Inf", (s->axis[3] = INFINITY, s->geometry.axis_count = VIEWS), SET_GEOMETRY,
+        ISOC_STATUS_NOT_FINITE_PARAMETER, "axis[3]", "inf");
+    BAD("geometry: the axis is 1e9", s->axis[0] = 1e9, SET_GEOMETRY, ISOC_STATUS_OUT_OF_RANGE, "axis[0]", "1000000000", "within 100000000");
+
+    GEOMETRY(bin_pitch, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    GEOMETRY(bin_pitch, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf");
+    GEOMETRY(bin_pitch, -1.0, ISOC_STATUS_OUT_OF_RANGE, "is -1", "1e-15 to 1e15");
+    GEOMETRY(bin_pitch, DBL_MIN, ISOC_STATUS_OUT_OF_RANGE, "1e-15 to 1e15");
+    GEOMETRY(bin_pitch, DBL_MAX, ISOC_STATUS_OUT_OF_RANGE, "1e-15 to 1e15");
+    GEOMETRY(pixel_size, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    GEOMETRY(pixel_size, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
+    GEOMETRY(pixel_size, -0.5, ISOC_STATUS_OUT_OF_RANGE, "is -0.5", "1e-15 to 1e15");
+    GEOMETRY(pixel_size, 1025.0, ISOC_STATUS_OUT_OF_RANGE, "is 1025", "1/1024 to 1024");
+    GEOMETRY(pixel_size, 1e-4, ISOC_STATUS_OUT_OF_RANGE, "is 0.0001", "1/1024 to 1024");
+    GEOMETRY(x_offset, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    GEOMETRY(x_offset, 1e9, ISOC_STATUS_OUT_OF_RANGE, "is 1000000000", "within 100000000");
+    GEOMETRY(y_offset, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
+    GEOMETRY(y_offset, -1e9, ISOC_STATUS_OUT_OF_RANGE, "is -1000000000", "within 100000000");
+}
+
+/* --- options --- */
+
+#define SET_OPTIONS isoc_ct_set_options(s->ct, &s->options)
+#define OPTIONS(field, value, status, ...) \
+    BAD("options." #field " = " #value, s->options.field = (value), SET_OPTIONS, status, #field, __VA_ARGS__)
+#define BUTTERWORTH(field, value, status, ...)                                                                  \
+    BAD("options." #field " = " #value " (Butterworth)",                                                        \
+        (s->options.filter = ISOC_CT_FILTER_BUTTERWORTH, s->options.field = (value)), SET_OPTIONS, status, #field, \
+        __VA_ARGS__)
+#define CUSTOM(field, value, status, ...)                                                              \
+    BAD("options." #field " = " #value " (custom)", (custom(s), s->options.field = (value)), SET_OPTIONS, \
+        status, #field, __VA_ARGS__)
+
+static void custom(scan *s) {
+    s->options.filter = ISOC_CT_FILTER_CUSTOM;
+    s->options.response = s->response;
+    s->options.response_count = COUNT_OF(s->response);
+}
+
+static void options(void) {
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_options));
+    OPTIONS(struct_size, 0, ISOC_STATUS_STRUCT_SIZE, "isoc_ct_options", "is 0", size);
+    OPTIONS(struct_size, sizeof s->options - 8, ISOC_STATUS_STRUCT_SIZE, size);
+    OPTIONS(struct_size, sizeof s->options + 8, ISOC_STATUS_STRUCT_SIZE, size);
+    OPTIONS(struct_size, UINT32_MAX, ISOC_STATUS_STRUCT_SIZE, "4294967295", size);
+    OPTIONS(filter, ISOC_CT_FILTER_CUSTOM + 1, ISOC_STATUS_UNKNOWN_VALUE, "is 9", "0 to 8");
+    OPTIONS(filter, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295", "0 to 8");
+    OPTIONS(interpolation, 3, ISOC_STATUS_UNKNOWN_VALUE, "is 3", "0 to 2");
+    OPTIONS(interpolation, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295", "0 to 2");
+    OPTIONS(padding, 2, ISOC_STATUS_UNKNOWN_VALUE, "is 2", "0 or 1");
+    OPTIONS(padding, UINT32_MAX, ISOC_STATUS_UNKNOWN_VALUE, "4294967295", "0 or 1");
+    OPTIONS(reserved, 1, ISOC_STATUS_UNKNOWN_VALUE, "is 1", "must be 0");
+
+    OPTIONS(cutoff, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN", "finite");
+    OPTIONS(cutoff, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf", "finite");
+    OPTIONS(cutoff, -0.1, ISOC_STATUS_OUT_OF_RANGE, "is -0.1", "above 0", "at most 1");
+    OPTIONS(cutoff, 1.5, ISOC_STATUS_OUT_OF_RANGE, "is 1.5", "above 0", "at most 1");
+    BUTTERWORTH(cutoff, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    BUTTERWORTH(butterworth_order, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    BUTTERWORTH(butterworth_order, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
+    BUTTERWORTH(butterworth_order, -1.0, ISOC_STATUS_OUT_OF_RANGE, "is -1", "0.5 to 64");
+    BUTTERWORTH(butterworth_order, 0.25, ISOC_STATUS_OUT_OF_RANGE, "is 0.25", "0.5 to 64");
+    BUTTERWORTH(butterworth_order, 65.0, ISOC_STATUS_OUT_OF_RANGE, "is 65", "0.5 to 64");
+    /* A NaN is a mistake in a field that the filter at hand does not use, too. */
+    OPTIONS(butterworth_order, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    CUSTOM(cutoff, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+
+    CUSTOM(response, NULL, ISOC_STATUS_NULL_POINTER, "NULL");
+    CUSTOM(response_count, 0, ISOC_STATUS_OUT_OF_RANGE, "is 0", "2");
+    CUSTOM(response_count, 1, ISOC_STATUS_OUT_OF_RANGE, "is 1", "2");
+    CUSTOM(response_count, -4, ISOC_STATUS_OUT_OF_RANGE, "is -4", "2");
+    CUSTOM(response_count, far_too_many, ISOC_STATUS_OUT_OF_RANGE, "1099511627776", "16777216");
+    CUSTOM(response_count, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, "9223372036854775807", "16777216");
+    BAD("options: the response is NaN", (custom(s), s->response[2] = NAN), SET_OPTIONS,
+        ISOC_STATUS_NOT_FINITE_PARAMETER, "response[2]", "NaN");
+    BAD("options: the response is Inf", (custom(s), s->response[0] = -INFINITY), SET_OPTIONS,
+        ISOC_STATUS_NOT_FINITE_PARAMETER, "response[0]", "-inf");
+
+    OPTIONS(minimum_transmission, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    OPTIONS(minimum_transmission, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf");
+    OPTIONS(minimum_transmission, -1e-6, ISOC_STATUS_OUT_OF_RANGE, "is -0.000001", "above 0", "below 1");
+    OPTIONS(minimum_transmission, 1.0, ISOC_STATUS_OUT_OF_RANGE, "is 1", "above 0", "below 1");
+    GOOD("set_options: NULL sets the defaults", s->options.filter = ISOC_CT_FILTER_NONE; use_options(s),
+         isoc_ct_set_options(s->ct, NULL), (s->afterwards = AS_IT_IS, still_works(s)));
+}
+
+/* --- tensors --- */
+
+static const char *const tensor_names[TENSORS] = { "projections", "filtered", "volume", "flats", "darks" };
+
+/* Which arguments a fault applies to: inputs, outputs, and frames, whose first size is free and may be left out. */
+enum { IN = 1, OUT = 2, FRAMES = 4, DATA = IN | OUT, ALL = DATA | FRAMES };
+
+typedef struct {
+    const char *name;
+    void (*spoil)(scan *s, int which);
+    int where;
+    isoc_status status;
+    const char *words[3];
+} tensor_fault;
+
+#define SPOIL(name, statements) \
+    static void name(scan *s, int k) { statements; }
+
+SPOIL(no_data, s->t[k].data = NULL)
+SPOIL(no_shape, s->t[k].shape = NULL)
+SPOIL(on_gpu, s->t[k].device.device_type = 2)
+SPOIL(on_no_device, s->t[k].device.device_type = -7)
+SPOIL(complex_numbers, s->t[k].dtype.code = 5)
+SPOIL(doubles, s->t[k].dtype.code = ISOC_DTYPE_FLOAT; s->t[k].dtype.bits = 64)
+SPOIL(halves, s->t[k].dtype.code = ISOC_DTYPE_FLOAT; s->t[k].dtype.bits = 16)
+SPOIL(wide_counts, s->t[k].dtype.code = ISOC_DTYPE_UINT; s->t[k].dtype.bits = 32)
+SPOIL(vectors, s->t[k].dtype.lanes = 4)
+SPOIL(no_lanes, s->t[k].dtype.lanes = 0)
+SPOIL(counts, s->t[k].dtype.code = ISOC_DTYPE_UINT; s->t[k].dtype.bits = 16)
+SPOIL(ndim_0, s->t[k].ndim = 0)
+SPOIL(ndim_1, s->t[k].ndim = 1)
+SPOIL(ndim_2, s->t[k].ndim = 2)
+SPOIL(ndim_4, s->t[k].ndim = 4)
+SPOIL(ndim_negative, s->t[k].ndim = -3)
+SPOIL(ndim_max, s->t[k].ndim = INT32_MAX)
+SPOIL(one_more, s->shape[k][2]++)
+SPOIL(one_less, s->shape[k][1]--)
+SPOIL(no_rows, s->shape[k][1] = 0)
+SPOIL(negative_bins, s->shape[k][2] = -s->shape[k][2])
+SPOIL(huge_rows, s->shape[k][1] = INT64_MAX)
+SPOIL(first_zero, s->shape[k][0] = 0)
+SPOIL(first_negative, s->shape[k][0] = -1)
+SPOIL(first_huge, s->shape[k][0] = INT64_MAX)
+SPOIL(swapped, set_shape(s, k, s->shape[k][1], s->shape[k][0], s->shape[k][2]))
+SPOIL(backwards, contiguous(s, k)[2] = -1)
+SPOIL(far_backwards, contiguous(s, k)[1] = INT64_MIN)
+SPOIL(half_backwards, contiguous(s, k)[1] *= -1; s->t[k].byte_offset = 4)
+SPOIL(far_forwards, contiguous(s, k)[1] = INT64_MAX / 4)
+SPOIL(wraps, contiguous(s, k)[1] = INT64_MAX)
+SPOIL(far_offset, s->t[k].byte_offset = UINT64_MAX - 3)
+SPOIL(half_offset, s->t[k].byte_offset = (uint64_t)1 << 63)
+SPOIL(odd_data, s->t[k].data = (char *)s->t[k].data + 1)
+SPOIL(odd_offset, s->t[k].byte_offset = 1)
+SPOIL(one_bin, contiguous(s, k)[2] = 0)
+SPOIL(one_row, contiguous(s, k)[1] = 0)
+SPOIL(one_frame, contiguous(s, k)[0] = 0)
+SPOIL(rows_overlap, contiguous(s, k)[1]--)
+SPOIL(frames_overlap, contiguous(s, k)[0] /= 2)
+SPOIL(frames_cross, contiguous(s, k)[0] = s->shape[k][2]; s->strides[k][1] = s->shape[k][2])
+SPOIL(backwards_onto_itself, contiguous(s, k)[2] = -1; s->strides[k][1] = 1; s->t[k].byte_offset = 1000)
+
+static const tensor_fault tensor_faults[] = {
+    { "data NULL", no_data, ALL, ISOC_STATUS_NULL_POINTER, { ".data", "NULL", NULL } },
+    { "shape NULL", no_shape, ALL, ISOC_STATUS_NULL_POINTER, { ".shape", "NULL", NULL } },
+    { "on a GPU", on_gpu, ALL, ISOC_STATUS_TENSOR_DEVICE, { "type 2", "host", "0 or 1" } },
+    { "on no known device", on_no_device, ALL, ISOC_STATUS_TENSOR_DEVICE, { "type -7", "host", NULL } },
+    { "complex", complex_numbers, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "code 5", "F32" } },
+    { "f64", doubles, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "64 bits", "F32" } },
+    { "f16", halves, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "16 bits", "F32" } },
+    { "u32", wide_counts, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "32 bits", "F32" } },
+    { "4 lanes", vectors, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "4 lanes", "F32" } },
+    { "0 lanes", no_lanes, ALL, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "0 lanes", NULL } },
+    { "u16", counts, OUT, ISOC_STATUS_TENSOR_DTYPE, { ".dtype", "16 bits", "F32" } },
+    { "ndim 0", ndim_0, ALL, ISOC_STATUS_TENSOR_NDIM, { ".ndim is 0", "3", NULL } },
+    { "ndim 1", ndim_1, ALL, ISOC_STATUS_TENSOR_NDIM, { ".ndim is 1", "3", NULL } },
+    { "ndim 2", ndim_2, DATA, ISOC_STATUS_TENSOR_NDIM, { ".ndim is 2", "3", NULL } },
+    { "ndim 4", ndim_4, ALL, ISOC_STATUS_TENSOR_NDIM, { ".ndim is 4", "3", NULL } },
+    { "ndim -3", ndim_negative, ALL, ISOC_STATUS_TENSOR_NDIM, { ".ndim is -3", "3", NULL } },
+    { "ndim 2147483647", ndim_max, ALL, ISOC_STATUS_TENSOR_NDIM, { ".ndim is 2147483647", "3", NULL } },
+    { "one column more", one_more, ALL, ISOC_STATUS_TENSOR_SHAPE, { ".shape[2] is", "must be", NULL } },
+    { "one row less", one_less, ALL, ISOC_STATUS_TENSOR_SHAPE, { ".shape[1] is", "must be", NULL } },
+    { "no rows", no_rows, ALL, ISOC_STATUS_TENSOR_SHAPE, { ".shape[1] is 0", "must be", NULL } },
+    { "negative size", negative_bins, ALL, ISOC_STATUS_TENSOR_SHAPE, { ".shape[2] is -", "must be", NULL } },
+    { "huge size", huge_rows, ALL, ISOC_STATUS_TENSOR_SHAPE, { ".shape[1] is 9223372036854775807", "must be", NULL } },
+    { "no frames", first_zero, DATA, ISOC_STATUS_TENSOR_SHAPE, { ".shape[0] is 0", "must be", NULL } },
+    { "negative first size", first_negative, DATA, ISOC_STATUS_TENSOR_SHAPE, { ".shape[0] is -1", "must be", NULL } },
+    { "huge first size", first_huge, DATA, ISOC_STATUS_TENSOR_SHAPE, { ".shape[0] is 9223372036854775807", "must be", NULL } },
+    { "dimensions swapped", swapped, DATA, ISOC_STATUS_TENSOR_SHAPE, { ".shape[", "must be", NULL } },
+    { "strides before data", backwards, ALL, ISOC_STATUS_TENSOR_STRIDES, { "strides", "before its data", NULL } },
+    { "strides far before data", far_backwards, ALL, ISOC_STATUS_TENSOR_STRIDES, { "strides", "before its data", NULL } },
+    { "strides before byte_offset", half_backwards, ALL, ISOC_STATUS_TENSOR_STRIDES, { "strides", "before its data", NULL } },
+    { "strides beyond all memory", far_forwards, ALL, ISOC_STATUS_TENSOR_STRIDES, { "strides", "address space", NULL } },
+    { "strides that wrap round", wraps, ALL, ISOC_STATUS_TENSOR_STRIDES, { "strides", "address space", NULL } },
+    { "byte_offset of 2^64 - 4", far_offset, ALL, ISOC_STATUS_TENSOR_STRIDES, { "address space", NULL, NULL } },
+    { "byte_offset of 2^63", half_offset, ALL, ISOC_STATUS_TENSOR_STRIDES, { "address space", NULL, NULL } },
+    { "data misaligned", odd_data, ALL, ISOC_STATUS_TENSOR_STRIDES, { "data + byte_offset", "aligned", "bytes" } },
+    { "byte_offset misaligned", odd_offset, ALL, ISOC_STATUS_TENSOR_STRIDES, { "byte_offset (1)", "aligned", "bytes" } },
+    { "all columns in one", one_bin, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of 0", "share memory", NULL } },
+    { "all rows in one", one_row, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of 0", "share memory", NULL } },
+    { "all frames in one", one_frame, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of 0", "share memory", NULL } },
+    { "rows overlap by one", rows_overlap, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of", "share memory", NULL } },
+    { "frames overlap by half", frames_overlap, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of", "share memory", NULL } },
+    { "frames cross rows", frames_cross, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of", "share memory", NULL } },
+    { "negative strides onto itself", backwards_onto_itself, OUT, ISOC_STATUS_TENSOR_STRIDES, { "stride of", "share memory", NULL } },
+};
+
+/* One fault in one argument of one call. */
+static void tensor_case(const plan_call *call, const tensor_fault *fault, int which) {
+    char name[96];
+    snprintf(name, sizeof name, "%s: %s %s", call->name, tensor_names[which], fault->name);
+    BAD(name, fault->spoil(s, which), call->call(s->ct, s), fault->status, tensor_names[which],
+        fault->words[0], fault->words[1], fault->words[2]);
+}
+
+static void tensors(void) {
+    for (size_t f = 0; f < COUNT_OF(tensor_faults); f++) {
+        const tensor_fault *fault = &tensor_faults[f];
+        for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+            const plan_call *call = &plan_calls[k];
+            if (call->in == FLATS) {
+                if (fault->where & FRAMES) {
+                    tensor_case(call, fault, FLATS);
+                    tensor_case(call, fault, DARKS);
+                }
+                continue;
+            }
+            if (call->in >= 0 && (fault->where & IN))
+                tensor_case(call, fault, call->in);
+            if (call->out >= 0 && (fault->where & OUT))
+                tensor_case(call, fault, call->out);
+        }
+    }
+}
+
+#define NO_TENSOR(name, call, argument) BAD(name, NOTHING, call, ISOC_STATUS_NULL_POINTER, argument, "NULL")
+
+static void null_tensors(void) {
+    NO_TENSOR("filter: projections NULL", isoc_ct_filter(s->ct, NULL, &s->t[FILTERED]), "projections");
+    NO_TENSOR("filter: filtered NULL", isoc_ct_filter(s->ct, &s->t[PROJECTIONS], NULL), "filtered");
+    NO_TENSOR("backproject: projections NULL", isoc_ct_backproject(s->ct, NULL, &s->t[VOLUME]), "projections");
+    NO_TENSOR("backproject: volume NULL", isoc_ct_backproject(s->ct, &s->t[PROJECTIONS], NULL), "volume");
+    NO_TENSOR("forward: volume NULL", isoc_ct_forward(s->ct, NULL, &s->t[PROJECTIONS]), "volume");
+    NO_TENSOR("forward: projections NULL", isoc_ct_forward(s->ct, &s->t[VOLUME], NULL), "projections");
+    NO_TENSOR("adjoint: projections NULL", isoc_ct_adjoint(s->ct, NULL, &s->t[VOLUME]), "projections");
+    NO_TENSOR("adjoint: volume NULL", isoc_ct_adjoint(s->ct, &s->t[PROJECTIONS], NULL), "volume");
+    NO_TENSOR("reconstruct: projections NULL", isoc_ct_reconstruct(s->ct, NULL, &s->t[VOLUME]), "projections");
+    NO_TENSOR("reconstruct: volume NULL", isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], NULL), "volume");
+    NO_TENSOR("reconstruct: both NULL", isoc_ct_reconstruct(s->ct, NULL, NULL), "projections");
+    NO_TENSOR("phantom_volume: volume NULL", isoc_ct_phantom_volume(s->ct, s->ellipses, ELLIPSES, NULL), "volume");
+    NO_TENSOR("phantom_projections: projections NULL", isoc_ct_phantom_projections(s->ct, s->ellipses, ELLIPSES, NULL), "projections");
+}
+
+/* Lays input and output of a call in one buffer, the output's start `shift` bytes after the input's. */
+static void overlap_case(const plan_call *call, const char *how, int64_t shift) {
+    char name[96];
+    snprintf(name, sizeof name, "%s: output %s", call->name, how);
+    size_t size = 2 * (PROJECTION_SIZE + VOLUME_SIZE) * sizeof(float);
+    char *shared = (char *)calloc(1, size), *copy = (char *)calloc(1, size);
+    if (!shared || !copy)
+        abort();
+    char *middle = shared + size / 2 / 64 * 64;
+    BAD(name, (s->t[call->in].data = middle, s->t[call->out].data = middle + shift), call->call(s->ct, s),
+        ISOC_STATUS_OVERLAP, tensor_names[call->in], tensor_names[call->out], "share memory");
+    expect("overlapping tensors stay as they are", memcmp(shared, copy, size) == 0);
+    free(shared);
+    free(copy);
+}
+
+static void overlaps(void) {
+    for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+        const plan_call *call = &plan_calls[k];
+        if (call->in < 0 || call->out < 0)
+            continue;
+        int64_t in_size = (call->in == VOLUME ? VOLUME_SIZE : PROJECTION_SIZE) * (int64_t)sizeof(float);
+        int64_t out_size = (call->out == VOLUME ? VOLUME_SIZE : PROJECTION_SIZE) * (int64_t)sizeof(float);
+        overlap_case(call, "is its input", 0);
+        overlap_case(call, "begins inside its input", 512);
+        overlap_case(call, "begins at its input's last element", in_size - (int64_t)sizeof(float));
+        overlap_case(call, "ends inside its input", -512);
+        overlap_case(call, "ends at its input's first element", -out_size + (int64_t)sizeof(float));
+    }
+    BAD("reconstruct: the volume overlaps raw u8 projections",
+        (use_flat_field(s), s->t[PROJECTIONS].dtype.code = ISOC_DTYPE_UINT, s->t[PROJECTIONS].dtype.bits = 8,
+         s->t[PROJECTIONS].data = (char *)s->volume + VOLUME_SIZE * sizeof(float) - 1),
+        call_reconstruct(s->ct, s), ISOC_STATUS_OVERLAP, "projections", "volume");
+}
+
+static void odd_but_good_tensors(void) {
+    const float *usual = usual_volume(strict);
+    GOOD("reconstruct: explicit contiguous strides", (contiguous(s, PROJECTIONS), contiguous(s, VOLUME)),
+         call_reconstruct(s->ct, s), near(s->volume, usual, VOLUME_SIZE, 1e-6));
+    GOOD("reconstruct: device type 0", s->t[VOLUME].device.device_type = 0, call_reconstruct(s->ct, s),
+         near(s->volume, usual, VOLUME_SIZE, 1e-6));
+    GOOD("reconstruct: the volume bottom up",
+         (contiguous(s, VOLUME)[1] *= -1, s->t[VOLUME].byte_offset = (NY - 1) * NX * sizeof(float)),
+         call_reconstruct(s->ct, s), near(s->volume + (NY - 1) * NX, usual, NX, 1e-5));
+    GOOD("reconstruct: all views from one frame (input stride 0)", contiguous(s, PROJECTIONS)[0] = 0,
+         call_reconstruct(s->ct, s), s->volume[0] == s->volume[0]);
+    GOOD("reconstruct: any stride where the size is 1",
+         (s->geometry.slices = s->shape[VOLUME][0] = 1, use_geometry(s), contiguous(s, VOLUME)[0] = INT64_MIN),
+         call_reconstruct(s->ct, s), near(s->volume, usual, NY * NX, 1e-5));
+    GOOD("reconstruct: two dimensions for one slice",
+         (s->geometry.slices = 1, use_geometry(s), set_shape(s, VOLUME, NY, NX, -1), s->t[VOLUME].ndim = 2),
+         call_reconstruct(s->ct, s), near(s->volume, usual, NY * NX, 1e-5));
+    float *joined = (float *)allocate((PROJECTION_SIZE + VOLUME_SIZE) * sizeof(float));
+    GOOD("reconstruct: the volume right after the projections",
+         (memcpy(joined, s->projections, PROJECTION_SIZE * sizeof(float)), s->t[PROJECTIONS].data = joined,
+          s->t[VOLUME].data = joined + PROJECTION_SIZE),
+         call_reconstruct(s->ct, s), near(joined + PROJECTION_SIZE, usual, VOLUME_SIZE, 1e-6));
+    free(joined);
+}
+
+/* --- angles --- */
+
+static void use_angles(scan *s, int views, double even, double odd) {
+    s->geometry.views = views;
+    for (int k = 0; k < views; k++)
+        s->angles[k] = k % 2 ? odd : even;
+    use_geometry(s);
+    set_shape(s, PROJECTIONS, views, ROWS, BINS);
+    set_shape(s, FILTERED, views, ROWS, BINS);
+}
+
+static void weighted(scan *s) {
+    s->options.weighted_backprojection = 1;
+    use_options(s);
+}
+
+/* Calls that need angular weights refuse these views; the others take them. */
+static void degenerate_angles(const char *what, int views, double even, double odd, isoc_status status,
+                              const char *seen, const char *allowed) {
+    char name[96];
+    snprintf(name, sizeof name, "%s: reconstruct", what);
+    BAD(name, use_angles(s, views, even, odd), call_reconstruct(s->ct, s), status, seen, allowed);
+    snprintf(name, sizeof name, "%s: weighted backproject", what);
+    BAD(name, (use_angles(s, views, even, odd), weighted(s)), call_backproject(s->ct, s), status, seen, allowed);
+    snprintf(name, sizeof name, "%s: angular_weights", what);
+    BAD(name, use_angles(s, views, even, odd), isoc_ct_angular_weights(s->ct, s->weights, views), status, seen, allowed);
+
+    const plan_call *call = plan_calls;
+    for (size_t k = 0; k < COUNT_OF(plan_calls); k++, call++) {
+        if (call->in != VOLUME && call->in != PROJECTIONS)
+            continue;
+        if (call->call == call_reconstruct)
+            continue;
+        snprintf(name, sizeof name, "%s: %s", what, call->name);
+        GOOD(name, use_angles(s, views, even, odd), call->call(s->ct, s), 1);
+    }
+}
+
+static void angles(void) {
+    degenerate_angles("one view", 1, 0.7, 0.7, ISOC_STATUS_TOO_FEW_VIEWS, "views is 1", "at least 2");
+    degenerate_angles("equal angles", VIEWS, 0.7, 0.7, ISOC_STATUS_EQUAL_ANGLES, "24 angles are 0.7", "at least 2 different");
+    degenerate_angles("angles 0 and pi", VIEWS, 0.0, PI, ISOC_STATUS_EQUAL_ANGLES, "24 angles are 0", "modulo pi");
+    degenerate_angles("angles pi and 0", 2, PI, 0.0, ISOC_STATUS_EQUAL_ANGLES, "modulo pi", "at least 2 different");
+    degenerate_angles("angles -pi and 3 pi", 2, -PI, 3.0 * PI, ISOC_STATUS_EQUAL_ANGLES, "modulo pi", "at least 2 different");
+}
+
+/* --- data --- */
+
+static const isoc_dtype f32 = ISOC_F32, u16 = ISOC_U16, u8 = ISOC_U8;
+
+static void spoil_projections(scan *s, float value) {
+    s->projections[(5 * ROWS + 0) * BINS + 2] = value;
+    s->projections[(3 * ROWS + 1) * BINS + 17] = value;
+}
+
+static void spoil_volume(scan *s, float value) {
+    s->volume[(1 * NY + 0) * NX + 0] = value;
+    s->volume[(0 * NY + 7) * NX + 5] = value;
+}
+
+static void sinograms(scan *s) {
+    s->geometry.order = ISOC_CT_ORDER_SINOGRAMS;
+    use_geometry(s);
+    set_shape(s, PROJECTIONS, ROWS, VIEWS, BINS);
+    set_shape(s, FILTERED, ROWS, VIEWS, BINS);
+}
+
+/* The first dimension fastest. */
+static void column_major(scan *s, int which) {
+    int64_t *strides = contiguous(s, which), *shape = s->shape[which];
+    strides[0] = 1, strides[1] = shape[0], strides[2] = shape[0] * shape[1];
+}
+
+static int replaced(scan *s) {
+    check_ok("isoc_ct_get_info", isoc_ct_get_info(s->ct, &s->info));
+    return (int)s->info.replaced_values;
+}
+
+/* The same call with zeros where the bad values were gives the same output. */
+static int same_with_zeros(scan *s, const plan_call *call) {
+    size_t size = call->out == VOLUME ? VOLUME_SIZE : PROJECTION_SIZE;
+    float *first = (float *)allocate(size * sizeof(float));
+    memcpy(first, s->t[call->out].data, size * sizeof(float));
+    call->in == VOLUME ? spoil_volume(s, 0.0f) : spoil_projections(s, 0.0f);
+    check_ok("the same with zeros", call->call(s->ct, s));
+    int same = near(first, (const float *)s->t[call->out].data, size, 1e-6);
+    free(first);
+    return same;
+}
+
+static void not_finite_data(void) {
+    for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+        const plan_call *call = &plan_calls[k];
+        char name[64];
+        if (call->in == PROJECTIONS) {
+            snprintf(name, sizeof name, "%s: NaN", call->name);
+            BAD(name, spoil_projections(s, NAN), call->call(s->ct, s), ISOC_STATUS_NOT_FINITE_DATA,
+                "projections[3, 1, 17]", "NaN", "finite", "replace");
+            snprintf(name, sizeof name, "%s: Inf in sinograms", call->name);
+            BAD(name, (sinograms(s), s->projections[(1 * VIEWS + 3) * BINS + 17] = INFINITY, s->projections[5 * BINS + 2] = INFINITY),
+                call->call(s->ct, s), ISOC_STATUS_NOT_FINITE_DATA, "projections[0, 5, 2]", "inf");
+            snprintf(name, sizeof name, "%s: NaN, column-major", call->name);
+            BAD(name, (column_major(s, PROJECTIONS), s->projections[(17 * ROWS + 1) * VIEWS + 3] = NAN),
+                call->call(s->ct, s), ISOC_STATUS_NOT_FINITE_DATA, "projections[3, 1, 17]", "NaN");
+            snprintf(name, sizeof name, "%s: the last value is -Inf", call->name);
+            BAD(name, s->projections[PROJECTION_SIZE - 1] = -INFINITY, call->call(s->ct, s),
+                ISOC_STATUS_NOT_FINITE_DATA, "projections[23, 1, 31]", "-inf");
+        } else if (call->in == VOLUME) {
+            snprintf(name, sizeof name, "%s: NaN in the volume", call->name);
+            BAD(name, spoil_volume(s, NAN), call->call(s->ct, s), ISOC_STATUS_NOT_FINITE_DATA, "volume[0, 7, 5]", "NaN", "finite");
+            snprintf(name, sizeof name, "%s: the volume's last value is Inf", call->name);
+            BAD(name, s->volume[VOLUME_SIZE - 1] = INFINITY, call->call(s->ct, s), ISOC_STATUS_NOT_FINITE_DATA,
+                "volume[1, 19, 27]", "inf");
+        } else {
+            continue;
+        }
+        snprintf(name, sizeof name, "%s: NaN replaced", call->name);
+        GOOD_IN(lenient, name, call->in == VOLUME ? spoil_volume(s, NAN) : spoil_projections(s, NAN),
+                call->call(s->ct, s), replaced(s) == 2 && same_with_zeros(s, call) && replaced(s) == 0);
+        snprintf(name, sizeof name, "%s: Inf replaced", call->name);
+        GOOD_IN(lenient, name, call->in == VOLUME ? spoil_volume(s, -INFINITY) : spoil_projections(s, INFINITY),
+                call->call(s->ct, s), replaced(s) == 2 && same_with_zeros(s, call));
+    }
+    BAD("reconstruct: NaN in raw f32 counts", (use_flat_field(s), spoil_projections(s, NAN)), call_reconstruct(s->ct, s),
+        ISOC_STATUS_NOT_FINITE_DATA, "projections[3, 1, 17]", "NaN");
+    GOOD_IN(lenient, "reconstruct: NaN in raw f32 counts replaced", (use_flat_field(s), spoil_projections(s, NAN)),
+            call_reconstruct(s->ct, s), replaced(s) == 2);
+}
+
+/* --- flat field --- */
+
+/* Projections as raw counts, in the same buffer. */
+static void raw(scan *s, isoc_dtype dtype) {
+    unsigned char *small = (unsigned char *)s->projections;
+    uint16_t *large = (uint16_t *)s->projections;
+    for (int k = 0; k < PROJECTION_SIZE; k++)
+        dtype.bits == 8 ? (void)(small[k] = (unsigned char)(100 + k % 100)) : (void)(large[k] = (uint16_t)(200 + k % 500));
+    s->t[PROJECTIONS].dtype = dtype;
+}
+
+static void set_flats(scan *s, int row, int bin, uint16_t value) {
+    for (int k = 0; k < FLATS_COUNT; k++)
+        s->flats[(k * ROWS + row) * BINS + bin] = value;
+}
+
+/* Flats as f32, in the projections' buffer. */
+static void float_flats(scan *s, float value) {
+    for (int k = 0; k < FLATS_COUNT * FRAME_SIZE; k++)
+        s->projections[k] = 1000.0f;
+    s->projections[1 * BINS + 5] = value;
+    s->t[FLATS].data = s->projections;
+    s->t[FLATS].dtype = f32;
+}
+
+#define SET_FLAT_FIELD call_set_flat_field(s->ct, s)
+
+static void flat_fields(void) {
+    BAD("flat equal to dark", set_flats(s, 1, 5, s->darks[BINS + 5]), SET_FLAT_FIELD, ISOC_STATUS_FLAT_FIELD,
+        "flat (100)", "row 1, bin 5", "above dark (100)");
+    BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, ISOC_STATUS_FLAT_FIELD, "flat (3)", "row 0, bin 31", "above dark");
+    BAD("flat 0 without darks", set_flats(s, 0, 0, 0), isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL),
+        ISOC_STATUS_FLAT_FIELD, "flat (0)", "row 0, bin 0", "above dark (0)");
+    BAD("NaN in the flats", float_flats(s, NAN), SET_FLAT_FIELD, ISOC_STATUS_NOT_FINITE_DATA, "flats", "row 1, bin 5", "NaN", "finite");
+    BAD("Inf in the flats", float_flats(s, INFINITY), SET_FLAT_FIELD, ISOC_STATUS_NOT_FINITE_DATA, "flats", "row 1, bin 5", "inf");
+    BAD("no flat frames", s->shape[FLATS][0] = 0, SET_FLAT_FIELD, ISOC_STATUS_OUT_OF_RANGE, "flats.shape[0]", "is 0", "1");
+    BAD("-1 dark frames", s->shape[DARKS][0] = -1, SET_FLAT_FIELD, ISOC_STATUS_OUT_OF_RANGE, "darks.shape[0]", "is -1", "1");
+    BAD("2^40 flat frames", s->shape[FLATS][0] = far_too_many, SET_FLAT_FIELD, ISOC_STATUS_OUT_OF_RANGE,
+        "flats.shape[0]", "1099511627776", "16777216");
+    BAD("2^63 - 1 dark frames", s->shape[DARKS][0] = INT64_MAX, SET_FLAT_FIELD, ISOC_STATUS_OUT_OF_RANGE,
+        "darks.shape[0]", "9223372036854775807", "16777216");
+
+    const isoc_dtype counts[] = { u16, u8 };
+    for (size_t k = 0; k < COUNT_OF(counts); k++) {
+        const char *seen = k == 0 ? "16 bits" : "8 bits";
+        BAD("reconstruct: raw counts without a flat field", raw(s, counts[k]), call_reconstruct(s->ct, s),
+            ISOC_STATUS_FLAT_FIELD, "projections", "call set_flat_field first");
+        BAD("filter: raw counts without a flat field", raw(s, counts[k]), call_filter(s->ct, s),
+            ISOC_STATUS_FLAT_FIELD, "projections", "call set_flat_field first");
+        BAD("reconstruct: raw counts, the flat field forgotten with the geometry",
+            (use_flat_field(s), use_geometry(s), raw(s, counts[k])), call_reconstruct(s->ct, s),
+            ISOC_STATUS_FLAT_FIELD, "projections", "call set_flat_field first");
+        BAD("backproject: raw counts", (use_flat_field(s), raw(s, counts[k])), call_backproject(s->ct, s),
+            ISOC_STATUS_TENSOR_DTYPE, "projections.dtype", seen, "F32");
+        BAD("adjoint: raw counts", (use_flat_field(s), raw(s, counts[k])), call_adjoint(s->ct, s),
+            ISOC_STATUS_TENSOR_DTYPE, "projections.dtype", seen, "F32");
+        BAD("forward: volume of counts", s->t[VOLUME].dtype = counts[k], call_forward(s->ct, s),
+            ISOC_STATUS_TENSOR_DTYPE, "volume.dtype", seen, "F32");
+        GOOD("reconstruct: raw counts", (use_flat_field(s), raw(s, counts[k])), call_reconstruct(s->ct, s),
+             near(s->volume, s->volume, VOLUME_SIZE, 0.0) && still_works(s));
+    }
+    BAD("reconstruct: raw counts, flat field forgotten",
+        (use_flat_field(s), check_ok("no flat field", isoc_ct_set_flat_field(s->ct, NULL, NULL)), raw(s, u16)),
+        call_reconstruct(s->ct, s), ISOC_STATUS_FLAT_FIELD, "projections", "call set_flat_field first");
+    GOOD("set_flat_field: one flat frame in two dimensions, no darks", (set_shape(s, FLATS, ROWS, BINS, -1), s->t[FLATS].ndim = 2),
+         isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), 1);
+
+    /* With the other policy a pixel without a usable flat is 0 in every view. */
+    GOOD_IN(lenient, "flat equal to dark, replaced", (set_flats(s, 1, 5, 100), use_flat_field(s), raw(s, u16)),
+            call_reconstruct(s->ct, s), replaced(s) == VIEWS && near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+    GOOD_IN(lenient, "NaN in the flats, replaced", (float_flats(s, NAN), use_flat_field(s), raw(s, u16)),
+            call_filter(s->ct, s), replaced(s) == VIEWS && near(s->filtered, s->filtered, PROJECTION_SIZE, 0.0));
+    GOOD_IN(lenient, "NaN where the flat is equal to dark: one value, counted once",
+            (set_flats(s, 1, 17, 100), use_flat_field(s), s->projections[(3 * ROWS + 1) * BINS + 17] = NAN),
+            call_reconstruct(s->ct, s), replaced(s) == VIEWS);
+}
+
+/* --- what is left --- */
+
+static void queries(void) {
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_info));
+    BAD("get_info: NULL", NOTHING, isoc_ct_get_info(s->ct, NULL), ISOC_STATUS_NULL_POINTER, "isoc_ct_info", "NULL");
+    BAD("get_info: struct_size 0", s->info.struct_size = 0, call_get_info(s->ct, s), ISOC_STATUS_STRUCT_SIZE,
+        "isoc_ct_info.struct_size is 0", size);
+    BAD("get_info: struct_size small", s->info.struct_size -= 8, call_get_info(s->ct, s), ISOC_STATUS_STRUCT_SIZE, "isoc_ct_info", size);
+    BAD("get_info: struct_size large", s->info.struct_size += 8, call_get_info(s->ct, s), ISOC_STATUS_STRUCT_SIZE, "isoc_ct_info", size);
+    BAD("get_info: struct_size huge", s->info.struct_size = UINT32_MAX, call_get_info(s->ct, s), ISOC_STATUS_STRUCT_SIZE, "4294967295", size);
+    BAD("memory: bytes NULL", NOTHING, isoc_ct_memory(s->ct, NULL), ISOC_STATUS_NULL_POINTER, "bytes", "NULL");
+
+    BAD("angular_weights: NULL", NOTHING, isoc_ct_angular_weights(s->ct, NULL, VIEWS), ISOC_STATUS_NULL_POINTER, "weights", "NULL");
+    BAD("angular_weights: misaligned", NOTHING,
+        isoc_ct_angular_weights(s->ct, (double *)((char *)s->weights + 1), VIEWS), ISOC_STATUS_TENSOR_STRIDES, "weights", "aligned");
+    const int64_t counts[] = { VIEWS - 1, VIEWS + 1, 0, -1, INT64_MIN, INT64_MAX };
+    for (size_t k = 0; k < COUNT_OF(counts); k++) {
+        char seen[32];
+        snprintf(seen, sizeof seen, "is %lld", (long long)counts[k]);
+        BAD("angular_weights: count", NOTHING, isoc_ct_angular_weights(s->ct, s->weights, counts[k]),
+            ISOC_STATUS_OUT_OF_RANGE, "weight_count", seen, "24");
+    }
+    GOOD("get_info", NOTHING, call_get_info(s->ct, s),
+         s->info.evenly_spaced == 1 && s->info.distinct_angles == VIEWS && s->info.missing_wedges == 0
+             && fabs(s->info.angle_covered - PI) < 1e-9 && s->info.struct_size == sizeof s->info);
+}
+
+static const isoc_ct_ellipse one_ellipse[1] = { { 1.0, 0.0, 0.0, 1.0, 1.0, 0.0 } };
+
+#define SHEPP_LOGAN(kind, radius, count) isoc_ct_shepp_logan(kind, radius, s->ellipses, count)
+/* A field of the third ellipse, its bad value, and the status. */
+#define ELLIPSE(field, value, status, ...)                                                                             \
+    do {                                                                                                               \
+        BAD("phantom_volume: ellipse." #field " = " #value, s->ellipses[2].field = (value),                            \
+            call_phantom_volume(s->ct, s), status, "ellipses[2]." #field, __VA_ARGS__);                                \
+        BAD("phantom_projections: ellipse." #field " = " #value, s->ellipses[2].field = (value),                       \
+            call_phantom_projections(s->ct, s), status, "ellipses[2]." #field, __VA_ARGS__);                           \
+    } while (0)
+
+static void phantoms(void) {
+    const uint32_t modified = ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED;
+    BAD("shepp_logan: kind", NOTHING, SHEPP_LOGAN(2, 1.0, ELLIPSES), ISOC_STATUS_UNKNOWN_VALUE, "kind is 2", "0 or 1");
+    BAD("shepp_logan: kind", NOTHING, SHEPP_LOGAN(UINT32_MAX, 1.0, ELLIPSES), ISOC_STATUS_UNKNOWN_VALUE, "4294967295", "0 or 1");
+    BAD("shepp_logan: radius NaN", NOTHING, SHEPP_LOGAN(modified, NAN, ELLIPSES), ISOC_STATUS_NOT_FINITE_PARAMETER, "radius", "NaN");
+    BAD("shepp_logan: radius Inf", NOTHING, SHEPP_LOGAN(modified, INFINITY, ELLIPSES), ISOC_STATUS_NOT_FINITE_PARAMETER, "radius", "inf");
+    BAD("shepp_logan: radius 0", NOTHING, SHEPP_LOGAN(modified, 0.0, ELLIPSES), ISOC_STATUS_OUT_OF_RANGE, "radius is 0");
+    BAD("shepp_logan: radius -1", NOTHING, SHEPP_LOGAN(modified, -1.0, ELLIPSES), ISOC_STATUS_OUT_OF_RANGE, "radius is -1");
+    BAD("shepp_logan: NULL", NOTHING, isoc_ct_shepp_logan(modified, 1.0, NULL, ELLIPSES), ISOC_STATUS_NULL_POINTER, "ellipses", "NULL");
+    BAD("shepp_logan: 9 ellipses", NOTHING, SHEPP_LOGAN(modified, 1.0, 9), ISOC_STATUS_OUT_OF_RANGE, "ellipse_count is 9", "10");
+    BAD("shepp_logan: 0 ellipses", NOTHING, SHEPP_LOGAN(modified, 1.0, 0), ISOC_STATUS_OUT_OF_RANGE, "ellipse_count is 0", "10");
+    BAD("shepp_logan: -1 ellipses", NOTHING, SHEPP_LOGAN(modified, 1.0, -1), ISOC_STATUS_OUT_OF_RANGE, "ellipse_count is -1", "10");
+
+    const struct {
+        const char *name;
+        const isoc_ct_ellipse *ellipses;
+        int64_t count;
+        isoc_status status;
+        const char *words[2];
+    } lists[] = {
+        { "NULL", NULL, ELLIPSES, ISOC_STATUS_NULL_POINTER, { "ellipses", "NULL" } },
+        { "count 0", one_ellipse, 0, ISOC_STATUS_OUT_OF_RANGE, { "ellipse_count is 0", "1" } },
+        { "count -1", one_ellipse, -1, ISOC_STATUS_OUT_OF_RANGE, { "ellipse_count is -1", "1" } },
+        { "count 2^40", one_ellipse, far_too_many, ISOC_STATUS_OUT_OF_RANGE, { "ellipse_count is 1099511627776", "16777216" } },
+        { "count 2^63 - 1", one_ellipse, INT64_MAX, ISOC_STATUS_OUT_OF_RANGE, { "9223372036854775807", "16777216" } },
+    };
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        char name[64];
+        snprintf(name, sizeof name, "phantom_volume: ellipses %s", lists[k].name);
+        BAD(name, NOTHING, isoc_ct_phantom_volume(s->ct, lists[k].ellipses, lists[k].count, &s->t[VOLUME]),
+            lists[k].status, lists[k].words[0], lists[k].words[1]);
+        snprintf(name, sizeof name, "phantom_projections: ellipses %s", lists[k].name);
+        BAD(name, NOTHING, isoc_ct_phantom_projections(s->ct, lists[k].ellipses, lists[k].count, &s->t[PROJECTIONS]),
+            lists[k].status, lists[k].words[0], lists[k].words[1]);
+    }
+    ELLIPSE(value, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    ELLIPSE(x, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf");
+    ELLIPSE(y, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
+    ELLIPSE(angle, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    ELLIPSE(semi_x, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
+    ELLIPSE(semi_x, 0.0, ISOC_STATUS_OUT_OF_RANGE, "is 0");
+    ELLIPSE(semi_y, -2.0, ISOC_STATUS_OUT_OF_RANGE, "is -2");
+    GOOD("shepp_logan, and its phantom", check_ok("isoc_ct_shepp_logan", SHEPP_LOGAN(modified, 9.0, ELLIPSES)),
+         call_phantom_volume(s->ct, s), near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+}
+
+static void memory_cap(void) {
+    for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
+        const plan_call *call = &plan_calls[k];
+        if (call->call != call_memory && (call->in < 0 || call->out < 0))
+            continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s: memory cap too small for one slice", call->name);
+        BAD_IN(tiny, name, s->afterwards = NOT_AT_ALL, call->call(s->ct, s), ISOC_STATUS_MEMORY_CAP,
+               "memory_cap is 1000", "at least");
+    }
+}
+
+int main(void) {
+    alarm(600); /* A call that never returns is a failure too. */
+    statuses();
+    strict = new_context(ISOC_NAN_POLICY_ERROR, 0);
+    lenient = new_context(ISOC_NAN_POLICY_REPLACE, 0);
+    tiny = new_context(ISOC_NAN_POLICY_ERROR, 1000);
+    usual_volume(strict);
+    contexts();
+    handles();
+    too_early();
+    geometry();
+    options();
+    null_tensors();
+    tensors();
+    overlaps();
+    odd_but_good_tensors();
+    angles();
+    not_finite_data();
+    flat_fields();
+    queries();
+    phantoms();
+    memory_cap();
+    check_ok("isoc_context_destroy", isoc_context_destroy(strict));
+    check_ok("isoc_context_destroy", isoc_context_destroy(lenient));
+    check_ok("isoc_context_destroy", isoc_context_destroy(tiny));
+    check_threads_end();
+    return finish();
+}

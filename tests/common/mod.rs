@@ -1,0 +1,143 @@
+//! Plain f64 double loops: what the operators are checked against. Slow on purpose.
+#![allow(dead_code, unreachable_pub)] // Each test binary uses its part.
+
+use isocenter::context::{Context, ContextOptions};
+use isocenter::cpu::level::Level;
+use isocenter::ct::{Ct, Geometry, Interpolation};
+use isocenter::tensor::{View, ViewMut};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+
+/// A plan with its own threads.
+pub fn plan(geometry: &Geometry, level: Level, threads: usize) -> Ct {
+    let options = ContextOptions { level: Some(level), threads, ..ContextOptions::default() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(geometry.clone()).expect("a geometry");
+    ct
+}
+
+/// Uniform in -1..1, the same every time.
+pub fn random(len: usize, seed: u64) -> Vec<f32> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+pub fn volume_len(g: &Geometry) -> usize {
+    g.volume_shape().iter().product()
+}
+
+pub fn projection_len(g: &Geometry) -> usize {
+    g.projection_shape().iter().product()
+}
+
+pub type Operator = fn(&mut Ct, View, ViewMut) -> isocenter::error::Result<()>;
+
+/// projections -> volume
+pub fn to_volume(ct: &mut Ct, g: &Geometry, run: Operator, projections: &[f32]) -> Vec<f32> {
+    let mut volume = vec![f32::NAN; volume_len(g)];
+    let (p, v) = (View::new(projections, g.projection_shape()), ViewMut::new(&mut volume, g.volume_shape()));
+    run(ct, p.expect("projections"), v.expect("a volume")).expect("success");
+    volume
+}
+
+/// volume -> projections; rows outside the slices stay 0.
+pub fn to_projections(ct: &mut Ct, g: &Geometry, run: Operator, volume: &[f32]) -> Vec<f32> {
+    let mut projections = vec![0.0; projection_len(g)];
+    let (v, p) = (View::new(volume, g.volume_shape()), ViewMut::new(&mut projections, g.projection_shape()));
+    run(ct, v.expect("a volume"), p.expect("projections")).expect("success");
+    projections
+}
+
+/// h of conventions: the fractional bin of pixel (i, j) in view p.
+pub fn bin(g: &Geometry, p: usize, i: usize, j: usize) -> f64 {
+    let (cx, cy) = ((g.nx as f64 - 1.0) / 2.0 + g.x_offset, (g.ny as f64 - 1.0) / 2.0 + g.y_offset);
+    let axis = if g.axis.len() == 1 { g.axis[0] } else { g.axis[p] };
+    let (sin, cos) = g.angles[p].sin_cos();
+    axis + g.pixel_size / g.bin_pitch * ((j as f64 - cx) * cos - (i as f64 - cy) * sin)
+}
+
+/// Value of a row at a fractional bin, zero outside.
+pub fn sample(row: &dyn Fn(isize) -> f64, h: f64, interpolation: Interpolation) -> f64 {
+    let linear = |h: f64| {
+        let (k, t) = (h.floor(), h - h.floor());
+        row(k as isize) * (1.0 - t) + row(k as isize + 1) * t
+    };
+    match interpolation {
+        Interpolation::Linear => linear(h),
+        Interpolation::Nearest => row((h + 0.5).floor() as isize),
+        Interpolation::Oversampled => linear((4.0 * h + 0.5).floor() / 4.0),
+    }
+}
+
+fn at(g: &Geometry, projections: &[f32], p: usize, row: usize, k: isize) -> f64 {
+    if k < 0 || k >= g.bins as isize { 0.0 } else { f64::from(projections[(p * g.rows + row) * g.bins + k as usize]) }
+}
+
+/// Pixel-driven back projection, projections in frame order.
+pub fn backproject(g: &Geometry, interpolation: Interpolation, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
+    pixels(g, |z, i, j| {
+        (0..g.views()).map(|p| {
+            let row = |k| at(g, projections, p, g.first_row + z, k);
+            weights.map_or(1.0, |w| w[p]) * sample(&row, bin(g, p, i, j), interpolation)
+        }).sum()
+    })
+}
+
+/// Weight of pixel (i, j) for bin k in view p.
+fn joseph(g: &Geometry, p: usize, i: usize, j: usize, k: usize) -> f64 {
+    let m = g.angles[p].cos().abs().max(g.angles[p].sin().abs());
+    let reach = m * g.pixel_size / g.bin_pitch;
+    g.pixel_size / m * (1.0 - ((k as f64 - bin(g, p, i, j)) / reach).abs()).max(0.0)
+}
+
+pub fn adjoint(g: &Geometry, projections: &[f32]) -> Vec<f64> {
+    pixels(g, |z, i, j| {
+        let view = |p| (0..g.bins).map(|k| joseph(g, p, i, j, k) * at(g, projections, p, g.first_row + z, k as isize)).sum::<f64>();
+        (0..g.views()).map(view).sum()
+    })
+}
+
+/// In frame order.
+pub fn forward(g: &Geometry, volume: &[f32]) -> Vec<f64> {
+    let mut out = vec![0.0; g.views() * g.rows * g.bins];
+    for p in 0..g.views() {
+        for i in 0..g.ny {
+            for j in 0..g.nx {
+                for k in 0..g.bins {
+                    let w = joseph(g, p, i, j, k);
+                    if w > 0.0 {
+                        for z in 0..g.slices {
+                            out[(p * g.rows + g.first_row + z) * g.bins + k] += w * f64::from(volume[(z * g.ny + i) * g.nx + j]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn pixels(g: &Geometry, value: impl Fn(usize, usize, usize) -> f64) -> Vec<f64> {
+    let mut out = Vec::with_capacity(volume_len(g));
+    for z in 0..g.slices {
+        for i in 0..g.ny {
+            for j in 0..g.nx {
+                out.push(value(z, i, j));
+            }
+        }
+    }
+    out
+}
+
+/// Largest difference over the largest magnitude.
+pub fn error(seen: &[f32], expected: &[f64]) -> f64 {
+    assert_eq!(seen.len(), expected.len());
+    let scale = expected.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let worst = seen.iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, |m: f64, d| if d > m || d.is_nan() { d } else { m });
+    worst / scale
+}
+
+pub fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
