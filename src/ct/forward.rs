@@ -206,7 +206,7 @@ impl<'a> Forward<'a> {
                 terms.clear();
                 terms.extend((0..rows).map(|l| Term {
                     data: base.data.wrapping_add(l * layout.pitch()),
-                    start: base.start + l as f32 * base.across,
+                    start: base.start + l as f64 * base.across,
                     across: 0.0,
                     ..base
                 }));

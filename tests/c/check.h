@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,27 @@ static int passed, failed;
 
 #define PI 3.14159265358979323846
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* The case at hand, for the last words of a crash. */
+static const char *current_case = "";
+
+static inline void crashed(int signal_number) {
+    ssize_t ignored = write(1, "CRASH ", 6);
+    ignored += write(1, current_case, strlen(current_case));
+    ignored += write(1, "\n", 1);
+    (void)ignored;
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* A call that never returns is a failure too. */
+static inline void start(void) {
+    setvbuf(stdout, NULL, _IONBF, 0);
+    const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGALRM };
+    for (size_t k = 0; k < COUNT_OF(signals); k++)
+        signal(signals[k], crashed);
+    alarm(600);
+}
 
 static inline void report(const char *name, int good, const char *why) {
     good ? passed++ : failed++;
@@ -91,11 +113,13 @@ enum { PROJECTIONS, FILTERED, VOLUME, FLATS, DARKS, TENSORS };
 enum { PROJECTION_SIZE = VIEWS * ROWS * BINS, VOLUME_SIZE = SLICES * NY * NX, FRAME_SIZE = ROWS * BINS };
 enum { ELLIPSES = ISOC_CT_SHEPP_LOGAN_ELLIPSES };
 
+/* What a plan can do after a failed call: the usual job as it is, or once set up anew, or none (the memory cap's case). */
+enum { AS_IT_IS, SET_UP_ANEW, NOT_AT_ALL };
+
 typedef struct {
     isoc_context *ctx;
     isoc_ct *ct;
-    /* What the plan can do after a failed call: the usual job as it is, or set up anew, or none (the memory cap's case). */
-    enum { AS_IT_IS, SET_UP_ANEW, NOT_AT_ALL } afterwards;
+    int afterwards;
     isoc_ct_geometry geometry;
     isoc_ct_options options;
     isoc_ct_info info;

@@ -55,7 +55,8 @@ static double coarse_axis(const float *rows, const double *angles, int64_t views
             best = twice;
         }
     }
-    return 0.5 * ((double)best + parabola(mirrored_correlation(a, b, bins, best - 1), highest, mirrored_correlation(a, b, bins, best + 1)));
+    double below = mirrored_correlation(a, b, bins, best - 1), above = mirrored_correlation(a, b, bins, best + 1);
+    return 0.5 * ((double)best + parabola(below, highest, above));
 }
 
 /* Mean negative part of the slice in its inscribed disk. Attenuation is not negative, and a wrong axis pulls edges apart
@@ -117,7 +118,7 @@ isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_resu
     TRY(isoc_ct_filter(ct, &raw, &row));
     double coarse = coarse_axis(rows, s->angles, s->views, s->bins);
     TRY(isoc_ct_get_info(ct, &info));
-    options.filter = ISOC_CT_FILTER_RAM_LAK;
+    options.filter = ISOC_CT_FILTER_PARZEN; /* the softest window: noise has a negative part too, whatever the axis */
     TRY(isoc_ct_set_options(ct, &options));
     TRY(isoc_ct_filter(ct, &raw, &row));
 
@@ -144,7 +145,9 @@ isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_resu
         TRY(score_axes(&state, first, step, score));
         int lowest = 0;
         for (int k = 1; k < AXIS_CANDIDATES; k++) lowest = score[k] < score[lowest] ? k : lowest;
-        for (int k = 0; round == 0 && k < AXIS_CANDIDATES; k++) out->score[k] = (float)score[k];
+        for (int k = 0; round == 0 && k < AXIS_CANDIDATES; k++) {
+            out->score[k] = score[lowest] > 0 ? (float)(score[k] / score[lowest]) : 1;
+        }
         best = first + lowest * step;
         if (lowest == 0 || lowest == AXIS_CANDIDATES - 1) continue; /* further out, at the same step */
         if (step <= fine) {

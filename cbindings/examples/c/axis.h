@@ -11,7 +11,7 @@ typedef struct {
     double coarse;                  /* by correlation of opposite views */
     double best;                    /* by the cleanest slice */
     double first, step;             /* the first round of candidates: first + k * step */
-    float score[AXIS_CANDIDATES];   /* their scores: lower is cleaner */
+    float score[AXIS_CANDIDATES];   /* their artefacts, relative to the cleanest */
     int64_t replaced;               /* values without a usable flat field */
 } axis_result;
 

@@ -58,9 +58,14 @@ static int parse(int argc, char **argv, settings *out) {
     return 0;
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* FOLDER/INPUT with another ending. To be freed. */
 static char *output_path(const settings *set, const char *ending) {
-    const char *slash = strrchr(set->input, '/'), *name = slash ? slash + 1 : set->input, *dot = strrchr(name, '.');
+    const char *name = base_name(set->input), *dot = strrchr(name, '.');
     size_t stem = dot && dot != name ? (size_t)(dot - name) : strlen(name);
     size_t length = strlen(set->folder) + 1 + stem + strlen(ending) + 1;
     char *path = malloc(length);
@@ -92,35 +97,34 @@ static int grey_window(const float *slice, int64_t n, double radius, double *low
     return 0;
 }
 
-static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search, const char *title, const char *caption) {
+/* How clean the slices of the first candidates came out, and the axis taken in the end. */
+static void draw_search(picture *page, picture_box box, double axis, const axis_result *search) {
+    float highest = 1.001f;
+    for (int k = 0; k < AXIS_CANDIDATES; k++) highest = fmaxf(highest, search->score[k]);
+    const double last = search->first + (AXIS_CANDIDATES - 1) * search->step, space = 0.1 * ((double)highest - 1);
+    const picture_plot plot = { box, fmin(search->first, axis), fmax(last, axis), 1 - space, (double)highest + space };
+    const double x = box.x + box.width * (axis - plot.x_low) / (plot.x_high - plot.x_low);
+    char text[64];
+    picture_axes(page, &plot, "rotation axis (bin)", "artefacts");
+    picture_curve(page, &plot, search->first, search->step, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
+    picture_line(page, x, box.y, x, box.y + box.height, 1.5, PICTURE_ORANGE);
+    snprintf(text, sizeof text, "axis found: %.2f", axis);
+    picture_text(page, x + 6, box.y + 16, 12, 0, PICTURE_ORANGE, text);
+}
+
+/* `search` is NULL where the axis was given. */
+static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search, const char *title,
+                const char *caption) {
     const double side = 720, margin = 24, top = 84, plot_height = search ? 170 : 0, foot = search ? 90 : margin;
     double low = 0, high = 0;
     if (grey_window(slice, n, fmax(2, fmin(axis, (double)(n - 1) - axis)), &low, &high) != 0) return -1;
     picture *page = picture_new((int)(side + 2 * margin), (int)(top + side + plot_height + foot));
     if (!page) return -1;
-    char text[96];
     picture_text(page, margin, 34, 18, 0, PICTURE_BLACK, title);
     picture_text(page, margin, 66, 13, 0, PICTURE_GREY, caption);
-    picture_scale(page, (picture_box){ margin + side - 190, top - 27, 140, 12 }, low, high);
+    picture_scale(page, (picture_box){ margin + side - 200, top - 27, 140, 12 }, low, high);
     picture_image(page, (picture_box){ margin, top, side, side }, slice, n, n, low, high);
-    if (search) {
-        float lowest = search->score[0], highest = lowest;
-        for (int k = 1; k < AXIS_CANDIDATES; k++) {
-            lowest = fminf(lowest, search->score[k]);
-            highest = fmaxf(highest, search->score[k]);
-        }
-        const double margin_y = 0.1 * (double)(highest - lowest) + 1e-30;
-        const picture_plot plot = {
-            { margin + 64, top + side + 30, side - 64, plot_height },
-            search->first, search->first + (AXIS_CANDIDATES - 1) * search->step, (double)lowest - margin_y, (double)highest + margin_y
-        };
-        picture_axes(page, &plot, "rotation axis (bin)", "negative part");
-        picture_curve(page, &plot, search->first, search->step, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
-        double x = plot.box.x + plot.box.width * (axis - plot.x_low) / (plot.x_high - plot.x_low);
-        picture_line(page, x, plot.box.y, x, plot.box.y + plot.box.height, 1.5, PICTURE_ORANGE);
-        snprintf(text, sizeof text, "axis found: %.2f", axis);
-        picture_text(page, x + 6, plot.box.y + 16, 12, 0, PICTURE_ORANGE, text);
-    }
+    if (search) draw_search(page, (picture_box){ margin + 60, top + side + 30, side - 60, plot_height }, axis, search);
     int failed = picture_save(page, path);
     picture_free(page);
     return failed;
@@ -182,7 +186,8 @@ int main(int argc, char **argv) {
 
     double rate = 1e-9 * (double)input.rows * (double)n * (double)n * (double)input.views / seconds;
     char title[256], caption[160], megabytes[32];
-    printf("angles         %.4f degrees apart, covering %.1f degrees\n", info.angular_spacing * 180 / PI, info.angle_covered * 180 / PI);
+    printf("angles         %.4f degrees apart, covering %.1f degrees\n", info.angular_spacing * 180 / PI,
+           info.angle_covered * 180 / PI);
     printf("memory         %s of working memory\n", demo_bytes(bytes, megabytes));
     printf("time           %.3f s, %.1f GU/s (1 GU is 1e9 pixels updated from a view)\n", seconds, rate);
     if (info.replaced_values > 0) printf("replaced       %" PRId64 " values by 0\n", info.replaced_values);
@@ -190,9 +195,10 @@ int main(int argc, char **argv) {
     const scan_notes notes = { axis, set.pitch, set.pitch, set.input };
     if (scan_write_volume(volume_path, volume, shape, &notes) != 0) goto end;
     printf("volume         %s\n", volume_path);
-    snprintf(title, sizeof title, "%.180s, slice %" PRId64, set.input, input.rows / 2);
+    snprintf(title, sizeof title, "%.180s, slice %" PRId64, base_name(set.input), input.rows / 2);
     snprintf(caption, sizeof caption, "%" PRId64 " views, axis at bin %.2f, %.0f GU/s", input.views, axis, rate);
-    if (draw(picture_path, volume + input.rows / 2 * n * n, n, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
+    const float *middle = volume + input.rows / 2 * n * n;
+    if (draw(picture_path, middle, n, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
     printf("picture        %s\n", picture_path);
     failed = 0;
 end:

@@ -18,8 +18,16 @@ static hid_t memory_type(hid_t set, isoc_dtype *dtype) {
     int is_unsigned = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
     size_t size = H5Tget_size(type);
     H5Tclose(type);
-    *dtype = is_unsigned && size == 1 ? (isoc_dtype)ISOC_U8 : is_unsigned && size == 2 ? (isoc_dtype)ISOC_U16 : (isoc_dtype)ISOC_F32;
-    return dtype->bits == 8 ? H5T_NATIVE_UINT8 : dtype->bits == 16 ? H5T_NATIVE_UINT16 : H5T_NATIVE_FLOAT;
+    if (is_unsigned && size == 1) {
+        *dtype = (isoc_dtype)ISOC_U8;
+        return H5T_NATIVE_UINT8;
+    }
+    if (is_unsigned && size == 2) {
+        *dtype = (isoc_dtype)ISOC_U16;
+        return H5T_NATIVE_UINT16;
+    }
+    *dtype = (isoc_dtype)ISOC_F32;
+    return H5T_NATIVE_FLOAT;
 }
 
 /* Reads a whole set of one to three dimensions; sizes are aligned to the end of `shape`, with ones before them. */
@@ -60,14 +68,18 @@ end:
 
 static int read_frames(hid_t file, const char *path, const char *name, int least_ndim, scan_frames *out) {
     if (read_set(file, path, name, least_ndim, 3, 0, &out->data, &out->dtype, out->shape) != 0) return -1;
-    const int64_t row_shape[] = { out->shape[0], 1, out->shape[2] }, strides[] = { out->shape[1] * out->shape[2], out->shape[2], 1 };
+    const int64_t row_shape[] = { out->shape[0], 1, out->shape[2] };
+    const int64_t strides[] = { out->shape[1] * out->shape[2], out->shape[2], 1 };
     memcpy(out->row_shape, row_shape, sizeof row_shape);
     memcpy(out->strides, strides, sizeof strides);
     return 0;
 }
 
-static int fits(const scan *s, const scan_frames *frames, const char *path, const char *name) {
-    return frames->shape[1] == s->rows && frames->shape[2] == s->bins ? 0 : complain(path, "rows and bins differ from the data's in", name);
+/* Flats or darks: as many rows and bins as the data. */
+static int read_field(hid_t file, const char *path, const char *name, const scan *s, scan_frames *out) {
+    if (read_frames(file, path, name, 2, out) != 0) return -1;
+    if (out->shape[1] == s->rows && out->shape[2] == s->bins) return 0;
+    return complain(path, "rows and bins differ from the data's in", name);
 }
 
 int scan_read(scan *s, const char *path) {
@@ -80,9 +92,9 @@ int scan_read(scan *s, const char *path) {
     s->views = s->data.shape[0];
     s->rows = s->data.shape[1];
     s->bins = s->data.shape[2];
-    if (read_frames(file, path, "/exchange/data_white", 2, &s->white) != 0 || fits(s, &s->white, path, "/exchange/data_white") != 0) goto end;
+    if (read_field(file, path, "/exchange/data_white", s, &s->white) != 0) goto end;
     if (H5Lexists(file, "/exchange/data_dark", H5P_DEFAULT) > 0) {
-        if (read_frames(file, path, "/exchange/data_dark", 2, &s->dark) != 0 || fits(s, &s->dark, path, "/exchange/data_dark") != 0) goto end;
+        if (read_field(file, path, "/exchange/data_dark", s, &s->dark) != 0) goto end;
     } else {
         printf("no /exchange/data_dark: the dark field is taken as zero\n");
     }

@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
     printf("memory         %s of working memory\n", demo_bytes(bytes, megabytes));
     printf("time           %.3f s, %.1f GU/s (1 GU is 1e9 pixels updated from a view)\n", seconds, rate);
     printf("uniform brain  %.5f +- %.5f, truth %.5f\n", mean, deviation, brain);
-    printf("error          %.2f %% of the truth (root mean square of all pixels, most of it on the skull's edges)\n", 100 * error);
+    printf("error          %.2f %% of the truth (root mean square, most of it on the skull's edges)\n", 100 * error);
     snprintf(text, sizeof text, "%d x %d x %d from %d views in %.2f s: %.0f GU/s", N, N, SLICES, VIEWS, seconds, rate);
     failed = draw(path, volume + middle, truth + middle, text);
     if (!failed) printf("picture        %s\n", path);

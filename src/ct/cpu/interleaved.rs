@@ -123,15 +123,16 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
         let (ramp, floats) = (S::ramp(), S::splat(lanes as f32));
         let one = S::splat(1.0);
         for (t, term) in terms.iter().enumerate() {
-            let first = S::splat(term.start + r as f32 * term.across + e0 as f32 * term.along);
-            let along = S::splat(term.along);
-            let (low, high) = (S::splat(term.low), S::splat(term.high));
+            let run = term.run::<SQUARE>(r, e0);
+            let (first, along, base) = (S::splat(run.first), S::splat(term.along as f32), run.cell as f32);
+            let (low, high) = (S::splat(term.low - base), S::splat(term.high - base));
+            let base = S::splat(base + taps.start as f32);
             for v in (0..count).step_by(S::LANES) {
                 let at = S::fma(S::add(ramp, S::splat(v as f32)), along, first);
                 let at = S::min(S::max(at, low), high);
                 let cell = S::to_float(S::truncate(at));
                 let fraction = S::sub(at, cell);
-                let offset = S::mul(S::add(cell, S::splat(taps.start as f32)), floats);
+                let offset = S::mul(S::add(cell, base), floats);
                 S::store_i(line.offset[t].as_mut_ptr().add(v), S::truncate(offset));
                 match KIND {
                     0 => {}

@@ -97,7 +97,7 @@ impl Single<'_> {
                 unsafe {
                     let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
                     for term in self.terms {
-                        add::<S, N, SPREAD, KIND>(term, r as f32, e0 as f32, taps, &mut sum);
+                        add::<S, N, SPREAD, KIND>(term, r, e0, taps, &mut sum);
                     }
                     for (n, s) in sum.iter().enumerate() {
                         S::store(at.add(n * S::LANES), *s);
@@ -111,15 +111,16 @@ impl Single<'_> {
 #[inline(always)]
 unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
     term: &Term,
-    r: f32,
-    e0: f32,
+    r: usize,
+    e0: usize,
     taps: usize,
     sum: &mut [S::F; N],
 ) {
     // SAFETY: by the caller's contract.
     unsafe {
-        let first = S::splat(term.start + r * term.across + e0 * term.along);
-        let along = S::splat(term.along);
+        let run = term.run::<BLOCK>(r, e0);
+        let (first, along) = (S::splat(run.first), S::splat(term.along as f32));
+        let data = term.data.offset(run.cell as isize);
         // Positions rise or fall along the lanes; the window begins at the lowest.
         let back = match SPREAD {
             _ if term.along >= 0.0 => 0,
@@ -129,13 +130,13 @@ unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
         for (n, s) in sum.iter_mut().enumerate() {
             let mut at = S::fma(S::add(S::ramp(), S::splat((n * S::LANES) as f32)), along, first);
             if SPREAD == 2 {
-                at = S::min(S::max(at, S::splat(term.low)), S::splat(term.high));
+                at = S::min(S::max(at, S::splat(term.low - run.cell as f32)), S::splat(term.high - run.cell as f32));
             }
             let cell = S::truncate(at);
             let fraction = S::sub(at, S::to_float(cell));
             let start = if SPREAD == 2 { 0 } else { S::first(cell) - back };
             let index = S::sub_i(cell, S::splat_i(start));
-            let window = term.data.offset(start as isize);
+            let window = data.offset(start as isize);
             let sample = |tap: usize| match SPREAD {
                 0 => S::window(window.add(tap), index),
                 1 => S::wide_window(window.add(tap), index),

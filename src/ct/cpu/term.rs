@@ -28,14 +28,35 @@ impl Taps {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ct) struct Term {
     pub(in crate::ct) data: *const f32,
-    pub(in crate::ct) start: f32,
-    pub(in crate::ct) across: f32,
-    pub(in crate::ct) along: f32,
+    pub(in crate::ct) start: f64,
+    pub(in crate::ct) across: f64,
+    pub(in crate::ct) along: f64,
     /// Positions are clamped to these; cells there read only padding, which is zero.
     pub(in crate::ct) low: f32,
     pub(in crate::ct) high: f32,
     /// Half-width of a tent.
     pub(in crate::ct) reach: f32,
+}
+
+/// Positions of a run of neighbouring elements, relative to a cell at or below all of them: small numbers, so that f32 keeps
+/// them to 1e-6 of a sample however long the row is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ct) struct Run {
+    pub(in crate::ct) cell: i32,
+    pub(in crate::ct) first: f32,
+}
+
+impl Term {
+    /// Elements e to e + LEN - 1 of row r.
+    #[inline(always)]
+    pub(in crate::ct) fn run<const LEN: usize>(&self, r: usize, e: usize) -> Run {
+        let first = self.start + r as f64 * self.across + e as f64 * self.along;
+        let least = first + self.along.min(0.0) * (LEN - 1) as f64;
+        // SAFETY: positions lie within the tile's span of `start`, far below 2^31: its sides are at most 64 elements, and
+        // steps at most 4096 samples.
+        let cell = unsafe { least.to_int_unchecked::<i32>() };
+        Run { cell, first: (first - f64::from(cell)) as f32 }
+    }
 }
 
 /// Rows of samples with zeros on both sides: `pitch` samples of `lanes` floats a row.
@@ -59,7 +80,7 @@ impl RowLayout {
     }
 
     /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
-    /// element reads only zeros. The term is made relative to a cell near the grid, so that f32 serves it.
+    /// element reads only zeros. The term is made relative to the lowest cell.
     pub(in crate::ct) fn term(&self, row: &[f32], grid: Grid, taps: usize, reach: f32) -> Option<Term> {
         debug_assert!(row.len() >= self.pitch());
         let Grid { first, across, along, rows, len } = grid;
@@ -73,9 +94,9 @@ impl RowLayout {
         let cell = base as isize;
         Some(Term {
             data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes as isize),
-            start: (first - base) as f32,
-            across: across as f32,
-            along: along as f32,
+            start: first - base,
+            across,
+            along,
             low: (-(taps as f64) - base) as f32,
             high: (self.samples as f64 - base) as f32,
             reach,
