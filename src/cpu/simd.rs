@@ -28,10 +28,6 @@ pub(crate) trait Simd: Copy {
     /// Towards zero; the value must fit.
     unsafe fn truncate(v: Self::F) -> Self::I;
     unsafe fn to_float(v: Self::I) -> Self::F;
-    unsafe fn splat_i(v: i32) -> Self::I;
-    unsafe fn sub_i(a: Self::I, b: Self::I) -> Self::I;
-    /// First lane.
-    unsafe fn first(v: Self::I) -> i32;
     unsafe fn store_i(p: *mut i32, v: Self::I);
     /// Lane l is `p[index[l]]`, each index in 0..LANES; reads all LANES floats at `p`.
     unsafe fn window(p: *const f32, index: Self::I) -> Self::F;
@@ -99,18 +95,6 @@ impl Simd for Portable {
     #[inline(always)]
     unsafe fn to_float(v: Self::I) -> Self::F {
         v.round_float()
-    }
-    #[inline(always)]
-    unsafe fn splat_i(v: i32) -> Self::I {
-        wide::i32x8::splat(v)
-    }
-    #[inline(always)]
-    unsafe fn sub_i(a: Self::I, b: Self::I) -> Self::I {
-        a - b
-    }
-    #[inline(always)]
-    unsafe fn first(v: Self::I) -> i32 {
-        v.to_array()[0]
     }
     #[inline(always)]
     unsafe fn store_i(p: *mut i32, v: Self::I) {
@@ -202,18 +186,6 @@ mod x86 {
             unsafe { _mm256_cvtepi32_ps(v) }
         }
         #[inline(always)]
-        unsafe fn splat_i(v: i32) -> __m256i {
-            unsafe { _mm256_set1_epi32(v) }
-        }
-        #[inline(always)]
-        unsafe fn sub_i(a: __m256i, b: __m256i) -> __m256i {
-            unsafe { _mm256_sub_epi32(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn first(v: __m256i) -> i32 {
-            unsafe { _mm256_cvtsi256_si32(v) }
-        }
-        #[inline(always)]
         unsafe fn store_i(p: *mut i32, v: __m256i) {
             unsafe { _mm256_storeu_si256(p.cast(), v) }
         }
@@ -298,18 +270,6 @@ mod x86 {
         #[inline(always)]
         unsafe fn to_float(v: __m512i) -> __m512 {
             unsafe { _mm512_cvtepi32_ps(v) }
-        }
-        #[inline(always)]
-        unsafe fn splat_i(v: i32) -> __m512i {
-            unsafe { _mm512_set1_epi32(v) }
-        }
-        #[inline(always)]
-        unsafe fn sub_i(a: __m512i, b: __m512i) -> __m512i {
-            unsafe { _mm512_sub_epi32(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn first(v: __m512i) -> i32 {
-            unsafe { _mm512_cvtsi512_si32(v) }
         }
         #[inline(always)]
         unsafe fn store_i(p: *mut i32, v: __m512i) {

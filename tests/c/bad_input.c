@@ -8,9 +8,10 @@
 
 #include <limits.h>
 
-static isoc_context *strict;  /* NaN is an error. */
-static isoc_context *lenient; /* NaN becomes 0 and is counted. */
-static isoc_context *tiny;    /* Memory for next to nothing. */
+static isoc_context *strict;    /* NaN is an error. */
+static isoc_context *lenient;   /* NaN becomes 0 and is counted. */
+static isoc_context *tiny;      /* Memory for next to nothing. */
+static isoc_context *boundless; /* Any memory that the machine gives; NaN becomes 0. */
 
 static void verdict(const char *name, scan *s, unsigned char *before, isoc_status got, isoc_status expected,
                     const char *const *words) {
@@ -137,7 +138,7 @@ static void handles(void) {
     check_ok("destroying no plan", isoc_ct_destroy(NULL));
     check_ok("destroying no context", isoc_context_destroy(NULL));
 
-    static uint64_t zeros[64];
+    static uint64_t bytes[64];
     scan *other = new_scan(strict);
     const struct {
         const char *name;
@@ -149,7 +150,7 @@ static void handles(void) {
         { "destroyed", gone, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
         { "of a context", strict, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
         { "of a destroyed context", gone_ctx, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
-        { "of other memory", zeros, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
+        { "of other memory", bytes, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
         { "of a function", (void *)(uintptr_t)&isoc_version, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
         { "of page 0", (void *)(uintptr_t)1, ISOC_STATUS_INVALID_HANDLE, "0x1" },
         { "of the last address", (void *)UINTPTR_MAX, ISOC_STATUS_INVALID_HANDLE, "not a live isoc_ct handle" },
@@ -169,7 +170,7 @@ static void handles(void) {
     }
     free_scan(other);
 
-    void *not_contexts[] = { gone_ctx, gone, zeros, (void *)(uintptr_t)1, (char *)strict + 1 };
+    void *not_contexts[] = { gone_ctx, gone, bytes, (void *)(uintptr_t)1, (char *)strict + 1 };
     for (size_t k = 0; k < COUNT_OF(not_contexts); k++) {
         isoc_context *ctx = (isoc_context *)not_contexts[k];
         BAD("context_destroy: wrong handle", NOTHING, isoc_context_destroy(ctx), ISOC_STATUS_INVALID_HANDLE,
@@ -288,6 +289,40 @@ static void geometry(void) {
     GEOMETRY(x_offset, 1e9, ISOC_STATUS_OUT_OF_RANGE, "is 1000000000", "within 100000000");
     GEOMETRY(y_offset, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
     GEOMETRY(y_offset, -1e9, ISOC_STATUS_OUT_OF_RANGE, "is -1000000000", "within 100000000");
+}
+
+static int finite_values(const float *values, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        if (!(fabs((double)values[k]) <= FLT_MAX))
+            return 0;
+    return 1;
+}
+
+/* Every operator takes it, and gives numbers. */
+#define EVERY_OPERATOR(what, change)                                                                      \
+    for (const plan_call *op = plan_calls; op < plan_calls + COUNT_OF(plan_calls); op++) {                \
+        char title[96];                                                                                   \
+        snprintf(title, sizeof title, "%s: %s", op->name, what);                                          \
+        if (op->out >= 0)                                                                                 \
+            GOOD(title, (change, memset(s->volume, 0, VOLUME_SIZE * sizeof(float)), use_geometry(s)),     \
+                 op->call(s->ct, s),                                                                      \
+                 finite_values(s->projections, PROJECTION_SIZE) && finite_values(s->volume, VOLUME_SIZE)); \
+    }
+
+/* What lies just within the limits is good. */
+static void limits(void) {
+    EVERY_OPERATOR("the axis at its limit", s->axis[0] = 1e8);
+    EVERY_OPERATOR("offsets at their limits", (s->geometry.x_offset = 1e8, s->geometry.y_offset = -1e8));
+    EVERY_OPERATOR("an angle at its limit", s->angles[5] = -1e6);
+    EVERY_OPERATOR("pixels of 1024 bins", s->geometry.pixel_size = 1024.0);
+    EVERY_OPERATOR("1024 pixels a bin", s->geometry.pixel_size = 1.0 / 1024.0);
+    EVERY_OPERATOR("the largest bin pitch", s->geometry.bin_pitch = 1e15);
+    EVERY_OPERATOR("the smallest bin pitch", s->geometry.bin_pitch = 1e-15);
+    EVERY_OPERATOR("one bin, one pixel",
+                   (s->geometry.bins = s->geometry.nx = s->geometry.ny = 1, set_shape(s, PROJECTIONS, VIEWS, ROWS, 1),
+                    set_shape(s, FILTERED, VIEWS, ROWS, 1), set_shape(s, VOLUME, SLICES, 1, 1)));
+    EVERY_OPERATOR("ellipses too small to see",
+                   s->ellipses[0].semi_x = s->ellipses[0].semi_y = s->ellipses[1].semi_x = DBL_MIN);
 }
 
 /* --- options --- */
@@ -544,6 +579,20 @@ static void overlaps(void) {
         call_reconstruct(s->ct, s), ISOC_STATUS_OVERLAP, "projections", "volume");
 }
 
+static void sinograms(scan *s) {
+    s->geometry.order = ISOC_CT_ORDER_SINOGRAMS;
+    use_geometry(s);
+    set_shape(s, PROJECTIONS, ROWS, VIEWS, BINS);
+    set_shape(s, FILTERED, ROWS, VIEWS, BINS);
+}
+
+static void other_order(void) {
+    BAD("reconstruct: frames where sinograms are expected", (sinograms(s), set_shape(s, PROJECTIONS, VIEWS, ROWS, BINS)),
+        call_reconstruct(s->ct, s), ISOC_STATUS_TENSOR_SHAPE, "projections.shape[", "(rows, views, bins) = (2, 24, 32)");
+    BAD("reconstruct: sinograms where frames are expected", set_shape(s, PROJECTIONS, ROWS, VIEWS, BINS),
+        call_reconstruct(s->ct, s), ISOC_STATUS_TENSOR_SHAPE, "projections.shape[", "(views, rows, bins) = (24, 2, 32)");
+}
+
 static void odd_but_good_tensors(void) {
     const float *usual = usual_volume(strict);
     GOOD("reconstruct: explicit contiguous strides", (contiguous(s, PROJECTIONS), contiguous(s, VOLUME)),
@@ -627,13 +676,6 @@ static void spoil_projections(scan *s, float value) {
 static void spoil_volume(scan *s, float value) {
     s->volume[(1 * NY + 0) * NX + 0] = value;
     s->volume[(0 * NY + 7) * NX + 5] = value;
-}
-
-static void sinograms(scan *s) {
-    s->geometry.order = ISOC_CT_ORDER_SINOGRAMS;
-    use_geometry(s);
-    set_shape(s, PROJECTIONS, ROWS, VIEWS, BINS);
-    set_shape(s, FILTERED, ROWS, VIEWS, BINS);
 }
 
 /* The first dimension fastest. */
@@ -723,11 +765,15 @@ static void float_flats(scan *s, float value) {
     s->t[FLATS].dtype = f32;
 }
 
+static void use_flat_without_darks(scan *s) {
+    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL));
+}
+
 #define SET_FLAT_FIELD call_set_flat_field(s->ct, s)
 
 static void flat_fields(void) {
     BAD("flat equal to dark", set_flats(s, 1, 5, s->darks[BINS + 5]), SET_FLAT_FIELD, ISOC_STATUS_FLAT_FIELD,
-        "flat (100)", "row 1, bin 5", "above dark (100)");
+        "flat (102)", "row 1, bin 5", "above dark (102)");
     BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, ISOC_STATUS_FLAT_FIELD, "flat (3)", "row 0, bin 31", "above dark");
     BAD("flat 0 without darks", set_flats(s, 0, 0, 0), isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL),
         ISOC_STATUS_FLAT_FIELD, "flat (0)", "row 0, bin 0", "above dark (0)");
@@ -764,6 +810,14 @@ static void flat_fields(void) {
         call_reconstruct(s->ct, s), ISOC_STATUS_FLAT_FIELD, "projections", "call set_flat_field first");
     GOOD("set_flat_field: one flat frame in two dimensions, no darks", (set_shape(s, FLATS, ROWS, BINS, -1), s->t[FLATS].ndim = 2),
          isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), 1);
+
+    /* Quotients that overflow are numbers all the same. */
+    GOOD("reconstruct: a flat barely above its dark",
+         (float_flats(s, 1e-40f), use_flat_without_darks(s), memset(s->projections, 0, PROJECTION_SIZE * sizeof(float))),
+         call_reconstruct(s->ct, s), finite_values(s->volume, VOLUME_SIZE));
+    GOOD("reconstruct: the largest counts over a small flat",
+         (float_flats(s, 0.01f), use_flat_without_darks(s), s->projections[5] = s->projections[BINS + 5] = FLT_MAX),
+         call_reconstruct(s->ct, s), finite_values(s->volume, VOLUME_SIZE));
 
     /* With the other policy a pixel without a usable flat is 0 in every view. */
     GOOD_IN(lenient, "flat equal to dark, replaced", (set_flats(s, 1, 5, 100), use_flat_field(s), raw(s, u16)),
@@ -810,9 +864,9 @@ static const isoc_ct_ellipse one_ellipse[1] = { { 1.0, 0.0, 0.0, 1.0, 1.0, 0.0 }
 #define ELLIPSE(field, value, status, ...)                                                                             \
     do {                                                                                                               \
         BAD("phantom_volume: ellipse." #field " = " #value, s->ellipses[2].field = (value),                            \
-            call_phantom_volume(s->ct, s), status, "ellipses[2]." #field, __VA_ARGS__);                                \
+            call_phantom_volume(s->ct, s), status, "ellipses[2]", __VA_ARGS__);                                \
         BAD("phantom_projections: ellipse." #field " = " #value, s->ellipses[2].field = (value),                       \
-            call_phantom_projections(s->ct, s), status, "ellipses[2]." #field, __VA_ARGS__);                           \
+            call_phantom_projections(s->ct, s), status, "ellipses[2]", __VA_ARGS__);                           \
     } while (0)
 
 static void phantoms(void) {
@@ -850,15 +904,44 @@ static void phantoms(void) {
         BAD(name, NOTHING, isoc_ct_phantom_projections(s->ct, lists[k].ellipses, lists[k].count, &s->t[PROJECTIONS]),
             lists[k].status, lists[k].words[0], lists[k].words[1]);
     }
-    ELLIPSE(value, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
-    ELLIPSE(x, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf");
-    ELLIPSE(y, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf");
-    ELLIPSE(angle, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
-    ELLIPSE(semi_x, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN");
-    ELLIPSE(semi_x, 0.0, ISOC_STATUS_OUT_OF_RANGE, "is 0");
-    ELLIPSE(semi_y, -2.0, ISOC_STATUS_OUT_OF_RANGE, "is -2");
+    ELLIPSE(value, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN", "finite");
+    ELLIPSE(x, INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "inf", "finite");
+    ELLIPSE(y, -INFINITY, ISOC_STATUS_NOT_FINITE_PARAMETER, "-inf", "finite");
+    ELLIPSE(angle, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN", "finite");
+    ELLIPSE(semi_x, NAN, ISOC_STATUS_NOT_FINITE_PARAMETER, "NaN", "finite");
+    ELLIPSE(semi_x, 0.0, ISOC_STATUS_OUT_OF_RANGE, "semi", "0", "above 0");
+    ELLIPSE(semi_y, -2.0, ISOC_STATUS_OUT_OF_RANGE, "semi", "-2", "above 0");
     GOOD("shepp_logan, and its phantom", check_ok("isoc_ct_shepp_logan", SHEPP_LOGAN(modified, 9.0, ELLIPSES)),
          call_phantom_volume(s->ct, s), near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+}
+
+static int64_t zeros[3];
+
+/* One detector row, or one slice, of 2^48 bytes and more: no machine has them. All its elements are one (stride 0). */
+static void beyond_all_memory(scan *s, int which) {
+    int64_t side = 1 << 23;
+    s->geometry.slices = 1;
+    if (which == VOLUME) {
+        s->geometry.nx = s->geometry.ny = side;
+        set_shape(s, VOLUME, 1, side, side);
+    } else {
+        s->geometry.rows = s->geometry.bins = side;
+        s->geometry.nx = s->geometry.ny = 1;
+        set_shape(s, FLATS, 1, side, side);
+    }
+    use_geometry(s);
+    s->t[which].strides = zeros;
+}
+
+static void out_of_memory(void) {
+    BAD("forward: a slice beyond the memory cap", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
+        ISOC_STATUS_MEMORY_CAP, "memory_cap is", "at least");
+    BAD("memory: a slice beyond the memory cap", beyond_all_memory(s, VOLUME), call_memory(s->ct, s),
+        ISOC_STATUS_MEMORY_CAP, "memory_cap is", "at least");
+    BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
+           ISOC_STATUS_OUT_OF_MEMORY, "allocate");
+    BAD_IN(boundless, "set_flat_field: a frame beyond all memory", beyond_all_memory(s, FLATS),
+           isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), ISOC_STATUS_OUT_OF_MEMORY, "memory");
 }
 
 static void memory_cap(void) {
@@ -879,15 +962,18 @@ int main(void) {
     strict = new_context(ISOC_NAN_POLICY_ERROR, 0);
     lenient = new_context(ISOC_NAN_POLICY_REPLACE, 0);
     tiny = new_context(ISOC_NAN_POLICY_ERROR, 1000);
+    boundless = new_context(ISOC_NAN_POLICY_REPLACE, UINT64_MAX);
     usual_volume(strict);
     contexts();
     handles();
     too_early();
     geometry();
+    limits();
     options();
     null_tensors();
     tensors();
     overlaps();
+    other_order();
     odd_but_good_tensors();
     angles();
     not_finite_data();
@@ -895,9 +981,11 @@ int main(void) {
     queries();
     phantoms();
     memory_cap();
+    out_of_memory();
     check_ok("isoc_context_destroy", isoc_context_destroy(strict));
     check_ok("isoc_context_destroy", isoc_context_destroy(lenient));
     check_ok("isoc_context_destroy", isoc_context_destroy(tiny));
+    check_ok("isoc_context_destroy", isoc_context_destroy(boundless));
     check_threads_end();
     return finish();
 }

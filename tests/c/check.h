@@ -82,10 +82,8 @@ static inline int check_status(const char *name, isoc_status status, isoc_status
     return 1;
 }
 
-static inline void check_ok(const char *name, isoc_status status) {
-    if (check_status(name, status, ISOC_STATUS_OK, NULL))
-        report(name, 1, "");
-}
+/* A step on the way to a case: counted only if it fails. */
+static inline void check_ok(const char *name, isoc_status status) { check_status(name, status, ISOC_STATUS_OK, NULL); }
 
 /* The library's worker threads end when their context goes, though not at once. */
 static inline int threads_alive(void) {

@@ -8,13 +8,13 @@
 enum { AXIS_CANDIDATES = 17 };
 
 typedef struct {
-    double coarse;                  /* by correlation of opposite views */
-    double best;                    /* by the cleanest slice */
-    double first, step;             /* the first round of candidates: first + k * step */
-    float score[AXIS_CANDIDATES];   /* their artefacts, relative to the cleanest */
-    int64_t replaced;               /* values without a usable flat field */
+    double coarse;                /* by correlation of opposite views; negative if there are none */
+    double best;                  /* by the cleanest slice */
+    double first;                 /* the first candidate; the others follow bin by bin */
+    float score[AXIS_CANDIDATES]; /* their artefacts, relative to the cleanest */
 } axis_result;
 
+/* Good to about a tenth of a bin. */
 isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_result *out);
 
 #endif

@@ -15,7 +15,8 @@ static int32_t draw_bar(void *user, double fraction, const char *stage) {
         fputs("\r\033[K", stderr);
     } else {
         int cells = (int)(done * width);
-        fprintf(stderr, "\r%-14s [%.*s%*s] %3.0f %%  %s\033[K", bar->title, cells, full, width - cells, "", 100 * done, stage);
+        fprintf(stderr, "\r%-14s [%.*s%*s] %3.0f %%  %s\033[K", bar->title, cells, full, width - cells, "", 100 * done,
+                stage);
     }
     fflush(stderr);
     return 0;

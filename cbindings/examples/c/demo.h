@@ -11,7 +11,7 @@
         if ((status = (call)) != ISOC_STATUS_OK) goto end; \
     } while (0)
 
-/* A progress bar on stderr, drawn only where stderr is a terminal. A job of several calls moves `start` for each of them. */
+/* A progress bar on stderr, drawn only where that is a terminal. A job of several calls moves `start` for each. */
 typedef struct {
     const char *title;
     double start, share;

@@ -78,7 +78,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Greys between two quantiles of the values within `radius` of the middle: a few hot pixels must not darken the rest. */
+/* Greys between two quantiles of the values within `radius` of the middle: hot pixels must not darken the rest. */
 static int grey_window(const float *slice, int64_t n, double radius, double *low, double *high) {
     float *sorted = demo_array(n * n, sizeof *sorted);
     if (!sorted) return -1;
@@ -101,20 +101,20 @@ static int grey_window(const float *slice, int64_t n, double radius, double *low
 static void draw_search(picture *page, picture_box box, double axis, const axis_result *search) {
     float highest = 1.001f;
     for (int k = 0; k < AXIS_CANDIDATES; k++) highest = fmaxf(highest, search->score[k]);
-    const double last = search->first + (AXIS_CANDIDATES - 1) * search->step, space = 0.1 * ((double)highest - 1);
+    const double last = search->first + AXIS_CANDIDATES - 1, space = 0.1 * ((double)highest - 1);
     const picture_plot plot = { box, fmin(search->first, axis), fmax(last, axis), 1 - space, (double)highest + space };
     const double x = box.x + box.width * (axis - plot.x_low) / (plot.x_high - plot.x_low);
     char text[64];
     picture_axes(page, &plot, "rotation axis (bin)", "artefacts");
-    picture_curve(page, &plot, search->first, search->step, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
+    picture_curve(page, &plot, search->first, 1, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
     picture_line(page, x, box.y, x, box.y + box.height, 1.5, PICTURE_ORANGE);
     snprintf(text, sizeof text, "axis found: %.2f", axis);
     picture_text(page, x + 6, box.y + 16, 12, 0, PICTURE_ORANGE, text);
 }
 
 /* `search` is NULL where the axis was given. */
-static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search, const char *title,
-                const char *caption) {
+static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search,
+                const char *title, const char *caption) {
     const double side = 720, margin = 24, top = 84, plot_height = search ? 170 : 0, foot = search ? 90 : margin;
     double low = 0, high = 0;
     if (grey_window(slice, n, fmax(2, fmin(axis, (double)(n - 1) - axis)), &low, &high) != 0) return -1;
@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
     if (!volume_path || !picture_path || scan_read(&input, set.input) != 0) goto end;
     const int64_t n = input.bins, shape[] = { input.rows, n, n };
     printf("Isocenter      %s: %s\n", isoc_version(), isoc_build_info());
-    printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, input.bins);
+    printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, n);
 
     double axis = set.axis;
     TRY(demo_context(&bar, set.nan_policy, &ctx));
@@ -160,9 +160,12 @@ int main(int argc, char **argv) {
         double begin = demo_seconds();
         TRY(axis_find(ctx, &bar, &input, &search));
         axis = search.best;
-        printf("rotation axis  %.2f, found in %.2f s", axis, demo_seconds() - begin);
-        if (search.coarse < 0) printf(" (no two views are half a turn apart)\n");
-        else printf(" (opposite views: %.2f)\n", search.coarse);
+        if (axis < 0) {
+            fprintf(stderr, "error: no two views are half a turn apart to find the axis from: give it by --axis\n");
+            goto end;
+        }
+        printf("rotation axis  %.2f, found in %.2f s (from opposite views alone: %.2f)\n", axis, demo_seconds() - begin,
+               search.coarse);
     }
 
     isoc_ct_geometry geometry = {
@@ -170,7 +173,8 @@ int main(int argc, char **argv) {
         .angles = input.angles, .axis = &axis, .axis_count = 1, .bin_pitch = set.pitch
     };
     isoc_ct_info info = { .struct_size = sizeof info };
-    const isoc_tensor raw = scan_tensor(&input.data), white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
+    const isoc_tensor raw = scan_tensor(&input.data);
+    const isoc_tensor white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
     uint64_t bytes = 0;
     if (!(volume = demo_array(input.rows * n * n, sizeof *volume))) goto end;
     const isoc_tensor v = { volume, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 };

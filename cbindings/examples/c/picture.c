@@ -11,7 +11,8 @@ struct picture {
 };
 
 static void set_colour(picture *page, uint32_t colour) {
-    cairo_set_source_rgb(page->cairo, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0, (colour & 255) / 255.0);
+    const double red = colour >> 16 & 255, green = colour >> 8 & 255, blue = colour & 255;
+    cairo_set_source_rgb(page->cairo, red / 255, green / 255, blue / 255);
 }
 
 picture *picture_new(int width, int height) {
@@ -49,7 +50,8 @@ void picture_line(picture *page, double x0, double y0, double x1, double y1, dou
     cairo_stroke(page->cairo);
 }
 
-void picture_image(picture *page, picture_box box, const float *pixels, int64_t nx, int64_t ny, double low, double high) {
+void picture_image(picture *page, picture_box box, const float *pixels, int64_t nx, int64_t ny, double low,
+                   double high) {
     if (nx > INT16_MAX || ny > INT16_MAX) return; /* cairo's own limit */
     cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)nx, (int)ny);
     unsigned char *bytes = cairo_image_surface_get_data(image);
@@ -139,8 +141,8 @@ void picture_axes(picture *page, const picture_plot *plot, const char *x_label, 
     cairo_restore(page->cairo);
 }
 
-void picture_curve(picture *page, const picture_plot *plot, double first, double step, const float *values, int64_t count,
-                   double width, uint32_t colour) {
+void picture_curve(picture *page, const picture_plot *plot, double first, double step, const float *values,
+                   int64_t count, double width, uint32_t colour) {
     cairo_save(page->cairo);
     cairo_rectangle(page->cairo, plot->box.x, plot->box.y, plot->box.width, plot->box.height);
     cairo_clip(page->cairo);

@@ -31,7 +31,8 @@ void picture_text(picture *page, double x, double y, double size, double align, 
 void picture_line(picture *page, double x0, double y0, double x1, double y1, double width, uint32_t colour);
 
 /* Shows an ny by nx image in the box; `low` is black and `high` is white. */
-void picture_image(picture *page, picture_box box, const float *pixels, int64_t nx, int64_t ny, double low, double high);
+void picture_image(picture *page, picture_box box, const float *pixels, int64_t nx, int64_t ny, double low,
+                   double high);
 
 /* A bar of greys along the box, with its end values below. */
 void picture_scale(picture *page, picture_box box, double low, double high);
@@ -40,8 +41,8 @@ void picture_scale(picture *page, picture_box box, double low, double high);
 void picture_axes(picture *page, const picture_plot *plot, const char *x_label, const char *y_label);
 
 /* A curve through values[k] at x = first + k * step, cut at the frame. */
-void picture_curve(picture *page, const picture_plot *plot, double first, double step, const float *values, int64_t count,
-                   double width, uint32_t colour);
+void picture_curve(picture *page, const picture_plot *plot, double first, double step, const float *values,
+                   int64_t count, double width, uint32_t colour);
 
 /* Writes the page; 0, or -1 with the reason said on stderr. */
 int picture_save(picture *page, const char *path);

@@ -1,4 +1,4 @@
-/* A disk seen from 180 sides, and its slice: cc recon_20_lines.c $(pkg-config --cflags --libs isocenter). C99 or C++20. */
+/* A disk from 180 sides, and its slice. C99 or C++20: cc recon_20_lines.c $(pkg-config --cflags --libs isocenter) */
 #include <isocenter.h>
 #include <stdio.h>
 

@@ -24,8 +24,8 @@ static double relative_error(const float *volume, const float *truth, int64_t co
     return sqrt(error / norm);
 }
 
-/* Mean and standard deviation of a slice where the truth has `value` for at least two pixels all around: blur at an edge is
- * not a bias. */
+/* Mean and standard deviation of a slice where the truth has `value` for at least two pixels all around: blur at an
+ * edge is not a bias. */
 static void uniform_region(const float *slice, const float *truth, double value, double *mean, double *deviation) {
     double sum = 0, squares = 0, count = 0;
     for (int64_t i = 2; i < N - 2; i++) {

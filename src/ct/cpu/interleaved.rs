@@ -1,7 +1,7 @@
 //! Many slices: sample k of all slices lies together, so an element's read is one or two vector loads a group of slices and
 //! its weights are worked out once for all of them.
 
-use super::term::{Taps, Term};
+use super::term::{Taps, Term, tent};
 use crate::cpu::simd::{Kernel, Simd};
 
 /// Slices that a group may hold.
@@ -141,12 +141,8 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
                         S::store(line.weight[t][1].as_mut_ptr().add(v), fraction);
                     }
                     _ => {
-                        let (slope, shift) = (S::splat(1.0 / term.reach), S::splat(1.0 - term.reach));
                         for (i, tap) in taps.clone().enumerate() {
-                            let away = S::sub(S::add(S::splat(tap as f32), shift), fraction);
-                            let away = S::max(away, S::sub(S::splat(0.0), away));
-                            let weight = S::max(S::sub(one, S::mul(away, slope)), S::splat(0.0));
-                            S::store(line.weight[t][i].as_mut_ptr().add(v), weight);
+                            S::store(line.weight[t][i].as_mut_ptr().add(v), tent::<S>(tap, term.reach, fraction));
                         }
                     }
                 }

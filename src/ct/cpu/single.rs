@@ -1,11 +1,11 @@
 //! One slice: neighbouring elements in SIMD lanes. Their positions lie close together, so one contiguous load and a lane
 //! permutation replace a gather.
 
-use super::term::{Taps, Term};
+use super::term::{Run, Taps, Term, tent};
 use crate::cpu::simd::{Kernel, Simd};
 
 /// Elements summed in registers; every grid's rows are a multiple of this long in memory.
-pub(in crate::ct) const BLOCK: usize = 32;
+pub(in crate::ct) const BLOCK: usize = 64;
 /// Most samples that a window reads, at any level.
 pub(in crate::ct) const WINDOW: usize = 34;
 /// Zeros on both sides of a row, so that windows partly outside need no clamping.
@@ -54,8 +54,8 @@ impl Kernel for Single<'_> {
         // SAFETY: the dispatcher enabled the instructions of S.
         unsafe {
             match S::LANES {
-                8 => self.spread::<S, 4>(),
-                _ => self.spread::<S, 2>(),
+                8 => self.spread::<S, 8>(),
+                _ => self.spread::<S, 4>(),
             }
         }
     }
@@ -81,6 +81,7 @@ impl Single<'_> {
             match self.taps {
                 Taps::Nearest => self.blocks::<S, N, SPREAD, 0>(1),
                 Taps::Linear => self.blocks::<S, N, SPREAD, 2>(2),
+                Taps::Tent { taps: 2 } => self.blocks::<S, N, SPREAD, 4>(2),
                 Taps::Tent { taps } => self.blocks::<S, N, SPREAD, 4>(taps),
             }
         }
@@ -96,8 +97,15 @@ impl Single<'_> {
                 // checked for this spread.
                 unsafe {
                     let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
-                    for term in self.terms {
-                        add::<S, N, SPREAD, KIND>(term, r, e0, taps, &mut sum);
+                    for terms in self.terms.chunks(TERMS) {
+                        // All windows first: their chain of dependent steps is long, and would hold up the sums.
+                        let mut windows = [Windows::EMPTY; TERMS];
+                        for (windows, term) in windows.iter_mut().zip(terms) {
+                            windows.find::<S>(term, r, e0);
+                        }
+                        for (windows, term) in windows.iter().zip(terms) {
+                            add::<S, N, SPREAD, KIND>(term, windows, taps, &mut sum);
+                        }
                     }
                     for (n, s) in sum.iter().enumerate() {
                         S::store(at.add(n * S::LANES), *s);
@@ -108,35 +116,62 @@ impl Single<'_> {
     }
 }
 
+/// Where a term's block of elements reads: for each of its vectors, the lowest sample, and the first lane's position from
+/// there.
+#[derive(Clone, Copy)]
+struct Windows {
+    start: [i32; LANES],
+    first: [f32; LANES],
+    run: Run,
+}
+
+/// Lanes of the widest vectors; at least the vectors of a block.
+const LANES: usize = 16;
+/// Terms whose windows are found together.
+const TERMS: usize = 16;
+
+impl Windows {
+    const EMPTY: Self = Self { start: [0; LANES], first: [0.0; LANES], run: Run { cell: 0, first: 0.0 } };
+
+    #[inline(always)]
+    unsafe fn find<S: Simd>(&mut self, term: &Term, r: usize, e0: usize) {
+        let (lanes, along) = (S::LANES as f32, term.along as f32);
+        self.run = term.run::<BLOCK>(r, e0);
+        // SAFETY: by the caller's contract; the arrays hold the widest vector.
+        unsafe {
+            let first = S::fma(S::ramp(), S::splat(along * lanes), S::splat(self.run.first));
+            let cell = S::truncate(S::add(first, S::splat(along.min(0.0) * (lanes - 1.0))));
+            S::store_i(self.start.as_mut_ptr(), cell);
+            S::store(self.first.as_mut_ptr(), S::sub(first, S::to_float(cell)));
+        }
+    }
+}
+
+/// Adds one term to a block's sums.
 #[inline(always)]
 unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
     term: &Term,
-    r: usize,
-    e0: usize,
+    windows: &Windows,
     taps: usize,
     sum: &mut [S::F; N],
 ) {
+    let run = windows.run;
     // SAFETY: by the caller's contract.
     unsafe {
-        let run = term.run::<BLOCK>(r, e0);
-        let (first, along) = (S::splat(run.first), S::splat(term.along as f32));
         let data = term.data.offset(run.cell as isize);
-        // Positions rise or fall along the lanes; the window begins at the lowest.
-        let back = match SPREAD {
-            _ if term.along >= 0.0 => 0,
-            0 => S::LANES as i32 - 1,
-            _ => 2 * S::LANES as i32 - 1,
-        };
+        let along = S::splat(term.along as f32);
         for (n, s) in sum.iter_mut().enumerate() {
-            let mut at = S::fma(S::add(S::ramp(), S::splat((n * S::LANES) as f32)), along, first);
-            if SPREAD == 2 {
-                at = S::min(S::max(at, S::splat(term.low - run.cell as f32)), S::splat(term.high - run.cell as f32));
-            }
-            let cell = S::truncate(at);
-            let fraction = S::sub(at, S::to_float(cell));
-            let start = if SPREAD == 2 { 0 } else { S::first(cell) - back };
-            let index = S::sub_i(cell, S::splat_i(start));
-            let window = data.offset(start as isize);
+            // Positions from the vector's own window on, so that their cells are the lanes to take from it.
+            let (start, at) = if SPREAD == 2 {
+                let at = S::fma(S::add(S::ramp(), S::splat((n * S::LANES) as f32)), along, S::splat(run.first));
+                let (low, high) = (term.low - run.cell as f32, term.high - run.cell as f32);
+                (0, S::min(S::max(at, S::splat(low)), S::splat(high)))
+            } else {
+                (windows.start[n] as isize, S::fma(S::ramp(), along, S::splat(windows.first[n])))
+            };
+            let index = S::truncate(at);
+            let fraction = S::sub(at, S::to_float(index));
+            let window = data.offset(start);
             let sample = |tap: usize| match SPREAD {
                 0 => S::window(window.add(tap), index),
                 1 => S::wide_window(window.add(tap), index),
@@ -149,12 +184,8 @@ unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
                     *s = S::fma(S::sub(b, a), fraction, S::add(*s, a));
                 }
                 _ => {
-                    let (slope, shift) = (S::splat(1.0 / term.reach), S::splat(1.0 - term.reach));
                     for tap in 0..taps {
-                        let away = S::sub(S::add(S::splat(tap as f32), shift), fraction);
-                        let away = S::max(away, S::sub(S::splat(0.0), away));
-                        let weight = S::max(S::sub(S::splat(1.0), S::mul(away, slope)), S::splat(0.0));
-                        *s = S::fma(weight, sample(tap), *s);
+                        *s = S::fma(tent::<S>(tap, term.reach, fraction), sample(tap), *s);
                     }
                 }
             }

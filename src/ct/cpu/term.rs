@@ -1,5 +1,7 @@
 //! What both kernels sum: terms, each a row of packed samples read along a straight line of positions.
 
+use crate::cpu::simd::Simd;
+
 /// How a position between samples is read. Position x falls in cell k = floor(x), fraction t = x - k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ct) enum Taps {
@@ -36,6 +38,19 @@ pub(in crate::ct) struct Term {
     pub(in crate::ct) high: f32,
     /// Half-width of a tent.
     pub(in crate::ct) reach: f32,
+}
+
+/// Weight of tap `tap` of a tent, at a fraction `t` of a cell: 1 - |tap + 1 - reach - t| / reach, at least 0, as the lower of
+/// its two flanks.
+#[inline(always)]
+pub(in crate::ct) unsafe fn tent<S: Simd>(tap: usize, reach: f32, t: S::F) -> S::F {
+    let (slope, middle) = (1.0 / reach, (tap as f32 + 1.0 - reach) / reach);
+    // SAFETY: by the caller's contract: the processor has the instructions of S.
+    unsafe {
+        let rising = S::fma(t, S::splat(slope), S::splat(1.0 - middle));
+        let falling = S::fma(t, S::splat(-slope), S::splat(1.0 + middle));
+        S::max(S::min(rising, falling), S::splat(0.0))
+    }
 }
 
 /// Positions of a run of neighbouring elements, relative to a cell at or below all of them: small numbers, so that f32 keeps
