@@ -18,7 +18,6 @@ pub(crate) trait Simd: Copy {
     unsafe fn store(p: *mut f32, v: Self::F);
     unsafe fn add(a: Self::F, b: Self::F) -> Self::F;
     unsafe fn sub(a: Self::F, b: Self::F) -> Self::F;
-    unsafe fn mul(a: Self::F, b: Self::F) -> Self::F;
     /// a * b + c; one rounding where the level has it.
     unsafe fn fma(a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     unsafe fn min(a: Self::F, b: Self::F) -> Self::F;
@@ -28,6 +27,8 @@ pub(crate) trait Simd: Copy {
     /// Towards zero; the value must fit.
     unsafe fn truncate(v: Self::F) -> Self::I;
     unsafe fn to_float(v: Self::I) -> Self::F;
+    /// (v << shift) + base
+    unsafe fn shift_add(v: Self::I, shift: u32, base: i32) -> Self::I;
     unsafe fn store_i(p: *mut i32, v: Self::I);
     /// Lane l is `p[index[l]]`, each index in 0..LANES; reads all LANES floats at `p`.
     unsafe fn window(p: *const f32, index: Self::I) -> Self::F;
@@ -69,10 +70,6 @@ impl Simd for Portable {
         a - b
     }
     #[inline(always)]
-    unsafe fn mul(a: Self::F, b: Self::F) -> Self::F {
-        a * b
-    }
-    #[inline(always)]
     unsafe fn fma(a: Self::F, b: Self::F, c: Self::F) -> Self::F {
         a.mul_add(b, c)
     }
@@ -95,6 +92,10 @@ impl Simd for Portable {
     #[inline(always)]
     unsafe fn to_float(v: Self::I) -> Self::F {
         v.round_float()
+    }
+    #[inline(always)]
+    unsafe fn shift_add(v: Self::I, shift: u32, base: i32) -> Self::I {
+        (v << shift) + wide::i32x8::splat(base)
     }
     #[inline(always)]
     unsafe fn store_i(p: *mut i32, v: Self::I) {
@@ -158,10 +159,6 @@ mod x86 {
             unsafe { _mm256_sub_ps(a, b) }
         }
         #[inline(always)]
-        unsafe fn mul(a: __m256, b: __m256) -> __m256 {
-            unsafe { _mm256_mul_ps(a, b) }
-        }
-        #[inline(always)]
         unsafe fn fma(a: __m256, b: __m256, c: __m256) -> __m256 {
             unsafe { _mm256_fmadd_ps(a, b, c) }
         }
@@ -184,6 +181,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn to_float(v: __m256i) -> __m256 {
             unsafe { _mm256_cvtepi32_ps(v) }
+        }
+        #[inline(always)]
+        unsafe fn shift_add(v: __m256i, shift: u32, base: i32) -> __m256i {
+            unsafe { _mm256_add_epi32(_mm256_sllv_epi32(v, _mm256_set1_epi32(shift as i32)), _mm256_set1_epi32(base)) }
         }
         #[inline(always)]
         unsafe fn store_i(p: *mut i32, v: __m256i) {
@@ -240,10 +241,6 @@ mod x86 {
             unsafe { _mm512_sub_ps(a, b) }
         }
         #[inline(always)]
-        unsafe fn mul(a: __m512, b: __m512) -> __m512 {
-            unsafe { _mm512_mul_ps(a, b) }
-        }
-        #[inline(always)]
         unsafe fn fma(a: __m512, b: __m512, c: __m512) -> __m512 {
             unsafe { _mm512_fmadd_ps(a, b, c) }
         }
@@ -270,6 +267,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn to_float(v: __m512i) -> __m512 {
             unsafe { _mm512_cvtepi32_ps(v) }
+        }
+        #[inline(always)]
+        unsafe fn shift_add(v: __m512i, shift: u32, base: i32) -> __m512i {
+            unsafe { _mm512_add_epi32(_mm512_sllv_epi32(v, _mm512_set1_epi32(shift as i32)), _mm512_set1_epi32(base)) }
         }
         #[inline(always)]
         unsafe fn store_i(p: *mut i32, v: __m512i) {

@@ -1,7 +1,7 @@
 //! Gathers over bins: back projection (the papers' pixel-driven sum over views) and the adjoint of the forward projection
 //! differ only in how a pixel weighs the bins near it.
 
-use super::cpu::interleaved::{Interleaved, TERMS};
+use super::cpu::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
 use super::cpu::pack;
 use super::cpu::single::{BLOCK, Single, Spread};
 use super::cpu::term::{Grid, RowLayout, Taps, Term};
@@ -199,21 +199,24 @@ impl<'a> Gather<'a> {
         views: std::ops::Range<usize>,
         scratch: &mut PackScratch,
     ) -> Result<()> {
-        let bins = self.geometry.bins;
+        let PackScratch { rows: [first, second], bins: [a, b], filter } = scratch;
         for (s, slice) in slab.slices(group).enumerate() {
             let row = self.geometry.first_row + slab.first + slice;
-            let PackScratch { rows, bins: [a, b], filter } = scratch;
+            let at = s * self.samples..(s + 1) * self.samples;
+            let (first, second) = (&mut first[at.clone()], &mut second[at]);
+            // Rows that are not resampled are read and filtered where they stay.
+            let (a, b) = if self.oversampled { (&mut a[..], &mut b[..]) } else { (&mut *first, &mut *second) };
             input.read(views.start, row, a)?;
             match views.len() {
                 2 => input.read(views.start + 1, row, b)?,
                 _ => b.fill(0.0),
             }
-            if let (Some(f), Some(scratch)) = (self.filter, filter) {
+            if let (Some(f), Some(scratch)) = (self.filter, filter.as_mut()) {
                 f.apply(a, b, scratch);
             }
-            for (from, to) in [a, b].into_iter().zip(rows) {
-                let to = &mut to[s * self.samples..(s + 1) * self.samples];
-                if self.oversampled { pack::oversample(from, to) } else { to.copy_from_slice(&from[..bins]) }
+            if self.oversampled {
+                pack::oversample(a, first);
+                pack::oversample(b, second);
             }
         }
         Ok(())
@@ -285,6 +288,9 @@ impl<'a> Gather<'a> {
 
 impl Footprint for Gather<'_> {
     fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+        if lanes > 1 && MIN_CHUNK * self.layout(lanes).pitch() > MAX_DISTANCE {
+            return u64::MAX;
+        }
         let tiles = Tiles::new(self.geometry, lanes);
         let sums = 4 * (tiles.count() * tiles.floats()) as u64;
         let rows = self.min_chunk() as u64 * self.row_bytes(lanes);

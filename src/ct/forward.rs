@@ -2,7 +2,7 @@
 //! the ray's major axis a step a line, linear interpolation across it. A gather: each bin sums the volume's lines that its
 //! ray crosses, so no two tasks write the same bin.
 
-use super::cpu::interleaved::Interleaved;
+use super::cpu::interleaved::{Interleaved, MAX_DISTANCE};
 use super::cpu::pack;
 use super::cpu::single::{BLOCK, Single, Spread};
 use super::cpu::term::{Grid, RowLayout, Taps, Term};
@@ -252,6 +252,10 @@ const COLUMNS: usize = 16;
 
 impl Footprint for Forward<'_> {
     fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+        let pitch = self.layout(Axis::Rows, lanes).pitch().max(self.layout(Axis::Columns, lanes).pitch());
+        if lanes > 1 && LINES * pitch > MAX_DISTANCE {
+            return u64::MAX;
+        }
         let line = self.geometry.nx.max(self.geometry.ny) * lanes;
         4 * (groups * self.packed_floats(lanes) + line) as u64
     }

@@ -111,7 +111,7 @@ enum { PROJECTIONS, FILTERED, VOLUME, FLATS, DARKS, TENSORS };
 enum { PROJECTION_SIZE = VIEWS * ROWS * BINS, VOLUME_SIZE = SLICES * NY * NX, FRAME_SIZE = ROWS * BINS };
 enum { ELLIPSES = ISOC_CT_SHEPP_LOGAN_ELLIPSES };
 
-/* What a plan can do after a failed call: the usual job as it is, or once set up anew, or none (the memory cap's case). */
+/* What a plan can do after a failed call: the usual job as it is, once set up anew, or none (a tiny memory cap). */
 enum { AS_IT_IS, SET_UP_ANEW, NOT_AT_ALL };
 
 typedef struct {
@@ -321,7 +321,8 @@ static inline int still_works(scan *s) {
         if (isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
     }
-    return isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK && near(s->volume, usual_volume(s->ctx), VOLUME_SIZE, 1e-5);
+    return isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK && near(s->volume,
+        usual_volume(s->ctx), VOLUME_SIZE, 1e-5);
 }
 
 /* --- the calls that take a plan --- */

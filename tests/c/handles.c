@@ -1,5 +1,5 @@
-/* Handles, callbacks and threads: cancelling, calls from inside a callback, one plan in several threads, errors that stay
- * in their thread, handles that go while they are in use.
+/* Handles, callbacks and threads: cancelling, calls from inside a callback, one plan in several threads, errors that
+ * stay in their thread, handles that go while they are in use.
  */
 #include "check.h"
 
@@ -305,7 +305,8 @@ static void *read_error(void *argument) {
     scan *s = (scan *)argument;
     int empty = *isoc_last_error() == '\0';
     int good = call_reconstruct(s->ct, s) == ISOC_STATUS_OK && *isoc_last_error() == '\0';
-    int own = isoc_ct_destroy((isoc_ct *)s) == ISOC_STATUS_INVALID_HANDLE && strstr(isoc_last_error(), "isoc_ct handle");
+    int own = isoc_ct_destroy((isoc_ct *)s) == ISOC_STATUS_INVALID_HANDLE && strstr(isoc_last_error(),
+        "isoc_ct handle");
     return (void *)(uintptr_t)(empty + 2 * good + 4 * own);
 }
 
@@ -391,7 +392,8 @@ static void destroyed_from_its_own_callback(void) {
     scan *s = new_scan(ctx);
     d.s = s;
     check_ok("a call that tries to destroy its plan", call_reconstruct(s->ct, s));
-    report("ct_destroy: called from its plan's own callback", d.afterwards == ISOC_STATUS_BUSY, isoc_status_string(d.afterwards));
+    report("ct_destroy: called from its plan's own callback", d.afterwards == ISOC_STATUS_BUSY,
+        isoc_status_string(d.afterwards));
     expect("the plan is still there", still_works(s));
     free_scan(s);
     check_ok("isoc_context_destroy", isoc_context_destroy(ctx));

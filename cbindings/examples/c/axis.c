@@ -115,6 +115,7 @@ end:
 isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_result *out) {
     isoc_status status = ISOC_STATUS_OUT_OF_MEMORY;
     const int64_t middle = s->rows / 2;
+    *bar = (demo_bar){ "rotation axis", 0, 1.0 / (2 * AXIS_CANDIDATES + 2) };
     int64_t shape[] = { s->views, 1, s->bins };
     isoc_ct *ct = NULL;
     float *slice = NULL, *rows = demo_array(s->views * s->bins, sizeof *rows);
@@ -159,14 +160,15 @@ isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_resu
     geometry.axis = &axis;
     geometry.axis_count = 1;
     search state = { ct, geometry, &axis, row, { slice, ISOC_HOST, 3, ISOC_F32, slice_shape, NULL, 0 }, bar };
-    *bar = (demo_bar){ "rotation axis", 0, 1.0 / (2 * AXIS_CANDIDATES) };
     out->first = out->coarse - reach;
     for (double step = 1; step > 0.1; step /= reach) {
         double score[AXIS_CANDIDATES], first = out->best - reach * step;
         TRY(score_axes(&state, first, step, score));
         int lowest = 0;
         for (int k = 1; k < AXIS_CANDIDATES; k++) lowest = score[k] < score[lowest] ? k : lowest;
-        for (int k = 0; step == 1 && k < AXIS_CANDIDATES; k++) out->score[k] = (float)(score[k] / fmax(score[lowest], 1e-30));
+        for (int k = 0; step == 1 && k < AXIS_CANDIDATES; k++) {
+            out->score[k] = (float)(score[k] / fmax(score[lowest], 1e-30));
+        }
         if (lowest == 0 || lowest == AXIS_CANDIDATES - 1) break; /* no clear minimum: the best so far stands */
         out->best = first + step * (lowest + parabola(score[lowest - 1], score[lowest], score[lowest + 1]));
     }

@@ -30,6 +30,7 @@ void picture_free(picture *page) {
     if (!page) return;
     cairo_destroy(page->cairo);
     cairo_surface_destroy(page->surface);
+    cairo_debug_reset_static_data(); /* its font cache */
     free(page);
 }
 

@@ -12,6 +12,8 @@ const SQUARE: usize = 16;
 pub(in crate::ct) const TERMS: usize = 8;
 /// Most taps whose weights are kept; wider tents are summed a few taps at a time.
 const KEPT: usize = 4;
+/// Rows of one call lie this close together, so that an offset between any two of them fits 32 bits.
+pub(in crate::ct) const MAX_DISTANCE: usize = 1 << 30;
 
 /// Adds terms to a grid of sums: `sums[(r * stride + e) * lanes + slice]`.
 pub(in crate::ct) struct Interleaved<'a> {
@@ -24,7 +26,8 @@ pub(in crate::ct) struct Interleaved<'a> {
     pub(in crate::ct) sums: &'a mut [f32],
 }
 
-/// Offsets and weights of a line of elements, for up to `TERMS` terms.
+/// A line of elements, for up to `TERMS` terms: offsets from the first term's row, and weights (linear: of the second sample
+/// alone, since the first has the rest).
 struct Line {
     offset: [[i32; SQUARE]; TERMS],
     weight: [[[f32; SQUARE]; KEPT]; TERMS],
@@ -92,11 +95,12 @@ impl Interleaved<'_> {
                             unsafe {
                                 prepare::<S, KIND>(terms, r, e0, count, self.lanes, tap..tap + kept, &mut line);
                                 match (KIND, kept) {
-                                    (0, _) => add::<S, N, 0>(terms, &line, count, sums),
-                                    (2, _) | (_, 2) => add::<S, N, 2>(terms, &line, count, sums),
-                                    (_, 1) => add::<S, N, 1>(terms, &line, count, sums),
-                                    (_, 3) => add::<S, N, 3>(terms, &line, count, sums),
-                                    _ => add::<S, N, 4>(terms, &line, count, sums),
+                                    (0, _) => add::<S, N, 0, 0>(terms, &line, count, sums),
+                                    (2, _) => add::<S, N, 2, 1>(terms, &line, count, sums),
+                                    (_, 1) => add::<S, N, 1, 0>(terms, &line, count, sums),
+                                    (_, 2) => add::<S, N, 2, 0>(terms, &line, count, sums),
+                                    (_, 3) => add::<S, N, 3, 0>(terms, &line, count, sums),
+                                    _ => add::<S, N, 4, 0>(terms, &line, count, sums),
                                 }
                             }
                         }
@@ -118,28 +122,27 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
     taps: std::ops::Range<usize>,
     line: &mut Line,
 ) {
-    // SAFETY: stores go to whole vectors of `line`, whose rows are SQUARE long, a multiple of LANES.
+    let shift = lanes.trailing_zeros();
+    // SAFETY: stores go to whole vectors of `line`, whose rows are SQUARE long, a multiple of LANES. All terms point into one
+    // buffer, MAX_DISTANCE apart at most.
     unsafe {
-        let (ramp, floats) = (S::ramp(), S::splat(lanes as f32));
-        let one = S::splat(1.0);
         for (t, term) in terms.iter().enumerate() {
             let run = term.run::<SQUARE>(r, e0);
-            let (first, along, base) = (S::splat(run.first), S::splat(term.along as f32), run.cell as f32);
-            let (low, high) = (S::splat(term.low - base), S::splat(term.high - base));
-            let base = S::splat(base + taps.start as f32);
+            let (first, along) = (S::splat(run.first), S::splat(term.along as f32));
+            let row = term.data.offset_from(terms[0].data) as i32;
+            let base = row + ((run.cell + taps.start as i32) << shift);
             for v in (0..count).step_by(S::LANES) {
-                let at = S::fma(S::add(ramp, S::splat(v as f32)), along, first);
-                let at = S::min(S::max(at, low), high);
-                let cell = S::to_float(S::truncate(at));
-                let fraction = S::sub(at, cell);
-                let offset = S::mul(S::add(cell, base), floats);
-                S::store_i(line.offset[t].as_mut_ptr().add(v), S::truncate(offset));
+                let mut at = S::fma(S::add(S::ramp(), S::splat(v as f32)), along, first);
+                if term.clamped {
+                    let (low, high) = (term.low - run.cell as f32, term.high - run.cell as f32);
+                    at = S::min(S::max(at, S::splat(low)), S::splat(high));
+                }
+                let cell = S::truncate(at);
+                let fraction = S::sub(at, S::to_float(cell));
+                S::store_i(line.offset[t].as_mut_ptr().add(v), S::shift_add(cell, shift, base));
                 match KIND {
                     0 => {}
-                    2 => {
-                        S::store(line.weight[t][0].as_mut_ptr().add(v), S::sub(one, fraction));
-                        S::store(line.weight[t][1].as_mut_ptr().add(v), fraction);
-                    }
+                    2 => S::store(line.weight[t][0].as_mut_ptr().add(v), fraction),
                     _ => {
                         for (i, tap) in taps.clone().enumerate() {
                             S::store(line.weight[t][i].as_mut_ptr().add(v), tent::<S>(tap, term.reach, fraction));
@@ -153,29 +156,62 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
 
 /// Adds `TAPS` weighted samples of each term (0: the sample itself) to each element's `N` vectors of slices.
 #[inline(always)]
-unsafe fn add<S: Simd, const N: usize, const TAPS: usize>(terms: &[Term], line: &Line, count: usize, sums: *mut f32) {
+unsafe fn add<S: Simd, const N: usize, const TAPS: usize, const LINEAR: usize>(
+    terms: &[Term],
+    line: &Line,
+    count: usize,
+    sums: *mut f32,
+) {
     let lanes = N * S::LANES;
+    let data = terms[0].data;
     for e in 0..count {
         // SAFETY: by the caller's contract: offsets lie inside the rows, `sums` holds `count` elements.
         unsafe {
             let at = sums.add(e * lanes);
             let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
-            for (t, term) in terms.iter().enumerate() {
-                let sample = term.data.offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
-                if TAPS == 0 {
-                    for (n, s) in sum.iter_mut().enumerate() {
-                        *s = S::add(*s, S::load(sample.add(n * S::LANES)));
-                    }
+            // A full set of terms is the usual case; its loop, of known length, is unrolled.
+            if terms.len() == TERMS {
+                for t in 0..TERMS {
+                    add_term::<S, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
                 }
-                for tap in 0..TAPS {
-                    let weight = S::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
-                    for (n, s) in sum.iter_mut().enumerate() {
-                        *s = S::fma(weight, S::load(sample.add(tap * lanes + n * S::LANES)), *s);
-                    }
+            } else {
+                for t in 0..terms.len() {
+                    add_term::<S, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
                 }
             }
             for (n, s) in sum.iter().enumerate() {
                 S::store(at.add(n * S::LANES), *s);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn add_term<S: Simd, const N: usize, const TAPS: usize, const LINEAR: usize>(
+    data: *const f32,
+    line: &Line,
+    t: usize,
+    e: usize,
+    sum: &mut [S::F; N],
+) {
+    let lanes = N * S::LANES;
+    // SAFETY: by the caller's contract.
+    unsafe {
+        let sample = data.offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
+        let kept = |tap: usize| S::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
+        if TAPS == 0 {
+            for (n, s) in sum.iter_mut().enumerate() {
+                *s = S::add(*s, S::load(sample.add(n * S::LANES)));
+            }
+        }
+        for tap in 0..TAPS {
+            let weight = match (LINEAR, tap) {
+                (1, 0) => S::sub(S::splat(1.0), kept(0)),
+                (1, _) => kept(0),
+                _ => kept(tap),
+            };
+            for (n, s) in sum.iter_mut().enumerate() {
+                *s = S::fma(weight, S::load(sample.add(tap * lanes + n * S::LANES)), *s);
             }
         }
     }

@@ -33,6 +33,8 @@ pub(in crate::ct) struct Term {
     pub(in crate::ct) start: f64,
     pub(in crate::ct) across: f64,
     pub(in crate::ct) along: f64,
+    /// Some positions lie outside the row.
+    pub(in crate::ct) clamped: bool,
     /// Positions are clamped to these; cells there read only padding, which is zero.
     pub(in crate::ct) low: f32,
     pub(in crate::ct) high: f32,
@@ -112,6 +114,7 @@ impl RowLayout {
             start: first - base,
             across,
             along,
+            clamped: least < -(taps as f64) || most > self.samples as f64,
             low: (-(taps as f64) - base) as f32,
             high: (self.samples as f64 - base) as f32,
             reach,
