@@ -147,5 +147,5 @@ fn under_valgrind() {
         "--show-leak-kinds=definite,indirect", "--num-callers=30", "--fair-sched=yes",
     ];
     // Valgrind knows no AVX-512.
-    run_all("valgrind", &tool("CC", "cc"), &C, &runner, &[("ISOC_CPU_LEVEL", "avx2")]);
+    run_all("valgrind", &tool("CC", "cc"), &C, &runner, &[("ISOC_CPU_LEVEL", "avx2"), ("ISOC_TEST_QUICK", "1")]);
 }

@@ -204,19 +204,23 @@ impl<'a> Gather<'a> {
             let row = self.geometry.first_row + slab.first + slice;
             let at = s * self.samples..(s + 1) * self.samples;
             let (first, second) = (&mut first[at.clone()], &mut second[at]);
-            // Rows that are not resampled are read and filtered where they stay.
-            let (a, b) = if self.oversampled { (&mut a[..], &mut b[..]) } else { (&mut *first, &mut *second) };
-            input.read(views.start, row, a)?;
-            match views.len() {
-                2 => input.read(views.start + 1, row, b)?,
-                _ => b.fill(0.0),
-            }
-            if let (Some(f), Some(scratch)) = (self.filter, filter.as_mut()) {
-                f.apply(a, b, scratch);
-            }
+            let mut read = |a: &mut [f32], b: &mut [f32]| {
+                input.read(views.start, row, a)?;
+                match views.len() {
+                    2 => input.read(views.start + 1, row, b)?,
+                    _ => b.fill(0.0),
+                }
+                if let (Some(f), Some(scratch)) = (self.filter, filter.as_mut()) {
+                    f.apply(a, b, scratch);
+                }
+                Ok(())
+            };
             if self.oversampled {
+                read(a, b)?;
                 pack::oversample(a, first);
                 pack::oversample(b, second);
+            } else {
+                read(first, second)?;
             }
         }
         Ok(())

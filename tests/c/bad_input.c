@@ -13,11 +13,14 @@ static isoc_context *lenient;   /* NaN becomes 0 and is counted. */
 static isoc_context *tiny;      /* Memory for next to nothing. */
 static isoc_context *boundless; /* Any memory that the machine gives; NaN becomes 0. */
 
+/* Valgrind is slow: ISOC_TEST_QUICK tries the plan after every eighth case only. */
+static int quick, cases;
+
 static void verdict(const char *name, scan *s, unsigned char *before, isoc_status got, isoc_status expected,
                     const char *const *words) {
     int untouched = same_as(s, before);
     if (check_status(name, got, expected, words)) {
-        int works = still_works(s);
+        int works = (quick && ++cases % 8) || still_works(s);
         report(name, untouched && works, untouched ? "the plan no longer works" : "memory was written to");
     }
     free_scan(s);
@@ -989,6 +992,7 @@ static void memory_cap(void) {
 
 int main(void) {
     start();
+    quick = getenv("ISOC_TEST_QUICK") != NULL;
     statuses();
     strict = new_context(ISOC_NAN_POLICY_ERROR, 0);
     lenient = new_context(ISOC_NAN_POLICY_REPLACE, 0);
