@@ -61,10 +61,30 @@ impl Status {
     pub const ALL: [Status; 24] = {
         use Status::*;
         [
-            Ok, NullPointer, InvalidHandle, StructSize, UnknownValue, OutOfRange, SizeOverflow,
-            NotFiniteParameter, NotFiniteData, TensorNdim, TensorDtype, TensorShape, TensorStrides,
-            TensorDevice, Overlap, TooFewViews, EqualAngles, FlatField, NotConfigured, MemoryCap,
-            OutOfMemory, Cancelled, Busy, Internal,
+            Ok,
+            NullPointer,
+            InvalidHandle,
+            StructSize,
+            UnknownValue,
+            OutOfRange,
+            SizeOverflow,
+            NotFiniteParameter,
+            NotFiniteData,
+            TensorNdim,
+            TensorDtype,
+            TensorShape,
+            TensorStrides,
+            TensorDevice,
+            Overlap,
+            TooFewViews,
+            EqualAngles,
+            FlatField,
+            NotConfigured,
+            MemoryCap,
+            OutOfMemory,
+            Cancelled,
+            Busy,
+            Internal,
         ]
     };
 

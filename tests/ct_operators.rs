@@ -56,7 +56,8 @@ fn backproject_matches_f64() {
                 } else {
                     // A position within f32 rounding of halfway between samples may fall to either side.
                     let scale = expected.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-                    let off = seen.iter().zip(&expected).filter(|(s, e)| (f64::from(**s) - **e).abs() > TOLERANCE * scale);
+                    let off =
+                        seen.iter().zip(&expected).filter(|(s, e)| (f64::from(**s) - **e).abs() > TOLERANCE * scale);
                     let part = off.count() as f64 / seen.len() as f64;
                     println!("{name}, {interpolation:?}, {level:?}: {part:.1e} of the pixels differ");
                     assert!(part < 2e-3, "{name}, {interpolation:?}, {level:?}: {part:.1e} of the pixels differ");

@@ -8,6 +8,15 @@ use std::ptr::NonNull;
 /// Cache line, and the widest vector.
 const ALIGN: usize = 64;
 
+/// `len` zeros in a vector, or [`Status::OutOfMemory`]: for what the caller's numbers can make large.
+pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    let mut v = Vec::new();
+    let failed = |_| Error::new(Status::OutOfMemory, format!("could not allocate {len} elements"));
+    v.try_reserve_exact(len).map_err(failed)?;
+    v.resize(len, T::default());
+    Ok(v)
+}
+
 /// A zeroed f32 array, aligned to 64 bytes; large ones ask for huge pages, since the kernels stride through them.
 #[derive(Debug)]
 pub struct Buffer {

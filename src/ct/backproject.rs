@@ -36,6 +36,7 @@ struct ViewLine {
 /// A gather made ready: positions, weights and packing of every view.
 pub(super) struct Gather<'a> {
     geometry: &'a Geometry,
+    threads: usize,
     stage: Stage,
     taps: Taps,
     lines: Vec<ViewLine>,
@@ -51,6 +52,7 @@ impl<'a> Gather<'a> {
     /// The pixel-driven sum over views; `weights` scale the views.
     pub(super) fn backproject(
         geometry: &'a Geometry,
+        threads: usize,
         interpolation: Interpolation,
         weights: Option<&[f64]>,
         filter: Option<&'a RowFilter>,
@@ -73,11 +75,12 @@ impl<'a> Gather<'a> {
             None => vec![1.0; geometry.views()],
         };
         let oversampled = interpolation == Interpolation::Oversampled;
-        Self { geometry, stage: Stage::Backproject, taps, lines: lines.collect(), scales, filter, samples, oversampled }
+        let (stage, lines) = (Stage::Backproject, lines.collect());
+        Self { geometry, threads, stage, taps, lines, scales, filter, samples, oversampled }
     }
 
     /// The transpose of the forward projection (Joseph 1982): a tent of half-width m a / b bins, m = max(|cos|, |sin|).
-    pub(super) fn adjoint(geometry: &'a Geometry) -> Self {
+    pub(super) fn adjoint(geometry: &'a Geometry, threads: usize) -> Self {
         let major = |v: usize| geometry.angles[v].cos().abs().max(geometry.angles[v].sin().abs());
         let reach = |v: usize| major(v) * geometry.ratio();
         let widest = (0..geometry.views()).map(reach).fold(0.0, f64::max);
@@ -88,8 +91,8 @@ impl<'a> Gather<'a> {
         let scales = (0..geometry.views()).map(|v| (geometry.pixel_size / major(v)) as f32).collect();
         // As many bins as lie strictly inside the widest tent; what rounding moves across its edge weighs nothing.
         let taps = Taps::Tent { taps: (2.0 * widest - 1e-9).ceil().max(1.0) as usize };
-        let (lines, samples) = (lines.collect(), geometry.bins);
-        Self { geometry, stage: Stage::Adjoint, taps, lines, scales, filter: None, samples, oversampled: false }
+        let (stage, lines, samples) = (Stage::Adjoint, lines.collect(), geometry.bins);
+        Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false }
     }
 
     fn layout(&self, lanes: usize) -> RowLayout {
@@ -298,7 +301,7 @@ impl Footprint for Gather<'_> {
         let tiles = Tiles::new(self.geometry, lanes);
         let sums = 4 * (tiles.count() * tiles.floats()) as u64;
         let rows = self.min_chunk() as u64 * self.row_bytes(lanes);
-        (sums + rows) * groups as u64 + PackScratch::bytes(self, lanes)
+        (sums + rows) * groups as u64 + self.threads as u64 * PackScratch::bytes(self, lanes)
     }
 
     fn tasks(&self, lanes: usize) -> usize {
@@ -309,17 +312,17 @@ impl Footprint for Gather<'_> {
 /// A thread's working memory while packing.
 struct PackScratch {
     /// Rows of two views, as `[slice][sample]`.
-    rows: [Vec<f32>; 2],
-    bins: [Vec<f32>; 2],
+    rows: [Buffer; 2],
+    bins: [Buffer; 2],
     filter: Option<Scratch>,
 }
 
 impl PackScratch {
     fn new(gather: &Gather, lanes: usize) -> Result<Self> {
-        let rows = || Ok(vec![0.0; lanes * gather.samples]);
-        let bins = || vec![0.0; gather.geometry.bins];
+        let rows = || Buffer::zeroed(lanes * gather.samples);
+        let bins = || Buffer::zeroed(if gather.oversampled { gather.geometry.bins } else { 0 });
         let filter = gather.filter.map(RowFilter::scratch).transpose()?;
-        Ok(Self { rows: [rows()?, rows()?], bins: [bins(), bins()], filter })
+        Ok(Self { rows: [rows()?, rows()?], bins: [bins()?, bins()?], filter })
     }
 
     fn bytes(gather: &Gather, lanes: usize) -> u64 {

@@ -4,7 +4,8 @@
 //! 1/4 at n = 0, -1/(pi n)^2 at odd n, 0 at even n, over the bin pitch. Transforming these, instead of sampling |f|, keeps
 //! the mean right: the response at frequency 0 is small but not 0.
 
-use crate::error::{Error, Result, Status, fail};
+use crate::cpu::buffer::zeros;
+use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 use std::f64::consts::PI;
@@ -48,8 +49,12 @@ impl Filter {
     /// Refuses parameters out of range, naming the field.
     pub(super) fn check(&self) -> Result<()> {
         match self {
-            Filter::RamLak { cutoff } | Filter::SheppLogan { cutoff } | Filter::Cosine { cutoff }
-            | Filter::Hamming { cutoff } | Filter::Hann { cutoff } | Filter::Parzen { cutoff } => check_cutoff(*cutoff),
+            Filter::RamLak { cutoff }
+            | Filter::SheppLogan { cutoff }
+            | Filter::Cosine { cutoff }
+            | Filter::Hamming { cutoff }
+            | Filter::Hann { cutoff }
+            | Filter::Parzen { cutoff } => check_cutoff(*cutoff),
             Filter::Butterworth { cutoff, order } => {
                 check_cutoff(*cutoff)?;
                 if !order.is_finite() {
@@ -78,13 +83,15 @@ impl Filter {
         let within = |cutoff: &f64, w: fn(f64) -> f64| if nyquist <= *cutoff { w(nyquist / cutoff) } else { 0.0 };
         match self {
             Filter::RamLak { cutoff } => within(cutoff, |_| 1.0),
-            Filter::SheppLogan { cutoff } => within(cutoff, |f| if f == 0.0 { 1.0 } else { (PI * f / 2.0).sin() / (PI * f / 2.0) }),
+            Filter::SheppLogan { cutoff } => {
+                within(cutoff, |f| if f == 0.0 { 1.0 } else { (PI * f / 2.0).sin() / (PI * f / 2.0) })
+            }
             Filter::Cosine { cutoff } => within(cutoff, |f| (PI * f / 2.0).cos()),
             Filter::Hamming { cutoff } => within(cutoff, |f| 0.54 + 0.46 * (PI * f).cos()),
             Filter::Hann { cutoff } => within(cutoff, |f| 0.5 + 0.5 * (PI * f).cos()),
-            Filter::Parzen { cutoff } => within(cutoff, |f| {
-                if f <= 0.5 { 1.0 - 6.0 * f * f * (1.0 - f) } else { 2.0 * (1.0 - f).powi(3) }
-            }),
+            Filter::Parzen { cutoff } => {
+                within(cutoff, |f| if f <= 0.5 { 1.0 - 6.0 * f * f * (1.0 - f) } else { 2.0 * (1.0 - f).powi(3) })
+            }
             Filter::Butterworth { cutoff, order } => 1.0 / (1.0 + (nyquist / cutoff).powf(2.0 * order)).sqrt(),
             Filter::None | Filter::Custom(_) => 1.0,
         }
@@ -141,7 +148,7 @@ impl RowFilter {
 
     pub(super) fn scratch(&self) -> Result<Scratch> {
         let fft = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
-        Ok(Scratch { line: complex_zeros(self.forward.len())?, fft: complex_zeros(fft)? })
+        Ok(Scratch { line: zeros(self.forward.len())?, fft: zeros(fft)? })
     }
 
     /// Bytes of one [`Scratch`].
@@ -180,13 +187,6 @@ impl RowFilter {
     }
 }
 
-fn complex_zeros(len: usize) -> Result<Vec<Complex<f32>>> {
-    let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| Error::new(Status::OutOfMemory, "no memory for a row's transform"))?;
-    v.resize(len, Complex::default());
-    Ok(v)
-}
-
 /// Frequency response in cycles a bin, over the whole transform.
 fn response(filter: &Filter, padded: usize) -> Vec<f64> {
     let nyquist = |k: usize| k.min(padded - k) as f64 / (padded / 2) as f64;
@@ -204,7 +204,16 @@ fn response(filter: &Filter, padded: usize) -> Vec<f64> {
 fn ramp(padded: usize) -> Vec<f64> {
     let sample = |k: usize| {
         let n = k.min(padded - k) as f64;
-        Complex { re: if k == 0 { 0.25 } else if n % 2.0 == 1.0 { -1.0 / (PI * n).powi(2) } else { 0.0 }, im: 0.0 }
+        Complex {
+            re: if k == 0 {
+                0.25
+            } else if n % 2.0 == 1.0 {
+                -1.0 / (PI * n).powi(2)
+            } else {
+                0.0
+            },
+            im: 0.0,
+        }
     };
     let mut line: Vec<Complex<f64>> = (0..padded).map(sample).collect();
     FftPlanner::new().plan_fft_forward(padded).process(&mut line);

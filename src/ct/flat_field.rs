@@ -1,6 +1,7 @@
 //! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
 
 use crate::context::NanPolicy;
+use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use crate::tensor::View;
 use wide::f32x8;
@@ -17,24 +18,38 @@ pub(super) struct FlatField {
 
 impl FlatField {
     /// Averages the frames; `rows` are the detector rows that will be used, and so must be correctable.
-    pub(super) fn new(flats: View, darks: Option<View>, rows: std::ops::Range<usize>, policy: NanPolicy) -> Result<Self> {
+    pub(super) fn new(
+        flats: View,
+        darks: Option<View>,
+        rows: std::ops::Range<usize>,
+        policy: NanPolicy,
+    ) -> Result<Self> {
         let bins = flats.shape()[2];
-        let flat = average(flats);
-        let dark = darks.map_or_else(|| vec![0.0; flat.len()], average);
-        let mut gain = Vec::with_capacity(flat.len());
+        let flat = average(flats)?;
+        let dark = darks.map_or_else(|| zeros(flat.len()), average)?;
+        let mut gain = zeros::<f32>(flat.len())?;
         for (k, (f, d)) in flat.iter().zip(&dark).enumerate() {
             let usable = f.is_finite() && d.is_finite() && f > d;
             if !usable && policy == NanPolicy::Error && rows.contains(&(k / bins)) {
                 let (row, bin) = (k / bins, k % bins);
                 if !f.is_finite() || !d.is_finite() {
-                    fail!(NotFiniteData, "flats or darks at row {row}, bin {bin} average to {f} and {d}; they must be finite");
+                    fail!(
+                        NotFiniteData,
+                        "flats or darks at row {row}, bin {bin} average to {f} and {d}; they must be finite"
+                    );
                 }
-                fail!(FlatField, "flat ({f}) at row {row}, bin {bin} must be above dark ({d}); NaN policy \"replace\" takes such pixels as 0");
+                fail!(
+                    FlatField,
+                    "flat ({f}) at row {row}, bin {bin} must be above dark ({d}); NaN policy \"replace\" takes such pixels as 0"
+                );
             }
-            gain.push(if usable { (1.0 / (f - d)) as f32 } else { 0.0 });
+            gain[k] = if usable { (1.0 / (f - d)) as f32 } else { 0.0 };
         }
-        let dark = dark.iter().map(|&d| if d.is_finite() { d as f32 } else { 0.0 }).collect();
-        Ok(Self { bins, dark, gain, minimum: 0.0 })
+        let mut offset = zeros(dark.len())?;
+        for (offset, d) in offset.iter_mut().zip(dark) {
+            *offset = if d.is_finite() { d as f32 } else { 0.0 };
+        }
+        Ok(Self { bins, dark: offset, gain, minimum: 0.0 })
     }
 
     /// The least transmission that the logarithm sees.
@@ -69,9 +84,9 @@ impl FlatField {
 }
 
 /// Mean over frames, in f64.
-fn average(frames: View) -> Vec<f64> {
+fn average(frames: View) -> Result<Vec<f64>> {
     let [n, rows, bins] = frames.shape();
-    let mut sum = vec![0.0f64; rows * bins];
+    let mut sum: Vec<f64> = zeros(rows * bins)?;
     let mut row = vec![0.0f32; bins];
     for frame in 0..n {
         for r in 0..rows {
@@ -82,5 +97,5 @@ fn average(frames: View) -> Vec<f64> {
         }
     }
     sum.iter_mut().for_each(|s| *s /= n as f64);
-    sum
+    Ok(sum)
 }

@@ -45,12 +45,13 @@ struct Ray {
 
 pub(super) struct Forward<'a> {
     geometry: &'a Geometry,
+    threads: usize,
     /// Views by the direction of their lines, in order of angle.
     rays: [Vec<Ray>; 2],
 }
 
 impl<'a> Forward<'a> {
-    pub(super) fn new(geometry: &'a Geometry) -> Self {
+    pub(super) fn new(geometry: &'a Geometry, threads: usize) -> Self {
         let mut rays = [Vec::new(), Vec::new()];
         let mut views: Vec<usize> = (0..geometry.views()).collect();
         let turn = |v: &usize| geometry.angles[*v].rem_euclid(std::f64::consts::PI);
@@ -59,7 +60,7 @@ impl<'a> Forward<'a> {
             let (axis, ray) = Ray::new(geometry, view);
             rays[axis as usize].push(ray);
         }
-        Self { geometry, rays }
+        Self { geometry, threads, rays }
     }
 
     /// Units of progress of a whole run.
@@ -83,14 +84,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Projects the slices of one slab.
-    pub(super) fn run(
-        &self,
-        context: &Context,
-        job: &Job,
-        slab: &Slab,
-        input: &Input,
-        target: &ViewMut,
-    ) -> Result<()> {
+    pub(super) fn run(&self, context: &Context, job: &Job, slab: &Slab, input: &Input, target: &ViewMut) -> Result<()> {
         let mut packed = Buffer::zeroed(slab.groups() * self.packed_floats(slab.lanes))?;
         job.enter(Stage::Forward);
         for axis in [Axis::Rows, Axis::Columns] {
@@ -102,20 +96,23 @@ impl<'a> Forward<'a> {
             let bins = if slab.lanes == 1 { SINGLE_BINS } else { BINS };
             let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
             let group_floats = self.layout(axis, slab.lanes).pitch() * self.size(axis).1;
-            (0..slab.groups() * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
-                job.check()?;
-                let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
-                let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
-                let first = strip * bins;
-                let len = bins.min(self.geometry.bins - first);
-                let volume = &packed[group * group_floats..(group + 1) * group_floats];
-                self.project(context, slab.lanes, axis, rays, first, len, bins, volume, scratch);
-                self.write(slab, group, rays, first, len, bins, scratch, target);
-                if strip == 0 {
-                    job.advance((slab.slices(group).len() * rays.len()) as u64);
-                }
-                Ok(())
-            })?;
+            (0..slab.groups() * blocks * strips).into_par_iter().try_for_each_init(
+                Scratch::default,
+                |scratch, k| {
+                    job.check()?;
+                    let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
+                    let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
+                    let first = strip * bins;
+                    let len = bins.min(self.geometry.bins - first);
+                    let volume = &packed[group * group_floats..(group + 1) * group_floats];
+                    self.project(context, slab.lanes, axis, rays, first, len, bins, volume, scratch);
+                    self.write(slab, group, rays, first, len, bins, scratch, target);
+                    if strip == 0 {
+                        job.advance((slab.slices(group).len() * rays.len()) as u64);
+                    }
+                    Ok(())
+                },
+            )?;
         }
         Ok(())
     }
@@ -133,9 +130,10 @@ impl<'a> Forward<'a> {
         };
         match axis {
             Axis::Rows => packed.par_chunks_mut(layout.pitch()).enumerate().try_for_each_init(
-                || vec![0.0; slab.lanes * samples],
+                || Buffer::zeroed(slab.lanes * samples),
                 |rows, (k, line)| {
                     job.check()?;
+                    let rows = rows.as_mut().map_err(|e| e.clone())?;
                     let (group, i) = (k / lines, k % lines);
                     let slices = slab.slices(group);
                     for (row, slice) in rows.chunks_exact_mut(samples).zip(slices.clone()) {
@@ -257,7 +255,7 @@ impl Footprint for Forward<'_> {
             return u64::MAX;
         }
         let line = self.geometry.nx.max(self.geometry.ny) * lanes;
-        4 * (groups * self.packed_floats(lanes) + line) as u64
+        4 * (groups * self.packed_floats(lanes) + self.threads * line) as u64
     }
 
     fn tasks(&self, lanes: usize) -> usize {

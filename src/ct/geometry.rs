@@ -45,8 +45,8 @@ pub struct Geometry {
 
 /// Largest ratio of pixel size to bin pitch, and of bin pitch to pixel size.
 const MAX_RATIO: f64 = 1024.0;
-/// Longest side of anything: in-tile arithmetic is in 32 bits, and no detector comes near.
-const MAX_SIDE: usize = 1 << 24;
+/// Most views, bins, rows, columns, slices: no scanner comes near, and rows and lists of views stay small.
+pub(crate) const MAX_SIDE: usize = 1 << 20;
 /// Offsets and axes beyond this many pixels or bins are mistakes.
 const MAX_SHIFT: f64 = 1e8;
 
@@ -111,7 +111,11 @@ impl Geometry {
     /// Refuses what cannot be reconstructed, naming the field.
     pub(super) fn check(&self) -> Result<()> {
         let sides = [
-            ("views", self.views()), ("bins", self.bins), ("rows", self.rows), ("nx", self.nx), ("ny", self.ny),
+            ("views", self.views()),
+            ("bins", self.bins),
+            ("rows", self.rows),
+            ("nx", self.nx),
+            ("ny", self.ny),
             ("slices", self.slices),
         ];
         for (name, n) in sides {
@@ -142,7 +146,9 @@ impl Geometry {
             }
         }
         let scalars = [
-            ("bin_pitch", self.bin_pitch), ("pixel_size", self.pixel_size), ("x_offset", self.x_offset),
+            ("bin_pitch", self.bin_pitch),
+            ("pixel_size", self.pixel_size),
+            ("x_offset", self.x_offset),
             ("y_offset", self.y_offset),
         ];
         if let Some((name, v)) = scalars.iter().find(|(_, v)| !v.is_finite()) {

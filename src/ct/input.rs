@@ -100,7 +100,10 @@ impl<'a> Input<'a> {
                 self.view.read_row(item, line, 0, &mut row);
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
-                    fail!(NotFiniteData, "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)");
+                    fail!(
+                        NotFiniteData,
+                        "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)"
+                    );
                 }
             }
         }

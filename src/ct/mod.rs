@@ -14,5 +14,6 @@ mod pipeline;
 
 pub use angular::Angular;
 pub use filter::{Filter, Padding};
+pub(crate) use geometry::MAX_SIDE;
 pub use geometry::{Geometry, Order};
 pub use operators::{Ct, Info, Interpolation, Options};

@@ -190,7 +190,7 @@ impl Ct {
     }
 
     fn fbp<'a>(&self, g: &'a Geometry, weights: &[f64], filter: Option<&'a RowFilter>) -> Gather<'a> {
-        Gather::backproject(g, self.options.interpolation, Some(weights), filter)
+        Gather::backproject(g, self.context.threads(), self.options.interpolation, Some(weights), filter)
     }
 
     /// Projections as an input, raw ones corrected.
@@ -200,7 +200,10 @@ impl Ct {
         let flat = plan.flat.as_ref().filter(|_| raw);
         if view.dtype() != DType::F32 && flat.is_none() {
             let dtype = view.dtype();
-            fail!(FlatField, "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first");
+            fail!(
+                FlatField,
+                "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first"
+            );
         }
         let rows = g.first_row..g.first_row + g.slices;
         Ok(Input::projections(view, g.order == Order::Sinograms, rows, flat, &self.context))
@@ -227,7 +230,11 @@ impl Ct {
                     let (v, two) = (2 * pair, 2 * pair + 1 < g.views());
                     for row in g.first_row..g.first_row + g.slices {
                         input.read(v, row, a)?;
-                        if two { input.read(v + 1, row, b)? } else { b.fill(0.0) }
+                        if two {
+                            input.read(v + 1, row, b)?
+                        } else {
+                            b.fill(0.0)
+                        }
                         filter.apply(a, b, scratch);
                         // SAFETY: this task alone has these two views.
                         unsafe {
@@ -250,7 +257,8 @@ impl Ct {
     pub fn backproject(&mut self, projections: View, volume: ViewMut) -> Result<()> {
         let plan = self.plan()?;
         let weights = if self.options.weighted_backprojection { Some(self.angular_weights()?) } else { None };
-        let gather = Gather::backproject(&plan.geometry, self.options.interpolation, weights, None);
+        let threads = self.context.threads();
+        let gather = Gather::backproject(&plan.geometry, threads, self.options.interpolation, weights, None);
         self.replaced = self.gather("backproject", plan, &gather, projections, false, volume)?;
         Ok(())
     }
@@ -258,7 +266,7 @@ impl Ct {
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
     pub fn adjoint(&mut self, projections: View, volume: ViewMut) -> Result<()> {
         let plan = self.plan()?;
-        let gather = Gather::adjoint(&plan.geometry);
+        let gather = Gather::adjoint(&plan.geometry, self.context.threads());
         self.replaced = self.gather("adjoint", plan, &gather, projections, false, volume)?;
         Ok(())
     }
@@ -281,7 +289,7 @@ impl Ct {
         check_shape("projections", projections.shape(), g.projection_shape())?;
         let input = Input::volume(volume, &self.context);
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
-        let forward = Forward::new(g);
+        let forward = Forward::new(g, self.context.threads());
         let plan = slabs(g.slices, self.context.memory_cap(), self.context.threads(), &forward)?;
         pipeline::log(&self.context, "forward", &plan);
         self.context.run(forward.work(), |job| {

@@ -25,7 +25,7 @@ impl Slab {
 
 /// What the planner needs to know of an operator.
 pub(super) trait Footprint {
-    /// Least working memory, in bytes, for groups of these lanes at a time.
+    /// Least working memory, in bytes, for groups of these lanes at a time; u64::MAX where they cannot be done.
     fn bytes(&self, lanes: usize, groups: usize) -> u64;
     /// Independent tasks in a group.
     fn tasks(&self, lanes: usize) -> usize;
@@ -97,6 +97,9 @@ pub(super) fn log(context: &Context, what: &str, slabs: &[Slab]) {
     context.log(LogLevel::Info, || {
         let slab = slabs[0];
         let (n, count, lanes, threads) = (slabs.len(), slab.count, slab.lanes, context.threads());
-        format!("{what}: {n} slabs of up to {count} slices, {lanes} slices a vector group, {threads} threads, {}", context.level().name())
+        format!(
+            "{what}: {n} slabs of up to {count} slices, {lanes} slices a vector group, {threads} threads, {}",
+            context.level().name()
+        )
     });
 }

@@ -145,7 +145,8 @@ unsafe fn declared_size<T: Sized32>(p: *const T) -> Result<usize> {
         fail!(
             StructSize,
             "{}.struct_size is {size}; it must be sizeof({}) of the header in use, {first} to {known} here",
-            T::NAME, T::NAME
+            T::NAME,
+            T::NAME
         );
     }
     Ok(size)
@@ -212,12 +213,13 @@ pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A size or count from C: signed there so that a negative one can be told from a large one.
-pub(super) fn count(value: i64, name: &str, least: i64) -> Result<usize> {
-    if value < least {
-        fail!(OutOfRange, "{name} is {value}; it must be at least {least}");
+/// A size or count from C, signed there so that a negative one can be told from a large one; checked before anything of that
+/// size is read.
+pub(super) fn count(value: i64, name: &str, least: usize, most: usize) -> Result<usize> {
+    match usize::try_from(value) {
+        Ok(n) if n >= least && n <= most => Ok(n),
+        _ => fail!(OutOfRange, "{name} is {value}; it must be {least} to {most}"),
     }
-    usize::try_from(value).map_err(|_| Error::new(Status::SizeOverflow, format!("{name} is {value}; too large here")))
 }
 
 /// C text as a static string pointer.

@@ -33,8 +33,7 @@ pub enum isoc_nan_policy {
 /// Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
 /// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
 /// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
-pub type isoc_progress_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> i32>;
+pub type isoc_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> i32>;
 
 /// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
 /// the call; it must not throw.
@@ -192,7 +191,11 @@ pub extern "C" fn isoc_build_info() -> *const c_char {
         let level = Level::from_environment().unwrap_or_else(|_: Error| Level::detect());
         let info = format!(
             "isocenter {} for {} ({}, {}); cpu levels baseline, avx2, avx512, using {}; gpu: not built in",
-            env!("CARGO_PKG_VERSION"), env!("ISOC_TARGET"), env!("ISOC_PROFILE"), env!("ISOC_RUSTC"), level.name()
+            env!("CARGO_PKG_VERSION"),
+            env!("ISOC_TARGET"),
+            env!("ISOC_PROFILE"),
+            env!("ISOC_RUSTC"),
+            level.name()
         );
         CString::new(info).unwrap_or_default()
     });

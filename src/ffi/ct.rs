@@ -4,7 +4,7 @@ use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struc
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Padding};
+use crate::ct::{Ct, Filter, Geometry, Interpolation, MAX_SIDE, Options, Order, Padding};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
 
@@ -239,11 +239,13 @@ impl isoc_ct_geometry {
             1 => Order::Sinograms,
             v => fail!(UnknownValue, "geometry.order is {v}; it must be 0 (frames) or 1 (sinograms)"),
         };
-        let views = count(self.views, "geometry.views", 1)?;
-        let bins = count(self.bins, "geometry.bins", 1)?;
-        let or = |value: i64, name, default: usize| count(value, name, 0).map(|n| if n == 0 { default } else { n });
+        let views = count(self.views, "geometry.views", 1, MAX_SIDE)?;
+        let bins = count(self.bins, "geometry.bins", 1, MAX_SIDE)?;
+        let or = |value: i64, name, default: usize| {
+            count(value, name, 0, MAX_SIDE).map(|n| if n == 0 { default } else { n })
+        };
         let rows = or(self.rows, "geometry.rows", 1)?;
-        let first_row = count(self.first_row, "geometry.first_row", 0)?;
+        let first_row = count(self.first_row, "geometry.first_row", 0, MAX_SIDE)?;
         let slices = or(self.slices, "geometry.slices", rows.saturating_sub(first_row))?;
         let (nx, ny) = (or(self.nx, "geometry.nx", bins)?, or(self.ny, "geometry.ny", bins)?);
         // SAFETY: `views` angles, by this function's contract.
@@ -254,7 +256,7 @@ impl isoc_ct_geometry {
             }
             vec![(bins as f64 - 1.0) / 2.0]
         } else {
-            let n = count(self.axis_count, "geometry.axis_count", 1)?;
+            let n = count(self.axis_count, "geometry.axis_count", 1, MAX_SIDE)?;
             if n != 1 && n != views {
                 fail!(OutOfRange, "geometry.axis_count is {n}; it must be 1 or views ({views})");
             }
@@ -264,7 +266,21 @@ impl isoc_ct_geometry {
         let bin_pitch = if self.bin_pitch == 0.0 { 1.0 } else { self.bin_pitch };
         let pixel_size = if self.pixel_size == 0.0 { bin_pitch } else { self.pixel_size };
         let (x_offset, y_offset) = (self.x_offset, self.y_offset);
-        Ok(Geometry { order, angles, axis, bins, rows, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices })
+        Ok(Geometry {
+            order,
+            angles,
+            axis,
+            bins,
+            rows,
+            bin_pitch,
+            pixel_size,
+            nx,
+            ny,
+            x_offset,
+            y_offset,
+            first_row,
+            slices,
+        })
     }
 }
 
@@ -284,7 +300,7 @@ impl isoc_ct_options {
             6 => Filter::Butterworth { cutoff: cutoff(0.5), order },
             7 => Filter::None,
             8 => {
-                let n = count(self.response_count, "options.response_count", 2)?;
+                let n = count(self.response_count, "options.response_count", 2, MAX_SIDE)?;
                 // SAFETY: `response_count` values, by this function's contract.
                 Filter::Custom(unsafe { array(self.response, n, "options.response") }?.to_vec())
             }
@@ -425,7 +441,7 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
             let t = unsafe { tensor.read_unaligned() };
             let n = if t.ndim == 3 && !t.shape.is_null() {
                 // SAFETY: three sizes, by the tensor's documentation.
-                count(unsafe { t.shape.read_unaligned() }, &format!("{name}.shape[0]"), 1)?
+                count(unsafe { t.shape.read_unaligned() }, &format!("{name}.shape[0]"), 1, MAX_SIDE)?
             } else {
                 1
             };
@@ -633,7 +649,7 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
 /// # Safety
 /// As for `array`.
 unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> Result<Vec<Ellipse>> {
-    let n = count(ellipse_count, "ellipse_count", 1)?;
+    let n = count(ellipse_count, "ellipse_count", 1, MAX_SIDE)?;
     // SAFETY: by this function's contract.
     Ok(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from).collect())
 }
@@ -671,8 +687,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_projections(
     with_plan(ct, |ct| {
         let expected = projections(ct.geometry()?, "projections", FLOAT);
         // SAFETY: by this function's contract.
-        let (ellipses, target) =
-            unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections_)?) };
+        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections_)?) };
         ct.phantom_projections(&ellipses, target)
     })
 }

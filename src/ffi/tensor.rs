@@ -108,7 +108,10 @@ impl Expected<'_> {
         let t = unsafe { tensor.read_unaligned() };
         if t.device.device_type != 0 && t.device.device_type != ISOC_DEVICE_HOST {
             let (kind, id) = (t.device.device_type, t.device.device_id);
-            fail!(TensorDevice, "{name} is on device type {kind}, id {id}; this context takes host memory (type 0 or 1)");
+            fail!(
+                TensorDevice,
+                "{name} is on device type {kind}, id {id}; this context takes host memory (type 0 or 1)"
+            );
         }
         let dtype = self.check_dtype(t.dtype)?;
         if t.data.is_null() || t.shape.is_null() {
@@ -145,7 +148,11 @@ impl Expected<'_> {
             None => fail!(
                 TensorDtype,
                 "{}.dtype is code {}, {} bits, {} lanes; it must be one of {:?}",
-                self.name, dtype.code, dtype.bits, dtype.lanes, self.dtypes
+                self.name,
+                dtype.code,
+                dtype.bits,
+                dtype.lanes,
+                self.dtypes
             ),
         }
     }
@@ -159,7 +166,9 @@ impl Expected<'_> {
             _ => fail!(
                 TensorNdim,
                 "{}.ndim is {ndim}; it must be 3 {} (or 2, without {}, where that is 1)",
-                self.name, self.describe(), self.dims[self.optional]
+                self.name,
+                self.describe(),
+                self.dims[self.optional]
             ),
         }
     }
@@ -181,15 +190,22 @@ impl Expected<'_> {
         }
         if !(start + i128::from(t.byte_offset)).unsigned_abs().is_multiple_of(dtype.size() as u128) {
             let offset = t.byte_offset;
-            fail!(TensorStrides, "{}: data + byte_offset ({offset}) is not aligned to {} bytes", self.name, dtype.size());
+            fail!(
+                TensorStrides,
+                "{}: data + byte_offset ({offset}) is not aligned to {} bytes",
+                self.name,
+                dtype.size()
+            );
         }
         Ok(t.data.cast::<u8>().wrapping_add(t.byte_offset as usize))
     }
 
     /// No two elements share memory: each dimension steps over all that the finer ones span.
     fn check_distinct(&self, strides: [isize; 3]) -> Result<()> {
-        let mut order: Vec<(u128, u128)> =
-            (0..3).filter(|&d| self.shape[d] > 1).map(|d| (strides[d].unsigned_abs() as u128, self.shape[d] as u128)).collect();
+        let mut order: Vec<(u128, u128)> = (0..3)
+            .filter(|&d| self.shape[d] > 1)
+            .map(|d| (strides[d].unsigned_abs() as u128, self.shape[d] as u128))
+            .collect();
         order.sort_unstable();
         let mut span = 1u128;
         for (stride, size) in order {
@@ -212,7 +228,10 @@ impl Expected<'_> {
     }
 
     fn too_large<T>(&self) -> Result<T> {
-        Err(crate::error::Error::new(Status::SizeOverflow, format!("{}: the product of its sizes overflows", self.name)))
+        Err(crate::error::Error::new(
+            Status::SizeOverflow,
+            format!("{}: the product of its sizes overflows", self.name),
+        ))
     }
 }
 

@@ -75,12 +75,19 @@ fn at(g: &Geometry, projections: &[f32], p: usize, row: usize, k: isize) -> f64 
 }
 
 /// Pixel-driven back projection, projections in frame order.
-pub fn backproject(g: &Geometry, interpolation: Interpolation, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
+pub fn backproject(
+    g: &Geometry,
+    interpolation: Interpolation,
+    weights: Option<&[f64]>,
+    projections: &[f32],
+) -> Vec<f64> {
     pixels(g, |z, i, j| {
-        (0..g.views()).map(|p| {
-            let row = |k| at(g, projections, p, g.first_row + z, k);
-            weights.map_or(1.0, |w| w[p]) * sample(&row, bin(g, p, i, j), interpolation)
-        }).sum()
+        (0..g.views())
+            .map(|p| {
+                let row = |k| at(g, projections, p, g.first_row + z, k);
+                weights.map_or(1.0, |w| w[p]) * sample(&row, bin(g, p, i, j), interpolation)
+            })
+            .sum()
     })
 }
 
@@ -93,7 +100,9 @@ fn joseph(g: &Geometry, p: usize, i: usize, j: usize, k: usize) -> f64 {
 
 pub fn adjoint(g: &Geometry, projections: &[f32]) -> Vec<f64> {
     pixels(g, |z, i, j| {
-        let view = |p| (0..g.bins).map(|k| joseph(g, p, i, j, k) * at(g, projections, p, g.first_row + z, k as isize)).sum::<f64>();
+        let view = |p| {
+            (0..g.bins).map(|k| joseph(g, p, i, j, k) * at(g, projections, p, g.first_row + z, k as isize)).sum::<f64>()
+        };
         (0..g.views()).map(view).sum()
     })
 }
@@ -108,7 +117,8 @@ pub fn forward(g: &Geometry, volume: &[f32]) -> Vec<f64> {
                     let w = joseph(g, p, i, j, k);
                     if w > 0.0 {
                         for z in 0..g.slices {
-                            out[(p * g.rows + g.first_row + z) * g.bins + k] += w * f64::from(volume[(z * g.ny + i) * g.nx + j]);
+                            out[(p * g.rows + g.first_row + z) * g.bins + k] +=
+                                w * f64::from(volume[(z * g.ny + i) * g.nx + j]);
                         }
                     }
                 }
@@ -134,7 +144,11 @@ fn pixels(g: &Geometry, value: impl Fn(usize, usize, usize) -> f64) -> Vec<f64> 
 pub fn error(seen: &[f32], expected: &[f64]) -> f64 {
     assert_eq!(seen.len(), expected.len());
     let scale = expected.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    let worst = seen.iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, |m: f64, d| if d > m || d.is_nan() { d } else { m });
+    let worst = seen
+        .iter()
+        .zip(expected)
+        .map(|(s, e)| (f64::from(*s) - e).abs())
+        .fold(0.0, |m: f64, d| if d > m || d.is_nan() { d } else { m });
     worst / scale
 }
 
