@@ -12,6 +12,7 @@ use super::operators::Interpolation;
 use super::pipeline::{Footprint, Slab};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::Buffer;
+use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
 use crate::tensor::ViewMut;
@@ -138,9 +139,9 @@ impl<'a> Gather<'a> {
     ) -> Result<()> {
         let tiles = Tiles::new(self.geometry, slab.lanes);
         let chunk = self.chunk(slab, cap);
-        let pitch = self.layout(slab.lanes).pitch();
+        let layout = self.layout(slab.lanes);
         let mut sums = Buffer::zeroed(slab.groups() * tiles.count() * tiles.floats())?;
-        let mut packed = Buffer::zeroed(slab.groups() * chunk * pitch)?;
+        let mut packed = Buffer::zeroed(slab.groups() * chunk * layout.pitch())?;
         for first in (0..self.geometry.views()).step_by(chunk) {
             let views = first..self.geometry.views().min(first + chunk);
             job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
@@ -149,8 +150,9 @@ impl<'a> Gather<'a> {
             sums.par_chunks_mut(tiles.floats()).enumerate().try_for_each_init(Terms::default, |terms, (k, sums)| {
                 job.check()?;
                 let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
-                let rows = &packed[group * chunk * pitch..(group + 1) * chunk * pitch];
-                self.sum_tile(context, slab.lanes, views.clone(), rows, &tile, terms, sums);
+                let rows = &packed[group * chunk * layout.pitch()..][..chunk * layout.pitch()];
+                let chunk = Chunk { layout, views: views.clone(), rows };
+                self.sum_tile(context.level(), &chunk, &tile, terms, sums);
                 Ok(())
             })?;
             job.advance((slab.count * views.len()) as u64);
@@ -229,26 +231,15 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn sum_tile(
-        &self,
-        context: &Context,
-        lanes: usize,
-        views: std::ops::Range<usize>,
-        packed: &[f32],
-        tile: &Tile,
-        terms: &mut Terms,
-        sums: &mut [f32],
-    ) {
-        let layout = self.layout(lanes);
+    /// Adds a chunk of one group's views to a tile.
+    fn sum_tile(&self, level: Level, chunk: &Chunk, tile: &Tile, terms: &mut Terms, sums: &mut [f32]) {
+        let (taps, lanes) = (self.taps, chunk.layout.lanes);
         terms.clear();
-        for (view, row) in views.zip(packed.chunks_exact(layout.pitch())) {
-            terms.push(&layout, row, &self.lines[view], tile, self.taps.count());
+        for (view, row) in chunk.views.clone().zip(chunk.rows.chunks_exact(chunk.layout.pitch())) {
+            terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count());
         }
-        let (level, taps) = (context.level(), self.taps);
         if lanes > 1 {
             let (rows, len, stride) = (tile.rows, tile.columns, tile.side);
-            // Every term here is by rows: slices are in the lanes.
             for terms in terms.lists[0].chunks(4 * TERMS) {
                 dispatch(level, Interleaved { terms, taps, rows, len, lanes, stride, sums });
             }
@@ -307,6 +298,13 @@ impl Footprint for Gather<'_> {
     fn tasks(&self, lanes: usize) -> usize {
         Tiles::new(self.geometry, lanes).count()
     }
+}
+
+/// One group's packed rows of some views.
+struct Chunk<'a> {
+    layout: RowLayout,
+    views: std::ops::Range<usize>,
+    rows: &'a [f32],
 }
 
 /// A thread's working memory while packing.

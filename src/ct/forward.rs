@@ -11,6 +11,7 @@ use super::input::Input;
 use super::pipeline::{Footprint, Slab};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::Buffer;
+use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
 use crate::tensor::ViewMut;
@@ -93,9 +94,10 @@ impl<'a> Forward<'a> {
                 continue;
             }
             self.pack(job, slab, axis, input, &mut packed)?;
-            let bins = if slab.lanes == 1 { SINGLE_BINS } else { BINS };
+            let layout = self.layout(axis, slab.lanes);
+            let bins = strip_bins(slab.lanes);
             let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
-            let group_floats = self.layout(axis, slab.lanes).pitch() * self.size(axis).1;
+            let group_floats = layout.pitch() * self.size(axis).1;
             (0..slab.groups() * blocks * strips).into_par_iter().try_for_each_init(
                 Scratch::default,
                 |scratch, k| {
@@ -103,10 +105,10 @@ impl<'a> Forward<'a> {
                     let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
                     let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
                     let first = strip * bins;
-                    let len = bins.min(self.geometry.bins - first);
+                    let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
                     let volume = &packed[group * group_floats..(group + 1) * group_floats];
-                    self.project(context, slab.lanes, axis, rays, first, len, bins, volume, scratch);
-                    self.write(slab, group, rays, first, len, bins, scratch, target);
+                    project(context.level(), layout, volume, &part, scratch);
+                    self.write(slab, &part, scratch, target);
                     if strip == 0 {
                         job.advance((slab.slices(group).len() * rays.len()) as u64);
                     }
@@ -173,73 +175,63 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Sums the lines that the rays of a few views and bins cross.
-    #[allow(clippy::too_many_arguments)]
-    fn project(
-        &self,
-        context: &Context,
-        lanes: usize,
-        axis: Axis,
-        rays: &[Ray],
-        first: usize,
-        len: usize,
-        bins: usize,
-        volume: &[f32],
-        scratch: &mut Scratch,
-    ) {
-        let layout = self.layout(axis, lanes);
-        let (_, lines) = self.size(axis);
-        let (level, taps) = (context.level(), Taps::Linear);
-        scratch.sums.clear();
-        scratch.sums.resize(rays.len() * bins * lanes, 0.0);
-        let step = if lanes == 1 { SINGLE_LINES } else { LINES };
-        for l0 in (0..lines).step_by(step) {
-            let rows = step.min(lines - l0);
-            for (ray, sums) in rays.iter().zip(scratch.sums.chunks_exact_mut(bins * lanes)) {
-                let start = ray.origin + first as f64 * ray.along + l0 as f64 * ray.across;
-                let grid = Grid { first: start, across: ray.across, along: ray.along, rows, len };
-                let at = &volume[l0 * layout.pitch()..];
-                let Some(base) = layout.term(at, grid, taps.count(), 1.0) else { continue };
-                let terms = &mut scratch.terms.0;
-                terms.clear();
-                terms.extend((0..rows).map(|l| Term {
-                    data: base.data.wrapping_add(l * layout.pitch()),
-                    start: base.start + l as f64 * base.across,
-                    across: 0.0,
-                    ..base
-                }));
-                if lanes > 1 {
-                    dispatch(level, Interleaved { terms, taps, rows: 1, len, lanes, stride: bins, sums });
-                } else {
-                    let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
-                    let len = len.next_multiple_of(BLOCK);
-                    dispatch(level, Single { terms, taps, spread, rows: 1, len, stride: bins, sums });
-                }
-            }
-        }
-    }
-
     /// Puts the sums, times the rays' step, into the caller's projections.
-    #[allow(clippy::too_many_arguments)]
-    fn write(
-        &self,
-        slab: &Slab,
-        group: usize,
-        rays: &[Ray],
-        first: usize,
-        len: usize,
-        bins: usize,
-        scratch: &mut Scratch,
-        target: &ViewMut,
-    ) {
+    fn write(&self, slab: &Slab, part: &Part, scratch: &mut Scratch, target: &ViewMut) {
         let Scratch { sums, line, .. } = scratch;
-        line.resize(len, 0.0);
-        for (ray, sums) in rays.iter().zip(sums.chunks_exact(bins * slab.lanes)) {
-            for (lane, slice) in slab.slices(group).enumerate() {
+        line.resize(part.len, 0.0);
+        for (ray, sums) in part.rays.iter().zip(sums.chunks_exact(strip_bins(slab.lanes) * slab.lanes)) {
+            for (lane, slice) in slab.slices(part.group).enumerate() {
                 pack::extract(sums, slab.lanes, lane, ray.step, line);
                 let row = self.geometry.first_row + slab.first + slice;
                 // SAFETY: this task alone has these bins of these views and rows.
-                unsafe { target.write_row(ray.view, row, first, line) };
+                unsafe { target.write_row(ray.view, row, part.first, line) };
+            }
+        }
+    }
+}
+
+/// One task: neighbouring bins of neighbouring views, for one group of slices.
+struct Part<'a> {
+    rays: &'a [Ray],
+    group: usize,
+    first: usize,
+    len: usize,
+}
+
+/// Bins of a task.
+fn strip_bins(lanes: usize) -> usize {
+    if lanes == 1 { SINGLE_BINS } else { BINS }
+}
+
+/// Sums the lines of the packed volume that a task's rays cross.
+fn project(level: Level, layout: RowLayout, volume: &[f32], part: &Part, scratch: &mut Scratch) {
+    let (taps, lanes, len) = (Taps::Linear, layout.lanes, part.len);
+    let lines = volume.len() / layout.pitch();
+    let stride = strip_bins(lanes);
+    scratch.sums.clear();
+    scratch.sums.resize(part.rays.len() * stride * lanes, 0.0);
+    let step = if lanes == 1 { SINGLE_LINES } else { LINES };
+    for l0 in (0..lines).step_by(step) {
+        let rows = step.min(lines - l0);
+        for (ray, sums) in part.rays.iter().zip(scratch.sums.chunks_exact_mut(stride * lanes)) {
+            let first = ray.origin + part.first as f64 * ray.along + l0 as f64 * ray.across;
+            let grid = Grid { first, across: ray.across, along: ray.along, rows, len };
+            let at = &volume[l0 * layout.pitch()..];
+            let Some(base) = layout.term(at, grid, taps.count(), 1.0) else { continue };
+            let terms = &mut scratch.terms.0;
+            terms.clear();
+            terms.extend((0..rows).map(|l| Term {
+                data: base.data.wrapping_add(l * layout.pitch()),
+                start: base.start + l as f64 * base.across,
+                across: 0.0,
+                ..base
+            }));
+            if lanes > 1 {
+                dispatch(level, Interleaved { terms, taps, rows: 1, len, lanes, stride, sums });
+            } else {
+                let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
+                let len = len.next_multiple_of(BLOCK);
+                dispatch(level, Single { terms, taps, spread, rows: 1, len, stride, sums });
             }
         }
     }
@@ -259,9 +251,8 @@ impl Footprint for Forward<'_> {
     }
 
     fn tasks(&self, lanes: usize) -> usize {
-        let bins = if lanes == 1 { SINGLE_BINS } else { BINS };
         let blocks: usize = self.rays.iter().map(|r| r.len().div_ceil(VIEWS)).sum();
-        blocks * self.geometry.bins.div_ceil(bins)
+        blocks * self.geometry.bins.div_ceil(strip_bins(lanes))
     }
 }
 
