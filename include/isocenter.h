@@ -226,6 +226,7 @@ typedef struct {
 //
 // where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
 // A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+// Views, bins, rows, nx and ny are at most 2^20 each.
 typedef struct {
     // sizeof(isoc_ct_geometry).
     uint32_t struct_size;
@@ -241,7 +242,7 @@ typedef struct {
     const double *angles;
     // The rotation axis as a fractional bin, `axis_count` values; NULL means (bins - 1) / 2. Copied.
     const double *axis;
-    // 1, or `views` for one axis a view.
+    // 1, or `views` for one axis a view; 0 means 1.
     int64_t axis_count;
     // Distance between bins, in any length unit; 0 means 1.
     double bin_pitch;
@@ -284,7 +285,7 @@ typedef struct {
     const float *response;
     // Number of values in `response`.
     int64_t response_count;
-    // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, above 0 and below 1; 0 means 1e-6.
+    // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     double minimum_transmission;
 } isoc_ct_options;
 
@@ -328,13 +329,13 @@ typedef struct {
     uint64_t byte_offset;
 } isoc_tensor;
 
-// What a plan found and decided. Angles are in radians, modulo pi.
+// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
 typedef struct {
     // sizeof(isoc_ct_info), set by the caller.
     uint32_t struct_size;
     // 1 if all gaps between neighbouring angles agree to 1 %.
     uint32_t evenly_spaced;
-    // Different angles; views at (nearly) the same angle share one weight.
+    // Different angles; views closer than a tenth of the mean gap count as one angle and share its weight.
     int64_t distinct_angles;
     // Median gap between neighbouring angles.
     double angular_spacing;
@@ -428,7 +429,7 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
 // Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
 // are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-// may be NULL for zeros. `flats` NULL forgets the flat field: projections are line integrals again. Call it after
+// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
 // isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 // pixel that reads as 0 and is counted.
 //
@@ -462,7 +463,7 @@ isoc_status isoc_ct_memory(isoc_ct *ct,
                            uint64_t *bytes);
 
 // Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
-// left alone. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
 //
 // `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
 //
@@ -484,7 +485,7 @@ isoc_status isoc_ct_backproject(isoc_ct *ct,
                                 const isoc_tensor *volume_);
 
 // Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
-// the slices are left alone.
+// the slices are left alone; after a cancel some may have been written in part.
 //
 // `volume`: f32, (slices, ny, nx); `projections`: f32.
 //

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, Status, fail};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What to do with NaN and Inf in data.
@@ -85,7 +86,7 @@ impl Stage {
 
 /// See the module.
 pub struct Context {
-    pool: rayon::ThreadPool,
+    workers: Workers,
     level: Level,
     memory_cap: u64,
     nan_policy: NanPolicy,
@@ -113,12 +114,9 @@ impl Context {
         let best = Level::from_environment()?;
         let level = level.map_or(best, |l| l.min(best));
         let memory_cap = if memory_cap > 0 { memory_cap } else { (physical_memory() / 8).max(MIN_DEFAULT_CAP) };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("isocenter-{i}"))
-            .build()
+        let workers = Workers::start(threads)
             .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
-        Ok(Self { pool, level, memory_cap, nan_policy, progress, log })
+        Ok(Self { workers, level, memory_cap, nan_policy, progress, log })
     }
 
     /// Instruction-set level in use.
@@ -128,7 +126,7 @@ impl Context {
 
     /// Worker threads.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.workers.pool().current_num_threads()
     }
 
     /// Most bytes of working memory at a time.
@@ -149,11 +147,11 @@ impl Context {
     }
 
     /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
-    /// thread, as MATLAB and most user interfaces need. `work` divides itself into pieces that sum to `total`.
-    pub(crate) fn run<T: Send>(&self, total: u64, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
-        let job = Job { total: total.max(1), ..Job::default() };
+    /// thread, as MATLAB and most user interfaces need. `work` says how far it is.
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        let job = Job::default();
         let Some(progress) = &self.progress else {
-            return self.pool.install(|| work(&job));
+            return self.workers.pool().install(|| work(&job));
         };
         let report = || {
             if progress(job.fraction(), job.stage()) {
@@ -163,7 +161,7 @@ impl Context {
         report();
         job.check()?;
         let (done, finished) = sync_channel(1);
-        let result = self.pool.in_place_scope(|scope| {
+        let result = self.workers.pool().in_place_scope(|scope| {
             let job = &job;
             scope.spawn(move |_| {
                 let _ = done.send(work(job));
@@ -182,19 +180,56 @@ impl Context {
     }
 }
 
+/// A thread pool whose threads have ended when it is dropped, so that a program may unload the library then.
+struct Workers {
+    /// Taken only by `drop`.
+    pool: Option<rayon::ThreadPool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    fn start(threads: usize) -> std::result::Result<Self, rayon::ThreadPoolBuildError> {
+        let mut started = Vec::new();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .spawn_handler(|thread| {
+                let name = format!("isocenter-{}", thread.index());
+                started.push(std::thread::Builder::new().name(name).spawn(|| thread.run())?);
+                Ok(())
+            })
+            .build()?;
+        Ok(Self { pool: Some(pool), threads: started })
+    }
+
+    fn pool(&self) -> &rayon::ThreadPool {
+        self.pool.as_ref().unwrap_or_else(|| unreachable!("the pool is there until it is dropped"))
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        drop(self.pool.take());
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+const WHOLE: f64 = (1u64 << 50) as f64;
+
 /// One call's work in progress: how far it is, and whether it should stop.
 #[derive(Debug, Default)]
 pub(crate) struct Job {
+    /// In parts of [`WHOLE`].
     done: AtomicU64,
-    total: u64,
     stage: AtomicUsize,
     cancelled: AtomicBool,
 }
 
 impl Job {
-    /// `pieces` more of the total are done.
-    pub(crate) fn advance(&self, pieces: u64) {
-        self.done.fetch_add(pieces, Ordering::Relaxed);
+    /// This much more of the whole, which is 1, is done.
+    pub(crate) fn advance(&self, part: f64) {
+        self.done.fetch_add((part * WHOLE) as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn enter(&self, stage: Stage) {
@@ -210,7 +245,7 @@ impl Job {
     }
 
     fn fraction(&self) -> f64 {
-        (self.done.load(Ordering::Relaxed) as f64 / self.total as f64).min(1.0)
+        (self.done.load(Ordering::Relaxed) as f64 / WHOLE).min(1.0)
     }
 
     fn stage(&self) -> Stage {

@@ -14,7 +14,7 @@ const CXX: [&str; 3] = ["-std=c++17", "-x", "c++"];
 const SANITIZE: [&str; 3] =
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"];
 
-/// Compilers and linker flags that the environment may choose, as in make.
+/// A compiler, which the environment may choose, as in make.
 fn tool(variable: &str, default: &str) -> String {
     env::var(variable).ok().filter(|v| !v.is_empty()).unwrap_or_else(|| default.into())
 }

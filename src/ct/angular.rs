@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 pub struct Angular {
     /// Weight of each view, in radians.
     pub weights: Vec<f64>,
-    /// Different angles modulo pi.
+    /// Different angles modulo pi; those closer than a tenth of the mean gap count as one.
     pub distinct: usize,
     /// Median gap between neighbours.
     pub spacing: f64,
@@ -52,16 +52,18 @@ impl Angular {
         };
         let gaps: Vec<f64> = (0..n).map(|k| after(k, 1)).collect();
         // Pairs of views that nearly coincide make every other gap tiny; half the gap over two neighbours is steady then.
-        let pairs: Vec<f64> = (0..n).map(|k| after(k, 2) / 2.0).collect();
+        // The largest gap stays out of it: with few views it would hide itself.
+        let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
+        let pairs: Vec<f64> =
+            (0..n).filter(|&k| k != largest && (k + 1) % n != largest).map(|k| after(k, 2) / 2.0).collect();
         let spacing = median(&gaps);
-        let limit = WEDGE * spacing.max(median(&pairs));
+        let limit = WEDGE * if pairs.is_empty() { spacing } else { spacing.max(median(&pairs)) };
         let counted: Vec<f64> = gaps.iter().map(|&g| if g > limit { 0.0 } else { g }).collect();
         let mut weights = vec![0.0; angles.len()];
         for (k, cluster) in clusters.iter().enumerate() {
             let share = (counted[k] + counted[(k + n - 1) % n]) / 2.0 / cluster.views.len() as f64;
             cluster.views.iter().for_each(|&v| weights[v] = share);
         }
-        let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
         Ok(Self {
             covered: weights.iter().sum(),
             weights,

@@ -122,11 +122,6 @@ impl<'a> Gather<'a> {
         MIN_CHUNK.min(self.geometry.views().next_multiple_of(2))
     }
 
-    /// Units of progress of a whole run.
-    pub(super) fn work(&self) -> u64 {
-        self.geometry.slices as u64 * self.geometry.views() as u64
-    }
-
     /// Reads, sums and writes the slices of one slab; nothing is written before all of it is summed.
     pub(super) fn run(
         &self,
@@ -153,9 +148,11 @@ impl<'a> Gather<'a> {
                 let rows = &packed[group * chunk * layout.pitch()..][..chunk * layout.pitch()];
                 let chunk = Chunk { layout, views: views.clone(), rows };
                 self.sum_tile(context.level(), &chunk, &tile, terms, sums);
+                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
+                let area = (tile.rows * tile.columns) as f64 / (self.geometry.ny * self.geometry.nx) as f64;
+                job.advance(share * area * views.len() as f64 / self.geometry.views() as f64);
                 Ok(())
             })?;
-            job.advance((slab.count * views.len()) as u64);
         }
         job.check()?;
         self.write(slab, &tiles, &sums, target);
@@ -292,7 +289,8 @@ impl Footprint for Gather<'_> {
         let tiles = Tiles::new(self.geometry, lanes);
         let sums = 4 * (tiles.count() * tiles.floats()) as u64;
         let rows = self.min_chunk() as u64 * self.row_bytes(lanes);
-        (sums + rows) * groups as u64 + self.threads as u64 * PackScratch::bytes(self, lanes)
+        let tables = self.filter.map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
+        (sums + rows) * groups as u64 + self.threads as u64 * PackScratch::bytes(self, lanes) + tables
     }
 
     fn tasks(&self, lanes: usize) -> usize {

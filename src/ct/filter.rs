@@ -47,7 +47,7 @@ pub enum Padding {
 
 impl Filter {
     /// Refuses parameters out of range, naming the field.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self {
             Filter::RamLak { cutoff }
             | Filter::SheppLogan { cutoff }
@@ -151,10 +151,14 @@ impl RowFilter {
         Ok(Scratch { line: zeros(self.forward.len())?, fft: zeros(fft)? })
     }
 
-    /// Bytes of one [`Scratch`].
+    /// Bytes of one [`Scratch`]: the transform, and as much again for rustfft.
     pub(super) fn scratch_bytes(bins: usize) -> u64 {
-        // The transform and about as much again for rustfft.
         2 * 8 * padded_bins(bins) as u64
+    }
+
+    /// Bytes of the response and of rustfft's tables for both directions.
+    pub(super) fn table_bytes(bins: usize) -> u64 {
+        (4 + 4 * 8) * padded_bins(bins) as u64 + (32 << 10)
     }
 
     /// Filters two rows in place, as the real and imaginary part of one: the response is real and even, so they stay apart.

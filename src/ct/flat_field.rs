@@ -57,8 +57,13 @@ impl FlatField {
         self.minimum = minimum as f32;
     }
 
+    /// Whether a pixel can be corrected.
+    pub(super) fn usable(&self, row: usize, bin: usize) -> bool {
+        self.gain[row * self.bins + bin] != 0.0
+    }
+
     /// Corrects one detector row in place; gives the number of pixels that cannot be corrected and became 0.
-    pub(super) fn correct(&self, row: usize, values: &mut [f32]) -> u64 {
+    pub(super) fn correct(&self, row: usize, values: &mut [f32]) -> usize {
         let at = row * self.bins..(row + 1) * self.bins;
         let (dark, gain) = (&self.dark[at.clone()], &self.gain[at]);
         let minimum = f32x8::splat(self.minimum);

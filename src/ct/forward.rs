@@ -64,11 +64,6 @@ impl<'a> Forward<'a> {
         Self { geometry, threads, rays }
     }
 
-    /// Units of progress of a whole run.
-    pub(super) fn work(&self) -> u64 {
-        self.geometry.slices as u64 * self.geometry.views() as u64
-    }
-
     /// Samples in a line, and number of lines.
     fn size(&self, axis: Axis) -> (usize, usize) {
         let g = self.geometry;
@@ -93,7 +88,9 @@ impl<'a> Forward<'a> {
             if rays.is_empty() {
                 continue;
             }
-            self.pack(job, slab, axis, input, &mut packed)?;
+            // The volume is packed once for each direction; what is replaced in it counts once.
+            let count = axis == Axis::Rows || self.rays[Axis::Rows as usize].is_empty();
+            self.pack(job, slab, axis, input, count, &mut packed)?;
             let layout = self.layout(axis, slab.lanes);
             let bins = strip_bins(slab.lanes);
             let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
@@ -109,9 +106,8 @@ impl<'a> Forward<'a> {
                     let volume = &packed[group * group_floats..(group + 1) * group_floats];
                     project(context.level(), layout, volume, &part, scratch);
                     self.write(slab, &part, scratch, target);
-                    if strip == 0 {
-                        job.advance((slab.slices(group).len() * rays.len()) as u64);
-                    }
+                    let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
+                    job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
                     Ok(())
                 },
             )?;
@@ -120,7 +116,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Packs the slab's slices line by line, in the direction of `axis`.
-    fn pack(&self, job: &Job, slab: &Slab, axis: Axis, input: &Input, packed: &mut [f32]) -> Result<()> {
+    fn pack(&self, job: &Job, slab: &Slab, axis: Axis, input: &Input, count: bool, packed: &mut [f32]) -> Result<()> {
         let g = self.geometry;
         let layout = self.layout(axis, slab.lanes);
         let (samples, lines) = self.size(axis);
@@ -139,7 +135,8 @@ impl<'a> Forward<'a> {
                     let (group, i) = (k / lines, k % lines);
                     let slices = slab.slices(group);
                     for (row, slice) in rows.chunks_exact_mut(samples).zip(slices.clone()) {
-                        input.read(slab.first + slice, i, row)?;
+                        let replaced = input.read_part(slab.first + slice, i, 0, row)?;
+                        input.count(if count { replaced } else { 0 });
                     }
                     clear(line);
                     let to = &mut line[layout.pad * layout.lanes..];
@@ -162,7 +159,8 @@ impl<'a> Forward<'a> {
                     columns.chunks_exact_mut(layout.pitch()).for_each(clear);
                     for i in 0..g.ny {
                         for (lane, slice) in slab.slices(group).enumerate() {
-                            input.read_part(slab.first + slice, i, first, part)?;
+                            let replaced = input.read_part(slab.first + slice, i, first, part)?;
+                            input.count(if count { replaced } else { 0 });
                             let at = (layout.pad + i) * layout.lanes + lane;
                             for (column, v) in columns.chunks_exact_mut(layout.pitch()).zip(&*part) {
                                 column[at] = *v;

@@ -48,11 +48,19 @@ impl<'a> Input<'a> {
 
     /// Reads a line.
     pub(super) fn read(&self, item: usize, line: usize, row: &mut [f32]) -> Result<()> {
-        self.read_part(item, line, 0, row)
+        let replaced = self.read_part(item, line, 0, row)?;
+        self.count(replaced);
+        Ok(())
     }
 
-    /// Reads a line from sample `first` on; a part of a line only where there is no flat field.
-    pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<()> {
+    /// Adds to the number of values replaced.
+    pub(super) fn count(&self, replaced: usize) {
+        self.replaced.fetch_add(replaced as u64, Ordering::Relaxed);
+    }
+
+    /// Reads a line from sample `first` on (a part of a line only where there is no flat field), and gives the number of values
+    /// replaced, which is the caller's to count: data may be read more than once.
+    pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
         self.view.read_row(item, line, first, row);
         let mut bad = Vec::new();
         if self.view.dtype() == DType::F32 && !all_finite(row) {
@@ -61,10 +69,11 @@ impl<'a> Input<'a> {
             }
             bad.extend((0..row.len()).filter(|&k| !row[k].is_finite()));
         }
+        let usable = |k: &&usize| self.flat.is_none_or(|flat| flat.usable(line, **k));
+        let bad_alone = bad.iter().filter(usable).count();
         let unusable = self.flat.map_or(0, |flat| flat.correct(line, row));
         bad.iter().for_each(|&k| row[k] = 0.0);
-        self.replaced.fetch_add(unusable + bad.len() as u64, Ordering::Relaxed);
-        Ok(())
+        Ok(unusable + bad_alone)
     }
 
     /// Reads everything once, so that bad data is found before anything is written.
@@ -90,7 +99,7 @@ impl<'a> Input<'a> {
     }
 
     /// The error that names the first NaN or Inf in the tensor's own order.
-    fn first_not_finite(&self) -> Result<()> {
+    fn first_not_finite<T>(&self) -> Result<T> {
         let [items, _, samples] = self.view.shape();
         let mut row = vec![0.0; samples];
         let (outer, inner) = if self.swapped { (self.lines.clone(), 0..items) } else { (0..items, self.lines.clone()) };

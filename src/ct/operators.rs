@@ -57,8 +57,8 @@ impl Default for Options {
 /// What a plan found and decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
-    /// Angles and their weights.
-    pub angular: Angular,
+    /// Angles and their weights; None where all angles are one.
+    pub angular: Option<Angular>,
     /// Length of the filter's transforms.
     pub padded_bins: usize,
     /// Slices in `reconstruct`'s first slab.
@@ -167,8 +167,9 @@ impl Ct {
     /// What the plan found and decided.
     pub fn info(&self) -> Result<Info> {
         let plan = self.plan()?;
-        let angular = plan.angular.clone()?;
-        let gather = self.fbp(&plan.geometry, &angular.weights, None);
+        let angular = plan.angular.as_ref().ok().cloned();
+        let filter = self.row_filter(&plan.geometry);
+        let gather = self.fbp(&plan.geometry, None, &filter);
         let slabs = slabs(plan.geometry.slices, self.context.memory_cap(), self.context.threads(), &gather)?;
         let (padded_bins, slab_slices) = (padded_bins(plan.geometry.bins), slabs[0].count);
         Ok(Info { angular, padded_bins, slab_slices, replaced: self.replaced })
@@ -179,7 +180,7 @@ impl Ct {
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
         let g = &plan.geometry;
         let filter = self.row_filter(g);
-        let gather = self.fbp(g, weights, Some(&filter));
+        let gather = self.fbp(g, Some(weights), &filter);
         let cap = self.context.memory_cap();
         let slabs = slabs(g.slices, cap, self.context.threads(), &gather)?;
         Ok(slabs.iter().map(|slab| gather.slab_bytes(slab, cap)).max().unwrap_or(0))
@@ -189,8 +190,8 @@ impl Ct {
         RowFilter::new(&self.options.filter, self.options.padding, g.bins, g.bin_pitch)
     }
 
-    fn fbp<'a>(&self, g: &'a Geometry, weights: &[f64], filter: Option<&'a RowFilter>) -> Gather<'a> {
-        Gather::backproject(g, self.context.threads(), self.options.interpolation, Some(weights), filter)
+    fn fbp<'a>(&self, g: &'a Geometry, weights: Option<&[f64]>, filter: &'a RowFilter) -> Gather<'a> {
+        Gather::backproject(g, self.context.threads(), self.options.interpolation, weights, Some(filter))
     }
 
     /// Projections as an input, raw ones corrected.
@@ -198,6 +199,9 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("projections", view.shape(), g.projection_shape())?;
         let flat = plan.flat.as_ref().filter(|_| raw);
+        if view.dtype() != DType::F32 && !raw {
+            fail!(TensorDtype, "projections are {:?}; this call takes F32", view.dtype());
+        }
         if view.dtype() != DType::F32 && flat.is_none() {
             let dtype = view.dtype();
             fail!(
@@ -216,10 +220,16 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("filtered", filtered.shape(), g.projection_shape())?;
         let input = self.projections(plan, projections, true)?;
+        let cap = self.context.memory_cap();
+        let needed = self.context.threads() as u64 * (RowFilter::scratch_bytes(g.bins) + 8 * g.bins as u64)
+            + RowFilter::table_bytes(g.bins);
+        if needed > cap {
+            fail!(MemoryCap, "memory_cap is {cap} bytes; filtering needs at least {needed}");
+        }
         let filter = self.row_filter(g);
         let target = if g.order == Order::Sinograms { filtered.swapped() } else { filtered };
         let pairs = g.views().div_ceil(2);
-        self.context.run(pairs as u64, |job| {
+        self.context.run(|job| {
             input.check(job)?;
             job.enter(Stage::Filter);
             (0..pairs).into_par_iter().try_for_each_init(
@@ -244,7 +254,7 @@ impl Ct {
                             }
                         }
                     }
-                    job.advance(1);
+                    job.advance(1.0 / pairs as f64);
                     Ok(())
                 },
             )
@@ -276,7 +286,7 @@ impl Ct {
         self.prepare_flat_field();
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
         let filter = self.row_filter(&plan.geometry);
-        let gather = self.fbp(&plan.geometry, weights, Some(&filter));
+        let gather = self.fbp(&plan.geometry, Some(weights), &filter);
         self.replaced = self.gather("reconstruct", plan, &gather, projections, true, volume)?;
         Ok(())
     }
@@ -292,7 +302,7 @@ impl Ct {
         let forward = Forward::new(g, self.context.threads());
         let plan = slabs(g.slices, self.context.memory_cap(), self.context.threads(), &forward)?;
         pipeline::log(&self.context, "forward", &plan);
-        self.context.run(forward.work(), |job| {
+        self.context.run(|job| {
             input.check(job)?;
             pipeline::run(&self.context, g.slices, &forward, |slab, _| {
                 forward.run(&self.context, job, slab, &input, &target)
@@ -317,7 +327,7 @@ impl Ct {
         let input = self.projections(plan, projections, raw)?;
         let slabs = slabs(g.slices, self.context.memory_cap(), self.context.threads(), gather)?;
         pipeline::log(&self.context, name, &slabs);
-        self.context.run(gather.work(), |job| {
+        self.context.run(|job| {
             // A single slab is written only once all of its data has been read; several need a look ahead.
             if slabs.len() > 1 {
                 input.check(job)?;
@@ -342,13 +352,13 @@ impl Ct {
         let g = self.geometry()?;
         check_shape("volume", volume.shape(), g.volume_shape())?;
         phantom::check(ellipses)?;
-        self.context.run(g.ny as u64, |job| {
+        self.context.run(|job| {
             (0..g.ny).into_par_iter().try_for_each(|i| {
                 job.check()?;
                 let row = phantom::pixel_means(g, ellipses, i);
                 // SAFETY: this task alone has row i.
                 (0..g.slices).for_each(|z| unsafe { volume.write_row(z, i, 0, &row) });
-                job.advance(1);
+                job.advance(1.0 / g.ny as f64);
                 Ok(())
             })
         })
@@ -360,13 +370,13 @@ impl Ct {
         check_shape("projections", projections.shape(), g.projection_shape())?;
         phantom::check(ellipses)?;
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
-        self.context.run(g.views() as u64, |job| {
+        self.context.run(|job| {
             (0..g.views()).into_par_iter().try_for_each(|v| {
                 job.check()?;
                 let row = phantom::line_integrals(g, ellipses, v);
                 // SAFETY: this task alone has view v.
                 (0..g.rows).for_each(|r| unsafe { target.write_row(v, r, 0, &row) });
-                job.advance(1);
+                job.advance(1.0 / g.views() as f64);
                 Ok(())
             })
         })

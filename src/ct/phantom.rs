@@ -87,7 +87,8 @@ pub(super) fn line_integrals(geometry: &Geometry, ellipses: &[Ellipse], view: us
             let (es, ec) = (geometry.angles[view] - e.angle).sin_cos();
             let width2 = (e.semi_x * ec).powi(2) + (e.semi_y * es).powi(2);
             let away = s - (e.x * cos + e.y * sin);
-            2.0 * e.value * e.semi_x * e.semi_y * (width2 - away * away).max(0.0).sqrt() / width2
+            let half_chord2 = width2 - away * away;
+            if half_chord2 <= 0.0 { 0.0 } else { 2.0 * e.value * e.semi_x * e.semi_y * half_chord2.sqrt() / width2 }
         };
         ellipses.iter().map(chord).sum::<f64>() as f32
     };
@@ -108,6 +109,11 @@ pub(super) fn pixel_means(geometry: &Geometry, ellipses: &[Ellipse], i: usize) -
 /// Part of the square of side `side` about (x, y) that an ellipse covers: the ellipse becomes the unit circle, the square a
 /// parallelogram, and the area of their intersection is the sum over its edges of the area between edge and centre.
 fn covered(e: &Ellipse, x: f64, y: f64, side: f64) -> f64 {
+    let whole = e.semi_x * e.semi_y / (side * side);
+    if whole < 1e-15 {
+        // Less than f64 resolves below.
+        return 0.0;
+    }
     let (sin, cos) = e.angle.sin_cos();
     let to_circle = |px: f64, py: f64| {
         let (dx, dy) = (px - e.x, py - e.y);
@@ -124,7 +130,7 @@ fn covered(e: &Ellipse, x: f64, y: f64, side: f64) -> f64 {
         return 1.0;
     }
     let area: f64 = (0..4).map(|k| edge_area(corners[k], corners[(k + 1) % 4])).sum();
-    area * e.semi_x * e.semi_y / (side * side)
+    area * whole
 }
 
 type Point = (f64, f64);

@@ -73,14 +73,18 @@ pub(super) fn run(
     mut work: impl FnMut(&Slab, u64) -> Result<()>,
 ) -> Result<()> {
     let mut cap = context.memory_cap();
-    let mut first = 0;
-    while first < slices {
-        let slab = slabs(slices - first, cap, context.threads(), footprint)?[0];
-        let slab = Slab { first, ..slab };
-        match work(&slab, cap) {
-            Ok(()) => first += slab.count,
-            Err(e) if e.status == Status::OutOfMemory => cap = smaller(&slab, footprint).ok_or(e)?,
-            Err(e) => return Err(e),
+    let mut done = 0;
+    while done < slices {
+        let from = done;
+        for slab in slabs(slices - from, cap, context.threads(), footprint)? {
+            match work(&Slab { first: from + slab.first, ..slab }, cap) {
+                Ok(()) => done += slab.count,
+                Err(e) if e.status == Status::OutOfMemory => {
+                    cap = smaller(&slab, footprint).ok_or(e)?;
+                    break;
+                }
+                Err(e) => return Err(e),
+            }
         }
     }
     Ok(())

@@ -98,12 +98,18 @@ impl<T> Serial<T> {
         Self { state: Mutex::new(state), owner: AtomicUsize::new(0) }
     }
 
-    /// Waits for other threads' calls, then runs `body` alone.
-    pub(super) fn with<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+    /// Fails on the thread whose call is in progress: this call then comes from inside that one's callback.
+    pub(super) fn check_not_inside(&self) -> Result<usize> {
         let me = THREAD_MARK.with(|mark| mark as *const Cell<u8> as usize);
         if self.owner.load(Ordering::Relaxed) == me {
             fail!(Busy, "called from inside a callback of a call on the same handle");
         }
+        Ok(me)
+    }
+
+    /// Waits for other threads' calls, then runs `body` alone.
+    pub(super) fn with<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let me = self.check_not_inside()?;
         // A caught panic may have poisoned the lock; plans stay valid, since calls replace their parts whole.
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.owner.store(me, Ordering::Relaxed);

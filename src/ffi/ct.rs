@@ -88,6 +88,7 @@ pub const ISOC_CT_SHEPP_LOGAN_ELLIPSES: i64 = 10;
 ///
 /// where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
 /// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+/// Views, bins, rows, nx and ny are at most 2^20 each.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_geometry {
@@ -105,7 +106,7 @@ pub struct isoc_ct_geometry {
     pub angles: *const f64,
     /// The rotation axis as a fractional bin, `axis_count` values; NULL means (bins - 1) / 2. Copied.
     pub axis: *const f64,
-    /// 1, or `views` for one axis a view.
+    /// 1, or `views` for one axis a view; 0 means 1.
     pub axis_count: i64,
     /// Distance between bins, in any length unit; 0 means 1.
     pub bin_pitch: f64,
@@ -156,7 +157,7 @@ pub struct isoc_ct_options {
     pub response: *const f32,
     /// Number of values in `response`.
     pub response_count: i64,
-    /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, above 0 and below 1; 0 means 1e-6.
+    /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     pub minimum_transmission: f64,
 }
 
@@ -166,7 +167,7 @@ unsafe impl Sized32 for isoc_ct_options {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// What a plan found and decided. Angles are in radians, modulo pi.
+/// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_info {
@@ -174,7 +175,7 @@ pub struct isoc_ct_info {
     pub struct_size: u32,
     /// 1 if all gaps between neighbouring angles agree to 1 %.
     pub evenly_spaced: u32,
-    /// Different angles; views at (nearly) the same angle share one weight.
+    /// Different angles; views closer than a tenth of the mean gap count as one angle and share its weight.
     pub distinct_angles: i64,
     /// Median gap between neighbouring angles.
     pub angular_spacing: f64,
@@ -246,6 +247,9 @@ impl isoc_ct_geometry {
         };
         let rows = or(self.rows, "geometry.rows", 1)?;
         let first_row = count(self.first_row, "geometry.first_row", 0, MAX_SIDE)?;
+        if first_row >= rows {
+            fail!(OutOfRange, "geometry.first_row is {first_row}; it must be below rows ({rows})");
+        }
         let slices = or(self.slices, "geometry.slices", rows.saturating_sub(first_row))?;
         let (nx, ny) = (or(self.nx, "geometry.nx", bins)?, or(self.ny, "geometry.ny", bins)?);
         // SAFETY: `views` angles, by this function's contract.
@@ -256,7 +260,7 @@ impl isoc_ct_geometry {
             }
             vec![(bins as f64 - 1.0) / 2.0]
         } else {
-            let n = count(self.axis_count, "geometry.axis_count", 1, MAX_SIDE)?;
+            let n = or(self.axis_count, "geometry.axis_count", 1)?;
             if n != 1 && n != views {
                 fail!(OutOfRange, "geometry.axis_count is {n}; it must be 1 or views ({views})");
             }
@@ -290,6 +294,8 @@ impl isoc_ct_options {
     unsafe fn to_options(self) -> Result<Options> {
         let cutoff = |default: f64| if self.cutoff == 0.0 { default } else { self.cutoff };
         let order = if self.butterworth_order == 0.0 { 4.0 } else { self.butterworth_order };
+        // Numbers that the chosen filter has no use for are checked all the same.
+        Filter::Butterworth { cutoff: cutoff(0.5), order }.check()?;
         let filter = match self.filter {
             0 => Filter::RamLak { cutoff: cutoff(1.0) },
             1 => Filter::SheppLogan { cutoff: cutoff(1.0) },
@@ -383,7 +389,12 @@ pub unsafe extern "C" fn isoc_ct_create(ctx: *const isoc_context, out: *mut *mut
 /// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_ct_destroy(ct: *mut isoc_ct) -> Status {
-    guard(|| PLANS.remove(ct))
+    guard(|| {
+        if !ct.is_null() {
+            PLANS.get(ct)?.check_not_inside()?;
+        }
+        PLANS.remove(ct)
+    })
 }
 
 /// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
@@ -419,7 +430,7 @@ pub unsafe extern "C" fn isoc_ct_set_options(ct: *mut isoc_ct, options: *const i
 
 /// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
 /// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-/// may be NULL for zeros. `flats` NULL forgets the flat field: projections are line integrals again. Call it after
+/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
 /// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 /// pixel that reads as 0 and is counted.
 ///
@@ -463,15 +474,16 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
 pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_info) -> Status {
     with_plan(ct, |ct| {
         let found = ct.info()?;
+        let angular = found.angular.as_ref();
         let value = isoc_ct_info {
             struct_size: 0,
-            evenly_spaced: found.angular.evenly_spaced.into(),
-            distinct_angles: found.angular.distinct as i64,
-            angular_spacing: found.angular.spacing,
-            angle_covered: found.angular.covered,
-            missing_wedges: found.angular.missing_wedges as i64,
-            largest_gap_start: found.angular.largest_gap_start,
-            largest_gap: found.angular.largest_gap,
+            evenly_spaced: angular.is_some_and(|a| a.evenly_spaced).into(),
+            distinct_angles: angular.map_or(1, |a| a.distinct as i64),
+            angular_spacing: angular.map_or(0.0, |a| a.spacing),
+            angle_covered: angular.map_or(0.0, |a| a.covered),
+            missing_wedges: angular.map_or(0, |a| a.missing_wedges as i64),
+            largest_gap_start: angular.map_or(0.0, |a| a.largest_gap_start),
+            largest_gap: angular.map_or(0.0, |a| a.largest_gap),
             padded_bins: found.padded_bins as i64,
             slab_slices: found.slab_slices as i64,
             replaced_values: found.replaced as i64,
@@ -497,7 +509,10 @@ pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut
         if usize::try_from(weight_count) != Ok(found.len()) {
             fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {}", found.len());
         }
-        // SAFETY: as many writable values, by this function's contract.
+        if !weights.is_aligned() {
+            fail!(TensorStrides, "weights is not aligned to {} bytes", align_of::<f64>());
+        }
+        // SAFETY: aligned, and as many writable values, by this function's contract.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), weights, found.len()) };
         Ok(())
     })
@@ -517,7 +532,7 @@ pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> St
 }
 
 /// Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
-/// left alone. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+/// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
 ///
 /// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
 ///
@@ -554,7 +569,7 @@ pub unsafe extern "C" fn isoc_ct_backproject(
 }
 
 /// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
-/// the slices are left alone.
+/// the slices are left alone; after a cancel some may have been written in part.
 ///
 /// `volume`: f32, (slices, ny, nx); `projections`: f32.
 ///

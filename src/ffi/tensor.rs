@@ -11,6 +11,9 @@ pub const ISOC_DTYPE_UINT: u8 = 1;
 /// Floating point (DLPack's kDLFloat).
 pub const ISOC_DTYPE_FLOAT: u8 = 2;
 
+/// Bytes that no processor's address space exceeds: strides that span more are a mistake.
+const MAX_SPAN: i128 = 1 << 56;
+
 /// Where a tensor lives (DLPack's DLDevice).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +188,7 @@ impl Expected<'_> {
         if low < 0 {
             fail!(TensorStrides, "{}: its strides reach {} bytes before its data", self.name, -low);
         }
-        if start + high > isize::MAX as i128 {
+        if high - low > MAX_SPAN || start + high > isize::MAX as i128 {
             fail!(TensorStrides, "{}: its strides reach beyond the address space", self.name);
         }
         if !(start + i128::from(t.byte_offset)).unsigned_abs().is_multiple_of(dtype.size() as u128) {
@@ -212,7 +215,7 @@ impl Expected<'_> {
             if stride < span {
                 fail!(TensorStrides, "{}: a stride of {stride} makes elements of this output share memory", self.name);
             }
-            span = stride * size.saturating_sub(1) + span;
+            span += stride * (size - 1);
         }
         Ok(())
     }

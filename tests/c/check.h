@@ -2,7 +2,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, setenv, threads */
 
 #include <isocenter.h>
 

@@ -1,6 +1,8 @@
 //! Plain f64 double loops: what the operators are checked against. Slow on purpose.
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its part.
 
+pub mod scene;
+
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation};
@@ -154,4 +156,16 @@ pub fn error(seen: &[f32], expected: &[f64]) -> f64 {
 
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+/// A row convolved with the ramp's exact samples, term by term, zero outside the row.
+pub fn ramp_filtered(row: &[f32], bin_pitch: f64) -> Vec<f64> {
+    let ramp = |n: usize| match n {
+        0 => 0.25,
+        n if n % 2 == 0 => 0.0,
+        n => -1.0 / (std::f64::consts::PI * n as f64).powi(2),
+    };
+    let at =
+        |k: usize| row.iter().enumerate().map(|(m, v)| f64::from(*v) * ramp(k.abs_diff(m))).sum::<f64>() / bin_pitch;
+    (0..row.len()).map(at).collect()
 }

@@ -87,7 +87,7 @@ int scan_read(scan *s, const char *path) {
     memset(s, 0, sizeof *s);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* one line of our own in place of HDF5's stack */
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0) return complain(path, "no HDF5 file that can be", "opened");
+    if (file < 0) return complain(path, "missing, or not an", "HDF5 file");
     if (read_frames(file, path, "/exchange/data", 3, &s->data) != 0) goto end;
     s->views = s->data.shape[0];
     s->rows = s->data.shape[1];

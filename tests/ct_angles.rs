@@ -1,0 +1,215 @@
+//! Angular weights by hand, missing wedges, too few angles, and what the plan says that it found.
+
+mod common;
+
+use common::scene::*;
+use common::*;
+use isocenter::context::{Context, ContextOptions};
+use isocenter::ct::{Angular, Ct, Geometry, Info, Options};
+use isocenter::error::Status;
+use isocenter::tensor::{View, ViewMut};
+use std::f64::consts::PI;
+use std::sync::{Arc, Mutex};
+
+fn angular(angles: &[f64]) -> Angular {
+    best_plan(&Geometry::new(angles.to_vec(), 8)).info().expect("info").angular.expect("angles")
+}
+
+/// Sums of a few f64 angles, some of them many turns away.
+const EXACT: f64 = 1e-9;
+
+fn check(angles: &[f64], expected: &[f64]) {
+    let seen = angular(angles).weights;
+    assert_eq!(seen.len(), expected.len());
+    for (s, e) in seen.iter().zip(expected) {
+        assert!((s - e).abs() < EXACT, "{angles:?}: weights {seen:?}, not {expected:?}");
+    }
+}
+
+#[test]
+fn weights_are_half_the_gaps_on_either_side() {
+    let quarter = PI / 4.0;
+    check(&[0.0, quarter, 2.0 * quarter, 3.0 * quarter], &[quarter; 4]);
+    // Gaps 0.5, 1 and pi - 1.5 = 1.64, in any order, from anywhere, and from the other side.
+    let w = [(0.5 + PI - 1.5) / 2.0, 0.75, (1.0 + PI - 1.5) / 2.0];
+    check(&[0.0, 0.5, 1.5], &w);
+    check(&[1.5, 0.0, 0.5], &[w[2], w[0], w[1]]);
+    check(&[3.0, 3.5, 4.5], &w);
+    check(&[-0.2, 0.3, 1.3], &w);
+    check(&[7.0 * PI, 0.5 - 2.0 * PI, 1.5 + 101.0 * PI], &w);
+    // Two views: the half turn in two, whatever their distance.
+    check(&[0.3, 1.3], &[PI / 2.0; 2]);
+}
+
+#[test]
+fn views_at_one_angle_share_its_weight() {
+    check(&[0.0, 0.0, PI / 2.0], &[PI / 4.0, PI / 4.0, PI / 2.0]);
+    check(&[PI / 2.0, -PI, 0.0, PI, 5.0 * PI], &[PI / 2.0, PI / 8.0, PI / 8.0, PI / 8.0, PI / 8.0]);
+    // A hair below 0 is next to 0, not almost a half turn away.
+    check(&[0.0, -1e-17, PI / 2.0], &[PI / 4.0, PI / 4.0, PI / 2.0]);
+    check(&[1e-12, PI - 1e-12, PI / 2.0], &[PI / 4.0, PI / 4.0, PI / 2.0]);
+    // A full turn, its last view the first again.
+    let turn: Vec<f64> = (0..9).map(|v| PI * f64::from(v) / 4.0).collect();
+    let (third, half) = (PI / 12.0, PI / 8.0);
+    check(&turn, &[third, half, half, half, third, half, half, half, third]);
+}
+
+/// The second half turn of a full turn sees the first one's angles again, with jitter. Whether such views count as one angle
+/// or two, the two together weigh what they would without jitter, to the jitter's size, and everything sums to pi.
+#[test]
+fn jitter_of_a_full_turn_changes_little() {
+    for half in [4, 5, 90, 721] {
+        let gap = PI / f64::from(half);
+        for size in [0.0, 1e-6, 0.01, 0.04, 0.06, 0.2] {
+            let jitter = |v: i32| size * gap * (2.3 * f64::from(v)).sin();
+            let a = angular(&(0..2 * half).map(|v| f64::from(v) * gap + jitter(v)).collect::<Vec<_>>());
+            assert!((a.covered - PI).abs() < EXACT && a.missing_wedges == 0, "{half}, {size}: {a:?}");
+            for v in 0..half as usize {
+                let pair = a.weights[v] + a.weights[v + half as usize];
+                // The ends of a pair's share of pi each move by less than twice the jitter.
+                assert!(
+                    (pair - gap).abs() <= 4.0 * size * gap + EXACT,
+                    "{half}, {size}: view {v} weighs {pair} of {gap}"
+                );
+            }
+        }
+    }
+}
+
+/// An odd number of views over a full turn are all at different angles, half as far apart.
+#[test]
+fn an_odd_full_turn_has_no_pairs() {
+    let a = angular(&(0..31).map(|v| 2.0 * PI * f64::from(v) / 31.0).collect::<Vec<_>>());
+    assert_eq!((a.distinct, a.evenly_spaced, a.missing_wedges), (31, true, 0));
+    assert!(a.weights.iter().all(|w| (w - PI / 31.0).abs() < EXACT) && (a.spacing - PI / 31.0).abs() < EXACT);
+}
+
+#[test]
+fn what_the_plan_found() {
+    let a = angular(&half_turn(20));
+    assert_eq!((a.distinct, a.evenly_spaced, a.missing_wedges), (20, true, 0));
+    assert!((a.spacing - PI / 20.0).abs() < EXACT && (a.largest_gap - PI / 20.0).abs() < EXACT);
+    assert!((a.covered - PI).abs() < EXACT);
+
+    // 1 % either way is even, more is not.
+    let with_one_late = |by: f64| {
+        let mut angles = half_turn(20);
+        angles[7] += by * PI / 20.0;
+        angular(&angles)
+    };
+    assert!(with_one_late(0.009).evenly_spaced);
+    let late = with_one_late(0.02);
+    assert!(!late.evenly_spaced && (late.spacing - PI / 20.0).abs() < EXACT);
+    assert!(
+        (late.largest_gap - 1.02 * PI / 20.0).abs() < EXACT && (late.largest_gap_start - 6.0 * PI / 20.0).abs() < EXACT
+    );
+}
+
+/// 40 views of a half turn of 60: the 19 gaps that are missing with the two beside them are one gap of 21, spread over no view.
+#[test]
+fn a_missing_wedge_is_left_out_and_reported() {
+    let gap = PI / 60.0;
+    for start in [0.0, 1.2, -0.4] {
+        let a = angular(&(0..40).map(|v| start + f64::from(v) * gap).collect::<Vec<_>>());
+        assert_eq!((a.missing_wedges, a.distinct), (1, 40));
+        assert!((a.covered - 39.0 * gap).abs() < EXACT && (a.weights.iter().sum::<f64>() - a.covered).abs() < EXACT);
+        assert!((a.largest_gap - 21.0 * gap).abs() < EXACT && (a.spacing - gap).abs() < EXACT);
+        assert!((a.largest_gap_start - (start + 39.0 * gap).rem_euclid(PI)).abs() < EXACT);
+        assert!((a.weights[0] - gap / 2.0).abs() < EXACT && (a.weights[39] - gap / 2.0).abs() < EXACT);
+        assert!(a.weights[1..39].iter().all(|w| (w - gap).abs() < EXACT));
+    }
+    // Two wedges; and a gap of just under three times the median, which is not one.
+    let missing = |from: usize, to: usize| move |v: &usize| !(from..to).contains(v);
+    let views = (0..60).filter(missing(10, 14)).filter(missing(40, 50)).map(|v| v as f64 * gap).collect::<Vec<_>>();
+    let a = angular(&views);
+    assert!(a.missing_wedges == 2 && (a.covered - (60.0 - 5.0 - 11.0) * gap).abs() < EXACT, "{a:?}");
+    let a = angular(
+        &(0..60).filter(missing(10, 12)).map(|v| if v == 12 { 11.999 } else { v as f64 } * gap).collect::<Vec<_>>(),
+    );
+    assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{a:?}");
+}
+
+/// The median of the gaps 0.1, 0.1 and pi - 0.2 is 0.1.
+#[test]
+fn a_wedge_beside_three_views() {
+    let a = angular(&[0.0, 0.1, 0.2]);
+    assert!(a.missing_wedges == 1 && (a.covered - 0.2).abs() < EXACT, "{a:?}");
+}
+
+/// A wedge of a full turn, seen from both sides.
+#[test]
+fn a_wedge_seen_from_both_sides() {
+    let gap = PI / 60.0;
+    let half = |from: f64| (0..40).map(move |v| from + f64::from(v) * gap);
+    let a = angular(&half(0.0).chain(half(PI)).collect::<Vec<_>>());
+    assert!(a.missing_wedges == 1 && a.distinct == 40 && (a.covered - 39.0 * gap).abs() < EXACT, "{a:?}");
+}
+
+/// The logs of making a plan.
+fn logged(angles: Vec<f64>) -> String {
+    let log = Arc::new(Mutex::new(String::new()));
+    let copy = Arc::clone(&log);
+    let options = ContextOptions {
+        log: Some(Box::new(move |level, text| *copy.lock().expect("the log") += &format!("{level:?}: {text}\n"))),
+        ..ContextOptions::default()
+    };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(Geometry::new(angles, 8)).expect("a geometry");
+    log.lock().expect("the log").clone()
+}
+
+#[test]
+fn odd_angles_are_logged() {
+    assert_eq!(logged(half_turn(30)), "");
+    let wedge = logged(half_turn(30)[..20].to_vec());
+    assert!(wedge.starts_with("Warning: 1 missing wedge"), "{wedge}");
+    let uneven = logged((0..30).map(|v| PI * (f64::from(v) / 30.0).powi(2)).collect());
+    assert!(uneven.starts_with("Info: ") && uneven.contains("unevenly spaced"), "{uneven}");
+    assert!(logged(vec![1.0]).starts_with("Warning: no angular weights"));
+}
+
+/// What needs weights says why there are none and writes nothing; what needs none works.
+#[test]
+fn too_few_angles() {
+    for (angles, status) in
+        [(vec![0.4], Status::TooFewViews), (vec![0.4, 0.4 + PI, 0.4 - 3.0 * PI], Status::EqualAngles)]
+    {
+        let g = Geometry::new(angles, 24);
+        let mut ct = best_plan(&g);
+        let projections = random(projection_len(&g), 1);
+        let mut volume = vec![7.0; volume_len(&g)];
+        let (p, shape) = (View::new(&projections, g.projection_shape()).expect("projections"), g.volume_shape());
+        let out = ViewMut::new(&mut volume, shape).expect("a volume");
+        assert_eq!(ct.reconstruct(p, out).expect_err("no weights").status, status);
+        ct.set_options(Options { weighted_backprojection: true, ..Options::default() }).expect("options");
+        let out = ViewMut::new(&mut volume, shape).expect("a volume");
+        assert_eq!(ct.backproject(p, out).expect_err("no weights").status, status);
+        assert!(volume.iter().all(|v| *v == 7.0), "written in spite of an error");
+        assert_eq!(ct.info().expect("info").angular, None);
+        assert_eq!(ct.angular_weights().expect_err("no weights").status, status);
+        ct.set_options(Options::default()).expect("options");
+        let seen = to_volume(&mut ct, &g, Ct::backproject, &projections);
+        assert!(error(&seen, &backproject(&g, Default::default(), None, &projections)) < 1e-5);
+        to_volume(&mut ct, &g, Ct::adjoint, &projections);
+    }
+}
+
+/// Zero padding needs 2 bins - 1 samples; the transform takes lengths with prime factors of 5 at most.
+#[test]
+fn what_the_plan_decided() {
+    for bins in [2, 3, 50, 97, 1000, 1013] {
+        let g = Geometry::new(half_turn(10), bins).with_rows(40);
+        let Info { padded_bins, slab_slices, replaced, .. } = best_plan(&g).info().expect("info");
+        assert!(padded_bins >= 2 * bins - 1 && padded_bins < 3 * bins + 2, "{bins} bins are padded to {padded_bins}");
+        let mut rest = padded_bins;
+        for prime in [2, 3, 5] {
+            while rest % prime == 0 {
+                rest /= prime;
+            }
+        }
+        assert_eq!(rest, 1, "{bins} bins are padded to {padded_bins}");
+        assert!((1..=40).contains(&slab_slices) && replaced == 0);
+    }
+    let none = Ct::new(Arc::new(Context::new(ContextOptions::default()).expect("a context")));
+    assert_eq!(none.info().expect_err("no geometry").status, Status::NotConfigured);
+}

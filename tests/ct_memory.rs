@@ -1,0 +1,79 @@
+//! What `Ct::memory` promises, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
+//! sizes here stay below.)
+
+mod common;
+
+use common::*;
+use isocenter::context::{Context, ContextOptions};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options};
+use isocenter::tensor::{View, ViewMut};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(now, Relaxed);
+        // SAFETY: by the caller's contract.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: by the caller's contract.
+        unsafe { System.dealloc(p, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Lists of terms, tasks and views, and the tables of the transforms: what does not grow with slices.
+fn small(bins: usize) -> usize {
+    (24 << 10) + 40 * bins
+}
+
+/// The only test of this binary, so that nothing else allocates.
+#[test]
+fn reconstruct_takes_what_memory_says() {
+    let scans = [
+        (200, 1, 1 << 30),
+        (100, 9, 1 << 30),
+        (100, 9, 700_000),
+        (100, 40, 3_000_000),
+        (400, 8, 4_000_000),
+        (4000, 3, 4_000_000),
+    ];
+    let plans = [(1, Interpolation::Linear), (4, Interpolation::Linear), (2, Interpolation::Oversampled)];
+    for (bins, rows, cap) in scans {
+        for (threads, interpolation) in plans {
+            let mut g = Geometry::new(scene::half_turn(40), bins).with_rows(rows);
+            (g.nx, g.ny) = (bins.min(300), bins.min(290));
+            let options = ContextOptions { threads, memory_cap: cap, ..ContextOptions::default() };
+            let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+            ct.set_geometry(g.clone()).expect("a geometry");
+            ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
+            let (p, mut v) = (random(projection_len(&g), 1), vec![0.0; volume_len(&g)]);
+            let promised = ct.memory().expect("a cap that is enough") as usize;
+            let before = NOW.load(Relaxed);
+            PEAK.store(before, Relaxed);
+            let (from, to) = (View::new(&p, g.projection_shape()), ViewMut::new(&mut v, g.volume_shape()));
+            ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success");
+            let taken = PEAK.load(Relaxed) - before;
+            println!(
+                "{bins} bins, {rows} rows, {threads} threads, {interpolation:?}: {taken} taken, {promised} promised, cap {cap}"
+            );
+            assert!(promised as u64 <= cap, "{promised} promised under a cap of {cap}");
+            assert!(
+                taken <= promised + small(bins),
+                "{bins} bins, {rows} rows, {threads} threads: {taken} taken, {promised} promised"
+            );
+        }
+    }
+}
