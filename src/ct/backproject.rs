@@ -25,13 +25,13 @@ const MIN_CHUNK: usize = 16;
 /// Terms of one slice that are summed at a time, so that their samples stay in the first-level cache.
 const SINGLE_TERMS: usize = 48;
 
-/// Where a pixel reads one view, in samples, and how wide its tent is.
+/// Where a pixel reads one view, in samples, and the slope of its tent, 1 / reach.
 #[derive(Clone, Copy, Debug)]
 struct ViewLine {
     origin: f64,
     dx: f64,
     dy: f64,
-    reach: f32,
+    slope: f32,
 }
 
 /// A gather made ready: positions, weights and packing of every view.
@@ -69,7 +69,7 @@ impl<'a> Gather<'a> {
         let lines = (0..geometry.views()).map(|v| {
             let line = geometry.pixel_line(v);
             let (origin, dx, dy) = (line.origin * factor + shift, line.dx * factor, line.dy * factor);
-            ViewLine { origin, dx, dy, reach: 1.0 }
+            ViewLine { origin, dx, dy, slope: 1.0 }
         });
         let scales = match weights {
             Some(weights) => weights.iter().map(|&w| w as f32).collect(),
@@ -87,7 +87,7 @@ impl<'a> Gather<'a> {
         let widest = (0..geometry.views()).map(reach).fold(0.0, f64::max);
         let lines = (0..geometry.views()).map(|v| {
             let line = geometry.pixel_line(v);
-            ViewLine { origin: line.origin + 1.0 - reach(v), dx: line.dx, dy: line.dy, reach: reach(v) as f32 }
+            ViewLine { origin: line.origin + 1.0 - reach(v), dx: line.dx, dy: line.dy, slope: (1.0 / reach(v)) as f32 }
         });
         let scales = (0..geometry.views()).map(|v| (geometry.pixel_size / major(v)) as f32).collect();
         // As many bins as lie strictly inside the widest tent; what rounding moves across its edge weighs nothing.
@@ -388,7 +388,7 @@ impl Terms {
         } else {
             Grid { first, across: line.dy, along: line.dx, rows: tile.rows, len: tile.columns }
         };
-        let Some(term) = layout.term(row, grid, taps, line.reach) else { return };
+        let Some(term) = layout.term(row, grid, taps, line.slope) else { return };
         let spread = match layout.lanes {
             1 if layout.inside(grid, taps) => Spread::of(grid.along),
             1 => Spread::Any,

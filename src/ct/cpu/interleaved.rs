@@ -145,7 +145,7 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
                     2 => S::store(line.weight[t][0].as_mut_ptr().add(v), fraction),
                     _ => {
                         for (i, tap) in taps.clone().enumerate() {
-                            S::store(line.weight[t][i].as_mut_ptr().add(v), tent::<S>(tap, term.reach, fraction));
+                            S::store(line.weight[t][i].as_mut_ptr().add(v), tent::<S>(tap, term.slope, fraction));
                         }
                     }
                 }

@@ -185,7 +185,7 @@ unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
                 }
                 _ => {
                     for tap in 0..taps {
-                        *s = S::fma(tent::<S>(tap, term.reach, fraction), sample(tap), *s);
+                        *s = S::fma(tent::<S>(tap, term.slope, fraction), sample(tap), *s);
                     }
                 }
             }

@@ -38,20 +38,18 @@ pub(in crate::ct) struct Term {
     /// Positions are clamped to these; cells there read only padding, which is zero.
     pub(in crate::ct) low: f32,
     pub(in crate::ct) high: f32,
-    /// Half-width of a tent.
-    pub(in crate::ct) reach: f32,
+    /// 1 / half-width of a tent.
+    pub(in crate::ct) slope: f32,
 }
 
-/// Weight of tap `tap` of a tent, at a fraction `t` of a cell: 1 - |tap + 1 - reach - t| / reach, at least 0, as the lower of
-/// its two flanks.
+/// Weight of tap `tap` of a tent of slope 1 / reach, at a fraction `t` of a cell: with u = (tap + 1 - t) slope, the lower of its
+/// flanks u and 2 - u, at least 0.
 #[inline(always)]
-pub(in crate::ct) unsafe fn tent<S: Simd>(tap: usize, reach: f32, t: S::F) -> S::F {
-    let (slope, middle) = (1.0 / reach, (tap as f32 + 1.0 - reach) / reach);
+pub(in crate::ct) unsafe fn tent<S: Simd>(tap: usize, slope: f32, t: S::F) -> S::F {
     // SAFETY: by the caller's contract: the processor has the instructions of S.
     unsafe {
-        let rising = S::fma(t, S::splat(slope), S::splat(1.0 - middle));
-        let falling = S::fma(t, S::splat(-slope), S::splat(1.0 + middle));
-        S::max(S::min(rising, falling), S::splat(0.0))
+        let u = S::fma(t, S::splat(-slope), S::splat((tap as f32 + 1.0) * slope));
+        S::max(S::min(u, S::sub(S::splat(2.0), u)), S::splat(0.0))
     }
 }
 
@@ -98,7 +96,7 @@ impl RowLayout {
 
     /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
     /// element reads only zeros. The term is made relative to the lowest cell.
-    pub(in crate::ct) fn term(&self, row: &[f32], grid: Grid, taps: usize, reach: f32) -> Option<Term> {
+    pub(in crate::ct) fn term(&self, row: &[f32], grid: Grid, taps: usize, slope: f32) -> Option<Term> {
         debug_assert!(row.len() >= self.pitch());
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
@@ -117,7 +115,7 @@ impl RowLayout {
             clamped: least < -(taps as f64) || most > self.samples as f64,
             low: (-(taps as f64) - base) as f32,
             high: (self.samples as f64 - base) as f32,
-            reach,
+            slope,
         })
     }
 
