@@ -455,7 +455,8 @@ isoc_status isoc_ct_angular_weights(isoc_ct *ct,
                                     double *weights,
                                     int64_t weight_count);
 
-// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap.
+// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap. A plan keeps
+// it for its next call, until it fails, gets a geometry or is destroyed.
 //
 // # Safety
 // `bytes` is NULL or writable.

@@ -9,9 +9,9 @@ use super::filter::{RowFilter, Scratch};
 use super::geometry::Geometry;
 use super::input::Input;
 use super::operators::Interpolation;
-use super::pipeline::{Footprint, Slab};
-use crate::context::{Context, Job, Stage};
-use crate::cpu::buffer::Buffer;
+use super::pipeline::{Call, Footprint, Slab};
+use crate::context::{Job, Stage};
+use crate::cpu::buffer::{Buffer, Workspace, clear};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
@@ -96,6 +96,20 @@ impl<'a> Gather<'a> {
         Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false }
     }
 
+    /// Whether it filters, and so takes raw counts too.
+    pub(super) fn filters(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// The operator's name, for the log.
+    pub(super) fn name(&self) -> &'static str {
+        match self.stage {
+            Stage::Adjoint => "adjoint",
+            _ if self.filters() => "reconstruct",
+            _ => "backproject",
+        }
+    }
+
     fn layout(&self, lanes: usize) -> RowLayout {
         RowLayout::new(self.samples, self.taps.count(), lanes)
     }
@@ -123,24 +137,19 @@ impl<'a> Gather<'a> {
     }
 
     /// Reads, sums and writes the slices of one slab; nothing is written before all of it is summed.
-    pub(super) fn run(
-        &self,
-        context: &Context,
-        job: &Job,
-        slab: &Slab,
-        cap: u64,
-        input: &Input,
-        target: &ViewMut,
-    ) -> Result<()> {
+    pub(super) fn run(&self, call: &Call, slab: &Slab, cap: u64, workspace: &mut Workspace) -> Result<()> {
+        let Call { context, job, input, target } = *call;
         let tiles = Tiles::new(self.geometry, slab.lanes);
         let chunk = self.chunk(slab, cap);
         let layout = self.layout(slab.lanes);
-        let mut sums = Buffer::zeroed(slab.groups() * tiles.count() * tiles.floats())?;
-        let mut packed = Buffer::zeroed(slab.groups() * chunk * layout.pitch())?;
+        let lens = [slab.groups() * tiles.count() * tiles.floats(), slab.groups() * chunk * layout.pitch()];
+        let [sums, packed] = workspace.take(lens)?;
+        clear(sums);
+        clear(packed);
         for first in (0..self.geometry.views()).step_by(chunk) {
             let views = first..self.geometry.views().min(first + chunk);
             job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
-            self.pack(job, slab, input, views.clone(), chunk, &mut packed)?;
+            self.pack(job, slab, input, views.clone(), chunk, packed)?;
             job.enter(self.stage);
             sums.par_chunks_mut(tiles.floats()).enumerate().try_for_each_init(Terms::default, |terms, (k, sums)| {
                 job.check()?;
@@ -155,7 +164,7 @@ impl<'a> Gather<'a> {
             })?;
         }
         job.check()?;
-        self.write(slab, &tiles, &sums, target);
+        self.write(slab, &tiles, sums, target);
         Ok(())
     }
 

@@ -7,10 +7,9 @@ use super::cpu::pack;
 use super::cpu::single::{BLOCK, Single, Spread};
 use super::cpu::term::{Grid, RowLayout, Taps, Term};
 use super::geometry::Geometry;
-use super::input::Input;
-use super::pipeline::{Footprint, Slab};
-use crate::context::{Context, Job, Stage};
-use crate::cpu::buffer::Buffer;
+use super::pipeline::{Call, Footprint, Slab};
+use crate::context::Stage;
+use crate::cpu::buffer::{Buffer, Workspace};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
@@ -80,8 +79,9 @@ impl<'a> Forward<'a> {
     }
 
     /// Projects the slices of one slab.
-    pub(super) fn run(&self, context: &Context, job: &Job, slab: &Slab, input: &Input, target: &ViewMut) -> Result<()> {
-        let mut packed = Buffer::zeroed(slab.groups() * self.packed_floats(slab.lanes))?;
+    pub(super) fn run(&self, call: &Call, slab: &Slab, workspace: &mut Workspace) -> Result<()> {
+        let Call { context, job, target, .. } = *call;
+        let [packed, _] = workspace.take([slab.groups() * self.packed_floats(slab.lanes), 0])?;
         job.enter(Stage::Forward);
         for axis in [Axis::Rows, Axis::Columns] {
             let rays = &self.rays[axis as usize];
@@ -90,7 +90,7 @@ impl<'a> Forward<'a> {
             }
             // The volume is packed once for each direction; what is replaced in it counts once.
             let count = axis == Axis::Rows || self.rays[Axis::Rows as usize].is_empty();
-            self.pack(job, slab, axis, input, count, &mut packed)?;
+            self.pack(call, slab, axis, count, packed)?;
             let layout = self.layout(axis, slab.lanes);
             let bins = strip_bins(slab.lanes);
             let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
@@ -116,7 +116,8 @@ impl<'a> Forward<'a> {
     }
 
     /// Packs the slab's slices line by line, in the direction of `axis`.
-    fn pack(&self, job: &Job, slab: &Slab, axis: Axis, input: &Input, count: bool, packed: &mut [f32]) -> Result<()> {
+    fn pack(&self, call: &Call, slab: &Slab, axis: Axis, count: bool, packed: &mut [f32]) -> Result<()> {
+        let Call { job, input, .. } = *call;
         let g = self.geometry;
         let layout = self.layout(axis, slab.lanes);
         let (samples, lines) = self.size(axis);

@@ -8,8 +8,9 @@ use super::forward::Forward;
 use super::geometry::{Geometry, Order};
 use super::input::Input;
 use super::phantom::{self, Ellipse};
-use super::pipeline::{self, slabs};
+use super::pipeline::{self, Call, slabs};
 use crate::context::{Context, LogLevel, Stage};
+use crate::cpu::buffer::Workspace;
 use crate::error::{Result, fail};
 use crate::tensor::{DType, View, ViewMut};
 use rayon::prelude::*;
@@ -80,12 +81,13 @@ pub struct Ct {
     plan: Option<Plan>,
     options: Options,
     replaced: u64,
+    workspace: Workspace,
 }
 
 impl Ct {
     /// A plan without geometry.
     pub fn new(context: Arc<Context>) -> Self {
-        Self { context, plan: None, options: Options::default(), replaced: 0 }
+        Self { context, plan: None, options: Options::default(), replaced: 0, workspace: Workspace::default() }
     }
 
     fn plan(&self) -> Result<&Plan> {
@@ -116,6 +118,7 @@ impl Ct {
             Ok(_) => {}
             Err(e) => self.context.log(LogLevel::Warning, || format!("no angular weights: {}", e.message)),
         }
+        self.workspace = Workspace::default();
         self.plan = Some(Plan { geometry, angular, flat: None });
         Ok(())
     }
@@ -265,34 +268,41 @@ impl Ct {
 
     /// Pixel-driven back projection: see `isoc_ct_backproject`.
     pub fn backproject(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let weights = if self.options.weighted_backprojection { Some(self.angular_weights()?) } else { None };
         let threads = self.context.threads();
         let gather = Gather::backproject(&plan.geometry, threads, self.options.interpolation, weights, None);
-        self.replaced = self.gather("backproject", plan, &gather, projections, false, volume)?;
+        self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
+        self.workspace = workspace;
         Ok(())
     }
 
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
     pub fn adjoint(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let gather = Gather::adjoint(&plan.geometry, self.context.threads());
-        self.replaced = self.gather("adjoint", plan, &gather, projections, false, volume)?;
+        self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
+        self.workspace = workspace;
         Ok(())
     }
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: View, volume: ViewMut) -> Result<()> {
         self.prepare_flat_field();
+        let mut workspace = std::mem::take(&mut self.workspace);
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
         let filter = self.row_filter(&plan.geometry);
         let gather = self.fbp(&plan.geometry, Some(weights), &filter);
-        self.replaced = self.gather("reconstruct", plan, &gather, projections, true, volume)?;
+        self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
+        self.workspace = workspace;
         Ok(())
     }
 
     /// Joseph's forward projection: see `isoc_ct_forward`.
     pub fn forward(&mut self, volume: View, projections: ViewMut) -> Result<()> {
+        let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let g = &plan.geometry;
         check_shape("volume", volume.shape(), g.volume_shape())?;
@@ -305,35 +315,37 @@ impl Ct {
         self.context.run(|job| {
             input.check(job)?;
             pipeline::run(&self.context, g.slices, &forward, |slab, _| {
-                forward.run(&self.context, job, slab, &input, &target)
+                let call = Call { context: &self.context, job, input: &input, target: &target };
+                forward.run(&call, slab, &mut workspace)
             })
         })?;
         self.replaced = input.replaced();
+        self.workspace = workspace;
         Ok(())
     }
 
     /// Runs a gather over all slices; gives the number of values replaced.
     fn gather(
         &self,
-        name: &str,
         plan: &Plan,
         gather: &Gather,
         projections: View,
-        raw: bool,
         volume: ViewMut,
+        workspace: &mut Workspace,
     ) -> Result<u64> {
         let g = &plan.geometry;
         check_shape("volume", volume.shape(), g.volume_shape())?;
-        let input = self.projections(plan, projections, raw)?;
+        let input = self.projections(plan, projections, gather.filters())?;
         let slabs = slabs(g.slices, self.context.memory_cap(), self.context.threads(), gather)?;
-        pipeline::log(&self.context, name, &slabs);
+        pipeline::log(&self.context, gather.name(), &slabs);
         self.context.run(|job| {
             // A single slab is written only once all of its data has been read; several need a look ahead.
             if slabs.len() > 1 {
                 input.check(job)?;
             }
             pipeline::run(&self.context, g.slices, gather, |slab, cap| {
-                gather.run(&self.context, job, slab, cap, &input, &volume)
+                let call = Call { context: &self.context, job, input: &input, target: &volume };
+                gather.run(&call, slab, cap, workspace)
             })
         })?;
         Ok(input.replaced())

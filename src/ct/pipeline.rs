@@ -1,8 +1,10 @@
 //! Slabs: how many slices are worked on at a time, so that the work fits the memory cap and keeps every thread busy.
 
 use super::cpu::interleaved::LANES;
-use crate::context::{Context, LogLevel};
+use super::input::Input;
+use crate::context::{Context, Job, LogLevel};
 use crate::error::{Result, Status, fail};
+use crate::tensor::ViewMut;
 
 /// Slices first to first + count, in groups of `lanes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,14 @@ impl Slab {
     pub(super) fn slices(&self, group: usize) -> std::ops::Range<usize> {
         group * self.lanes..self.count.min((group + 1) * self.lanes)
     }
+}
+
+/// One call: where its data come from and go to.
+pub(super) struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) job: &'a Job,
+    pub(super) input: &'a Input<'a>,
+    pub(super) target: &'a ViewMut<'a>,
 }
 
 /// What the planner needs to know of an operator.

@@ -518,7 +518,8 @@ pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut
     })
 }
 
-/// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap.
+/// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap. A plan keeps
+/// it for its next call, until it fails, gets a geometry or is destroyed.
 ///
 /// # Safety
 /// `bytes` is NULL or writable.
