@@ -3,13 +3,14 @@
 
 use super::cpu::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
 use super::cpu::pack;
-use super::cpu::single::{BLOCK, Single, Spread};
-use super::cpu::term::{Grid, RowLayout, Taps, Term};
+use super::cpu::single::{BLOCK, Single};
+use super::cpu::term::{RowLayout, Taps};
 use super::filter::{RowFilter, Scratch};
 use super::geometry::Geometry;
 use super::input::Input;
 use super::operators::Interpolation;
 use super::pipeline::{Call, Footprint, Slab};
+use super::tiles::{Terms, Tile, Tiles, ViewLine};
 use crate::context::{Job, Stage};
 use crate::cpu::buffer::{Buffer, Workspace, clear};
 use crate::cpu::level::Level;
@@ -24,15 +25,6 @@ const CHUNK_BYTES: u64 = 24 << 20;
 const MIN_CHUNK: usize = 16;
 /// Terms of one slice that are summed at a time, so that their samples stay in the first-level cache.
 const SINGLE_TERMS: usize = 48;
-
-/// Where a pixel reads one view, in samples, and the slope of its tent, 1 / reach.
-#[derive(Clone, Copy, Debug)]
-struct ViewLine {
-    origin: f64,
-    dx: f64,
-    dy: f64,
-    slope: f32,
-}
 
 /// A gather made ready: positions, weights and packing of every view.
 pub(super) struct Gather<'a> {
@@ -335,77 +327,3 @@ impl PackScratch {
         rows + gather.filter.map_or(0, |_| RowFilter::scratch_bytes(gather.geometry.bins))
     }
 }
-
-/// A slice in squares.
-struct Tiles {
-    lanes: usize,
-    side: usize,
-    columns: usize,
-    ny: usize,
-    nx: usize,
-}
-
-/// One square, smaller at the slice's edges.
-struct Tile {
-    x: usize,
-    y: usize,
-    columns: usize,
-    rows: usize,
-    side: usize,
-}
-
-impl Tiles {
-    fn new(geometry: &Geometry, lanes: usize) -> Self {
-        let side = if lanes == 1 { 64 } else { 32 };
-        Self { lanes, side, columns: geometry.nx.div_ceil(side), ny: geometry.ny, nx: geometry.nx }
-    }
-
-    fn count(&self) -> usize {
-        self.columns * self.ny.div_ceil(self.side)
-    }
-
-    /// Floats of a square's sums; one slice has two sets, by rows and by columns.
-    fn floats(&self) -> usize {
-        self.side * self.side * if self.lanes == 1 { 2 } else { self.lanes }
-    }
-
-    fn tile(&self, k: usize) -> Tile {
-        let (x, y) = (k % self.columns * self.side, k / self.columns * self.side);
-        Tile { x, y, columns: self.side.min(self.nx - x), rows: self.side.min(self.ny - y), side: self.side }
-    }
-}
-
-/// A tile's terms, apart by what the kernel needs: for one slice, lanes along rows or columns, by spread.
-#[derive(Default)]
-struct Terms {
-    lists: [Vec<Term>; 6],
-}
-
-impl Terms {
-    const SPREADS: [Spread; 3] = [Spread::Narrow, Spread::Wide, Spread::Any];
-
-    fn clear(&mut self) {
-        self.lists.iter_mut().for_each(Vec::clear);
-    }
-
-    fn push(&mut self, layout: &RowLayout, row: &[f32], line: &ViewLine, tile: &Tile, taps: usize) {
-        let first = line.origin + tile.x as f64 * line.dx + tile.y as f64 * line.dy;
-        // Lanes run along the direction in which the position changes less, so that their window is narrow.
-        let columns = layout.lanes == 1 && line.dx.abs() > line.dy.abs();
-        let grid = if columns {
-            Grid { first, across: line.dx, along: line.dy, rows: tile.columns, len: tile.rows }
-        } else {
-            Grid { first, across: line.dy, along: line.dx, rows: tile.rows, len: tile.columns }
-        };
-        let Some(term) = layout.term(row, grid, taps, line.slope) else { return };
-        let spread = match layout.lanes {
-            1 if layout.inside(grid, taps) => Spread::of(grid.along),
-            1 => Spread::Any,
-            _ => Spread::Narrow,
-        };
-        self.lists[usize::from(columns) * 3 + spread as usize].push(term);
-    }
-}
-
-// SAFETY: a term points into the packed rows that the same parallel section borrows; lists are emptied before each use.
-unsafe impl Send for Terms {}

@@ -11,6 +11,7 @@ mod input;
 mod operators;
 pub mod phantom;
 mod pipeline;
+mod tiles;
 
 pub use angular::Angular;
 pub use filter::{Filter, Padding};
