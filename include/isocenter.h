@@ -13,7 +13,7 @@
  *
  * Every call returns an isoc_status; isoc_last_error() has the words. No call aborts, exits or throws, whatever comes in.
  * Handles are owned by their maker and used from any thread: calls on one plan wait for each other, different plans run at
- * the same time. Structs begin with struct_size; a zero field means its default; new fields are only appended.
+ * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with struct_size; a zero field means its default; new fields are only appended.
  *
  * Made by cbindgen from src/ffi: do not edit. Licence: MIT or Apache-2.0.
  */
@@ -30,9 +30,6 @@
 #define ISOC_U16 { 1, 16, 1 }
 #define ISOC_U8 { 1, 8, 1 }
 
-// Number of the ABI: a program built against another number must be rebuilt.
-#define ISOC_ABI_VERSION 1
-
 // Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
 #define ISOC_DEVICE_HOST 1
 
@@ -41,6 +38,9 @@
 
 // Floating point (DLPack's kDLFloat).
 #define ISOC_DTYPE_FLOAT 2
+
+// Number of the ABI: a program built against another number must be rebuilt.
+#define ISOC_ABI_VERSION 1
 
 // Number of ellipses of a Shepp-Logan phantom.
 #define ISOC_CT_SHEPP_LOGAN_ELLIPSES 10
@@ -117,7 +117,6 @@ enum {
 };
 
 // Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
-//
 typedef uint32_t isoc_ct_filter_kind;
 enum {
     // The plain ramp.
@@ -252,9 +251,9 @@ typedef struct {
     int64_t nx;
     // Rows of a slice; 0 means bins.
     int64_t ny;
-    // Shift of the volume's middle from the rotation axis, in pixels along columns: see cx above.
+    // The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     double x_offset;
-    // The same along rows: see cy above.
+    // The same for rows.
     double y_offset;
     // First detector row to reconstruct.
     int64_t first_row;
@@ -379,9 +378,6 @@ extern "C" {
 //
 // The environment variable ISOC_CPU_LEVEL (baseline, avx2, avx512) lowers the instruction set that contexts made after
 // it is set use; it never raises it.
-//
-// # Safety
-// `options` is NULL or valid, `out` is NULL or writable.
 isoc_status isoc_context_create(const isoc_context_options *options,
                                 isoc_context **out);
 
@@ -405,9 +401,6 @@ uint32_t isoc_abi_version(void);
 const char *isoc_build_info(void);
 
 // Makes a plan; give it a geometry next.
-//
-// # Safety
-// `out` is NULL or writable.
 isoc_status isoc_ct_create(const isoc_context *ctx, isoc_ct **out);
 
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
@@ -415,16 +408,10 @@ isoc_status isoc_ct_destroy(isoc_ct *ct);
 
 // Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
 // all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
-//
-// # Safety
-// `geometry` is NULL or valid.
 isoc_status isoc_ct_set_geometry(isoc_ct *ct,
                                  const isoc_ct_geometry *geometry);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
-//
-// # Safety
-// `options` is NULL or valid.
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
 // Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
@@ -432,116 +419,81 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 // may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
 // isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 // pixel that reads as 0 and is counted.
-//
-// # Safety
-// Tensors are NULL or valid.
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
                                    const isoc_tensor *darks);
 
 // Tells what the plan found in the geometry and decided under the present options.
-//
-// # Safety
-// `info` is NULL or valid, its struct_size set.
 isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 
 // Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
 //
 // Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
-//
-// # Safety
-// `weights` is NULL or holds `weight_count` writable values.
 isoc_status isoc_ct_angular_weights(isoc_ct *ct,
                                     double *weights,
                                     int64_t weight_count);
 
 // Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap. A plan keeps
 // it for its next call, until it fails, gets a geometry or is destroyed.
-//
-// # Safety
-// `bytes` is NULL or writable.
 isoc_status isoc_ct_memory(isoc_ct *ct,
                            uint64_t *bytes);
 
 // Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
-// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
+// `filter`, then a weighted `backproject`, is `reconstruct`.
 //
 // `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
-//
-// # Safety
-// Tensors are NULL or valid.
 isoc_status isoc_ct_filter(isoc_ct *ct,
-                           const isoc_tensor *projections_,
+                           const isoc_tensor *projections,
                            const isoc_tensor *filtered);
 
 // Back projection: volume(i, j) = sum over views of projections at h (see isoc_ct_geometry), interpolated as the options
 // say; unscaled, unless the options ask for angular weights.
 //
 // `projections`: f32; `volume`: f32, (slices, ny, nx).
-//
-// # Safety
-// Tensors are NULL or valid.
 isoc_status isoc_ct_backproject(isoc_ct *ct,
-                                const isoc_tensor *projections_,
-                                const isoc_tensor *volume_);
+                                const isoc_tensor *projections,
+                                const isoc_tensor *volume);
 
 // Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
 // the slices are left alone; after a cancel some may have been written in part.
 //
 // `volume`: f32, (slices, ny, nx); `projections`: f32.
-//
-// # Safety
-// Tensors are NULL or valid.
 isoc_status isoc_ct_forward(isoc_ct *ct,
-                            const isoc_tensor *volume_,
-                            const isoc_tensor *projections_);
+                            const isoc_tensor *volume,
+                            const isoc_tensor *projections);
 
 // The exact transpose of `forward`, for iterative methods.
 //
 // `projections`: f32; `volume`: f32, (slices, ny, nx).
-//
-// # Safety
-// Tensors are NULL or valid.
-isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections_, const isoc_tensor *volume_);
+isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections, const isoc_tensor *volume);
 
 // Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 // unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 //
 // `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
 // The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
-//
-// # Safety
-// Tensors are NULL or valid.
 isoc_status isoc_ct_reconstruct(isoc_ct *ct,
-                                const isoc_tensor *projections_,
-                                const isoc_tensor *volume_);
+                                const isoc_tensor *projections,
+                                const isoc_tensor *volume);
 
 // Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
-//
-// # Safety
-// `ellipses` is NULL or holds `ellipse_count` writable elements.
 isoc_status isoc_ct_shepp_logan(uint32_t kind,
                                 double radius,
                                 isoc_ct_ellipse *ellipses,
                                 int64_t ellipse_count);
 
 // The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.
-//
-// # Safety
-// `ellipses` is NULL or holds `ellipse_count` elements; `volume` is NULL or valid.
 isoc_status isoc_ct_phantom_volume(isoc_ct *ct,
                                    const isoc_ct_ellipse *ellipses,
                                    int64_t ellipse_count,
-                                   const isoc_tensor *volume_);
+                                   const isoc_tensor *volume);
 
 // The phantom's exact line integrals at the bins' centres, in the geometry's length unit, the same in every row.
-//
-// # Safety
-// `ellipses` is NULL or holds `ellipse_count` elements; `projections` is NULL or valid.
 isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
                                         const isoc_ct_ellipse *ellipses,
                                         int64_t ellipse_count,
-                                        const isoc_tensor *projections_);
+                                        const isoc_tensor *projections);
 
 #ifdef __cplusplus
 }  // extern "C"

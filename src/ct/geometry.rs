@@ -33,9 +33,9 @@ pub struct Geometry {
     pub nx: usize,
     /// Rows of a slice.
     pub ny: usize,
-    /// Shift of the volume's middle in pixels, along columns.
+    /// The rotation axis passes through column (nx - 1) / 2 + x_offset.
     pub x_offset: f64,
-    /// The same along rows.
+    /// The same for rows.
     pub y_offset: f64,
     /// Detector row of slice 0.
     pub first_row: usize,

@@ -116,9 +116,9 @@ pub struct isoc_ct_geometry {
     pub nx: i64,
     /// Rows of a slice; 0 means bins.
     pub ny: i64,
-    /// Shift of the volume's middle from the rotation axis, in pixels along columns: see cx above.
+    /// The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     pub x_offset: f64,
-    /// The same along rows: see cy above.
+    /// The same for rows.
     pub y_offset: f64,
     /// First detector row to reconstruct.
     pub first_row: i64,
@@ -336,7 +336,7 @@ const FLOAT: &[DType] = &[DType::F32];
 const COUNTS: &[DType] = &[DType::F32, DType::U16, DType::U8];
 
 /// Projections of the whole detector, in the geometry's order.
-fn projections(geometry: &Geometry, name: &'static str, dtypes: &'static [DType]) -> Expected<'static> {
+fn expect_projections(geometry: &Geometry, name: &'static str, dtypes: &'static [DType]) -> Expected<'static> {
     let (v, r, b) = (geometry.angles.len(), geometry.rows, geometry.bins);
     match geometry.order {
         Order::Frames => Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: 1, dtypes },
@@ -344,7 +344,7 @@ fn projections(geometry: &Geometry, name: &'static str, dtypes: &'static [DType]
     }
 }
 
-fn volume(geometry: &Geometry) -> Expected<'static> {
+fn expect_volume(geometry: &Geometry) -> Expected<'static> {
     let shape = [geometry.slices, geometry.ny, geometry.nx];
     Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: 0, dtypes: FLOAT }
 }
@@ -533,7 +533,8 @@ pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> St
 }
 
 /// Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
-/// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights: `filter`, then a weighted `backproject`, is `reconstruct`.
+/// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
+/// `filter`, then a weighted `backproject`, is `reconstruct`.
 ///
 /// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
 ///
@@ -542,11 +543,11 @@ pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> St
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_filter(
     ct: *mut isoc_ct,
-    projections_: *const isoc_tensor,
+    projections: *const isoc_tensor,
     filtered: *const isoc_tensor,
 ) -> Status {
-    let input = (projections_, |g: &Geometry| projections(g, "projections", COUNTS));
-    let output = (filtered, |g: &Geometry| projections(g, "filtered", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", COUNTS));
+    let output = (filtered, |g: &Geometry| expect_projections(g, "filtered", FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, output, Ct::filter) }
 }
@@ -561,12 +562,12 @@ pub unsafe extern "C" fn isoc_ct_filter(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_backproject(
     ct: *mut isoc_ct,
-    projections_: *const isoc_tensor,
-    volume_: *const isoc_tensor,
+    projections: *const isoc_tensor,
+    volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume_, volume), Ct::backproject) }
+    unsafe { transform(ct, input, (volume, expect_volume), Ct::backproject) }
 }
 
 /// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
@@ -579,12 +580,12 @@ pub unsafe extern "C" fn isoc_ct_backproject(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_forward(
     ct: *mut isoc_ct,
-    volume_: *const isoc_tensor,
-    projections_: *const isoc_tensor,
+    volume: *const isoc_tensor,
+    projections: *const isoc_tensor,
 ) -> Status {
-    let output = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    let output = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, (volume_, volume), output, Ct::forward) }
+    unsafe { transform(ct, (volume, expect_volume), output, Ct::forward) }
 }
 
 /// The exact transpose of `forward`, for iterative methods.
@@ -596,12 +597,12 @@ pub unsafe extern "C" fn isoc_ct_forward(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_adjoint(
     ct: *mut isoc_ct,
-    projections_: *const isoc_tensor,
-    volume_: *const isoc_tensor,
+    projections: *const isoc_tensor,
+    volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections_, |g: &Geometry| projections(g, "projections", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume_, volume), Ct::adjoint) }
+    unsafe { transform(ct, input, (volume, expect_volume), Ct::adjoint) }
 }
 
 /// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
@@ -615,12 +616,12 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_reconstruct(
     ct: *mut isoc_ct,
-    projections_: *const isoc_tensor,
-    volume_: *const isoc_tensor,
+    projections: *const isoc_tensor,
+    volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections_, |g: &Geometry| projections(g, "projections", COUNTS));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", COUNTS));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume_, volume), Ct::reconstruct) }
+    unsafe { transform(ct, input, (volume, expect_volume), Ct::reconstruct) }
 }
 
 impl From<&isoc_ct_ellipse> for Ellipse {
@@ -679,12 +680,12 @@ pub unsafe extern "C" fn isoc_ct_phantom_volume(
     ct: *mut isoc_ct,
     ellipses: *const isoc_ct_ellipse,
     ellipse_count: i64,
-    volume_: *const isoc_tensor,
+    volume: *const isoc_tensor,
 ) -> Status {
     with_plan(ct, |ct| {
         // SAFETY: by this function's contract.
         let (ellipses, target) =
-            unsafe { (to_ellipses(ellipses, ellipse_count)?, volume(ct.geometry()?).view_mut(volume_)?) };
+            unsafe { (to_ellipses(ellipses, ellipse_count)?, expect_volume(ct.geometry()?).view_mut(volume)?) };
         ct.phantom_volume(&ellipses, target)
     })
 }
@@ -698,12 +699,12 @@ pub unsafe extern "C" fn isoc_ct_phantom_projections(
     ct: *mut isoc_ct,
     ellipses: *const isoc_ct_ellipse,
     ellipse_count: i64,
-    projections_: *const isoc_tensor,
+    projections: *const isoc_tensor,
 ) -> Status {
     with_plan(ct, |ct| {
-        let expected = projections(ct.geometry()?, "projections", FLOAT);
+        let expected = expect_projections(ct.geometry()?, "projections", FLOAT);
         // SAFETY: by this function's contract.
-        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections_)?) };
+        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections)?) };
         ct.phantom_projections(&ellipses, target)
     })
 }
