@@ -13,7 +13,8 @@
  *
  * Every call returns an isoc_status; isoc_last_error() has the words. No call aborts, exits or throws, whatever comes in.
  * Handles are owned by their maker and used from any thread: calls on one plan wait for each other, different plans run at
- * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with struct_size; a zero field means its default; new fields are only appended.
+ * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with
+ * struct_size; a zero field means its default; new fields are only appended.
  *
  * Made by cbindgen from src/ffi: do not edit. Licence: MIT or Apache-2.0.
  */
