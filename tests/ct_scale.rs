@@ -189,16 +189,7 @@ fn any_interpolation_and_padding() {
 #[test]
 fn any_window() {
     for cutoff in [1.0, 0.5] {
-        for filter in [
-            Filter::RamLak { cutoff },
-            Filter::SheppLogan { cutoff },
-            Filter::Cosine { cutoff },
-            Filter::Hamming { cutoff },
-            Filter::Hann { cutoff },
-            Filter::Parzen { cutoff },
-            Filter::Butterworth { cutoff, order: 2.0 },
-            Filter::Butterworth { cutoff, order: 8.0 },
-        ] {
+        for filter in windows(cutoff, [2.0, 8.0]) {
             for bin_pitch in [1.0, 0.5] {
                 let g = scene(half_turn(VIEWS), 1.0, bin_pitch);
                 let margin = (3.0 * bin_pitch / cutoff).max(2.0);

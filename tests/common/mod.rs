@@ -5,7 +5,7 @@ pub mod scene;
 
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Geometry, Interpolation};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation};
 use isocenter::tensor::{View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -31,6 +31,20 @@ pub fn volume_len(g: &Geometry) -> usize {
 
 pub fn projection_len(g: &Geometry) -> usize {
     g.projection_shape().iter().product()
+}
+
+/// Every filter with a window, Butterworth's with two orders.
+pub fn windows(cutoff: f64, [low, high]: [f64; 2]) -> [Filter; 8] {
+    [
+        Filter::RamLak { cutoff },
+        Filter::SheppLogan { cutoff },
+        Filter::Cosine { cutoff },
+        Filter::Hamming { cutoff },
+        Filter::Hann { cutoff },
+        Filter::Parzen { cutoff },
+        Filter::Butterworth { cutoff, order: low },
+        Filter::Butterworth { cutoff, order: high },
+    ]
 }
 
 pub type Operator = fn(&mut Ct, View, ViewMut) -> isocenter::error::Result<()>;
