@@ -121,10 +121,13 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Two buffers of these lengths, their contents left over from before; a length of 0 gives a slot's memory back.
-    pub(crate) fn take(&mut self, lens: [usize; 2]) -> Result<[&mut [f32]; 2]> {
+    /// Two buffers of these lengths, their contents left over from before. Larger ones are kept while all of them fit `cap` bytes.
+    pub(crate) fn take(&mut self, lens: [usize; 2], cap: u64) -> Result<[&mut [f32]; 2]> {
+        let have = |slot: &Option<Buffer>| slot.as_ref().map_or(0, |b| b.len());
+        let floats: usize = self.slots.iter().zip(lens).map(|(slot, len)| have(slot).max(len)).sum();
+        let crowded = floats as u64 * size_of::<f32>() as u64 > cap;
         for (slot, len) in self.slots.iter_mut().zip(lens) {
-            if len == 0 || slot.as_ref().is_some_and(|b| b.len() < len) {
+            if have(slot) < len || crowded && have(slot) > len {
                 *slot = None;
             }
         }
@@ -144,4 +147,22 @@ impl Workspace {
 /// Zeros, by all threads.
 pub(crate) fn clear(values: &mut [f32]) {
     values.par_chunks_mut(1 << 16).for_each(|part| part.fill(0.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_keeps_what_fits_the_cap() {
+        let mut w = Workspace::default();
+        let held = |w: &Workspace| w.slots.each_ref().map(|s| s.as_ref().map_or(0, |b| b.len()));
+        let taken =
+            |w: &mut Workspace, lens, cap| w.take(lens, cap).map(|parts| parts.map(|p| p.len())).expect("memory");
+        assert_eq!(taken(&mut w, [100, 10], 440), [100, 10]);
+        assert_eq!(taken(&mut w, [50, 0], 440), [50, 0]);
+        assert_eq!(held(&w), [100, 10], "both still fit");
+        assert_eq!(taken(&mut w, [20, 30], 440), [20, 30]);
+        assert_eq!(held(&w), [20, 30], "100 and 30 floats are over the cap");
+    }
 }

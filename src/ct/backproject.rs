@@ -124,6 +124,12 @@ impl<'a> Gather<'a> {
         self.bytes(slab.lanes, slab.groups()) + extra * self.row_bytes(slab.lanes) * slab.groups() as u64
     }
 
+    /// Bytes beside sums and packed rows: the threads' own, and the filter's tables.
+    fn scratch_bytes(&self, lanes: usize) -> u64 {
+        let tables = self.filter.map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
+        self.threads as u64 * PackScratch::bytes(self, lanes) + tables
+    }
+
     fn min_chunk(&self) -> usize {
         MIN_CHUNK.min(self.geometry.views().next_multiple_of(2))
     }
@@ -135,7 +141,7 @@ impl<'a> Gather<'a> {
         let chunk = self.chunk(slab, cap);
         let layout = self.layout(slab.lanes);
         let lens = [slab.groups() * tiles.count() * tiles.floats(), slab.groups() * chunk * layout.pitch()];
-        let [sums, packed] = workspace.take(lens)?;
+        let [sums, packed] = workspace.take(lens, cap.saturating_sub(self.scratch_bytes(slab.lanes)))?;
         clear(sums);
         clear(packed);
         for first in (0..self.geometry.views()).step_by(chunk) {
@@ -290,8 +296,7 @@ impl Footprint for Gather<'_> {
         let tiles = Tiles::new(self.geometry, lanes);
         let sums = 4 * (tiles.count() * tiles.floats()) as u64;
         let rows = self.min_chunk() as u64 * self.row_bytes(lanes);
-        let tables = self.filter.map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
-        (sums + rows) * groups as u64 + self.threads as u64 * PackScratch::bytes(self, lanes) + tables
+        (sums + rows) * groups as u64 + self.scratch_bytes(lanes)
     }
 
     fn tasks(&self, lanes: usize) -> usize {

@@ -73,15 +73,21 @@ impl<'a> Forward<'a> {
         RowLayout::new(self.size(axis).0, Taps::Linear.count(), lanes)
     }
 
+    /// Bytes of the threads' own while packing: a line of every slice of a group.
+    fn scratch_bytes(&self, lanes: usize) -> u64 {
+        4 * (self.threads * lanes * self.geometry.nx.max(self.geometry.ny)) as u64
+    }
+
     fn packed_floats(&self, lanes: usize) -> usize {
         let floats = |axis| self.layout(axis, lanes).pitch() * self.size(axis).1;
         floats(Axis::Rows).max(floats(Axis::Columns))
     }
 
     /// Projects the slices of one slab.
-    pub(super) fn run(&self, call: &Call, slab: &Slab, workspace: &mut Workspace) -> Result<()> {
+    pub(super) fn run(&self, call: &Call, slab: &Slab, cap: u64, workspace: &mut Workspace) -> Result<()> {
         let Call { context, job, target, .. } = *call;
-        let [packed, _] = workspace.take([slab.groups() * self.packed_floats(slab.lanes), 0])?;
+        let room = cap.saturating_sub(self.scratch_bytes(slab.lanes));
+        let [packed, _] = workspace.take([slab.groups() * self.packed_floats(slab.lanes), 0], room)?;
         job.enter(Stage::Forward);
         for axis in [Axis::Rows, Axis::Columns] {
             let rays = &self.rays[axis as usize];
@@ -245,8 +251,7 @@ impl Footprint for Forward<'_> {
         if lanes > 1 && LINES * pitch > MAX_DISTANCE {
             return u64::MAX;
         }
-        let line = self.geometry.nx.max(self.geometry.ny) * lanes;
-        4 * (groups * self.packed_floats(lanes) + self.threads * line) as u64
+        4 * (groups * self.packed_floats(lanes)) as u64 + self.scratch_bytes(lanes)
     }
 
     fn tasks(&self, lanes: usize) -> usize {

@@ -314,9 +314,9 @@ impl Ct {
         pipeline::log(&self.context, "forward", &plan);
         self.context.run(|job| {
             input.check(job)?;
-            pipeline::run(&self.context, g.slices, &forward, |slab, _| {
+            pipeline::run(&self.context, g.slices, &forward, |slab, cap| {
                 let call = Call { context: &self.context, job, input: &input, target: &target };
-                forward.run(&call, slab, &mut workspace)
+                forward.run(&call, slab, cap, &mut workspace)
             })
         })?;
         self.replaced = input.replaced();
