@@ -1,17 +1,19 @@
-//! Records what the library was built from, and gives the shared object its soname.
+//! Records what the library was built from, gives the shared object its soname, and compiles the CUDA kernels.
 
-use std::{env, process::Command};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs};
+
+/// Compute capabilities with machine code of their own; PTX of the first serves all others from it on.
+const ARCHITECTURES: &[&str] = &["80", "86", "89", "90", "100", "120"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
-    let version = Command::new(rustc)
-        .arg("--version")
-        .output()
-        .ok()
-        .and_then(|o| String::from_utf8(o.stdout).ok())
-        .unwrap_or_default();
-    println!("cargo:rustc-env=ISOC_RUSTC={}", version.trim());
+    println!("cargo:rustc-env=ISOC_RUSTC={}", first_line(Command::new(rustc).arg("--version")));
     println!("cargo:rustc-env=ISOC_TARGET={}", env::var("TARGET").unwrap_or_default());
     println!("cargo:rustc-env=ISOC_PROFILE={}", env::var("PROFILE").unwrap_or_default());
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
@@ -21,4 +23,119 @@ fn main() {
         let abi = if major == "0" { format!("0.{minor}") } else { major };
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libisocenter.so.{abi}");
     }
+    kernels();
+}
+
+fn first_line(command: &mut Command) -> String {
+    let output = command.output().ok().and_then(|o| String::from_utf8(o.stdout).ok()).unwrap_or_default();
+    output.trim().into()
+}
+
+/// Compiles `kernels/**/*.cu` to compressed fat binaries, and lists them in `images.rs` for `include!`.
+fn kernels() {
+    for name in ["ISOC_NVCC", "ISOC_CUDA_ARCHS", "CUDA_HOME", "CUDA_PATH", "PATH"] {
+        println!("cargo:rerun-if-env-changed={name}");
+    }
+    println!("cargo:rerun-if-changed=kernels");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let mut sources = Vec::new();
+    collect(&root.join("kernels"), &mut sources);
+    let nvcc = find_nvcc(&root);
+    let archs = env::var("ISOC_CUDA_ARCHS").unwrap_or_else(|_| ARCHITECTURES.join(","));
+    let archs: Vec<&str> = archs.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+    let mut images = Vec::new();
+    let mut built = String::new();
+    match &nvcc {
+        None => println!(
+            "cargo:warning=no nvcc found (ISOC_NVCC, CUDA_HOME, CUDA_PATH, PATH, target/cuda): building without GPU kernels"
+        ),
+        Some(nvcc) => {
+            images = compile(nvcc, &archs, &sources, &out);
+            built = format!("sm_{}, ptx {}", archs.join(" "), archs[0]);
+        }
+    }
+    let mut list = format!(
+        "/// What the kernels were compiled for; empty without them.\npub(super) const BUILT_FOR: &str = {built:?};\n"
+    );
+    list += "/// Fat binaries by the name of their source.\npub(super) static IMAGES: &[(&str, &[u8])] = &[\n";
+    for (name, path) in images {
+        list += &format!("    ({name:?}, include_bytes!({:?})),\n", path.display().to_string());
+    }
+    list += "];\n";
+    fs::write(out.join("images.rs"), list).expect("OUT_DIR is writable");
+}
+
+fn find_nvcc(root: &Path) -> Option<PathBuf> {
+    let named = env::var_os("ISOC_NVCC").map(PathBuf::from);
+    let homes =
+        ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(|home| PathBuf::from(home).join("bin/nvcc"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|folder| folder.join("nvcc")).collect::<Vec<_>>();
+    let local = root.join("target/cuda/nvidia/cu13/bin/nvcc");
+    named.into_iter().chain(homes).chain(on_path).chain([local]).find(|p| p.is_file())
+}
+
+/// Sources in `sources.0`-like order: all .cu files below a folder, sorted; headers are found by the compiler.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).map(|list| list.filter_map(|e| Some(e.ok()?.path())).collect()).unwrap_or_default();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// One fat binary for each source, several at a time; unchanged ones are taken from the last build.
+fn compile(nvcc: &Path, archs: &[&str], files: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
+    let mut flags: Vec<String> =
+        ["-fatbin", "-O3", "-std=c++17", "-lineinfo", "--compress-mode=size", "-Werror", "all-warnings"]
+            .map(Into::into)
+            .to_vec();
+    for arch in archs {
+        flags.push(format!("-gencode=arch=compute_{arch},code=sm_{arch}"));
+    }
+    flags.push(format!("-gencode=arch=compute_{0},code=compute_{0}", archs[0]));
+    let mut common = DefaultHasher::new();
+    (first_line(Command::new(nvcc).arg("--version")), &flags).hash(&mut common);
+    for header in files.iter().filter(|f| f.extension().is_some_and(|e| e == "cuh")) {
+        fs::read(header).unwrap_or_default().hash(&mut common);
+    }
+    let sources: Vec<&PathBuf> = files.iter().filter(|f| f.extension().is_some_and(|e| e == "cu")).collect();
+    let job = |source: &Path| -> (String, PathBuf) {
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = source.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let mut hash = common.clone();
+        fs::read(source).unwrap_or_default().hash(&mut hash);
+        let image = out.join(format!("{folder}_{name}_{:016x}.fatbin", hash.finish()));
+        if !image.is_file() {
+            let partial = image.with_extension("partial");
+            let result = Command::new(nvcc).args(&flags).arg("-o").arg(&partial).arg(source).output();
+            let result = result.unwrap_or_else(|e| panic!("{} did not start: {e}", nvcc.display()));
+            let messages =
+                String::from_utf8_lossy(&result.stdout).into_owned() + &String::from_utf8_lossy(&result.stderr);
+            assert!(result.status.success(), "nvcc failed on {}:\n{messages}", source.display());
+            fs::rename(&partial, &image).expect("OUT_DIR is writable");
+        }
+        (format!("{folder}/{name}"), image)
+    };
+    let next = AtomicUsize::new(0);
+    let threads = env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(2).min(sources.len()).max(1);
+    let mut images: Vec<(String, PathBuf)> = std::thread::scope(|scope| {
+        let worker = || {
+            let mut done = Vec::new();
+            while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+                done.push(job(source));
+            }
+            done
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|w| w.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+    });
+    images.sort();
+    images
 }

@@ -34,6 +34,12 @@
 // Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
 #define ISOC_DEVICE_HOST 1
 
+// Memory of an NVIDIA GPU (DLPack's kDLCUDA) that the context computes on: used in place.
+#define ISOC_DEVICE_CUDA 2
+
+// Page-locked host memory (DLPack's kDLCUDAHost). Host memory is looked up, so ISOC_DEVICE_HOST serves it as well.
+#define ISOC_DEVICE_CUDA_HOST 3
+
 // Unsigned integers (DLPack's kDLUInt).
 #define ISOC_DTYPE_UINT 1
 
@@ -97,15 +103,27 @@ enum {
     ISOC_STATUS_BUSY = 22,
     // A fault inside the library, caught before it could harm the process. Please report it.
     ISOC_STATUS_INTERNAL = 23,
+    // No NVIDIA driver, no GPU, or no GPU of that index.
+    ISOC_STATUS_NO_DEVICE = 24,
+    // The NVIDIA driver is older than the kernels need.
+    ISOC_STATUS_DRIVER_TOO_OLD = 25,
+    // The library was built without GPU kernels, or without any that this GPU runs.
+    ISOC_STATUS_NO_KERNEL_IMAGE = 26,
+    // A CUDA call failed; the message names it and has CUDA's own text.
+    ISOC_STATUS_CUDA = 27,
+    // A read or write callback returned non-zero.
+    ISOC_STATUS_CALLBACK = 28,
 };
 
 // Where a context computes.
 typedef uint32_t isoc_context_device;
 enum {
-    // The best that there is.
+    // All NVIDIA GPUs, or the processor where there is none that this library can use (the log says why).
     ISOC_CONTEXT_DEVICE_AUTO = 0,
     // The processor.
     ISOC_CONTEXT_DEVICE_CPU = 1,
+    // NVIDIA GPUs: isoc_context_options.gpus, or all of them.
+    ISOC_CONTEXT_DEVICE_GPU = 2,
 };
 
 // What to do with NaN and Inf in data.
@@ -215,6 +233,13 @@ typedef struct {
     isoc_log_fn log;
     // Passed to `log`.
     void *log_user;
+    // ISOC_CONTEXT_DEVICE_GPU: `gpu_count` indices of GPUs as the driver counts them (CUDA_VISIBLE_DEVICES is heeded); NULL
+    // takes all. Copied. Several GPUs share the slabs of one call.
+    const int32_t *gpus;
+    // Number of values in `gpus`.
+    int64_t gpu_count;
+    // Most bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
+    uint64_t gpu_memory_cap;
 } isoc_context_options;
 
 // Parallel-beam scan and volume.
@@ -274,8 +299,8 @@ typedef struct {
     uint32_t padding;
     // Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
     uint32_t weighted_backprojection;
-    // Must be 0.
-    uint32_t reserved;
+    // An isoc_ct_kernel: the back projector on a GPU.
+    uint32_t kernel;
     // End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
     double cutoff;
     // Order of the Butterworth window, 0.5 to 64; 0 means 4.
@@ -287,13 +312,17 @@ typedef struct {
     int64_t response_count;
     // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     double minimum_transmission;
+    // An isoc_ct_precision: of back-projected data on a GPU.
+    uint32_t precision;
+    // Must be 0.
+    uint32_t reserved;
 } isoc_ct_options;
 
 // Where a tensor lives (DLPack's DLDevice).
 typedef struct {
-    // ISOC_DEVICE_HOST, or 0 for the same.
+    // ISOC_DEVICE_HOST (or 0 for the same), ISOC_DEVICE_CUDA or ISOC_DEVICE_CUDA_HOST.
     int32_t device_type;
-    // 0 for host memory.
+    // ISOC_DEVICE_CUDA: the GPU, as the driver counts.
     int32_t device_id;
 } isoc_device;
 
@@ -411,6 +440,17 @@ isoc_status isoc_ct_destroy(isoc_ct *ct);
 // all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
 isoc_status isoc_ct_set_geometry(isoc_ct *ct,
                                  const isoc_ct_geometry *geometry);
+
+// Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
+// that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
+// stream. The stream must stay valid for as long as it is set.
+isoc_status isoc_ct_set_stream(isoc_ct *ct,
+                               void *stream);
+
+// Measures the GPU's back projectors for this geometry and interpolation, on made-up data, and keeps to the fastest: from
+// then on ISOC_CT_KERNEL_AUTO chooses by what was measured, where before it goes by the figures of an H200. The log gets the
+// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU it does nothing.
+isoc_status isoc_ct_tune(isoc_ct *ct);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);

@@ -1,10 +1,13 @@
 //! The context: threads, CPU level, memory cap, NaN policy, progress and log. Shared by all plans made from it.
 
+use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::error::{Error, Result, Status, fail};
+use crate::gpu::{self, Device, Pinned};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -33,12 +36,28 @@ pub type Progress = Box<dyn Fn(f64, Stage) -> bool + Send + Sync>;
 /// Gets each log message.
 pub type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
+/// Where a context computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Compute {
+    /// All GPUs, or the processor where there is none that this library can use.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// These GPUs, as the driver counts; all of them if none is named.
+    Gpus(Vec<usize>),
+}
+
 /// How a context is set up; `Default` is right for most.
 #[derive(Default)]
 pub struct ContextOptions {
+    /// Where to compute.
+    pub compute: Compute,
+    /// Most bytes of memory on each GPU; 0 takes nine tenths of what is free when a call begins.
+    pub gpu_memory_cap: u64,
     /// Worker threads; 0 takes one per processor that this process may use.
     pub threads: usize,
-    /// Most bytes of working memory at a time; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    /// Most bytes of working memory on the host at a time; 0 takes an eighth of the machine's memory, at least 256 MiB.
     pub memory_cap: u64,
     /// NaN and Inf in data.
     pub nan_policy: NanPolicy,
@@ -88,7 +107,9 @@ impl Stage {
 pub struct Context {
     workers: Workers,
     level: Level,
+    gpus: Vec<Arc<Device>>,
     memory_cap: u64,
+    gpu_memory_cap: u64,
     nan_policy: NanPolicy,
     progress: Option<Progress>,
     log: Option<Log>,
@@ -96,7 +117,7 @@ pub struct Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Context {{ threads: {}, level: {:?} }}", self.threads(), self.level)
+        write!(f, "Context {{ threads: {}, level: {:?}, gpus: {:?} }}", self.threads(), self.level, self.gpus)
     }
 }
 
@@ -107,7 +128,7 @@ const MIN_DEFAULT_CAP: u64 = 256 << 20;
 impl Context {
     /// Starts the worker threads.
     pub fn new(options: ContextOptions) -> Result<Self> {
-        let ContextOptions { threads, memory_cap, nan_policy, level, progress, log } = options;
+        let ContextOptions { compute, gpu_memory_cap, threads, memory_cap, nan_policy, level, progress, log } = options;
         if threads > MAX_THREADS {
             fail!(OutOfRange, "threads is {threads}; it must be at most {MAX_THREADS} (0 takes one per processor)");
         }
@@ -116,7 +137,28 @@ impl Context {
         let memory_cap = if memory_cap > 0 { memory_cap } else { (physical_memory() / 8).max(MIN_DEFAULT_CAP) };
         let workers = Workers::start(threads)
             .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
-        Ok(Self { workers, level, memory_cap, nan_policy, progress, log })
+        let gpus = open(compute, &log)?;
+        Ok(Self { workers, level, gpus, memory_cap, gpu_memory_cap, nan_policy, progress, log })
+    }
+
+    /// GPUs in use; none if it computes on the processor.
+    pub fn gpus(&self) -> &[Arc<Device>] {
+        &self.gpus
+    }
+
+    /// Memory for the caller's arrays that GPUs copy to and from at full speed.
+    pub fn host_memory(&self, bytes: usize) -> Result<HostMemory> {
+        Ok(HostMemory(match self.gpus.first() {
+            Some(gpu) => Held::Pinned(Pinned::new(gpu, bytes)?),
+            None => Held::Ordinary(Buffer::zeroed(bytes.div_ceil(size_of::<f32>()))?),
+        }))
+    }
+
+    /// Most bytes to use on a GPU now.
+    pub(crate) fn gpu_memory(&self, gpu: &Device) -> Result<u64> {
+        let (free, _) = gpu.memory()?;
+        let cap = if self.gpu_memory_cap > 0 { self.gpu_memory_cap } else { u64::MAX };
+        Ok(cap.min(free / 10 * 9))
     }
 
     /// Instruction-set level in use.
@@ -149,35 +191,125 @@ impl Context {
     /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
     /// thread, as MATLAB and most user interfaces need. `work` says how far it is.
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        let pool = self.workers.pool();
+        if self.progress.is_none() {
+            return pool.install(|| work(&Job::default()));
+        }
+        self.report_while(|job| {
+            let (done, finished) = sync_channel(1);
+            pool.in_place_scope(|scope| {
+                scope.spawn(move |_| {
+                    let _ = done.send(work(job));
+                });
+                self.wait(job, &finished)
+            })
+        })
+    }
+
+    /// The same for work that mostly waits for GPUs: on a thread of its own, so that the worker threads stay free for
+    /// [`Context::install`].
+    pub(crate) fn run_waiting<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        if self.progress.is_none() {
+            let job = Job::default();
+            let result = work(&job);
+            self.pass_notes(&job);
+            return result;
+        }
+        self.report_while(|job| {
+            let (done, finished) = sync_channel(1);
+            std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    let _ = done.send(work(job));
+                });
+                self.wait(job, &finished)
+            })
+        })
+    }
+
+    /// Runs on the worker threads, from a thread that is none of them.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.workers.pool().install(work)
+    }
+
+    fn report_while<T>(&self, work: impl FnOnce(&Job) -> Result<T>) -> Result<T> {
         let job = Job::default();
-        let Some(progress) = &self.progress else {
-            return self.workers.pool().install(|| work(&job));
-        };
-        let report = || {
-            if progress(job.fraction(), job.stage()) {
-                job.cancelled.store(true, Ordering::Relaxed);
-            }
-        };
-        report();
+        self.report(&job);
         job.check()?;
-        let (done, finished) = sync_channel(1);
-        let result = self.workers.pool().in_place_scope(|scope| {
-            let job = &job;
-            scope.spawn(move |_| {
-                let _ = done.send(work(job));
-            });
-            loop {
-                match finished.recv_timeout(Duration::from_millis(50)) {
-                    Ok(result) => return result,
-                    Err(RecvTimeoutError::Timeout) => report(),
-                    // The scope passes the panic on as soon as this closure returns.
-                    Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
-                }
-            }
-        })?;
-        progress(1.0, Stage::Done);
+        let result = work(&job);
+        self.pass_notes(&job);
+        let result = result?;
+        if let Some(progress) = &self.progress {
+            progress(1.0, Stage::Done);
+        }
         Ok(result)
     }
+
+    fn pass_notes(&self, job: &Job) {
+        for note in job.notes.lock().unwrap_or_else(|e| e.into_inner()).drain(..) {
+            self.log(LogLevel::Warning, || note);
+        }
+    }
+
+    fn report(&self, job: &Job) {
+        self.pass_notes(job);
+        if self.progress.as_ref().is_some_and(|progress| progress(job.fraction(), job.stage())) {
+            job.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn wait<T>(&self, job: &Job, finished: &Receiver<Result<T>>) -> Result<T> {
+        loop {
+            match finished.recv_timeout(Duration::from_millis(50)) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => self.report(job),
+                // The scope passes the panic on as soon as this function returns.
+                Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
+            }
+        }
+    }
+}
+
+/// Host memory from [`Context::host_memory`]: page-locked if the context computes on GPUs. Uninitialised, 64-byte aligned.
+#[derive(Debug)]
+pub struct HostMemory(Held);
+
+#[derive(Debug)]
+enum Held {
+    Pinned(Pinned),
+    Ordinary(Buffer),
+}
+
+impl HostMemory {
+    /// Its first byte.
+    pub fn data(&self) -> *mut u8 {
+        match &self.0 {
+            Held::Pinned(memory) => memory.data(),
+            Held::Ordinary(buffer) => buffer.data().cast(),
+        }
+    }
+}
+
+/// Opens the GPUs that are asked for.
+fn open(compute: Compute, log: &Option<Log>) -> Result<Vec<Arc<Device>>> {
+    let chosen = match compute {
+        Compute::Cpu => return Ok(Vec::new()),
+        Compute::Gpus(list) => list,
+        Compute::Auto => {
+            let usable = gpu::device_count().and_then(|n| (0..n).map(Device::open).collect());
+            return Ok(usable.unwrap_or_else(|e: Error| {
+                if let Some(log) = log {
+                    log(LogLevel::Info, &format!("computing on the processor: {}", e.message));
+                }
+                Vec::new()
+            }));
+        }
+    };
+    let count = gpu::device_count()?;
+    let all: Vec<usize> = if chosen.is_empty() { (0..count).collect() } else { chosen };
+    if let Some(twice) = all.iter().enumerate().find(|(k, g)| all[..*k].contains(g)) {
+        fail!(OutOfRange, "gpus names GPU {} twice", twice.1);
+    }
+    all.into_iter().map(Device::open).collect()
 }
 
 /// A thread pool whose threads have ended when it is dropped, so that a program may unload the library then.
@@ -224,12 +356,19 @@ pub(crate) struct Job {
     done: AtomicU64,
     stage: AtomicUsize,
     cancelled: AtomicBool,
+    /// Warnings from other threads than the caller's, for the log.
+    notes: Mutex<Vec<String>>,
 }
 
 impl Job {
     /// This much more of the whole, which is 1, is done.
     pub(crate) fn advance(&self, part: f64) {
         self.done.fetch_add((part * WHOLE) as u64, Ordering::Relaxed);
+    }
+
+    /// A warning for the log, which gets it from the calling thread.
+    pub(crate) fn note(&self, message: String) {
+        self.notes.lock().unwrap_or_else(|e| e.into_inner()).push(message);
     }
 
     pub(crate) fn enter(&self, stage: Stage) {

@@ -54,11 +54,21 @@ pub enum Status {
     Busy = 22,
     /// A fault inside the library, caught before it could harm the process. Please report it.
     Internal = 23,
+    /// No NVIDIA driver, no GPU, or no GPU of that index.
+    NoDevice = 24,
+    /// The NVIDIA driver is older than the kernels need.
+    DriverTooOld = 25,
+    /// The library was built without GPU kernels, or without any that this GPU runs.
+    NoKernelImage = 26,
+    /// A CUDA call failed; the message names it and has CUDA's own text.
+    Cuda = 27,
+    /// A read or write callback returned non-zero.
+    Callback = 28,
 }
 
 impl Status {
     /// All statuses, in order of their values.
-    pub const ALL: [Status; 24] = {
+    pub const ALL: [Status; 29] = {
         use Status::*;
         [
             Ok,
@@ -85,6 +95,11 @@ impl Status {
             Cancelled,
             Busy,
             Internal,
+            NoDevice,
+            DriverTooOld,
+            NoKernelImage,
+            Cuda,
+            Callback,
         ]
     };
 
@@ -115,6 +130,11 @@ impl Status {
             Status::Cancelled => c"cancelled by the progress callback",
             Status::Busy => c"handle is busy with the call that this one came from",
             Status::Internal => c"internal fault",
+            Status::NoDevice => c"no such GPU",
+            Status::DriverTooOld => c"NVIDIA driver too old",
+            Status::NoKernelImage => c"no GPU kernel for this GPU",
+            Status::Cuda => c"CUDA call failed",
+            Status::Callback => c"a callback failed",
         }
     }
 }

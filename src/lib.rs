@@ -8,6 +8,7 @@
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
+//! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
@@ -16,4 +17,5 @@ pub mod cpu;
 pub mod ct;
 pub mod error;
 pub mod ffi;
+pub mod gpu;
 pub mod tensor;

@@ -27,17 +27,29 @@ impl DType {
 
 /// Where the elements lie: shape, strides in elements, and the element at index (0, 0, 0).
 #[derive(Clone, Copy, Debug)]
-struct Layout {
-    origin: *const u8,
-    dtype: DType,
-    shape: [usize; 3],
-    strides: [isize; 3],
+pub(crate) struct Layout {
+    pub(crate) origin: *const u8,
+    pub(crate) dtype: DType,
+    pub(crate) shape: [usize; 3],
+    pub(crate) strides: [isize; 3],
+    /// The GPU in whose memory it is; None for host memory.
+    pub(crate) gpu: Option<usize>,
 }
 
+// SAFETY: an address; whoever follows it has a view's access.
+unsafe impl Send for Layout {}
+// SAFETY: as above.
+unsafe impl Sync for Layout {}
+
 impl Layout {
+    /// An f32 array that is not there, contiguous: for sizes alone.
+    pub(crate) fn absent(shape: [usize; 3]) -> Self {
+        Self { origin: std::ptr::null(), dtype: DType::F32, shape, strides: contiguous(shape), gpu: None }
+    }
+
     /// Address of the first element of row (i, j). In range for every index below the shape, as the constructors promise.
     fn row(&self, i: usize, j: usize) -> *const u8 {
-        assert!(i < self.shape[0] && j < self.shape[1]);
+        assert!(i < self.shape[0] && j < self.shape[1] && self.gpu.is_none());
         let elements = i as isize * self.strides[0] + j as isize * self.strides[1];
         self.origin.wrapping_offset(elements * self.dtype.size() as isize)
     }
@@ -88,29 +100,40 @@ impl<'a> View<'a> {
     pub fn new(data: &'a [f32], shape: [usize; 3]) -> Result<Self> {
         check_len(data.len(), shape)?;
         // SAFETY: the slice holds every element of this shape.
-        Ok(unsafe { Self::from_raw(data.as_ptr().cast(), DType::F32, shape, contiguous(shape)) })
+        Ok(unsafe { Self::from_raw(data.as_ptr().cast(), DType::F32, shape, contiguous(shape), None) })
     }
 
     /// A contiguous array of 16-bit counts.
     pub fn from_u16(data: &'a [u16], shape: [usize; 3]) -> Result<Self> {
         check_len(data.len(), shape)?;
         // SAFETY: the slice holds every element of this shape.
-        Ok(unsafe { Self::from_raw(data.as_ptr().cast(), DType::U16, shape, contiguous(shape)) })
+        Ok(unsafe { Self::from_raw(data.as_ptr().cast(), DType::U16, shape, contiguous(shape), None) })
     }
 
     /// A contiguous array of 8-bit counts.
     pub fn from_u8(data: &'a [u8], shape: [usize; 3]) -> Result<Self> {
         check_len(data.len(), shape)?;
         // SAFETY: the slice holds every element of this shape.
-        Ok(unsafe { Self::from_raw(data.as_ptr(), DType::U8, shape, contiguous(shape)) })
+        Ok(unsafe { Self::from_raw(data.as_ptr(), DType::U8, shape, contiguous(shape), None) })
     }
 
-    /// Any strides (in elements) from the element at index (0, 0, 0).
+    /// Any strides (in elements) from the element at index (0, 0, 0), in host memory or on a GPU.
     ///
     /// # Safety
     /// Every element of the shape is readable, aligned and unchanged for `'a`, and no byte offset overflows `isize`.
-    pub unsafe fn from_raw(origin: *const u8, dtype: DType, shape: [usize; 3], strides: [isize; 3]) -> Self {
-        Self { layout: Layout { origin, dtype, shape, strides }, lifetime: PhantomData }
+    pub unsafe fn from_raw(
+        origin: *const u8,
+        dtype: DType,
+        shape: [usize; 3],
+        strides: [isize; 3],
+        gpu: Option<usize>,
+    ) -> Self {
+        Self { layout: Layout { origin, dtype, shape, strides, gpu }, lifetime: PhantomData }
+    }
+
+    /// Where its elements are.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The same array with its first two dimensions exchanged.
@@ -186,17 +209,22 @@ impl<'a> ViewMut<'a> {
     pub fn new(data: &'a mut [f32], shape: [usize; 3]) -> Result<Self> {
         check_len(data.len(), shape)?;
         // SAFETY: the slice holds every element of this shape, and is borrowed mutably.
-        Ok(unsafe { Self::from_raw(data.as_mut_ptr(), shape, contiguous(shape)) })
+        Ok(unsafe { Self::from_raw(data.as_mut_ptr(), shape, contiguous(shape), None) })
     }
 
-    /// Any strides (in elements) from the element at index (0, 0, 0).
+    /// Any strides (in elements) from the element at index (0, 0, 0), in host memory or on a GPU.
     ///
     /// # Safety
     /// Every element of the shape is writable, aligned, distinct from every other and not otherwise used for `'a`, and no
     /// byte offset overflows `isize`.
-    pub unsafe fn from_raw(origin: *mut f32, shape: [usize; 3], strides: [isize; 3]) -> Self {
-        let layout = Layout { origin: origin.cast_const().cast(), dtype: DType::F32, shape, strides };
+    pub unsafe fn from_raw(origin: *mut f32, shape: [usize; 3], strides: [isize; 3], gpu: Option<usize>) -> Self {
+        let layout = Layout { origin: origin.cast_const().cast(), dtype: DType::F32, shape, strides, gpu };
         Self { layout, lifetime: PhantomData }
+    }
+
+    /// Where its elements are.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The same array with its first two dimensions exchanged.

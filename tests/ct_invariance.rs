@@ -328,12 +328,14 @@ impl Scattered {
 
     fn view(&self) -> View<'_> {
         // SAFETY: `new` made room for every element on both sides of the origin.
-        unsafe { View::from_raw(self.data.as_ptr().add(self.origin).cast(), DType::F32, self.shape, self.strides) }
+        unsafe {
+            View::from_raw(self.data.as_ptr().add(self.origin).cast(), DType::F32, self.shape, self.strides, None)
+        }
     }
 
     fn view_mut(&mut self) -> ViewMut<'_> {
         // SAFETY: as above, and the strides used here keep elements apart.
-        unsafe { ViewMut::from_raw(self.data.as_mut_ptr().add(self.origin), self.shape, self.strides) }
+        unsafe { ViewMut::from_raw(self.data.as_mut_ptr().add(self.origin), self.shape, self.strides, None) }
     }
 
     /// The values, contiguous; what lies between them must be untouched.
@@ -413,7 +415,13 @@ fn an_order_is_a_transposition() {
     let mut volume = vec![0.0; volume_len(&g)];
     // SAFETY: the strides of the transpose of contiguous frames.
     let view = unsafe {
-        View::from_raw(p.as_ptr().cast(), DType::F32, [rows, views, bins], [bins as isize, (rows * bins) as isize, 1])
+        View::from_raw(
+            p.as_ptr().cast(),
+            DType::F32,
+            [rows, views, bins],
+            [bins as isize, (rows * bins) as isize, 1],
+            None,
+        )
     };
     let to = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
     best_plan(&sinograms).reconstruct(view, to).expect("success");

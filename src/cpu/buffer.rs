@@ -39,6 +39,11 @@ impl Buffer {
         Ok(Self { data, len })
     }
 
+    /// Its first element, for whoever has the right to write.
+    pub(crate) fn data(&self) -> *mut f32 {
+        self.data.as_ptr()
+    }
+
     fn layout(len: usize) -> Option<Layout> {
         Layout::from_size_align(len.max(1).checked_mul(size_of::<f32>())?, ALIGN).ok()
     }

@@ -192,7 +192,7 @@ impl RowFilter {
 }
 
 /// Frequency response in cycles a bin, over the whole transform.
-fn response(filter: &Filter, padded: usize) -> Vec<f64> {
+pub(super) fn response(filter: &Filter, padded: usize) -> Vec<f64> {
     let nyquist = |k: usize| k.min(padded - k) as f64 / (padded / 2) as f64;
     match filter {
         Filter::None => Vec::new(),

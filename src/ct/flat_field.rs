@@ -57,6 +57,12 @@ impl FlatField {
         self.minimum = minimum as f32;
     }
 
+    /// Dark and gain of some rows, row after row.
+    pub(super) fn rows(&self, rows: std::ops::Range<usize>) -> (&[f32], &[f32]) {
+        let at = rows.start * self.bins..rows.end * self.bins;
+        (&self.dark[at.clone()], &self.gain[at])
+    }
+
     /// Whether a pixel can be corrected.
     pub(super) fn usable(&self, row: usize, bin: usize) -> bool {
         self.gain[row * self.bins + bin] != 0.0

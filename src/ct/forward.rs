@@ -27,20 +27,20 @@ const SINGLE_LINES: usize = 32;
 
 /// Direction of the packed lines: along x (rows, for rays that are closer to y) or along y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Axis {
+pub(super) enum Axis {
     Rows,
     Columns,
 }
 
 /// Where the ray of a bin crosses a line of the volume: `origin + bin * along + line * across`, in samples of the line.
 #[derive(Clone, Copy, Debug)]
-struct Ray {
-    view: usize,
-    origin: f64,
-    along: f64,
-    across: f64,
+pub(super) struct Ray {
+    pub(super) view: usize,
+    pub(super) origin: f64,
+    pub(super) along: f64,
+    pub(super) across: f64,
     /// Length of the ray between two lines.
-    step: f32,
+    pub(super) step: f32,
 }
 
 pub(super) struct Forward<'a> {
@@ -262,7 +262,7 @@ impl Footprint for Forward<'_> {
 
 impl Ray {
     /// From h = axis + (a/b) ((j - cx) cos - (i - cy) sin) = bin, solved for the coordinate along the lines.
-    fn new(g: &Geometry, view: usize) -> (Axis, Self) {
+    pub(super) fn new(g: &Geometry, view: usize) -> (Axis, Self) {
         let line = g.pixel_line(view);
         if line.dx.abs() >= line.dy.abs() {
             let (along, across) = (1.0 / line.dx, -line.dy / line.dx);

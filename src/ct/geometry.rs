@@ -103,6 +103,11 @@ impl Geometry {
         [self.slices, self.ny, self.nx]
     }
 
+    /// Updates of one slice: a projection's contribution to a pixel each.
+    pub(super) fn updates(&self) -> f64 {
+        self.nx as f64 * self.ny as f64 * self.views() as f64
+    }
+
     /// Pixel size over bin pitch.
     pub(super) fn ratio(&self) -> f64 {
         self.pixel_size / self.bin_pitch

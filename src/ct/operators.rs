@@ -6,13 +6,15 @@ use super::filter::{Filter, Padding, RowFilter, padded_bins};
 use super::flat_field::FlatField;
 use super::forward::Forward;
 use super::geometry::{Geometry, Order};
+use super::gpu::{Gpus, Kernel, Measured, Needs, Operator, Precision, Task};
 use super::input::Input;
 use super::phantom::{self, Ellipse};
 use super::pipeline::{self, Call, slabs};
 use crate::context::{Context, LogLevel, Stage};
 use crate::cpu::buffer::Workspace;
 use crate::error::{Result, fail};
-use crate::tensor::{DType, View, ViewMut};
+use crate::gpu::Device;
+use crate::tensor::{DType, Layout, View, ViewMut};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -41,6 +43,10 @@ pub struct Options {
     pub weighted_backprojection: bool,
     /// Least transmission before the logarithm.
     pub minimum_transmission: f64,
+    /// Back projector on a GPU.
+    pub kernel: Kernel,
+    /// Precision of back-projected data on a GPU.
+    pub precision: Precision,
 }
 
 impl Default for Options {
@@ -51,6 +57,8 @@ impl Default for Options {
             padding: Padding::Zero,
             weighted_backprojection: false,
             minimum_transmission: 1e-6,
+            kernel: Kernel::default(),
+            precision: Precision::default(),
         }
     }
 }
@@ -82,12 +90,94 @@ pub struct Ct {
     options: Options,
     replaced: u64,
     workspace: Workspace,
+    gpus: Gpus,
+    /// The caller's stream, for tensors on a GPU; 0 is the default one.
+    stream: usize,
 }
 
 impl Ct {
     /// A plan without geometry.
     pub fn new(context: Arc<Context>) -> Self {
-        Self { context, plan: None, options: Options::default(), replaced: 0, workspace: Workspace::default() }
+        let (options, workspace, gpus) = (Options::default(), Workspace::default(), Gpus::default());
+        Self { context, plan: None, options, replaced: 0, workspace, gpus, stream: 0 }
+    }
+
+    /// The GPUs that it computes on; none if it computes on the processor.
+    pub fn gpus(&self) -> &[Arc<Device>] {
+        self.context.gpus()
+    }
+
+    /// Work on tensors that are on a GPU begins when all that is in this stream (a `cudaStream_t`) has been done.
+    pub fn set_stream(&mut self, stream: usize) {
+        self.stream = stream;
+    }
+
+    /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
+    pub fn tune(&mut self) -> Result<Vec<Measured>> {
+        let mut gpus = std::mem::take(&mut self.gpus);
+        let result = self.plan().and_then(|p| gpus.tune(&self.context, &p.geometry, self.options.interpolation));
+        self.gpus = gpus;
+        for m in result.iter().flatten() {
+            self.context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
+        }
+        result
+    }
+
+    /// Runs an operator on the GPUs.
+    fn on_gpus(&mut self, operator: Operator, weighted: bool, source: &Layout, target: &Layout) -> Result<()> {
+        let mut gpus = std::mem::take(&mut self.gpus);
+        let done = self.task(operator, weighted, source, target).and_then(|task| gpus.run(&self.context, &task));
+        self.gpus = gpus;
+        self.replaced = done?;
+        Ok(())
+    }
+
+    fn task<'a>(
+        &'a self,
+        operator: Operator,
+        weighted: bool,
+        source: &'a Layout,
+        target: &'a Layout,
+    ) -> Result<Task<'a>> {
+        let plan = self.plan()?;
+        let raw = matches!(operator, Operator::Filter | Operator::Reconstruct);
+        self.check_counts(plan, source.dtype, raw)?;
+        Ok(Task {
+            operator,
+            geometry: &plan.geometry,
+            interpolation: self.options.interpolation,
+            filter: &self.options.filter,
+            padding: self.options.padding,
+            minimum: self.options.minimum_transmission,
+            weights: if weighted { Some(self.angular_weights()?) } else { None },
+            flat: plan.flat.as_ref().filter(|_| raw),
+            kernel: self.options.kernel,
+            precision: self.options.precision,
+            stream: self.stream,
+            source,
+            target,
+        })
+    }
+
+    /// What `reconstruct` takes on a GPU, between arrays of f32 in host memory.
+    fn gpu_needs(&self) -> Result<Needs> {
+        let g = self.geometry()?;
+        let (source, target) = (Layout::absent(g.projection_shape()), Layout::absent(g.volume_shape()));
+        Gpus::needs(&self.context, &self.task(Operator::Reconstruct, false, &source, &target)?)
+    }
+
+    /// Counts need a flat field, and a call that corrects.
+    fn check_counts(&self, plan: &Plan, dtype: DType, raw: bool) -> Result<()> {
+        if dtype != DType::F32 && !raw {
+            fail!(TensorDtype, "projections are {dtype:?}; this call takes F32");
+        }
+        if dtype != DType::F32 && plan.flat.is_none() {
+            fail!(
+                FlatField,
+                "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first"
+            );
+        }
+        Ok(())
     }
 
     fn plan(&self) -> Result<&Plan> {
@@ -171,6 +261,10 @@ impl Ct {
     pub fn info(&self) -> Result<Info> {
         let plan = self.plan()?;
         let angular = plan.angular.as_ref().ok().cloned();
+        if !self.context.gpus().is_empty() {
+            let Needs { padded_bins, slab: slab_slices, .. } = self.gpu_needs()?;
+            return Ok(Info { angular, padded_bins, slab_slices, replaced: self.replaced });
+        }
         let filter = self.row_filter(&plan.geometry);
         let gather = self.fbp(&plan.geometry, None, &filter);
         let slabs = slabs(plan.geometry.slices, self.context.memory_cap(), self.context.threads(), &gather)?;
@@ -181,6 +275,9 @@ impl Ct {
     /// Bytes that `reconstruct` will allocate at a time.
     pub fn memory(&self) -> Result<u64> {
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
+        if !self.context.gpus().is_empty() {
+            return Ok(self.gpu_needs()?.bytes);
+        }
         let g = &plan.geometry;
         let filter = self.row_filter(g);
         let gather = self.fbp(g, Some(weights), &filter);
@@ -202,16 +299,7 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("projections", view.shape(), g.projection_shape())?;
         let flat = plan.flat.as_ref().filter(|_| raw);
-        if view.dtype() != DType::F32 && !raw {
-            fail!(TensorDtype, "projections are {:?}; this call takes F32", view.dtype());
-        }
-        if view.dtype() != DType::F32 && flat.is_none() {
-            let dtype = view.dtype();
-            fail!(
-                FlatField,
-                "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first"
-            );
-        }
+        self.check_counts(plan, view.dtype(), raw)?;
         let rows = g.first_row..g.first_row + g.slices;
         Ok(Input::projections(view, g.order == Order::Sinograms, rows, flat, &self.context))
     }
@@ -222,6 +310,10 @@ impl Ct {
         let plan = self.plan()?;
         let g = &plan.geometry;
         check_shape("filtered", filtered.shape(), g.projection_shape())?;
+        check_shape("projections", projections.shape(), g.projection_shape())?;
+        if !self.context.gpus().is_empty() {
+            return self.on_gpus(Operator::Filter, false, projections.layout(), filtered.layout());
+        }
         let input = self.projections(plan, projections, true)?;
         let cap = self.context.memory_cap();
         let needed = self.context.threads() as u64 * (RowFilter::scratch_bytes(g.bins) + 8 * g.bins as u64)
@@ -268,6 +360,11 @@ impl Ct {
 
     /// Pixel-driven back projection: see `isoc_ct_backproject`.
     pub fn backproject(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        if !self.context.gpus().is_empty() {
+            self.check_shapes(&projections, &volume)?;
+            let weighted = self.options.weighted_backprojection;
+            return self.on_gpus(Operator::Backproject, weighted, projections.layout(), volume.layout());
+        }
         let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let weights = if self.options.weighted_backprojection { Some(self.angular_weights()?) } else { None };
@@ -280,6 +377,10 @@ impl Ct {
 
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
     pub fn adjoint(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        if !self.context.gpus().is_empty() {
+            self.check_shapes(&projections, &volume)?;
+            return self.on_gpus(Operator::Adjoint, false, projections.layout(), volume.layout());
+        }
         let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let gather = Gather::adjoint(&plan.geometry, self.context.threads());
@@ -290,6 +391,10 @@ impl Ct {
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        if !self.context.gpus().is_empty() {
+            self.check_shapes(&projections, &volume)?;
+            return self.on_gpus(Operator::Reconstruct, true, projections.layout(), volume.layout());
+        }
         self.prepare_flat_field();
         let mut workspace = std::mem::take(&mut self.workspace);
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
@@ -307,6 +412,9 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("volume", volume.shape(), g.volume_shape())?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
+        if !self.context.gpus().is_empty() {
+            return self.on_gpus(Operator::Forward, false, volume.layout(), projections.layout());
+        }
         let input = Input::volume(volume, &self.context);
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
         let forward = Forward::new(g, self.context.threads());
@@ -349,6 +457,12 @@ impl Ct {
             })
         })?;
         Ok(input.replaced())
+    }
+
+    fn check_shapes(&self, projections: &View, volume: &ViewMut) -> Result<()> {
+        let g = self.geometry()?;
+        check_shape("projections", projections.shape(), g.projection_shape())?;
+        check_shape("volume", volume.shape(), g.volume_shape())
     }
 
     /// The flat field takes its least transmission from the options, which may come before or after it.

@@ -1,9 +1,10 @@
 //! `isoc_context_*`, versions and errors.
 
-use super::boundary::{Registry, Sized32, guard, last_error, read_struct, set_out, text};
-use crate::context::{Context, ContextOptions, Log, LogLevel, NanPolicy, Progress, Stage};
+use super::boundary::{Registry, Sized32, array, count, guard, last_error, read_struct, set_out, text};
+use crate::context::{Compute, Context, ContextOptions, Log, LogLevel, NanPolicy, Progress, Stage};
 use crate::cpu::level::Level;
 use crate::error::{Error, Result, Status, fail};
+use crate::gpu;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, LazyLock};
 
@@ -14,10 +15,12 @@ pub const ISOC_ABI_VERSION: u32 = 1;
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_context_device {
-    /// The best that there is.
+    /// All NVIDIA GPUs, or the processor where there is none that this library can use (the log says why).
     Auto = 0,
     /// The processor.
     Cpu = 1,
+    /// NVIDIA GPUs: isoc_context_options.gpus, or all of them.
+    Gpu = 2,
 }
 
 /// What to do with NaN and Inf in data.
@@ -61,6 +64,13 @@ pub struct isoc_context_options {
     pub log: isoc_log_fn,
     /// Passed to `log`.
     pub log_user: *mut c_void,
+    /// ISOC_CONTEXT_DEVICE_GPU: `gpu_count` indices of GPUs as the driver counts them (CUDA_VISIBLE_DEVICES is heeded); NULL
+    /// takes all. Copied. Several GPUs share the slabs of one call.
+    pub gpus: *const i32,
+    /// Number of values in `gpus`.
+    pub gpu_count: i64,
+    /// Most bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
+    pub gpu_memory_cap: u64,
 }
 
 // SAFETY: numbers, pointers and optional function pointers; all zero is valid.
@@ -90,9 +100,18 @@ unsafe impl Send for User {}
 unsafe impl Sync for User {}
 
 impl isoc_context_options {
-    fn into_options(self) -> Result<ContextOptions> {
-        if self.device > isoc_context_device::Cpu as u32 {
-            fail!(UnknownValue, "device is {}; it must be 0 (auto) or 1 (cpu)", self.device);
+    /// # Safety
+    /// `gpus` is as the field's documentation says.
+    unsafe fn into_options(self) -> Result<ContextOptions> {
+        let compute = match self.device {
+            0 => Compute::Auto,
+            1 => Compute::Cpu,
+            // SAFETY: by this function's contract.
+            2 => Compute::Gpus(unsafe { self.gpus() }?),
+            v => fail!(UnknownValue, "device is {v}; it must be 0 (auto), 1 (cpu) or 2 (gpu)"),
+        };
+        if self.device != 2 && (!self.gpus.is_null() || self.gpu_count != 0) {
+            fail!(OutOfRange, "gpus or gpu_count is given, but device is {}; it must be 2 (gpu) then", self.device);
         }
         let nan_policy = match self.nan_policy {
             0 => NanPolicy::Error,
@@ -115,8 +134,25 @@ impl isoc_context_options {
                 unsafe { call(user.0, level as i32, message.as_ptr()) }
             }) as Log
         });
-        let (threads, memory_cap) = (self.threads as usize, self.memory_cap);
-        Ok(ContextOptions { threads, memory_cap, nan_policy, level: None, progress, log })
+        let (threads, memory_cap, gpu_memory_cap) = (self.threads as usize, self.memory_cap, self.gpu_memory_cap);
+        Ok(ContextOptions { compute, gpu_memory_cap, threads, memory_cap, nan_policy, level: None, progress, log })
+    }
+
+    /// # Safety
+    /// `gpus` is as the field's documentation says.
+    unsafe fn gpus(&self) -> Result<Vec<usize>> {
+        if self.gpus.is_null() {
+            if self.gpu_count != 0 {
+                fail!(NullPointer, "gpus is NULL with gpu_count {}; it must be 0 then", self.gpu_count);
+            }
+            return Ok(Vec::new());
+        }
+        let n = count(self.gpu_count, "gpu_count", 1, 1024)?;
+        // SAFETY: `gpu_count` values, by this function's contract.
+        let indices = unsafe { array(self.gpus, n, "gpus") }?;
+        let index =
+            |&i: &i32| usize::try_from(i).or_else(|_| fail!(NoDevice, "gpus names GPU {i}; indices begin at 0"));
+        indices.iter().map(index).collect()
     }
 }
 
@@ -140,7 +176,7 @@ pub unsafe extern "C" fn isoc_context_create(
             ContextOptions::default()
         } else {
             // SAFETY: by this function's contract.
-            unsafe { read_struct(options) }?.into_options()?
+            unsafe { read_struct(options)?.into_options() }?
         };
         let handle = CONTEXTS.insert(Context::new(options)?);
         // SAFETY: by this function's contract.
@@ -190,12 +226,13 @@ pub extern "C" fn isoc_build_info() -> *const c_char {
     static INFO: LazyLock<CString> = LazyLock::new(|| {
         let level = Level::from_environment().unwrap_or_else(|_: Error| Level::detect());
         let info = format!(
-            "isocenter {} for {} ({}, {}); cpu levels baseline, avx2, avx512, using {}; gpu: not built in",
+            "isocenter {} for {} ({}, {}); cpu levels baseline, avx2, avx512, using {}; gpu: {}",
             env!("CARGO_PKG_VERSION"),
             env!("ISOC_TARGET"),
             env!("ISOC_PROFILE"),
             env!("ISOC_RUSTC"),
-            level.name()
+            level.name(),
+            gpu::built_for().unwrap_or("not built in")
         );
         CString::new(info).unwrap_or_default()
     });

@@ -4,9 +4,10 @@ use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struc
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, Interpolation, MAX_SIDE, Options, Order, Padding};
+use crate::ct::{Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
+use std::ffi::c_void;
 
 /// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
 ///
@@ -44,6 +45,33 @@ pub enum isoc_ct_interpolation {
     Nearest = 1,
     /// The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
     Oversampled = 2,
+}
+
+/// Family of back projectors on a GPU. The processor has one of its own.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_kernel {
+    /// The fastest that keeps the precision asked for.
+    Auto = 0,
+    /// Texture units, a pixel a thread along rows, as most codes do it: for comparison. Linear weights have 8 bits, so that
+    /// values are off by up to 3e-3 of the largest.
+    TextureStandard = 1,
+    /// Texture units, pixels in squares: one or two slices of f32 data, four of f16. The same weights.
+    Texture = 2,
+    /// Bins cached in shared memory and interpolated exactly in f32: one, two or four slices of f32 data, up to eight of f16.
+    Alu = 3,
+    /// Weights times data on tensor cores: the fastest for many slices. Pixels up to 1.41 bins wide.
+    Tensor = 5,
+}
+
+/// Precision of the data that are back projected on a GPU. Sums are f32 in all.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_precision {
+    /// f32 grade: within 2e-5 of the largest value of the exact sum.
+    Single = 0,
+    /// Data of half precision: within 5e-4 of the largest value, and faster.
+    Half = 1,
 }
 
 /// What the filter sees beyond the ends of a row.
@@ -146,8 +174,8 @@ pub struct isoc_ct_options {
     pub padding: u32,
     /// Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
     pub weighted_backprojection: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// An isoc_ct_kernel: the back projector on a GPU.
+    pub kernel: u32,
     /// End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
     pub cutoff: f64,
     /// Order of the Butterworth window, 0.5 to 64; 0 means 4.
@@ -159,6 +187,10 @@ pub struct isoc_ct_options {
     pub response_count: i64,
     /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     pub minimum_transmission: f64,
+    /// An isoc_ct_precision: of back-projected data on a GPU.
+    pub precision: u32,
+    /// Must be 0.
+    pub reserved: u32,
 }
 
 // SAFETY: numbers and a pointer; all zero is valid.
@@ -326,9 +358,22 @@ impl isoc_ct_options {
         if self.reserved != 0 {
             fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
         }
+        let kernel = match self.kernel {
+            0 => Kernel::Auto,
+            1 => Kernel::TextureStandard,
+            2 => Kernel::Texture,
+            3 => Kernel::Alu,
+            5 => Kernel::Tensor,
+            v => fail!(UnknownValue, "options.kernel is {v}; it must be one of isoc_ct_kernel"),
+        };
+        let precision = match self.precision {
+            0 => Precision::Single,
+            1 => Precision::Half,
+            v => fail!(UnknownValue, "options.precision is {v}; it must be 0 or 1 (isoc_ct_precision)"),
+        };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
         let weighted_backprojection = self.weighted_backprojection != 0;
-        Ok(Options { filter, interpolation, padding, weighted_backprojection, minimum_transmission })
+        Ok(Options { filter, interpolation, padding, weighted_backprojection, minimum_transmission, kernel, precision })
     }
 }
 
@@ -339,14 +384,18 @@ const COUNTS: &[DType] = &[DType::F32, DType::U16, DType::U8];
 fn expect_projections(geometry: &Geometry, name: &'static str, dtypes: &'static [DType]) -> Expected<'static> {
     let (v, r, b) = (geometry.angles.len(), geometry.rows, geometry.bins);
     match geometry.order {
-        Order::Frames => Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: 1, dtypes },
-        Order::Sinograms => Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: 0, dtypes },
+        Order::Frames => {
+            Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: 1, dtypes, gpus: &[] }
+        }
+        Order::Sinograms => {
+            Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: 0, dtypes, gpus: &[] }
+        }
     }
 }
 
 fn expect_volume(geometry: &Geometry) -> Expected<'static> {
     let shape = [geometry.slices, geometry.ny, geometry.nx];
-    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: 0, dtypes: FLOAT }
+    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: 0, dtypes: FLOAT, gpus: &[] }
 }
 
 /// A call that reads one tensor and writes another, after checking both.
@@ -361,7 +410,8 @@ unsafe fn transform(
 ) -> Status {
     with_plan(handle, |ct| {
         let geometry = ct.geometry()?;
-        let (from, to) = (input.1(geometry), output.1(geometry));
+        let gpus = ct.gpus();
+        let (from, to) = (Expected { gpus, ..input.1(geometry) }, Expected { gpus, ..output.1(geometry) });
         // SAFETY: by this function's contract.
         let (source, target) = unsafe { (from.view(input.0)?, to.view_mut(output.0)?) };
         check_overlap(&source, &target, [from.name, to.name])?;
@@ -411,6 +461,25 @@ pub unsafe extern "C" fn isoc_ct_set_geometry(ct: *mut isoc_ct, geometry: *const
     })
 }
 
+/// Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
+/// that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
+/// stream. The stream must stay valid for as long as it is set.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_ct_set_stream(ct: *mut isoc_ct, stream: *mut c_void) -> Status {
+    with_plan(ct, |ct| {
+        ct.set_stream(stream.addr());
+        Ok(())
+    })
+}
+
+/// Measures the GPU's back projectors for this geometry and interpolation, on made-up data, and keeps to the fastest: from
+/// then on ISOC_CT_KERNEL_AUTO chooses by what was measured, where before it goes by the figures of an H200. The log gets the
+/// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU it does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_ct_tune(ct: *mut isoc_ct) -> Status {
+    with_plan(ct, |ct| ct.tune().map(drop))
+}
+
 /// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 ///
 /// # Safety
@@ -457,7 +526,8 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
                 1
             };
             let shape = [n, geometry.rows, geometry.bins];
-            let expected = Expected { name, shape, dims: ["frames", "rows", "bins"], optional: 0, dtypes: COUNTS };
+            let expected =
+                Expected { name, shape, dims: ["frames", "rows", "bins"], optional: 0, dtypes: COUNTS, gpus: &[] };
             // SAFETY: by this function's contract.
             unsafe { expected.view(tensor) }.map(Some)
         };

@@ -6,4 +6,5 @@
 mod boundary;
 pub mod context;
 pub mod ct;
+pub mod host;
 pub mod tensor;

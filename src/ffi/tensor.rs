@@ -1,11 +1,17 @@
 //! `isoc_tensor` and its checks.
 
 use crate::error::{Result, Status, fail};
+use crate::gpu::Device;
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
 pub const ISOC_DEVICE_HOST: i32 = 1;
+/// Memory of an NVIDIA GPU (DLPack's kDLCUDA) that the context computes on: used in place.
+pub const ISOC_DEVICE_CUDA: i32 = 2;
+/// Page-locked host memory (DLPack's kDLCUDAHost). Host memory is looked up, so ISOC_DEVICE_HOST serves it as well.
+pub const ISOC_DEVICE_CUDA_HOST: i32 = 3;
 /// Unsigned integers (DLPack's kDLUInt).
 pub const ISOC_DTYPE_UINT: u8 = 1;
 /// Floating point (DLPack's kDLFloat).
@@ -18,9 +24,9 @@ const MAX_SPAN: i128 = 1 << 56;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_device {
-    /// ISOC_DEVICE_HOST, or 0 for the same.
+    /// ISOC_DEVICE_HOST (or 0 for the same), ISOC_DEVICE_CUDA or ISOC_DEVICE_CUDA_HOST.
     pub device_type: i32,
-    /// 0 for host memory.
+    /// ISOC_DEVICE_CUDA: the GPU, as the driver counts.
     pub device_id: i32,
 }
 
@@ -72,12 +78,15 @@ pub(super) struct Expected<'e> {
     pub(super) optional: usize,
     /// Element types allowed.
     pub(super) dtypes: &'e [DType],
+    /// GPUs whose memory it may be in.
+    pub(super) gpus: &'e [Arc<Device>],
 }
 
 struct Parsed {
     origin: *mut u8,
     dtype: DType,
     strides: [isize; 3],
+    gpu: Option<usize>,
 }
 
 impl Expected<'_> {
@@ -87,7 +96,7 @@ impl Expected<'_> {
         // SAFETY: by the caller's contract.
         let t = unsafe { self.parse(tensor) }?;
         // SAFETY: the checks of `parse` and the caller's contract.
-        Ok(unsafe { View::from_raw(t.origin, t.dtype, self.shape, t.strides) })
+        Ok(unsafe { View::from_raw(t.origin, t.dtype, self.shape, t.strides, t.gpu) })
     }
 
     /// # Safety
@@ -97,7 +106,7 @@ impl Expected<'_> {
         let t = unsafe { self.parse(tensor) }?;
         self.check_distinct(t.strides)?;
         // SAFETY: the checks of `parse` and `check_distinct`, and the caller's contract. Only f32 is expected of outputs.
-        Ok(unsafe { ViewMut::from_raw(t.origin.cast(), self.shape, t.strides) })
+        Ok(unsafe { ViewMut::from_raw(t.origin.cast(), self.shape, t.strides, t.gpu) })
     }
 
     /// # Safety
@@ -109,13 +118,7 @@ impl Expected<'_> {
         }
         // SAFETY: readable, by the caller's contract.
         let t = unsafe { tensor.read_unaligned() };
-        if t.device.device_type != 0 && t.device.device_type != ISOC_DEVICE_HOST {
-            let (kind, id) = (t.device.device_type, t.device.device_id);
-            fail!(
-                TensorDevice,
-                "{name} is on device type {kind}, id {id}; this context takes host memory (type 0 or 1)"
-            );
-        }
+        let gpu = self.check_device(t.device)?;
         let dtype = self.check_dtype(t.dtype)?;
         if t.data.is_null() || t.shape.is_null() {
             let field = if t.data.is_null() { "data" } else { "shape" };
@@ -136,7 +139,37 @@ impl Expected<'_> {
             next = next.checked_mul(size).map_or_else(|| self.too_large(), Ok)?;
         }
         let origin = self.check_extent(&t, dtype, strides)?;
-        Ok(Parsed { origin, dtype, strides })
+        if let Some(gpu) = gpu.filter(|g| !g.holds(origin)) {
+            fail!(
+                TensorDevice,
+                "{name}.data ({origin:p}) is not memory of GPU {}, on which the tensor is said to be",
+                gpu.index()
+            );
+        }
+        Ok(Parsed { origin, dtype, strides, gpu: gpu.map(|g| g.index()) })
+    }
+
+    /// The GPU whose memory it is in, if any.
+    fn check_device(&self, device: isoc_device) -> Result<Option<&Device>> {
+        let isoc_device { device_type: kind, device_id: id } = device;
+        if [0, ISOC_DEVICE_HOST, ISOC_DEVICE_CUDA_HOST].contains(&kind) {
+            return Ok(None);
+        }
+        let owned = self.gpus.iter().find(|g| kind == ISOC_DEVICE_CUDA && usize::try_from(id) == Ok(g.index()));
+        match owned {
+            Some(gpu) => Ok(Some(gpu)),
+            None if self.gpus.is_empty() => fail!(
+                TensorDevice,
+                "{} is on device type {kind}, id {id}; this takes host memory (type 0, 1 or 3)",
+                self.name
+            ),
+            None => fail!(
+                TensorDevice,
+                "{} is on device type {kind}, id {id}; this context takes host memory (type 0, 1 or 3) and type 2 with id {:?}",
+                self.name,
+                self.gpus.iter().map(|g| g.index()).collect::<Vec<_>>()
+            ),
+        }
     }
 
     fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {

@@ -82,13 +82,13 @@ static void statuses(void) {
     expect("no error yet, no message", isoc_last_error() && !*isoc_last_error());
     expect("version", isoc_version() && *isoc_version());
     expect("build info names the version", strstr(isoc_build_info(), isoc_version()) != NULL);
-    for (int32_t k = ISOC_STATUS_OK; k <= ISOC_STATUS_INTERNAL; k++) {
+    for (int32_t k = ISOC_STATUS_OK; k <= ISOC_STATUS_CALLBACK; k++) {
         int good = strlen(isoc_status_string(k)) > 3 && strcmp(isoc_status_string(k), "unknown status") != 0;
         for (int32_t other = 0; other < k; other++)
             good &= strcmp(isoc_status_string(k), isoc_status_string(other)) != 0;
         expect("each status has a phrase of its own", good);
     }
-    const int32_t unknown[] = { -1, ISOC_STATUS_INTERNAL + 1, INT32_MIN, INT32_MAX };
+    const int32_t unknown[] = { -1, ISOC_STATUS_CALLBACK + 1, INT32_MIN, INT32_MAX };
     for (size_t k = 0; k < COUNT_OF(unknown); k++)
         expect("an unknown status says so", strcmp(isoc_status_string(unknown[k]), "unknown status") == 0);
 }
@@ -111,7 +111,8 @@ static void contexts(void) {
     CONTEXT("context: struct_size small", struct_size, sizeof options - 8, STRUCT_SIZE, size);
     CONTEXT("context: struct_size large", struct_size, sizeof options + 8, STRUCT_SIZE, size);
     CONTEXT("context: struct_size huge", struct_size, UINT32_MAX, STRUCT_SIZE, "4294967295", size);
-    CONTEXT("context: device", device, 2, UNKNOWN_VALUE, "is 2", "0 (auto)", "1 (cpu)");
+    CONTEXT("context: device", device, 3, UNKNOWN_VALUE, "is 3", "0 (auto)", "1 (cpu)", "2 (gpu)");
+    CONTEXT("context: gpu_count without gpus", gpu_count, 1, OUT_OF_RANGE, "is 0", "2 (gpu)");
     CONTEXT("context: device", device, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
     CONTEXT("context: NaN policy", nan_policy, 2, UNKNOWN_VALUE, "is 2", "0 (error)", "1 (replace)");
     CONTEXT("context: NaN policy", nan_policy, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
@@ -364,6 +365,8 @@ static void options(void) {
     OPTIONS(padding, 2, UNKNOWN_VALUE, "is 2", "0 or 1");
     OPTIONS(padding, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 or 1");
     OPTIONS(reserved, 1, UNKNOWN_VALUE, "is 1", "must be 0");
+    OPTIONS(kernel, 99, UNKNOWN_VALUE, "is 99", "isoc_ct_kernel");
+    OPTIONS(precision, 2, UNKNOWN_VALUE, "is 2", "isoc_ct_precision");
 
     OPTIONS(cutoff, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     OPTIONS(cutoff, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
@@ -464,7 +467,7 @@ SPOIL(backwards_onto_itself, contiguous(s, k)[2] = -1; s->strides[k][1] = 1; s->
 static const tensor_fault tensor_faults[] = {
     FAULT("data NULL", no_data, ALL, NULL_POINTER, ".data", "NULL"),
     FAULT("shape NULL", no_shape, ALL, NULL_POINTER, ".shape", "NULL"),
-    FAULT("on a GPU", on_gpu, ALL, TENSOR_DEVICE, "type 2", "host", "0 or 1"),
+    FAULT("on a GPU", on_gpu, ALL, TENSOR_DEVICE, "type 2", "host", "0, 1 or 3"),
     FAULT("on no known device", on_no_device, ALL, TENSOR_DEVICE, "type -7", "host"),
     FAULT("complex", complex_numbers, ALL, TENSOR_DTYPE, ".dtype", "code 5", "F32"),
     FAULT("f64", doubles, ALL, TENSOR_DTYPE, ".dtype", "64 bits", "F32"),

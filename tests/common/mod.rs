@@ -3,7 +3,7 @@
 
 pub mod scene;
 
-use isocenter::context::{Context, ContextOptions};
+use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Filter, Geometry, Interpolation};
 use isocenter::tensor::{View, ViewMut};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// A plan with its own threads.
 pub fn plan(geometry: &Geometry, level: Level, threads: usize) -> Ct {
-    let options = ContextOptions { level: Some(level), threads, ..ContextOptions::default() };
+    let compute = Compute::Cpu;
+    let options = ContextOptions { compute, level: Some(level), threads, ..ContextOptions::default() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(geometry.clone()).expect("a geometry");
     ct

@@ -1,0 +1,74 @@
+// Rows on their way in and out: raw data to line integrals, and filtered rows to what the back projectors read.
+#pragma once
+#include <cuda_fp16.h>
+
+enum RowType { ROW_F32 = 0, ROW_U16 = 1, ROW_U8 = 2 };
+
+// The caller's rows. Mirrors `RawRows` in src/ct/gpu/rows.rs.
+struct RawRows {
+    // Element (view, slice, bin) is at view * view_stride + slice * slice_stride + bin * bin_stride, in elements.
+    const void *data;
+    long long view_stride, slice_stride, bin_stride;
+    // Flat field of the slab's detector rows, [slice][bin], or NULL: integral = -ln(max((raw - dark) * gain, minimum)); a gain
+    // of 0 marks a pixel that cannot be corrected and reads 0.
+    const float *dark, *gain;
+    float minimum;
+    int type, views, slices, bins;
+};
+
+__device__ inline float raw_value(const RawRows &r, int view, int slice, int bin) {
+    long long at = view * r.view_stride + slice * r.slice_stride + bin * r.bin_stride;
+    if (r.type == ROW_U16) return static_cast<const unsigned short *>(r.data)[at];
+    if (r.type == ROW_U8) return static_cast<const unsigned char *>(r.data)[at];
+    return static_cast<const float *>(r.data)[at];
+}
+
+__device__ inline bool finite(float v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
+
+// The line integral; false where there is none (NaN, Inf, no usable flat field), and the integral is then 0.
+__device__ inline bool integral(const RawRows &r, int view, int slice, int bin, float &value) {
+    float v = raw_value(r, view, slice, bin);
+    bool good = finite(v);
+    if (r.gain) {
+        long long pixel = slice * (long long)r.bins + bin;
+        float gain = r.gain[pixel];
+        good &= gain != 0.f;
+        v = -logf(fmaxf((v - r.dark[pixel]) * gain, r.minimum));
+    }
+    value = good ? v : 0.f;
+    return good;
+}
+
+// Rows that a back projector reads. Mirrors `PackedRows` in src/ct/gpu/rows.rs.
+struct PackedRows {
+    // [group][view][pitch][lanes] of f32 or f16; with `split`, a group of high parts is followed by one of low parts.
+    void *data;
+    // What each view and each slice is multiplied by.
+    const float *view_scale, *slice_scale;
+    int views, pitch, lanes, half, split;
+    // Samples a bin (1 or 4), and samples before bin 0.
+    int oversampling, zero;
+};
+
+// Stores samples of slices `slice` (even) and `slice` + 1.
+__device__ inline void store_pair(const PackedRows &p, int slice, int view, int sample, float a, float b) {
+    int parts = p.split ? 2 : 1;
+    long long row = ((long long)(slice / p.lanes) * parts * p.views + view) * p.pitch + sample;
+    if (!p.half) {
+        float *to = static_cast<float *>(p.data) + row * p.lanes + slice % p.lanes;
+        if (p.lanes > 1) {
+            *reinterpret_cast<float2 *>(to) = {a, b};
+        } else {
+            to[0] = a;
+            to[(long long)p.views * p.pitch] = b;
+        }
+        return;
+    }
+    __half2 *to = reinterpret_cast<__half2 *>(static_cast<__half *>(p.data) + row * p.lanes + slice % p.lanes);
+    __half2 high = __floats2half2_rn(a, b);
+    *to = high;
+    if (p.split) {
+        long long low = (long long)p.views * p.pitch * p.lanes / 2;
+        to[low] = __floats2half2_rn(a - __low2float(high), b - __high2float(high));
+    }
+}

@@ -1,0 +1,114 @@
+//! Which back projector serves a call.
+//!
+//! A small model: a projector works on whole blocks of slices, at a rate that was measured; the least time wins. The rates are
+//! from an H200 (benches/results), or the caller's own GPU after `tune`. Elsewhere they serve as ratios.
+
+use super::projector::{Case, Projector};
+use crate::error::{Result, fail};
+
+/// Family of back projectors on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The fastest that keeps the precision asked for.
+    #[default]
+    Auto,
+    /// Texture units with everybody's mapping of threads to pixels.
+    TextureStandard,
+    /// Texture units, pixels in squares.
+    Texture,
+    /// Bins cached in shared memory, interpolated in f32.
+    Alu,
+    /// Weights times data on tensor cores.
+    Tensor,
+}
+
+/// Precision of the data that are back projected on a GPU; sums are f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// f32 grade.
+    #[default]
+    Single,
+    /// f16 data.
+    Half,
+}
+
+/// A projector and where it belongs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) projector: Projector,
+    pub(super) kernel: Kernel,
+    pub(super) precision: Precision,
+    /// Whether the automatic choice may take it: texture units have 8 bits for a weight, too few for either precision.
+    exact: bool,
+    /// Giga-updates a second, linear, on full blocks of slices.
+    pub(super) rate: f64,
+}
+
+const fn candidate(projector: Projector, kernel: Kernel, precision: Precision, exact: bool, rate: f64) -> Candidate {
+    Candidate { projector, kernel, precision, exact, rate }
+}
+
+/// All projectors, with their rates on an H200.
+pub(super) const ALL: [Candidate; 15] = {
+    use Precision::{Half, Single};
+    use Projector as P;
+    [
+        candidate(P::Texture { standard: true, lanes: 1 }, Kernel::TextureStandard, Single, false, 1013.0),
+        candidate(P::Texture { standard: false, lanes: 1 }, Kernel::Texture, Single, false, 1018.0),
+        candidate(P::Texture { standard: false, lanes: 2 }, Kernel::Texture, Single, false, 2021.0),
+        candidate(P::Texture { standard: false, lanes: 4 }, Kernel::Texture, Half, false, 4030.0),
+        candidate(P::Alu { half: false, lanes: 1 }, Kernel::Alu, Single, true, 3549.0),
+        candidate(P::Alu { half: false, lanes: 2 }, Kernel::Alu, Single, true, 5030.0),
+        candidate(P::Alu { half: false, lanes: 4 }, Kernel::Alu, Single, true, 6046.0),
+        candidate(P::Alu { half: true, lanes: 2 }, Kernel::Alu, Half, true, 4744.0),
+        candidate(P::Alu { half: true, lanes: 4 }, Kernel::Alu, Half, true, 6128.0),
+        candidate(P::Alu { half: true, lanes: 8 }, Kernel::Alu, Half, true, 6119.0),
+        candidate(P::Direct { lanes: 1 }, Kernel::Alu, Single, true, 300.0),
+        candidate(P::Direct { lanes: 2 }, Kernel::Alu, Single, true, 500.0),
+        candidate(P::Direct { lanes: 4 }, Kernel::Alu, Single, true, 800.0),
+        candidate(P::Tensor { split: false }, Kernel::Tensor, Half, true, 18566.0),
+        candidate(P::Tensor { split: true }, Kernel::Tensor, Single, true, 5361.0),
+    ]
+};
+
+/// What a choice is made by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish<'a> {
+    pub(super) kernel: Kernel,
+    pub(super) precision: Precision,
+    /// Candidates with the rates to go by.
+    pub(super) rates: &'a [Candidate],
+}
+
+impl Wish<'_> {
+    fn admits(&self, c: &Candidate) -> bool {
+        let family = if self.kernel == Kernel::Auto { c.exact } else { c.kernel == self.kernel };
+        // Half precision may be served better than it asks for; f32 grade may not be served worse.
+        family && (c.precision == self.precision || self.precision == Precision::Half)
+    }
+
+    /// The projector for `slices` slices at a time.
+    pub(super) fn choose(&self, case: &Case, slices: usize) -> Result<Projector> {
+        let mut refusals = Vec::new();
+        let mut best: Option<(f64, Projector)> = None;
+        for c in self.rates.iter().filter(|c| self.admits(c)) {
+            if let Some(why) = c.projector.refusal(case) {
+                refusals.push(why);
+                continue;
+            }
+            let seconds = slices.next_multiple_of(c.projector.slices()) as f64 / c.rate;
+            if best.is_none_or(|(least, _)| seconds < least) {
+                best = Some((seconds, c.projector));
+            }
+        }
+        let Some((_, projector)) = best else {
+            let (kernel, precision) = (self.kernel, self.precision);
+            fail!(
+                OutOfRange,
+                "options.kernel {kernel:?} with {precision:?} precision cannot serve the plan: {}",
+                refusals.join("; ")
+            );
+        };
+        Ok(projector)
+    }
+}

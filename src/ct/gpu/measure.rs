@@ -1,0 +1,70 @@
+//! Timing the back projectors on the caller's own GPU.
+
+use super::projector::{Arguments, Case, Projector, view_lines};
+use super::state::State;
+use crate::error::Result;
+use crate::gpu::{DeviceMemory, Event, Stream};
+
+/// Runs whose median counts, after one that does not.
+const RUNS: usize = 5;
+
+/// Seconds that a projector takes for `slices` slices of the case, by events. The data are small random numbers: neither zeros,
+/// which some units find easier, nor what overflows.
+pub(super) fn seconds(state: &mut State, case: &Case, projector: Projector, slices: usize) -> Result<f64> {
+    let device = state.device.clone();
+    let _current = device.enter()?;
+    let g = case.geometry;
+    let format = projector.format(case.interpolation);
+    let stream = Stream::new(&device)?;
+    let data = DeviceMemory::new(&device, format.bytes(slices, g.views(), g.bins) as usize)?;
+    noise(state, &data, format.half, &stream)?;
+    let lines = DeviceMemory::from_slice(&device, &view_lines(g, &format, g.bins))?;
+    let scale = DeviceMemory::from_slice(&device, &vec![1.0f32; format.groups(slices) * format.lanes])?;
+    let volume = DeviceMemory::new(&device, 4 * slices * g.ny * g.nx)?;
+    let arguments = Arguments {
+        data: data.address(),
+        lines: lines.address(),
+        scale: scale.address(),
+        volume: volume.address(),
+        slice_stride: (g.ny * g.nx) as i64,
+        row_stride: g.nx as i64,
+        views: g.views() as i32,
+        bins: format.samples(g.bins).0 as i32,
+        pitch: format.pitch(g.bins) as i32,
+        slices: slices as i32,
+        nx: g.nx as i32,
+        ny: g.ny as i32,
+    };
+    let (from, to) = (Event::timed(&device)?, Event::timed(&device)?);
+    let mut times = Vec::with_capacity(RUNS);
+    for run in 0..=RUNS {
+        from.record(&stream)?;
+        projector.launch(state, case, arguments, &stream)?;
+        to.record(&stream)?;
+        stream.synchronize()?;
+        if run > 0 {
+            times.push(from.seconds_to(&to)?);
+        }
+    }
+    state.textures = None;
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
+}
+
+/// Fills with uniform numbers between -1 and 1.
+fn noise(state: &State, data: &DeviceMemory, half: bool, stream: &Stream) -> Result<()> {
+    use crate::gpu::Launch;
+    /// Mirrors `Noise` in `kernels/common/copy.cu`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct Noise {
+        to: u64,
+        count: i64,
+        half: i32,
+    }
+    let count = (data.bytes() / if half { 2 } else { 4 }) as i64;
+    let noise = Noise { to: data.address(), count, half: half.into() };
+    let launch = Launch { grid: [16 * state.device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
+    // SAFETY: Noise mirrors the kernel's struct; the buffer outlives the stream's work.
+    unsafe { state.device.function("common/copy", "fill_noise")?.launch(stream, launch, &noise) }
+}

@@ -1,0 +1,21 @@
+//! CT on NVIDIA GPUs.
+
+mod adjoint;
+mod alu;
+mod choice;
+mod direct;
+mod filter;
+mod forward;
+mod measure;
+mod pipeline;
+mod plan;
+mod projector;
+mod rows;
+mod state;
+mod tensor;
+mod texture;
+mod transfer;
+
+pub use choice::{Kernel, Precision};
+pub use pipeline::Measured;
+pub(super) use pipeline::{Gpus, Needs, Operator, Task};

@@ -1,0 +1,68 @@
+//! What one call needs on one GPU besides its slabs.
+
+use super::forward::DeviceForward;
+use super::pipeline::{Operator, Task};
+use super::projector::{Projector, view_lines};
+use super::rows::DeviceFilter;
+use super::{adjoint, filter};
+use crate::error::Result;
+use crate::gpu::{Device, DeviceMemory};
+use std::sync::Arc;
+
+/// Tables on the device.
+#[derive(Debug)]
+pub(super) struct DevicePlan {
+    pub(super) lines: DeviceMemory,
+    pub(super) view_scale: DeviceMemory,
+    pub(super) filter: Option<DeviceFilter>,
+    /// Dark and gain of the rows of all slices.
+    pub(super) flat: Option<[DeviceMemory; 2]>,
+    /// Packed values are at most this times the largest value.
+    pub(super) bound: f32,
+    /// Of the adjoint.
+    pub(super) tents: Option<DeviceMemory>,
+    pub(super) forward: Option<DeviceForward>,
+}
+
+impl DevicePlan {
+    pub(super) fn new(device: &Arc<Device>, task: &Task, projector: Option<Projector>, lanes: usize) -> Result<Self> {
+        let g = task.geometry;
+        let lines = match projector {
+            Some(p) => view_lines(g, &p.format(task.interpolation), g.bins),
+            None => Vec::new(),
+        };
+        let scales: Vec<f32> = match task.weights {
+            Some(weights) => weights.iter().map(|&w| w as f32).collect(),
+            None => vec![1.0; g.views()],
+        };
+        let heaviest = scales.iter().fold(0.0f32, |a, w| a.max(w.abs()));
+        let filters = matches!(task.operator, Operator::Reconstruct | Operator::Filter);
+        let uploaded = match filters {
+            true => filter::upload(device, task.filter, task.padding, g.bins, g.bin_pitch)?,
+            false => None,
+        };
+        let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
+        let flat = match task.flat {
+            Some(flat) => {
+                let (dark, gain) = flat.rows(g.first_row..g.first_row + g.slices);
+                Some([DeviceMemory::from_slice(device, dark)?, DeviceMemory::from_slice(device, gain)?])
+            }
+            None => None,
+        };
+        Ok(Self {
+            lines: DeviceMemory::from_slice(device, &lines)?,
+            view_scale: DeviceMemory::from_slice(device, &scales)?,
+            filter,
+            flat,
+            bound: gain as f32 * heaviest,
+            tents: match task.operator {
+                Operator::Adjoint => Some(DeviceMemory::from_slice(device, &adjoint::tents(g))?),
+                _ => None,
+            },
+            forward: match task.operator {
+                Operator::Forward => Some(DeviceForward::new(device, g, lanes)?),
+                _ => None,
+            },
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! The back projectors: which there are, what each needs, and how it is launched.
+
+use super::rows::Format;
+use super::state::State;
+use crate::ct::geometry::Geometry;
+use crate::ct::operators::Interpolation;
+use crate::error::Result;
+use crate::gpu::Stream;
+
+/// Mirrors `ViewLine` in `kernels/ct/backproject.cuh`: in samples of the packed rows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ViewLine {
+    pub(super) origin: f64,
+    pub(super) dx: f64,
+    pub(super) dy: f64,
+}
+
+/// Mirrors `Backproject`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arguments {
+    pub(super) data: u64,
+    pub(super) lines: u64,
+    pub(super) scale: u64,
+    pub(super) volume: u64,
+    pub(super) slice_stride: i64,
+    pub(super) row_stride: i64,
+    pub(super) views: i32,
+    pub(super) bins: i32,
+    pub(super) pitch: i32,
+    pub(super) slices: i32,
+    pub(super) nx: i32,
+    pub(super) ny: i32,
+}
+
+/// A back projector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Projector {
+    /// Weights times data on tensor cores; `split` for f32 grade.
+    Tensor { split: bool },
+    /// Texture units: one f32 slice, two, or four of f16; `standard` with everybody's mapping of threads to pixels.
+    Texture { standard: bool, lanes: usize },
+    /// Bins cached in shared memory, interpolated in f32; f16 data with `half`.
+    Alu { half: bool, lanes: usize },
+    /// No cache, f64 positions: for what the others refuse.
+    Direct { lanes: usize },
+    /// The transpose of the forward projection.
+    Adjoint { lanes: usize },
+}
+
+/// What the choice of a projector depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    pub(super) geometry: &'a Geometry,
+    pub(super) interpolation: Interpolation,
+    /// Shared memory of a block on this GPU.
+    pub(super) shared: usize,
+    /// The adjoint's tents on the device, or 0.
+    pub(super) tents: u64,
+}
+
+impl Projector {
+    /// Rows as it reads them.
+    pub(super) fn format(self, interpolation: Interpolation) -> Format {
+        let oversampling = if interpolation == Interpolation::Oversampled { 4 } else { 1 };
+        match self {
+            Projector::Tensor { split } => Format { lanes: 8, half: true, split, oversampling, tight: false },
+            Projector::Texture { lanes, .. } => {
+                Format { lanes, half: lanes == 4, split: false, oversampling, tight: false }
+            }
+            Projector::Alu { half, lanes } => Format { lanes, half, split: false, oversampling, tight: false },
+            Projector::Direct { lanes } => Format { lanes, half: false, split: false, oversampling, tight: false },
+            Projector::Adjoint { lanes } => Format { lanes, half: false, split: false, oversampling: 1, tight: false },
+        }
+    }
+
+    /// Such as "texture f16 x4".
+    pub(super) fn name(self) -> String {
+        match self {
+            Projector::Tensor { split: false } => "tensor f16 x64".into(),
+            Projector::Tensor { split: true } => "tensor split x32".into(),
+            Projector::Texture { standard, lanes } => {
+                let (how, kind) = (if standard { " standard" } else { "" }, if lanes == 4 { "f16" } else { "f32" });
+                format!("texture{how} {kind} x{lanes}")
+            }
+            Projector::Alu { half, lanes } => format!("alu {} x{lanes}", if half { "f16" } else { "f32" }),
+            Projector::Direct { lanes } => format!("direct f32 x{lanes}"),
+            Projector::Adjoint { lanes } => format!("adjoint f32 x{lanes}"),
+        }
+    }
+
+    /// Slices that one block takes: others cost as much as these.
+    pub(super) fn slices(self) -> usize {
+        match self {
+            Projector::Tensor { split } => {
+                if split {
+                    32
+                } else {
+                    64
+                }
+            }
+            Projector::Texture { lanes, .. } | Projector::Alu { lanes, .. } | Projector::Direct { lanes } => lanes,
+            Projector::Adjoint { lanes } => {
+                if lanes == 4 {
+                    8
+                } else {
+                    lanes
+                }
+            }
+        }
+    }
+
+    /// Why it cannot serve this case; None if it can.
+    pub(super) fn refusal(self, case: &Case) -> Option<String> {
+        match self {
+            Projector::Tensor { .. } => super::tensor::refusal(case),
+            Projector::Texture { .. } => super::texture::refusal(case, self.format(case.interpolation)),
+            Projector::Alu { .. } => super::alu::refusal(case, self.format(case.interpolation)),
+            Projector::Direct { .. } | Projector::Adjoint { .. } => None,
+        }
+    }
+
+    /// Sums `arguments.slices` slices.
+    pub(super) fn launch(self, state: &mut State, case: &Case, arguments: Arguments, stream: &Stream) -> Result<()> {
+        match self {
+            Projector::Tensor { split } => super::tensor::launch(state, case, split, arguments, stream),
+            Projector::Texture { standard, .. } => {
+                let format = self.format(case.interpolation);
+                super::texture::launch(state, case, (format, standard), arguments, stream)
+            }
+            Projector::Alu { .. } => {
+                super::alu::launch(state, case, self.format(case.interpolation), arguments, stream)
+            }
+            Projector::Direct { lanes } => super::direct::launch(state, case, lanes, arguments, stream),
+            Projector::Adjoint { lanes } => super::adjoint::launch(state, case, lanes, arguments, stream),
+        }
+    }
+}
+
+/// `side_x * |dx| + side_y * |dy|`, the largest over all views, in samples.
+pub(super) fn widest(geometry: &Geometry, oversampling: usize, side_x: usize, side_y: usize) -> f64 {
+    let span = |v| {
+        let line = geometry.pixel_line(v);
+        side_x as f64 * line.dx.abs() + side_y as f64 * line.dy.abs()
+    };
+    oversampling as f64 * (0..geometry.views()).map(span).fold(0.0, f64::max)
+}
+
+/// Lines of all views in samples of the packed rows.
+pub(super) fn view_lines(geometry: &Geometry, format: &Format, bins: usize) -> Vec<ViewLine> {
+    let factor = format.oversampling as f64;
+    let zero = format.samples(bins).1 as f64;
+    let line = |v| {
+        let l = geometry.pixel_line(v);
+        ViewLine { origin: l.origin * factor + zero, dx: l.dx * factor, dy: l.dy * factor }
+    };
+    (0..geometry.views()).map(line).collect()
+}

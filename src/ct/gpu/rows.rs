@@ -1,0 +1,251 @@
+//! Rows on the GPU: raw ones as they were uploaded, packed ones as a back projector reads them, and what lies between.
+//! The structs mirror those of `kernels/ct/rows.cuh`, `range.cu` and `filter.cu`.
+
+use super::state::{Scratch, State};
+use crate::error::Result;
+use crate::gpu::{DeviceMemory, Launch, Stream};
+use crate::tensor::DType;
+
+/// Mirrors `RawRows`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawRows {
+    pub(super) data: u64,
+    pub(super) view_stride: i64,
+    pub(super) slice_stride: i64,
+    pub(super) bin_stride: i64,
+    pub(super) dark: u64,
+    pub(super) gain: u64,
+    pub(super) minimum: f32,
+    pub(super) kind: i32,
+    pub(super) views: i32,
+    pub(super) slices: i32,
+    pub(super) bins: i32,
+}
+
+/// `RowType` of an element type.
+pub(super) fn row_type(dtype: DType) -> i32 {
+    match dtype {
+        DType::F32 => 0,
+        DType::U16 => 1,
+        DType::U8 => 2,
+    }
+}
+
+/// Mirrors `PackedRows`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PackedRows {
+    data: u64,
+    view_scale: u64,
+    slice_scale: u64,
+    views: i32,
+    pitch: i32,
+    lanes: i32,
+    half: i32,
+    split: i32,
+    oversampling: i32,
+    zero: i32,
+}
+
+/// Mirrors `Filter`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Filter {
+    raw: RawRows,
+    packed: PackedRows,
+    roots: u64,
+    response: u64,
+    edge: i32,
+}
+
+/// Mirrors `Range`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    raw: RawRows,
+    largest: u64,
+    first: u64,
+    replaced: u64,
+    view_weight: i64,
+    slice_weight: i64,
+    offset: i64,
+}
+
+/// Mirrors `Scale`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    largest: u64,
+    up: u64,
+    down: u64,
+    bound: f32,
+    half: i32,
+    slices: i32,
+    padded: i32,
+}
+
+/// How packed rows are laid out: `[group][view][pitch][lanes]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    /// Slices side by side: 1, 2, 4 or 8.
+    pub(super) lanes: usize,
+    /// f16 instead of f32.
+    pub(super) half: bool,
+    /// f16 in two parts, high and low: a group of each.
+    pub(super) split: bool,
+    /// Samples a bin.
+    pub(super) oversampling: usize,
+    /// Rows follow each other without gaps (one sample a bin).
+    pub(super) tight: bool,
+}
+
+impl Format {
+    /// Samples of a row, and samples before bin 0.
+    pub(super) fn samples(&self, bins: usize) -> (usize, usize) {
+        // The outermost samples lie between the edge bins and the zeros beyond them.
+        let zero = self.oversampling - 1;
+        (self.oversampling * bins + zero, zero)
+    }
+
+    /// Samples from one row to the next: aligned as textures need it whatever the texel, or none in between.
+    pub(super) fn pitch(&self, bins: usize) -> usize {
+        if self.tight { bins } else { self.samples(bins).0.next_multiple_of(128) }
+    }
+
+    /// Groups of `lanes` slices; an even number of slices, since rows are filtered in pairs.
+    pub(super) fn groups(&self, slices: usize) -> usize {
+        slices.next_multiple_of(2).div_ceil(self.lanes)
+    }
+
+    /// Bytes of the rows of some slices.
+    pub(super) fn bytes(&self, slices: usize, views: usize, bins: usize) -> u64 {
+        let element = if self.half { 2 } else { 4 } * if self.split { 2 } else { 1 };
+        (self.groups(slices) * self.lanes) as u64 * views as u64 * self.pitch(bins) as u64 * element
+    }
+}
+
+/// A filter on the device; None packs rows as they are.
+#[derive(Debug)]
+pub(super) struct DeviceFilter {
+    /// log2 of the transforms' length.
+    pub(super) log: u32,
+    pub(super) roots: DeviceMemory,
+    pub(super) response: DeviceMemory,
+    pub(super) edge: bool,
+}
+
+/// What the host learns of a slab's data.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Findings {
+    /// Index of the first value that is NaN or Inf, in the tensor's own order; u64::MAX if there is none.
+    pub(super) first: u64,
+    /// Values replaced by 0.
+    pub(super) replaced: u64,
+}
+
+/// Weights of the indices in the caller's tensor, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexWeights {
+    pub(super) view: i64,
+    pub(super) slice: i64,
+    pub(super) offset: i64,
+}
+
+/// One slab's rows on their way from raw to packed.
+pub(super) struct Packing<'a> {
+    pub(super) raw: RawRows,
+    pub(super) format: Format,
+    pub(super) filter: Option<&'a DeviceFilter>,
+    /// What each view is multiplied by.
+    pub(super) view_scale: u64,
+    /// Filtered, weighted values are at most this times the largest value.
+    pub(super) bound: f32,
+    pub(super) indices: IndexWeights,
+    /// Where packed rows go.
+    pub(super) packed: u64,
+    /// Where [`Findings`] go.
+    pub(super) findings: &'a DeviceMemory,
+}
+
+impl Packing<'_> {
+    /// Looks for the largest values and for those that are no numbers.
+    pub(super) fn look(&self, state: &State, scratch: &mut Scratch, stream: &Stream) -> Result<()> {
+        let (views, slices) = (self.raw.views as usize, self.raw.slices as usize);
+        let padded = self.format.groups(slices) * self.format.lanes;
+        let device = &state.device;
+        let largest = scratch.largest.take(device, 4 * padded)?;
+        largest.clear(stream)?;
+        let largest = largest.address();
+        self.findings.write(stream, &Findings { first: u64::MAX, replaced: 0 })?;
+        let findings = self.findings.address();
+
+        let range = Range {
+            raw: self.raw,
+            largest,
+            first: findings,
+            replaced: findings + 8,
+            view_weight: self.indices.view,
+            slice_weight: self.indices.slice,
+            offset: self.indices.offset,
+        };
+        // Enough blocks to fill the GPU, few enough that each has some views.
+        let blocks = views.min((32 * device.multiprocessors()).div_ceil(slices));
+        let launch = Launch { grid: [blocks, slices, 1], block: [256, 1, 1], shared: 0 };
+        // SAFETY: Range mirrors the kernel's struct; the buffers live in `scratch` until the stream is waited for.
+        unsafe { device.function("ct/range", "ct_range")?.launch(stream, launch, &range) }
+    }
+
+    /// Corrects, filters, weighs, converts and interleaves the rows; `scratch.down` undoes the slices' scales.
+    pub(super) fn pack(&self, state: &State, scratch: &mut Scratch, stream: &Stream) -> Result<()> {
+        let RawRows { views, slices, bins, .. } = self.raw;
+        let (views, slices, bins) = (views as usize, slices as usize, bins as usize);
+        let padded = self.format.groups(slices) * self.format.lanes;
+        let device = &state.device;
+        let largest = scratch.largest.address();
+        let up = scratch.up.take(device, 4 * padded)?.address();
+        let down = scratch.down.take(device, 4 * padded)?.address();
+        let scale = Scale {
+            largest,
+            up,
+            down,
+            bound: self.bound,
+            half: self.format.half.into(),
+            slices: slices as i32,
+            padded: padded as i32,
+        };
+        let launch = Launch { grid: [padded.div_ceil(128), 1, 1], block: [128, 1, 1], shared: 0 };
+        // SAFETY: as above.
+        unsafe { device.function("ct/range", "ct_scale")?.launch(stream, launch, &scale)? };
+
+        let packed_rows = PackedRows {
+            data: self.packed,
+            view_scale: self.view_scale,
+            slice_scale: up,
+            views: views as i32,
+            pitch: self.format.pitch(bins) as i32,
+            lanes: self.format.lanes as i32,
+            half: self.format.half.into(),
+            split: self.format.split.into(),
+            oversampling: self.format.oversampling as i32,
+            zero: self.format.samples(bins).1 as i32,
+        };
+        let (roots, response, edge) =
+            self.filter.map_or((0, 0, false), |f| (f.roots.address(), f.response.address(), f.edge));
+        let filter = Filter { raw: self.raw, packed: packed_rows, roots, response, edge: edge.into() };
+        let (name, launch) = match self.filter {
+            None => ("ct_pack".to_string(), Launch { grid: [views, padded / 2, 1], block: [256, 1, 1], shared: 0 }),
+            Some(f) => {
+                let n = 1usize << f.log;
+                // Lines of a block, as the kernels are stamped out.
+                let lines = [16, 8, 8, 4, 2].get(f.log as usize - 6).copied().unwrap_or(1);
+                let shared = lines * (n + n / 16) * 8;
+                let grid = [views.div_ceil(lines), padded / 2, 1];
+                (format!("ct_filter_{}", f.log), Launch { grid, block: [n / 16, lines, 1], shared })
+            }
+        };
+        // SAFETY: as above.
+        unsafe { device.function("ct/filter", &name)?.launch(stream, launch, &filter) }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a plan keeps on one GPU from call to call.
+
+use super::texture::Textures;
+use crate::error::Result;
+use crate::gpu::{Device, DeviceMemory, Pinned};
+use std::sync::Arc;
+
+/// Memory that is kept, and replaced when it is too small (or far too large).
+#[derive(Debug, Default)]
+pub(super) struct Slot(Option<DeviceMemory>);
+
+impl Slot {
+    /// At least `bytes`, with whatever was there before.
+    pub(super) fn take(&mut self, device: &Arc<Device>, bytes: usize) -> Result<&DeviceMemory> {
+        let fits = self.0.as_ref().is_some_and(|m| m.bytes() >= bytes && m.bytes() / 4 <= bytes.max(1 << 16));
+        if !fits {
+            // First away with the old one: both might not fit.
+            self.0 = None;
+            self.0 = Some(DeviceMemory::new(device, bytes)?);
+        }
+        Ok(self.0.as_ref().unwrap_or_else(|| unreachable!("just filled")))
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.0.as_ref().map_or(0, DeviceMemory::address)
+    }
+}
+
+/// Memory of the compute stream: one slab uses it at a time.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) packed: Slot,
+    pub(super) largest: Slot,
+    pub(super) up: Slot,
+    pub(super) down: Slot,
+}
+
+/// Pinned memory that is kept.
+#[derive(Debug, Default)]
+pub(super) struct PinnedSlot(Option<Pinned>);
+
+impl PinnedSlot {
+    pub(super) fn take(&mut self, device: &Arc<Device>, bytes: usize) -> Result<&Pinned> {
+        if self.0.as_ref().is_none_or(|m| m.bytes() < bytes) {
+            self.0 = None;
+            self.0 = Some(Pinned::new(device, bytes)?);
+        }
+        Ok(self.0.as_ref().unwrap_or_else(|| unreachable!("just filled")))
+    }
+}
+
+/// One GPU of a plan.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) device: Arc<Device>,
+    /// Over the packed rows of the last launch that used textures.
+    pub(super) textures: Option<Textures>,
+}

@@ -1,0 +1,83 @@
+//! Launches `kernels/ct/texture.cu`.
+
+use super::projector::{Arguments, Case, widest};
+use super::rows::Format;
+use super::state::State;
+use crate::ct::operators::Interpolation;
+use crate::error::Result;
+use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture};
+
+const TILE: usize = 16;
+/// Limits of two-dimensional textures over rows in memory.
+const MAX_WIDTH: usize = 131_072;
+const MAX_VIEWS: usize = 65_000;
+/// Samples a pixel beyond which f32 positions are off by more than 1e-3.
+const MAX_SPAN: f64 = 1500.0;
+
+/// Mirrors `TextureBackproject`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct TextureArguments {
+    b: Arguments,
+    textures: u64,
+}
+
+/// Textures over the packed rows of a slab, which they must not outlive.
+#[derive(Debug)]
+pub(super) struct Textures {
+    /// Key: address, groups, width, height, format, filter.
+    key: (u64, usize, usize, usize, Format, bool),
+    list: DeviceMemory,
+    /// Kept for the objects that `list` names.
+    _objects: Vec<Texture>,
+}
+
+pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
+    let (views, pitch) = (case.geometry.views(), format.pitch(case.geometry.bins));
+    if views > MAX_VIEWS || pitch > MAX_WIDTH {
+        return Some(format!("{views} views of {pitch} samples; textures have at most {MAX_VIEWS} of {MAX_WIDTH}"));
+    }
+    let span = widest(case.geometry, format.oversampling, 1, 1);
+    (span > MAX_SPAN).then(|| format!("a pixel spans {span:.0} samples; texture kernels take at most {MAX_SPAN}"))
+}
+
+/// `standard`: the mapping of threads to pixels that everybody uses.
+pub(super) fn launch(
+    state: &mut State,
+    case: &Case,
+    (format, standard): (Format, bool),
+    b: Arguments,
+    stream: &Stream,
+) -> Result<()> {
+    let linear = case.interpolation == Interpolation::Linear;
+    let groups = (b.slices as usize).div_ceil(format.lanes);
+    let (width, height) = (b.pitch as usize, b.views as usize);
+    let key = (b.data, groups, width, height, format, linear);
+    if state.textures.as_ref().is_none_or(|t| t.key != key) {
+        // Launches may still read the old ones.
+        stream.synchronize()?;
+        let texel = Texel { half: format.half, channels: format.lanes as u32 };
+        let bytes = (width * height * format.lanes * if format.half { 2 } else { 4 }) as u64;
+        let object = |g: usize| {
+            // SAFETY: rows of the slab, which the state keeps longer than the textures or replaces them with it.
+            unsafe { Texture::new(&state.device, b.data + g as u64 * bytes, texel, [width, height], linear) }
+        };
+        let objects: Vec<Texture> = (0..groups).map(object).collect::<Result<_>>()?;
+        let raw: Vec<u64> = objects.iter().map(Texture::raw).collect();
+        let list = DeviceMemory::from_slice(&state.device, &raw)?;
+        state.textures = Some(Textures { key, list, _objects: objects });
+    }
+    let list = state.textures.as_ref().map_or(0, |t| t.list.address());
+    let name = format!(
+        "texture_{}{}x{}_{}",
+        if standard { "standard_" } else { "" },
+        if format.half { "f16" } else { "f32" },
+        format.lanes,
+        if linear { "linear" } else { "nearest" }
+    );
+    let function = state.device.function("ct/texture", &name)?;
+    let grid = [(b.nx as usize).div_ceil(TILE), (b.ny as usize).div_ceil(TILE), groups];
+    let arguments = TextureArguments { b, textures: list };
+    // SAFETY: TextureArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
+    unsafe { function.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments) }
+}

@@ -1,0 +1,271 @@
+//! Blocks of the caller's arrays on their way to and from a GPU: straight from pinned memory, through pinned staging otherwise.
+
+use super::state::PinnedSlot;
+use crate::context::Context;
+use crate::error::Result;
+use crate::gpu::{Device, Event, Rows, Stream, is_pinned};
+use crate::tensor::Layout;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Bytes of one staging buffer, and buffers in turn: large enough that copies run at full speed.
+const CHUNK: usize = 16 << 20;
+const CHUNKS: usize = 3;
+/// Bytes that are worth a task of their own.
+const TASK: usize = 256 << 10;
+/// The driver's limit on distances between rows.
+const MAX_PITCH: usize = (1 << 31) - 1;
+
+/// A three-dimensional part of a caller's array, its dimensions from slow to fast as a packed copy has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    address: *mut u8,
+    shape: [usize; 3],
+    /// In bytes.
+    strides: [isize; 3],
+    element: usize,
+    /// Dimension of the array behind each of these.
+    order: [usize; 3],
+}
+
+// SAFETY: an address; whoever follows it has a view's access.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// `count` indices from `first` on in dimension `dim`, all of the others; slow and fast as they lie in memory.
+    pub(super) fn new(layout: &Layout, dim: usize, first: usize, count: usize) -> Self {
+        let mut order = [0, 1, 2];
+        let size = |d: usize| if d == dim { count } else { layout.shape[d] };
+        // Dimensions of one index have no say.
+        order.sort_by_key(|&d| {
+            std::cmp::Reverse(if size(d) == 1 { usize::MAX } else { layout.strides[d].unsigned_abs() })
+        });
+        Self::ordered(layout, dim, first, count, order)
+    }
+
+    /// The same with the order of a packed copy given.
+    pub(super) fn ordered(layout: &Layout, dim: usize, first: usize, count: usize, order: [usize; 3]) -> Self {
+        let element = layout.dtype.size();
+        let bytes = layout.strides.map(|s| s * element as isize);
+        let address = layout.origin.cast_mut().wrapping_offset(first as isize * bytes[dim]);
+        let mut shape = layout.shape;
+        shape[dim] = count;
+        Self { address, shape: order.map(|d| shape[d]), strides: order.map(|d| bytes[d]), element, order }
+    }
+
+    /// Sizes in the order of a packed copy.
+    pub(super) fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Strides in the order of a packed copy, in elements.
+    pub(super) fn strides(&self) -> [i64; 3] {
+        self.strides.map(|s| s as i64 / self.element as i64)
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.address.addr() as u64
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.element
+    }
+
+    /// Strides of the packed copy on the device, in elements, for the array's own dimensions.
+    pub(super) fn packed_strides(&self) -> [i64; 3] {
+        let mut strides = [0; 3];
+        let mut step = 1;
+        for (&d, &n) in self.order.iter().zip(&self.shape).rev() {
+            strides[d] = step;
+            step *= n as i64;
+        }
+        strides
+    }
+
+    /// Strides as they are, in elements, for the array's own dimensions.
+    pub(super) fn own_strides(&self) -> [i64; 3] {
+        let mut strides = [0; 3];
+        for (&d, &s) in self.order.iter().zip(&self.strides) {
+            strides[d] = s as i64 / self.element as i64;
+        }
+        strides
+    }
+
+    /// Rows that the driver can copy, with their places in a packed copy; None if elements do not follow each other.
+    fn rows(&self) -> Option<Vec<(Rows, usize)>> {
+        let [a, b, c] = self.shape;
+        let [sa, sb, sc] = self.strides;
+        if (c > 1 && sc != self.element as isize) || (a > 1 && sa < 0) || (b > 1 && sb < 0) {
+            return None;
+        }
+        let (sa, sb, line) = (sa.unsigned_abs(), sb.unsigned_abs(), c * self.element);
+        let address = self.address();
+        let rows = |address, pitch, bytes, count| Rows { address, pitch, bytes, count };
+        if b == 1 || sb == line {
+            if sa <= MAX_PITCH || a == 1 {
+                return Some(vec![(rows(address, sa.max(b * line), b * line, a), 0)]);
+            }
+        } else if (a == 1 || sa == b * sb) && sb <= MAX_PITCH {
+            return Some(vec![(rows(address, sb, line, a * b), 0)]);
+        }
+        (sb <= MAX_PITCH || b == 1).then(|| {
+            let plane = |i: usize| (rows(address + (i * sa) as u64, sb.max(line), line, b), i * b * line);
+            (0..a).map(plane).collect()
+        })
+    }
+
+    /// Copies lines (first two dimensions as one) from `first` on between the array and packed bytes.
+    ///
+    /// # Safety
+    /// The array is host memory that holds the block, and nobody else touches it in a way that conflicts.
+    unsafe fn copy_lines<const IN: bool>(&self, first: usize, packed: &mut [u8]) {
+        let [_, b, c] = self.shape;
+        let line = c * self.element;
+        let lines = (TASK / line).max(1);
+        packed.par_chunks_mut(lines * line).enumerate().for_each(|(task, part)| {
+            for (k, bytes) in part.chunks_exact_mut(line).enumerate() {
+                let l = first + task * lines + k;
+                let offset = (l / b) as isize * self.strides[0] + (l % b) as isize * self.strides[1];
+                let at = self.address.wrapping_offset(offset);
+                // SAFETY: a line of the block, by this function's contract; packed bytes are not the caller's.
+                unsafe { copy_line::<IN>(at, self.strides[2], self.element, bytes) };
+            }
+        });
+    }
+}
+
+/// # Safety
+/// Elements `stride` bytes apart from `at` are valid, as many as there are in `bytes`.
+unsafe fn copy_line<const IN: bool>(at: *mut u8, stride: isize, element: usize, bytes: &mut [u8]) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        if stride == element as isize || bytes.len() == element {
+            if IN {
+                std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), bytes.len());
+            } else {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
+            }
+            return;
+        }
+        for (k, value) in bytes.chunks_exact_mut(element).enumerate() {
+            let at = at.offset(k as isize * stride);
+            if IN {
+                std::ptr::copy_nonoverlapping(at, value.as_mut_ptr(), element);
+            } else {
+                std::ptr::copy_nonoverlapping(value.as_ptr(), at, element);
+            }
+        }
+    }
+}
+
+/// Copies blocks one way, in one stream.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    device: Arc<Device>,
+    pub(super) stream: Stream,
+    chunks: [(PinnedSlot, Event); CHUNKS],
+    turn: usize,
+}
+
+impl Transfer {
+    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
+        let chunk = || Ok((PinnedSlot::default(), Event::new(device)?));
+        let chunks = [chunk()?, chunk()?, chunk()?];
+        Ok(Self { device: device.clone(), stream: Stream::new(device)?, chunks, turn: 0 })
+    }
+
+    /// Brings a block of host memory to packed device memory, in the stream's order. The block has been read, or stays valid
+    /// until the stream is there.
+    ///
+    /// # Safety
+    /// The block is readable, `to` holds it, for that long; the GPU is current.
+    pub(super) unsafe fn upload(&mut self, context: &Context, block: &Block, to: u64) -> Result<()> {
+        if let Some(rows) = block.rows().filter(|_| is_pinned(block.address)) {
+            for (rows, at) in rows {
+                // SAFETY: by this function's contract.
+                unsafe { rows.upload(to + at as u64, rows.bytes, &self.stream)? };
+            }
+            return Ok(());
+        }
+        // SAFETY: as above; staging is waited for before it is used again.
+        self.staged(block, |chunk, first, bytes, at, stream| unsafe {
+            let staging = std::slice::from_raw_parts_mut(chunk, bytes);
+            context.install(|| block.copy_lines::<true>(first, staging));
+            Rows { address: chunk.addr() as u64, pitch: bytes, bytes, count: 1 }.upload(to + at as u64, bytes, stream)
+        })
+    }
+
+    /// Brings packed device memory to a block of host memory. Pinned blocks are complete when the stream is there, others when
+    /// this returns.
+    ///
+    /// # Safety
+    /// The block is writable, `from` holds it, for that long; the GPU is current.
+    pub(super) unsafe fn download(&mut self, context: &Context, block: &Block, from: u64) -> Result<()> {
+        if let Some(list) = block.rows().filter(|_| is_pinned(block.address)) {
+            for (rows, at) in list {
+                let Rows { address, pitch, bytes, count } = rows;
+                let packed = Rows { address: from + at as u64, pitch: bytes, bytes, count };
+                // SAFETY: by this function's contract.
+                unsafe { packed.download(address, pitch, &self.stream)? };
+            }
+            return Ok(());
+        }
+        // What each staging buffer is bringing: its first line and its bytes.
+        let mut coming: [Option<(usize, usize)>; CHUNKS] = [None; CHUNKS];
+        let empty =
+            |(slot, event): &mut (PinnedSlot, Event), coming: &mut Option<(usize, usize)>, device: &Arc<Device>| {
+                if let Some((first, bytes)) = coming.take() {
+                    event.synchronize()?;
+                    // SAFETY: the copy has arrived; the block by this function's contract.
+                    unsafe {
+                        let staging = std::slice::from_raw_parts_mut(slot.take(device, bytes)?.data(), bytes);
+                        context.install(|| block.copy_lines::<false>(first, staging));
+                    }
+                }
+                Ok(())
+            };
+        let line = block.shape[2] * block.element;
+        let (lines, total) = ((CHUNK / line).max(1), block.shape[0] * block.shape[1]);
+        for first in (0..total).step_by(lines) {
+            let bytes = lines.min(total - first) * line;
+            let turn = self.turn;
+            self.turn = (turn + 1) % CHUNKS;
+            empty(&mut self.chunks[turn], &mut coming[turn], &self.device)?;
+            let (slot, event) = &mut self.chunks[turn];
+            let to = slot.take(&self.device, CHUNK.max(line))?.data().addr() as u64;
+            // SAFETY: staging holds as much, and is read only after the event.
+            unsafe {
+                let packed = Rows { address: from + (first * line) as u64, pitch: bytes, bytes, count: 1 };
+                packed.download(to, bytes, &self.stream)?;
+            }
+            event.record(&self.stream)?;
+            coming[turn] = Some((first, bytes));
+        }
+        for k in 0..CHUNKS {
+            let turn = (self.turn + k) % CHUNKS;
+            empty(&mut self.chunks[turn], &mut coming[turn], &self.device)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `copy` for chunk after chunk of the block, each with a staging buffer that is free.
+    fn staged(
+        &mut self,
+        block: &Block,
+        mut copy: impl FnMut(*mut u8, usize, usize, usize, &Stream) -> Result<()>,
+    ) -> Result<()> {
+        let line = block.shape[2] * block.element;
+        let (lines, total) = ((CHUNK / line).max(1), block.shape[0] * block.shape[1]);
+        for first in (0..total).step_by(lines) {
+            let (slot, event) = &mut self.chunks[self.turn];
+            self.turn = (self.turn + 1) % CHUNKS;
+            event.synchronize()?;
+            let chunk = slot.take(&self.device, CHUNK.max(line))?.data();
+            copy(chunk, first, lines.min(total - first) * line, first * line, &self.stream)?;
+            event.record(&self.stream)?;
+        }
+        Ok(())
+    }
+}

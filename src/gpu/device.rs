@@ -1,0 +1,167 @@
+//! One GPU: its primary context, shared with every other user of CUDA in the process, and its kernels.
+
+use super::driver::{check, device_count, probe};
+use super::kernel::{Function, Modules};
+use crate::error::{Result, fail};
+use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute};
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// An open GPU.
+pub struct Device {
+    index: usize,
+    raw: CUdevice,
+    context: sys::CUcontext,
+    name: String,
+    capability: (i32, i32),
+    multiprocessors: usize,
+    shared_bytes: usize,
+    modules: Modules,
+}
+
+// SAFETY: driver handles may be used from any thread; modules are behind a lock.
+unsafe impl Send for Device {}
+// SAFETY: as above.
+unsafe impl Sync for Device {}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GPU {} ({})", self.index, self.name)
+    }
+}
+
+impl Device {
+    /// Opens GPU `index`, as the driver counts them (CUDA_VISIBLE_DEVICES is heeded).
+    pub fn open(index: usize) -> Result<Arc<Self>> {
+        probe()?;
+        let count = device_count()?;
+        if index >= count {
+            fail!(NoDevice, "GPU {index} does not exist; the driver sees {count} (0 to {})", count - 1);
+        }
+        let (mut raw, mut context) = (0, std::ptr::null_mut());
+        let mut name = [0; 256];
+        // SAFETY: the driver is initialised and the index exists; every pointer is to a local of the right type.
+        unsafe {
+            check("cuDeviceGet", sys::cuDeviceGet(&mut raw, index as i32))?;
+            check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, raw))?;
+            check("cuDevicePrimaryCtxRetain", sys::cuDevicePrimaryCtxRetain(&mut context, raw))?;
+        }
+        // SAFETY: the driver ends the name with 0.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+        let mut device = Self {
+            index,
+            raw,
+            context,
+            name,
+            capability: (0, 0),
+            multiprocessors: 0,
+            shared_bytes: 0,
+            modules: Modules::default(),
+        };
+        device.capability = (
+            device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        device.multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as usize;
+        device.shared_bytes =
+            device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
+        Ok(Arc::new(device))
+    }
+
+    fn attribute(&self, attribute: Attribute) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: an open device and a local.
+        check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.raw) })?;
+        Ok(value)
+    }
+
+    /// As the driver counts.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Such as "NVIDIA H200".
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Compute capability, major and minor.
+    pub fn capability(&self) -> (i32, i32) {
+        self.capability
+    }
+
+    /// Streaming multiprocessors.
+    pub fn multiprocessors(&self) -> usize {
+        self.multiprocessors
+    }
+
+    /// Shared memory that one block may have.
+    pub(crate) fn shared_bytes(&self) -> usize {
+        self.shared_bytes
+    }
+
+    /// Free and total memory, in bytes.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let _current = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: a context is current; locals.
+        check("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Makes this GPU the thread's own until the guard is dropped; the caller's choice then comes back.
+    pub(crate) fn enter(&self) -> Result<Current<'_>> {
+        // SAFETY: the primary context is retained for as long as the device lives.
+        check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.context) })?;
+        Ok(Current { device: PhantomData, thread: PhantomData })
+    }
+
+    /// Whether an address is memory of this GPU.
+    pub(crate) fn holds(&self, address: *const u8) -> bool {
+        use sys::CUpointer_attribute as Pointer;
+        let (mut kind, mut ordinal) = (0u32, -1i32);
+        let ask = |attribute, value: *mut std::ffi::c_void| {
+            // SAFETY: the driver only looks the address up, and writes an int to the local that `value` points to.
+            unsafe {
+                sys::cuPointerGetAttribute(value, attribute, address.addr() as u64) == sys::CUresult::CUDA_SUCCESS
+            }
+        };
+        let Ok(_current) = self.enter() else { return false };
+        ask(Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, std::ptr::from_mut(&mut kind).cast())
+            && ask(Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, std::ptr::from_mut(&mut ordinal).cast())
+            && kind == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32
+            && ordinal == self.raw
+    }
+
+    /// A kernel, by its source ("ct/filter") and name.
+    pub(crate) fn function(&self, image: &str, name: &str) -> Result<Function> {
+        let _current = self.enter()?;
+        self.modules.function(image, name)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.enter() {
+            self.modules.unload();
+        }
+        // SAFETY: retained once in `open`. A failure (the process is ending) leaves nothing to do.
+        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.raw) };
+    }
+}
+
+/// A GPU made current on this thread.
+pub(crate) struct Current<'a> {
+    device: PhantomData<&'a Device>,
+    /// Stays on its thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: undoes the push of `enter`.
+        unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
+    }
+}

@@ -1,0 +1,122 @@
+//! Kernels: embedded fat binaries, loaded when first needed, and launches.
+
+use super::driver::check;
+use super::stream::Stream;
+use crate::error::{Error, Result, Status, fail};
+use cudarc::driver::sys;
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::sync::Mutex;
+
+mod images {
+    include!(concat!(env!("OUT_DIR"), "/images.rs"));
+}
+
+/// Architectures that the kernels were compiled for; None if the library was built without them.
+pub(crate) fn built_for() -> Option<&'static str> {
+    (!images::BUILT_FOR.is_empty()).then_some(images::BUILT_FOR)
+}
+
+/// The loaded modules of one GPU.
+#[derive(Default)]
+pub(super) struct Modules {
+    loaded: Mutex<HashMap<&'static str, usize>>,
+}
+
+impl Modules {
+    /// Needs the GPU to be current.
+    pub(super) fn function(&self, image: &str, name: &str) -> Result<Function> {
+        let Some((image, binary)) = images::IMAGES.iter().find(|(n, _)| *n == image) else {
+            fail!(NoKernelImage, "this library was built without GPU kernels (no nvcc was found then)");
+        };
+        let mut loaded = self.loaded.lock().unwrap_or_else(|e| e.into_inner());
+        let module = match loaded.get(image) {
+            Some(module) => *module,
+            None => *loaded.entry(image).or_insert(load(image, binary)?),
+        };
+        let text = CString::new(name).unwrap_or_default();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: a loaded module, a string ending in 0 and a local.
+        let result = unsafe { sys::cuModuleGetFunction(&mut raw, module as sys::CUmodule, text.as_ptr()) };
+        check(&format!("cuModuleGetFunction({name})"), result)?;
+        Ok(Function { raw })
+    }
+
+    /// Needs the GPU to be current.
+    pub(super) fn unload(&self) {
+        let mut loaded = self.loaded.lock().unwrap_or_else(|e| e.into_inner());
+        for (_, module) in loaded.drain() {
+            // SAFETY: loaded once; functions of it are not used after their device.
+            unsafe { sys::cuModuleUnload(module as sys::CUmodule) };
+        }
+    }
+}
+
+fn load(name: &str, binary: &[u8]) -> Result<usize> {
+    // The driver reads the header as words.
+    let mut aligned = vec![0u64; binary.len().div_ceil(8)];
+    for (word, bytes) in aligned.iter_mut().zip(binary.chunks(8)) {
+        let mut b = [0; 8];
+        b[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(b);
+    }
+    let mut module = std::ptr::null_mut();
+    // SAFETY: a whole fat binary, which the driver copies.
+    let result = unsafe { sys::cuModuleLoadData(&mut module, aligned.as_ptr().cast()) };
+    check(&format!("cuModuleLoadData({name})"), result).map_err(|e| match e.status {
+        Status::NoKernelImage => {
+            let built = images::BUILT_FOR;
+            Error::new(e.status, format!("{}; the kernels were compiled for {built}", e.message))
+        }
+        _ => e,
+    })?;
+    Ok(module as usize)
+}
+
+/// A kernel of one GPU; lives as long as its device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    raw: sys::CUfunction,
+}
+
+// SAFETY: driver handles may be used from any thread.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// Shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    pub(crate) grid: [usize; 3],
+    pub(crate) block: [usize; 3],
+    /// Dynamic shared memory.
+    pub(crate) shared: usize,
+}
+
+impl Function {
+    /// Launches with one parameter, a struct that the kernel takes by value.
+    ///
+    /// # Safety
+    /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
+    /// GPU is current.
+    pub(crate) unsafe fn launch<P: Copy>(&self, stream: &Stream, launch: Launch, parameter: &P) -> Result<()> {
+        let Launch { grid, block, shared } = launch;
+        let limits = [i32::MAX as usize, 65535, 65535];
+        if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
+            fail!(Internal, "a grid of {grid:?} blocks is out of range");
+        }
+        if shared > 48 << 10 {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: a function of the current GPU.
+            check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, most, shared as i32) })?;
+        }
+        let [gx, gy, gz] = grid.map(|n| n as u32);
+        let [bx, by, bz] = block.map(|n| n as u32);
+        let mut parameters = [std::ptr::from_ref(parameter).cast_mut().cast::<c_void>()];
+        let (raw, list, none) = (self.raw, parameters.as_mut_ptr(), std::ptr::null_mut());
+        // SAFETY: by this function's contract; the driver copies the parameter.
+        check("cuLaunchKernel", unsafe {
+            sys::cuLaunchKernel(raw, gx, gy, gz, bx, by, bz, shared as u32, stream.raw(), list, none)
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! Device memory, pinned host memory, and copies of rows.
+
+use super::device::Device;
+use super::driver::check;
+use super::kernel::Launch;
+use super::stream::Stream;
+use crate::error::Result;
+use cudarc::driver::sys::{self, CUmemorytype, CUpointer_attribute};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Memory of one GPU.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory {
+    address: u64,
+    bytes: usize,
+    device: Arc<Device>,
+}
+
+impl DeviceMemory {
+    /// Uninitialised memory, aligned to 256 bytes.
+    pub(crate) fn new(device: &Arc<Device>, bytes: usize) -> Result<Self> {
+        let _current = device.enter()?;
+        let mut address = 0;
+        // SAFETY: a context is current; a local.
+        check(&format!("cuMemAlloc({bytes} bytes on {device:?})"), unsafe {
+            sys::cuMemAlloc_v2(&mut address, bytes.max(1))
+        })?;
+        Ok(Self { address, bytes, device: device.clone() })
+    }
+
+    /// Memory filled from the host, ready when this returns.
+    pub(crate) fn from_slice<T: Copy>(device: &Arc<Device>, values: &[T]) -> Result<Self> {
+        let memory = Self::new(device, size_of_val(values))?;
+        let _current = device.enter()?;
+        // SAFETY: the memory holds as many bytes; the call returns once the source has been read, and later work on any stream
+        // of this GPU is issued after it.
+        check("cuMemcpyHtoD", unsafe { sys::cuMemcpyHtoD_v2(memory.address, values.as_ptr().cast(), memory.bytes) })?;
+        // SAFETY: pageable sources may still be on their way when the call returns.
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) })?;
+        Ok(memory)
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Fills with zero bytes, in the stream's order.
+    pub(crate) fn clear(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: all of this memory.
+        check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes, stream.raw()) })
+    }
+
+    /// Writes a value at its start, in the stream's order.
+    pub(crate) fn write<T: Copy>(&self, stream: &Stream, value: &T) -> Result<()> {
+        assert!(size_of::<T>() <= self.bytes);
+        // SAFETY: in range; a pageable source is read before the call returns.
+        check("cuMemcpyHtoDAsync", unsafe {
+            sys::cuMemcpyHtoDAsync_v2(self.address, std::ptr::from_ref(value).cast(), size_of::<T>(), stream.raw())
+        })
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: made in `new`, freed once. The call waits for work that uses it.
+            unsafe { sys::cuMemFree_v2(self.address) };
+        }
+    }
+}
+
+/// Mirrors `Scatter` in `kernels/common/copy.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Scatter {
+    from: u64,
+    to: u64,
+    sizes: [i64; 3],
+    strides: [i64; 3],
+}
+
+/// Copies contiguous f32 elements of this shape, last dimension fastest, to an address of the same GPU with any strides (in
+/// elements).
+///
+/// # Safety
+/// Both sides are valid until the stream has passed the copy; the GPU is current.
+pub(crate) unsafe fn scatter(
+    device: &Device,
+    from: u64,
+    to: u64,
+    shape: [usize; 3],
+    strides: [i64; 3],
+    stream: &Stream,
+) -> Result<()> {
+    let scatter = Scatter { from, to, sizes: shape.map(|n| n as i64), strides };
+    let launch = Launch { grid: [16 * device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
+    // SAFETY: by this function's contract; the struct mirrors the kernel's.
+    unsafe { device.function("common/copy", "copy_scatter")?.launch(stream, launch, &scatter) }
+}
+
+/// Page-locked host memory, which every GPU copies to and from at full speed.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    data: *mut u8,
+    bytes: usize,
+    device: Arc<Device>,
+}
+
+// SAFETY: it owns its memory.
+unsafe impl Send for Pinned {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// Uninitialised memory, usable with all GPUs.
+    pub(crate) fn new(device: &Arc<Device>, bytes: usize) -> Result<Self> {
+        let _current = device.enter()?;
+        let mut data: *mut c_void = std::ptr::null_mut();
+        // SAFETY: a context is current; a local.
+        check(&format!("cuMemHostAlloc({bytes} bytes)"), unsafe {
+            sys::cuMemHostAlloc(&mut data, bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE)
+        })?;
+        Ok(Self { data: data.cast(), bytes, device: device.clone() })
+    }
+
+    pub(crate) fn data(&self) -> *mut u8 {
+        self.data
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: made in `new`, freed once.
+            unsafe { sys::cuMemFreeHost(self.data.cast()) };
+        }
+    }
+}
+
+/// Whether a host pointer is of page-locked memory, which is copied as it is; needs a GPU to be current.
+pub(crate) fn is_pinned(data: *const u8) -> bool {
+    let mut kind = 0u32;
+    // SAFETY: the driver only looks the address up, and writes to a local.
+    let result = unsafe {
+        sys::cuPointerGetAttribute(
+            std::ptr::from_mut(&mut kind).cast(),
+            CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            data.addr() as u64,
+        )
+    };
+    result == sys::CUresult::CUDA_SUCCESS && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
+}
+
+/// `count` rows of `bytes` bytes, `pitch` bytes apart, at an address of host or device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) address: u64,
+    pub(crate) pitch: usize,
+    pub(crate) bytes: usize,
+    pub(crate) count: usize,
+}
+
+impl Rows {
+    /// Copies these rows of pinned host memory to device rows at `to`, `pitch` apart.
+    ///
+    /// # Safety
+    /// Both sides are valid for these rows until the stream has passed the copy.
+    pub(crate) unsafe fn upload(&self, to: u64, pitch: usize, stream: &Stream) -> Result<()> {
+        let (host, device) = (CUmemorytype::CU_MEMORYTYPE_HOST, CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        // SAFETY: by this function's contract.
+        unsafe { self.copy((host, device), to, pitch, stream) }
+    }
+
+    /// Copies these rows of device memory to pinned host memory at `to`, `pitch` apart.
+    ///
+    /// # Safety
+    /// As for `upload`.
+    pub(crate) unsafe fn download(&self, to: u64, pitch: usize, stream: &Stream) -> Result<()> {
+        let (host, device) = (CUmemorytype::CU_MEMORYTYPE_HOST, CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        // SAFETY: by this function's contract.
+        unsafe { self.copy((device, host), to, pitch, stream) }
+    }
+
+    unsafe fn copy(
+        &self,
+        (from, into): (CUmemorytype, CUmemorytype),
+        to: u64,
+        pitch: usize,
+        stream: &Stream,
+    ) -> Result<()> {
+        let mut rows = *self;
+        let mut pitch = pitch;
+        if rows.pitch == rows.bytes && pitch == rows.bytes {
+            // One long row: a single copy.
+            rows = Rows { pitch: rows.bytes * rows.count, bytes: rows.bytes * rows.count, count: 1, ..rows };
+            pitch = rows.bytes;
+        }
+        // The driver's limit on pitches is 2^31 - 1 for device memory; a single row needs none.
+        let single = rows.count == 1;
+        let none = std::ptr::null_mut();
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: from,
+            srcHost: rows.address as *const c_void,
+            srcDevice: rows.address,
+            srcArray: none,
+            srcPitch: if single { 0 } else { rows.pitch },
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: into,
+            dstHost: to as *mut c_void,
+            dstDevice: to,
+            dstArray: none,
+            dstPitch: if single { 0 } else { pitch },
+            WidthInBytes: rows.bytes,
+            Height: rows.count,
+        };
+        // SAFETY: by the caller's contract.
+        check("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()) })
+    }
+}

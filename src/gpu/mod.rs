@@ -1,0 +1,19 @@
+//! NVIDIA GPUs through the driver's own interface: probe, devices, memory, streams, kernels. Never names a modality.
+//!
+//! The driver is loaded when the first context asks for a GPU, so the library loads where there is none.
+
+mod boxes;
+mod device;
+mod driver;
+mod kernel;
+mod memory;
+mod stream;
+mod texture;
+
+pub(crate) use boxes::BoxMap;
+pub use device::Device;
+pub use driver::device_count;
+pub(crate) use kernel::{Launch, built_for};
+pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
+pub(crate) use stream::{Event, Stream};
+pub(crate) use texture::{Texel, Texture};

@@ -1,0 +1,340 @@
+//! CT operators on the GPU.
+
+use super::{common, cpu, gpu, gpu_with};
+use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
+use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision};
+use isocenter::tensor::{DType, View, ViewMut};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+fn random(n: usize, seed: u64) -> Vec<f32> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+fn angles(views: usize) -> Vec<f64> {
+    (0..views).map(|v| PI * v as f64 / views as f64 + 0.01).collect()
+}
+
+fn plan(context: &Arc<Context>, geometry: &Geometry, options: &Options) -> Ct {
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(geometry.clone()).expect("geometry");
+    ct.set_options(options.clone()).expect("options");
+    ct
+}
+
+/// Largest difference over the largest value of the reference.
+fn error(seen: &[f32], expected: &[f32]) -> f64 {
+    let most = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
+    let worst =
+        seen.iter().zip(expected).map(|(a, b)| f64::from((a - b).abs())).fold(0.0, |a, d| if d <= a { a } else { d });
+    worst / f64::from(most)
+}
+
+fn volume(ct: &mut Ct, data: &[f32], run: fn(&mut Ct, View, ViewMut) -> isocenter::error::Result<()>) -> Vec<f32> {
+    let g = ct.geometry().expect("geometry").clone();
+    let mut out = vec![f32::NAN; g.volume_shape().iter().product()];
+    let view = View::new(data, g.projection_shape()).expect("projections");
+    run(ct, view, ViewMut::new(&mut out, g.volume_shape()).expect("volume")).expect("run");
+    out
+}
+
+fn cases() -> Vec<(&'static str, Geometry)> {
+    let mut list = Vec::new();
+    let g = Geometry::new(angles(90), 96).with_rows(70);
+    list.push(("square", g.clone()));
+    list.push(("sinograms", Geometry { order: Order::Sinograms, ..g.clone() }));
+    list.push(("one slice", Geometry::new(angles(61), 100)));
+    list.push(("uneven sizes", Geometry { nx: 77, ny: 53, ..Geometry::new(angles(47), 83).with_rows(9) }));
+    list.push(("off centre", Geometry { axis: vec![30.3], x_offset: 7.5, y_offset: -11.25, ..g.clone() }));
+    let axis = (0..90).map(|v| 47.0 + 0.01 * v as f64).collect();
+    list.push(("axis a view", Geometry { axis, ..g.clone() }));
+    list.push(("small pixels", Geometry { pixel_size: 0.3, ..g.clone() }));
+    list.push(("wide pixels", Geometry { pixel_size: 1.4, nx: 60, ny: 90, ..g.clone() }));
+    list.push((
+        "very wide pixels",
+        Geometry { pixel_size: 40.0, nx: 9, ny: 7, ..Geometry::new(angles(20), 300).with_rows(5) },
+    ));
+    list.push(("some rows", Geometry { first_row: 11, slices: 40, ..g.clone() }));
+    list.push(("far away", Geometry { x_offset: 1e7, ..Geometry::new(angles(20), 40).with_rows(8) }));
+    list.push(("one view", Geometry { ..Geometry::new(vec![0.3], 50).with_rows(3) }));
+    list
+}
+
+/// Every family at both precisions.
+fn kernels() -> impl Iterator<Item = (Kernel, Precision)> {
+    let families = [Kernel::Auto, Kernel::TextureStandard, Kernel::Texture, Kernel::Alu, Kernel::Tensor];
+    families.into_iter().flat_map(|k| [(k, Precision::Single), (k, Precision::Half)])
+}
+
+/// Weights of texture units are multiples of 1/256, so each update is off by up to 1/512 of the step between two bins.
+/// f16 data: each value is off by at most 2^-12 of itself, weights by 2^-12, so random sums by a few 1e-4 of the largest;
+/// f32 grade: positions to some 1e-6 of a bin, and f32 sums in another order.
+fn tolerance(kernel: Kernel, precision: Precision) -> f64 {
+    match (kernel, precision) {
+        (Kernel::Texture | Kernel::TextureStandard, _) => 5e-3,
+        (_, Precision::Half) => 1e-3,
+        (_, Precision::Single) => 1e-5,
+    }
+}
+
+/// Pixels of a slice that lie so near to the middle between two bins in some view that f32 may round either way.
+fn on_the_fence(g: &Geometry, samples_a_bin: f64) -> Vec<bool> {
+    let pixel = |k: usize| {
+        (0..g.views()).any(|v| {
+            let h = samples_a_bin * common::bin(g, v, k / g.nx, k % g.nx) + 0.5;
+            (h - h.round()).abs() < 2e-5 * samples_a_bin
+        })
+    };
+    (0..g.ny * g.nx).map(pixel).collect()
+}
+
+#[test]
+fn backprojection_agrees_with_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    for (name, geometry) in cases() {
+        let data = random(geometry.projection_shape().iter().product(), 1);
+        for (interpolation, samples) in
+            [(Interpolation::Linear, 0.0), (Interpolation::Nearest, 1.0), (Interpolation::Oversampled, 4.0)]
+        {
+            let mut reference = plan(&cpu(), &geometry, &Options { interpolation, ..Options::default() });
+            let mut expected = volume(&mut reference, &data, Ct::backproject);
+            let fence =
+                if samples > 0.0 { on_the_fence(&geometry, samples) } else { vec![false; geometry.ny * geometry.nx] };
+            let skip = |values: &mut [f32]| {
+                for slice in values.chunks_mut(fence.len()) {
+                    slice.iter_mut().zip(&fence).filter(|(_, f)| **f).for_each(|(v, _)| *v = 0.0);
+                }
+            };
+            skip(&mut expected);
+            for (kernel, precision) in kernels() {
+                let options = Options { interpolation, precision, kernel, ..Options::default() };
+                let mut ct = plan(&gpu, &geometry, &options);
+                let mut seen = vec![f32::NAN; expected.len()];
+                let (p, v) = (geometry.projection_shape(), geometry.volume_shape());
+                let done = ct.backproject(View::new(&data, p).expect("in"), ViewMut::new(&mut seen, v).expect("out"));
+                if kernel != Kernel::Auto && done.as_ref().is_err_and(|e| e.message.contains("cannot serve")) {
+                    continue;
+                }
+                done.expect("backproject");
+                if name == "far away" {
+                    assert!(seen.iter().all(|v| *v == 0.0), "{name} {kernel:?}");
+                    continue;
+                }
+                skip(&mut seen);
+                let e = error(&seen, &expected);
+                println!("{name}, {interpolation:?}, {kernel:?}, {precision:?}: {e:.2e}");
+                assert!(e < tolerance(kernel, precision), "{name} {interpolation:?} {kernel:?} {precision:?}: {e:.2e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reconstruction_agrees_with_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    for (name, geometry) in cases() {
+        if geometry.views() < 2 {
+            continue;
+        }
+        let data = random(geometry.projection_shape().iter().product(), 2);
+        for precision in [Precision::Half, Precision::Single] {
+            let options = Options { precision, ..Options::default() };
+            let expected = volume(&mut plan(&cpu(), &geometry, &options), &data, Ct::reconstruct);
+            let seen = volume(&mut plan(&gpu, &geometry, &options), &data, Ct::reconstruct);
+            let e = error(&seen, &expected);
+            println!("{name} {precision:?}: {e:.2e}");
+            if name != "far away" {
+                assert!(e < tolerance(Kernel::Auto, precision), "{name} {precision:?}: {e:.2e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn filtering_agrees_with_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    for bins in [1, 2, 31, 33, 100, 257, 1000, 1500, 4000, 8192] {
+        for order in [Order::Frames, Order::Sinograms] {
+            let geometry = Geometry { order, ..Geometry::new(angles(5), bins).with_rows(3) };
+            let shape = geometry.projection_shape();
+            let data = random(shape.iter().product(), 3);
+            let run = |context: &Arc<Context>| {
+                let mut out = vec![f32::NAN; data.len()];
+                let mut ct = plan(context, &geometry, &Options::default());
+                ct.filter(View::new(&data, shape).expect("in"), ViewMut::new(&mut out, shape).expect("out"))
+                    .expect("filter");
+                out
+            };
+            let e = error(&run(&gpu), &run(&cpu()));
+            println!("{bins} {order:?}: {e:.2e}");
+            // Transforms of different lengths in f32: a few 1e-7 a pass.
+            assert!(e < 5e-6, "{bins} {order:?}: {e:.2e}");
+        }
+    }
+}
+
+#[test]
+fn forward_and_adjoint_agree_with_the_processor_and_with_each_other() {
+    let Some(gpu) = gpu() else { return };
+    for (name, geometry) in cases() {
+        let (p, v) = (geometry.projection_shape(), geometry.volume_shape());
+        let x = random(v.iter().product(), 5);
+        let y = random(p.iter().product(), 6);
+        let run = |context: &Arc<Context>| {
+            let mut ct = plan(context, &geometry, &Options::default());
+            let mut ax = vec![0.0; y.len()];
+            ct.forward(View::new(&x, v).expect("x"), ViewMut::new(&mut ax, p).expect("Ax")).expect("forward");
+            (ax, volume(&mut ct, &y, Ct::adjoint))
+        };
+        let ((ax, aty), (ax0, aty0)) = (run(&gpu), run(&cpu()));
+        if name == "far away" {
+            assert!(ax.iter().chain(&aty).all(|v| *v == 0.0));
+            continue;
+        }
+        let (e, f) = (error(&ax, &ax0), error(&aty, &aty0));
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+        let norm = |a: &[f32]| dot(a, a).sqrt();
+        // Rows outside the slices are 0 in Ax.
+        let gap = (dot(&ax, &y) - dot(&x, &aty)).abs() / (norm(&ax) * norm(&y));
+        println!("{name}: forward {e:.2e}, adjoint {f:.2e}, scalar products {gap:.2e}");
+        // Positions to some 1e-6 of a pixel on both sides, sums of some hundred terms in f32.
+        assert!(e < 1e-5 && f < 1e-5 && gap < 1e-6, "{name}: {e:.2e} {f:.2e} {gap:.2e}");
+    }
+}
+
+#[test]
+fn ten_runs_give_the_same_bits() {
+    let Some(gpu) = gpu() else { return };
+    let geometry = Geometry::new(angles(70), 130).with_rows(67);
+    let data = random(geometry.projection_shape().iter().product(), 7);
+    for (kernel, precision) in kernels() {
+        let mut ct = plan(&gpu, &geometry, &Options { kernel, precision, ..Options::default() });
+        let first = volume(&mut ct, &data, Ct::reconstruct);
+        for _ in 0..9 {
+            let again = volume(&mut ct, &data, Ct::reconstruct);
+            assert!(first.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{kernel:?} {precision:?}");
+        }
+    }
+}
+
+#[test]
+fn slabs_do_not_show() {
+    let Some(whole) = gpu() else { return };
+    let geometry = Geometry::new(angles(60), 90).with_rows(150);
+    let data = random(geometry.projection_shape().iter().product(), 8);
+    // Enough for some 10 slices at a time.
+    let options = ContextOptions { gpu_memory_cap: 4 << 20, ..ContextOptions::default() };
+    let Some(small) = gpu_with(options) else { return };
+    for precision in [Precision::Single, Precision::Half] {
+        let options = Options { precision, kernel: Kernel::Tensor, ..Options::default() };
+        let a = volume(&mut plan(&whole, &geometry, &options), &data, Ct::reconstruct);
+        let b = volume(&mut plan(&small, &geometry, &options), &data, Ct::reconstruct);
+        assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()), "{precision:?}");
+    }
+}
+
+#[test]
+fn raw_counts_are_corrected_as_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    for order in [Order::Frames, Order::Sinograms] {
+        let geometry = Geometry { order, first_row: 2, slices: 9, ..Geometry::new(angles(40), 61).with_rows(13) };
+        let shape = geometry.projection_shape();
+        let counts: Vec<u16> =
+            random(shape.iter().product(), 9).iter().map(|v| (20000.0 + 15000.0 * v) as u16).collect();
+        let flats: Vec<u16> = random(3 * 13 * 61, 10).iter().map(|v| (50000.0 + 5000.0 * v) as u16).collect();
+        let darks: Vec<u16> = random(2 * 13 * 61, 11).iter().map(|v| (300.0 + 100.0 * v) as u16).collect();
+        let run = |context: &Arc<Context>| {
+            let mut ct = plan(context, &geometry, &Options::default());
+            let flats = View::from_u16(&flats, [3, 13, 61]).expect("flats");
+            ct.set_flat_field(Some(flats), Some(View::from_u16(&darks, [2, 13, 61]).expect("darks")))
+                .expect("flat field");
+            let mut out = vec![f32::NAN; geometry.volume_shape().iter().product()];
+            let out_view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+            ct.reconstruct(View::from_u16(&counts, shape).expect("counts"), out_view).expect("reconstruct");
+            out
+        };
+        let e = error(&run(&gpu), &run(&cpu()));
+        println!("{order:?}: {e:.2e}");
+        assert!(e < 1e-5, "{order:?}: {e:.2e}");
+    }
+}
+
+#[test]
+fn what_is_not_a_number_is_found_or_replaced() {
+    let Some(gpu) = gpu() else { return };
+    let geometry = Geometry { first_row: 1, slices: 4, ..Geometry::new(angles(30), 40).with_rows(6) };
+    let shape = geometry.projection_shape();
+    let mut data = random(shape.iter().product(), 12);
+    let at = |v: usize, r: usize, b: usize| (v * 6 + r) * 40 + b;
+    data[at(3, 0, 7)] = f32::NAN; // a row that is not used
+    data[at(20, 2, 5)] = f32::INFINITY;
+    data[at(17, 4, 39)] = f32::NAN;
+    let mut out = vec![0.0; geometry.volume_shape().iter().product()];
+    let mut ct = plan(&gpu, &geometry, &Options::default());
+    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let e = ct.reconstruct(View::new(&data, shape).expect("data"), view).expect_err("NaN");
+    assert_eq!(e.status, isocenter::error::Status::NotFiniteData);
+    assert!(e.message.contains("[17, 4, 39]"), "{}", e.message);
+    let options = || ContextOptions { nan_policy: NanPolicy::Replace, ..ContextOptions::default() };
+    let Some(gpu) = gpu_with(options()) else { return };
+    let cpu = Arc::new(Context::new(ContextOptions { compute: Compute::Cpu, ..options() }).expect("context"));
+    let (mut a, mut b) = (plan(&gpu, &geometry, &Options::default()), plan(&cpu, &geometry, &Options::default()));
+    let (x, y) = (volume(&mut a, &data, Ct::reconstruct), volume(&mut b, &data, Ct::reconstruct));
+    assert!(error(&x, &y) < 1e-5);
+    assert_eq!(a.info().expect("info").replaced, 2);
+}
+
+#[test]
+fn any_strides_serve() {
+    let Some(gpu) = gpu() else { return };
+    let geometry = Geometry { order: Order::Frames, ..Geometry::new(angles(30), 41).with_rows(5) };
+    let [v, r, b] = geometry.projection_shape();
+    let data = random(v * r * b, 13);
+    let expected = volume(&mut plan(&gpu, &geometry, &Options::default()), &data, Ct::reconstruct);
+    // Bins slowest, views fastest, and a volume with columns slowest and gaps.
+    let mut turned = vec![0.0f32; data.len()];
+    for i in 0..v {
+        for j in 0..r {
+            for k in 0..b {
+                turned[(k * r + j) * v + i] = data[(i * r + j) * b + k];
+            }
+        }
+    }
+    let [nz, ny, nx] = geometry.volume_shape();
+    let (sx, sy, sz) = (ny * 2 * nz, 2 * nz, 2);
+    let mut out = vec![7.0f32; nx * sx];
+    // SAFETY: the arrays hold every element of these strides.
+    let (p, o) = unsafe {
+        let strides = [1, v as isize, (v * r) as isize];
+        let p = View::from_raw(turned.as_ptr().cast(), DType::F32, [v, r, b], strides, None);
+        (p, ViewMut::from_raw(out.as_mut_ptr(), [nz, ny, nx], [sz as isize, sy as isize, sx as isize], None))
+    };
+    plan(&gpu, &geometry, &Options::default()).reconstruct(p, o).expect("reconstruct");
+    for z in 0..nz {
+        for y in 0..ny {
+            for x in 0..nx {
+                assert_eq!(out[z * sz + y * sy + x * sx].to_bits(), expected[(z * ny + y) * nx + x].to_bits());
+                assert_eq!(out[z * sz + y * sy + x * sx + 1], 7.0, "between the elements");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cancel_is_heeded() {
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let progress = move |_: f64, _| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 1;
+    let options =
+        ContextOptions { progress: Some(Box::new(progress)), gpu_memory_cap: 64 << 20, ..ContextOptions::default() };
+    let Some(gpu) = gpu_with(options) else { return };
+    let geometry = Geometry::new(angles(600), 512).with_rows(400);
+    let data = random(geometry.projection_shape().iter().product(), 14);
+    let mut out = vec![0.0; geometry.volume_shape().iter().product()];
+    let mut ct = plan(&gpu, &geometry, &Options { kernel: Kernel::TextureStandard, ..Options::default() });
+    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("cancel");
+    assert_eq!(e.status, isocenter::error::Status::Cancelled);
+}

@@ -1,0 +1,30 @@
+//! The GPU against the processor, and the processor's tests stand behind that. Skipped, and said so, where there is no driver.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ct;
+
+use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
+use std::sync::Arc;
+
+/// A context on the first GPU; None (and a line of output) where there is none.
+fn gpu() -> Option<Arc<Context>> {
+    gpu_with(ContextOptions::default())
+}
+
+fn gpu_with(options: ContextOptions) -> Option<Arc<Context>> {
+    match Context::new(ContextOptions { compute: Compute::Gpus(vec![0]), ..options }) {
+        Ok(context) => Some(Arc::new(context)),
+        Err(e) if std::env::var_os("ISOC_GPU_REQUIRED").is_some() => panic!("{e}"),
+        Err(e) => {
+            println!("skipped: {}", e.message);
+            None
+        }
+    }
+}
+
+fn cpu() -> Arc<Context> {
+    let options = ContextOptions { compute: Compute::Cpu, nan_policy: NanPolicy::Error, ..ContextOptions::default() };
+    Arc::new(Context::new(options).expect("a CPU context"))
+}
