@@ -400,6 +400,15 @@ typedef struct {
     double angle;
 } isoc_ct_ellipse;
 
+// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
+// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Returns 0, or anything else to stop. Must
+// not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
+typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
+
+// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous f32. Otherwise as for
+// isoc_ct_read_fn.
+typedef int32_t (*isoc_ct_write_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *volume);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -523,6 +532,20 @@ isoc_status isoc_ct_shepp_logan(uint32_t kind,
                                 double radius,
                                 isoc_ct_ellipse *ellipses,
                                 int64_t ellipse_count);
+
+// Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
+// projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
+// slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
+// (ISOC_F32; ISOC_U16 or ISOC_U8 with a flat field). Both callbacks, and progress, come from the thread that made the call.
+// isoc_ct_info.slab_slices says how many slices a slab has at most.
+//
+// When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.
+// NaN and Inf are found slab by slab: the message names the index in the whole array.
+isoc_status isoc_ct_reconstruct_stream(isoc_ct *ct,
+                                       isoc_dtype dtype,
+                                       isoc_ct_read_fn read,
+                                       isoc_ct_write_fn write,
+                                       void *user);
 
 // The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.
 isoc_status isoc_ct_phantom_volume(isoc_ct *ct,

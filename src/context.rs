@@ -155,10 +155,11 @@ impl Context {
     }
 
     /// Most bytes to use on a GPU now.
-    pub(crate) fn gpu_memory(&self, gpu: &Device) -> Result<u64> {
+    /// `held`: what the asker holds already.
+    pub(crate) fn gpu_memory(&self, gpu: &Device, held: u64) -> Result<u64> {
         let (free, _) = gpu.memory()?;
         let cap = if self.gpu_memory_cap > 0 { self.gpu_memory_cap } else { u64::MAX };
-        Ok(cap.min(free / 10 * 9))
+        Ok(cap.min((free + held) / 10 * 9))
     }
 
     /// Instruction-set level in use.
@@ -231,7 +232,8 @@ impl Context {
         self.workers.pool().install(work)
     }
 
-    fn report_while<T>(&self, work: impl FnOnce(&Job) -> Result<T>) -> Result<T> {
+    /// Runs `work` on this thread, which may [`Context::report`] in between.
+    pub(crate) fn report_while<T>(&self, work: impl FnOnce(&Job) -> Result<T>) -> Result<T> {
         let job = Job::default();
         self.report(&job);
         job.check()?;
@@ -250,7 +252,8 @@ impl Context {
         }
     }
 
-    fn report(&self, job: &Job) {
+    /// Tells the progress callback how far `job` is, and takes its wish to cancel; on the calling thread only.
+    pub(crate) fn report(&self, job: &Job) {
         self.pass_notes(job);
         if self.progress.as_ref().is_some_and(|progress| progress(job.fraction(), job.stage())) {
             job.cancelled.store(true, Ordering::Relaxed);

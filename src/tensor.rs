@@ -42,9 +42,14 @@ unsafe impl Send for Layout {}
 unsafe impl Sync for Layout {}
 
 impl Layout {
-    /// An f32 array that is not there, contiguous: for sizes alone.
-    pub(crate) fn absent(shape: [usize; 3]) -> Self {
-        Self { origin: std::ptr::null(), dtype: DType::F32, shape, strides: contiguous(shape), gpu: None }
+    /// A contiguous array in host memory; with a NULL origin, for sizes alone.
+    pub(crate) fn new(origin: *const u8, dtype: DType, shape: [usize; 3]) -> Self {
+        Self { origin, dtype, shape, strides: contiguous(shape), gpu: None }
+    }
+
+    /// Bytes of all elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
     /// Address of the first element of row (i, j). In range for every index below the shape, as the constructors promise.

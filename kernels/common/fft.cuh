@@ -1,128 +1,154 @@
-// Fourier transforms inside a block: radix 16 in registers, decimation in frequency forward (natural order in, digit-reversed
-// out) and in time backward (digit-reversed in, natural out), so that nothing is ever reordered.
+// Fourier transforms inside a block: radix 16 in registers, natural order to digit-reversed order forward and back again
+// backward, so that nothing is ever reordered. Both take the twiddle factors in front of each butterfly (a + w b, a - w b),
+// where they cost little: six fused multiply-adds a butterfly.
 #pragma once
 
 namespace fft {
 
-__device__ inline float2 add(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
-__device__ inline float2 sub(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
 __device__ inline float2 mul(float2 a, float2 b) { return {fmaf(a.x, b.x, -a.y * b.y), fmaf(a.x, b.y, a.y * b.x)}; }
 
-// Multiplies by exp(-i angle) forward, exp(+i angle) backward, where w = exp(-i angle).
-template <bool BACK> __device__ inline float2 turn(float2 a, float2 w) { return mul(a, {w.x, BACK ? -w.y : w.y}); }
+// a, b = a + w b, a - w b
+__device__ inline void butterfly(float2 &a, float2 &b, float2 w) {
+    float2 s = {fmaf(w.x, b.x, fmaf(-w.y, b.y, a.x)), fmaf(w.x, b.y, fmaf(w.y, b.x, a.y))};
+    b = {fmaf(2, a.x, -s.x), fmaf(2, a.y, -s.y)};
+    a = s;
+}
+
+// The same where w is 1.
+__device__ inline void butterfly(float2 &a, float2 &b) {
+    float2 s = {a.x + b.x, a.y + b.y};
+    b = {a.x - b.x, a.y - b.y};
+    a = s;
+}
 
 // -i forward, +i backward.
 template <bool BACK> __device__ inline float2 quarter(float2 a) { return BACK ? float2{-a.y, a.x} : float2{a.y, -a.x}; }
 
-template <bool BACK> __device__ inline void dft2(float2 &a, float2 &b) {
-    float2 s = add(a, b), d = sub(a, b);
-    a = s, b = d;
+// exp(-2 pi i k / 16) forward, exp(+2 pi i k / 16) backward, k = 0 to 3.
+template <bool BACK> __device__ inline float2 sixteenth(int k) {
+    const float c[4] = {1, 0.92387953251128674f, 0.70710678118654752f, 0.38268343236508977f};
+    const float s[4] = {0, 0.38268343236508977f, 0.70710678118654752f, 0.92387953251128674f};
+    return {c[k], BACK ? s[k] : -s[k]};
 }
 
-template <bool BACK> __device__ inline void dft4(float2 &a, float2 &b, float2 &c, float2 &d) {
-    dft2<BACK>(a, c);
-    dft2<BACK>(b, d);
-    d = quarter<BACK>(d);
-    float2 x0 = add(a, b), x1 = add(c, d), x2 = sub(a, b), x3 = sub(c, d);
-    a = x0, b = x1, c = x2, d = x3;
-}
-
-template <bool BACK> __device__ inline void dft8(float2 *v) {
-    const float h = 0.70710678118654752f;
-    dft4<BACK>(v[0], v[2], v[4], v[6]);
-    dft4<BACK>(v[1], v[3], v[5], v[7]);
-    v[3] = turn<BACK>(v[3], {h, -h});
-    v[5] = quarter<BACK>(v[5]);
-    v[7] = turn<BACK>(v[7], {-h, -h});
-    float2 x[8];
+// v[k] = sum over j of v[j] w^j exp(-+ 2 pi i j k / 2^LOG); without `TWIDDLED` w is 1, with `HALF` the upper half of v is 0.
+template <bool BACK, int LOG, bool TWIDDLED, bool HALF = false> __device__ inline void dft(float2 *v, float2 w = {1, 0}) {
+    const int R = 1 << LOG;
+    float2 x[R], powers[LOG + 1];
+    powers[LOG] = w;
 #pragma unroll
-    for (int k = 0; k < 4; k++) x[k] = add(v[2 * k], v[2 * k + 1]), x[k + 4] = sub(v[2 * k], v[2 * k + 1]);
+    for (int l = LOG; l > 1; l--) powers[l - 1] = mul(powers[l], powers[l]);
 #pragma unroll
-    for (int k = 0; k < 8; k++) v[k] = x[k];
-}
-
-template <bool BACK> __device__ inline void dft16(float2 *v) {
-    // exp(-2 pi i k / 16) for k = 1, 2, 3
-    const float c1 = 0.92387953251128674f, s1 = 0.38268343236508977f, h = 0.70710678118654752f;
-    const float2 w[10] = {{1, 0}, {c1, -s1}, {h, -h}, {s1, -c1}, {0, -1}, {-s1, -c1}, {-h, -h}, {-c1, -s1}, {-1, 0}, {-c1, s1}};
+    for (int i = 0; i < R; i++) {
+        int reversed = 0;
 #pragma unroll
-    for (int j = 0; j < 4; j++) dft4<BACK>(v[j], v[j + 4], v[j + 8], v[j + 12]);
-#pragma unroll
-    for (int k = 1; k < 4; k++)
-#pragma unroll
-        for (int j = 1; j < 4; j++) v[4 * k + j] = turn<BACK>(v[4 * k + j], w[j * k]);
-    float2 x[16];
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        dft4<BACK>(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
-#pragma unroll
-        for (int j = 0; j < 4; j++) x[k + 4 * j] = v[4 * k + j];
+        for (int b = 0; b < LOG; b++) reversed |= (i >> b & 1) << (LOG - 1 - b);
+        x[i] = v[reversed];
     }
 #pragma unroll
-    for (int k = 0; k < 16; k++) v[k] = x[k];
-}
-
-template <bool BACK, int RADIX> __device__ inline void dft(float2 *v) {
-    if (RADIX == 2) dft2<BACK>(v[0], v[1]);
-    if (RADIX == 4) dft4<BACK>(v[0], v[1], v[2], v[3]);
-    if (RADIX == 8) dft8<BACK>(v);
-    if (RADIX == 16) dft16<BACK>(v);
-}
-
-// Multiplies v[j] by w^j.
-template <bool BACK> __device__ inline void twiddle(float2 *v, float2 w) {
-    float2 w2 = mul(w, w), w3 = mul(w2, w), w4 = mul(w2, w2), w8 = mul(w4, w4), w12 = mul(w8, w4);
-    const float2 low[4] = {{1, 0}, w, w2, w3}, high[4] = {{1, 0}, w4, w8, w12};
+    for (int l = 1; l <= LOG; l++) {
+        const int n = 1 << l;
 #pragma unroll
-    for (int j = 1; j < 16; j++) v[j] = turn<BACK>(v[j], j < 4 ? low[j] : j % 4 ? mul(high[j / 4], low[j % 4]) : high[j / 4]);
+        for (int k = 0; k < n / 2; k++) {
+            // exp(-+ 2 pi i k / n) is a sixteenth's power, the second quarter of which are the first, turned.
+            const int q = 16 / n * k & 3;
+            const bool turned = 16 / n * k >= 4;
+            float2 f = powers[l];
+            if (q) f = TWIDDLED ? mul(f, sixteenth<BACK>(q)) : sixteenth<BACK>(q);
+            if (turned) f = quarter<BACK>(f);
+#pragma unroll
+            for (int at = k; at < R; at += n) {
+                float2 &a = x[at], &b = x[at + n / 2];
+                if (HALF && l == 1) {
+                    b = a;
+                } else if (TWIDDLED || q) {
+                    butterfly(a, b, f);
+                } else {
+                    if (turned) b = quarter<BACK>(b);
+                    butterfly(a, b);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < R; k++) v[k] = x[k];
 }
 
-// Where element i of a shared line lies: a gap after every 16 keeps all strides free of bank conflicts.
-__device__ inline int place(int i) { return i + (i >> 4); }
+// The lowest `count` digits of base 16, in reverse.
+__device__ inline int reverse(int digits, int count) {
+    int r = 0;
+    for (int i = 0; i < count; i++) r = r << 4 | (digits >> 4 * i & 15);
+    return r;
+}
 
 // A line of 2^LOG elements, transformed by 2^LOG / 16 threads; thread t holds elements t + j * 2^LOG / 16 before a forward
-// and after a backward transform, and 16 t + j in between, in digit-reversed order.
+// and after a backward transform, and 16 t + j in between, in digit-reversed order. A thread writes where it has read, so
+// that there is one barrier an exchange and none between a backward transform and the next forward one.
 template <int LOG> struct Line {
     static constexpr int N = 1 << LOG, THREADS = N / 16, PASSES = (LOG + 3) / 4;
-    static constexpr int LAST = 1 << (LOG - 4 * (PASSES - 1));  // radix of the last pass
+    static constexpr int LAST = LOG - 4 * (PASSES - 1);  // log2 of the last pass's radix
     static constexpr int FLOAT2S = N + N / 16;
 
-    // `roots`: exp(-2 pi i k / N).
+    // The first pass of a forward transform; with `HALF`, v[8] to v[15] are taken as 0.
+    template <bool HALF> static __device__ inline void first(float2 (&v)[16]) { dft<false, 4, false, HALF>(v); }
+
+    // The other passes. `roots`: exp(-2 pi i k / N).
     static __device__ inline void forward(float2 (&v)[16], float2 *shared, const float2 *roots, int t) {
 #pragma unroll
-        for (int pass = 0; pass < PASSES - 1; pass++) {
-            const int stride = N >> (4 * (pass + 1)), r = t % stride;
-            dft16<false>(v);
-            twiddle<false>(v, __ldg(roots + (r << (4 * pass))));
-            exchange(v, shared, t, stride, pass + 1 < PASSES - 1 ? stride / 16 : 1);
+        for (int pass = 1; pass < PASSES - 1; pass++) {
+            const int stride = N >> (4 * (pass + 1));
+            float2 w = __ldg(roots + (reverse(t / stride, pass) << (LOG - 4 * (pass + 1))));
+            exchange(v, shared, t, 16 * stride, stride);
+            dft<false, 4, true>(v, w);
         }
+        float2 w = __ldg(roots + reverse(t << (4 - LAST), PASSES - 1));
+        exchange(v, shared, t, 1 << LAST, 1);
 #pragma unroll
-        for (int g = 0; g < 16; g += LAST) dft<false, LAST>(v + g);
+        for (int g = 0; g < 16 >> LAST; g++) dft<false, LAST, true>(v + (g << LAST), g ? mul(w, group(g)) : w);
     }
 
     static __device__ inline void backward(float2 (&v)[16], float2 *shared, const float2 *roots, int t) {
 #pragma unroll
-        for (int g = 0; g < 16; g += LAST) dft<true, LAST>(v + g);
+        for (int g = 0; g < 16; g += 1 << LAST) dft<true, LAST, false>(v + g);
 #pragma unroll
         for (int pass = PASSES - 2; pass >= 0; pass--) {
-            const int stride = N >> (4 * (pass + 1)), r = t % stride;
+            const int stride = N >> (4 * (pass + 1));
+            float2 w = __ldg(roots + ((t % stride) << (4 * pass)));
             exchange(v, shared, t, pass + 1 < PASSES - 1 ? stride / 16 : 1, stride);
-            twiddle<true>(v, __ldg(roots + (r << (4 * pass))));
-            dft16<true>(v);
+            dft<true, 4, true>(v, {w.x, -w.y});
         }
+    }
+
+    // exp(-2 pi i g / (16 * 2^LAST)): from the first of a thread's last-pass groups to the others.
+    static __device__ inline float2 group(int g) {
+        // Cosines of 2 pi k / 64.
+        const float c[17] = {1, 0.99518472667219693f, 0.98078528040323043f, 0.95694033573220882f, 0.92387953251128674f,
+            0.88192126434835505f, 0.83146961230254524f, 0.77301045336273699f, 0.70710678118654752f, 0.63439328416364549f,
+            0.55557023301960218f, 0.47139673682599764f, 0.38268343236508977f, 0.29028467725446233f, 0.19509032201612825f,
+            0.09801714032956060f, 0};
+        if (LAST == 3) return {0.99879545620517241f, -0.04906767432741802f};
+        const int k = LAST == 2 ? g : 2 * g;
+        return {c[k], -c[16 - k]};
     }
 
     // From the elements of one pass to those of another, given by their strides.
     static __device__ inline void exchange(float2 (&v)[16], float2 *shared, int t, int from, int to) {
-        __syncthreads();
+        float2 *write = shared + base(t, from), *read = shared + base(t, to);
 #pragma unroll
-        for (int j = 0; j < 16; j++) shared[place(element(t, from, j))] = v[j];
-        __syncthreads();
+        for (int j = 0; j < 16; j++) write[offset(from, j)] = v[j];
+        // The elements of so many threads, next to each other, change places.
+        if (max(from, to) <= 32) __syncwarp();
+        else __syncthreads();
 #pragma unroll
-        for (int j = 0; j < 16; j++) v[j] = shared[place(element(t, to, j))];
+        for (int j = 0; j < 16; j++) v[j] = read[offset(to, j)];
     }
 
-    static __device__ inline int element(int t, int stride, int j) { return (t / stride) * stride * 16 + t % stride + j * stride; }
+    // Where a pass's elements lie: a gap after every 16 keeps all strides free of bank conflicts.
+    static __device__ inline int base(int t, int stride) {
+        int first = (t / stride) * stride * 16 + t % stride;
+        return first + (first >> 4);
+    }
+    static __device__ inline constexpr int offset(int stride, int j) { return j * stride + (j * stride >> 4); }
 };
 
 }  // namespace fft

@@ -25,6 +25,11 @@ __device__ inline float raw_value(const RawRows &r, int view, int slice, int bin
 
 __device__ inline bool finite(float v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 
+// Flat field and logarithm.
+__device__ inline float corrected(float v, float dark, float gain, float minimum) {
+    return -logf(fmaxf((v - dark) * gain, minimum));
+}
+
 // The line integral; false where there is none (NaN, Inf, no usable flat field), and the integral is then 0.
 __device__ inline bool integral(const RawRows &r, int view, int slice, int bin, float &value) {
     float v = raw_value(r, view, slice, bin);
@@ -33,7 +38,7 @@ __device__ inline bool integral(const RawRows &r, int view, int slice, int bin, 
         long long pixel = slice * (long long)r.bins + bin;
         float gain = r.gain[pixel];
         good &= gain != 0.f;
-        v = -logf(fmaxf((v - r.dark[pixel]) * gain, r.minimum));
+        v = corrected(v, r.dark[pixel], gain, r.minimum);
     }
     value = good ? v : 0.f;
     return good;
@@ -50,25 +55,43 @@ struct PackedRows {
     int oversampling, zero;
 };
 
+// Slices `slice` (even) and `slice` + 1 of a view.
+struct PairOfRows {
+    char *data;
+    // From sample to sample; to the low parts (`split`), or from slice to slice where there is one lane.
+    int bytes;
+    long long second;
+    bool half, split, apart;
+
+    __device__ inline PairOfRows(const PackedRows &p, int slice, int view) {
+        // Lanes are a power of two.
+        int size = p.half ? 2 : 4, group = slice >> (__ffs(p.lanes) - 1), parts = p.split ? 2 : 1;
+        bytes = p.lanes * size;
+        second = (long long)p.views * p.pitch * bytes;
+        long long row = group * parts * second + (long long)view * p.pitch * bytes;
+        data = static_cast<char *>(p.data) + row + (slice - group * p.lanes) * size;
+        half = p.half, split = p.split, apart = p.lanes == 1;
+    }
+
+    __device__ inline char *at(int sample) const { return data + (long long)sample * bytes; }
+
+    __device__ inline void store(int sample, float a, float b) const {
+        char *to = at(sample);
+        if (half) {
+            __half2 high = __floats2half2_rn(a, b);
+            *reinterpret_cast<__half2 *>(to) = high;
+            __half2 low = __floats2half2_rn(a - __low2float(high), b - __high2float(high));
+            if (split) *reinterpret_cast<__half2 *>(to + second) = low;
+        } else if (apart) {
+            *reinterpret_cast<float *>(to) = a;
+            *reinterpret_cast<float *>(to + second) = b;
+        } else {
+            *reinterpret_cast<float2 *>(to) = {a, b};
+        }
+    }
+};
+
 // Stores samples of slices `slice` (even) and `slice` + 1.
 __device__ inline void store_pair(const PackedRows &p, int slice, int view, int sample, float a, float b) {
-    int parts = p.split ? 2 : 1;
-    long long row = ((long long)(slice / p.lanes) * parts * p.views + view) * p.pitch + sample;
-    if (!p.half) {
-        float *to = static_cast<float *>(p.data) + row * p.lanes + slice % p.lanes;
-        if (p.lanes > 1) {
-            *reinterpret_cast<float2 *>(to) = {a, b};
-        } else {
-            to[0] = a;
-            to[(long long)p.views * p.pitch] = b;
-        }
-        return;
-    }
-    __half2 *to = reinterpret_cast<__half2 *>(static_cast<__half *>(p.data) + row * p.lanes + slice % p.lanes);
-    __half2 high = __floats2half2_rn(a, b);
-    *to = high;
-    if (p.split) {
-        long long low = (long long)p.views * p.pitch * p.lanes / 2;
-        to[low] = __floats2half2_rn(a - __low2float(high), b - __high2float(high));
-    }
+    PairOfRows(p, slice, view).store(sample, a, b);
 }

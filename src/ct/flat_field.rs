@@ -57,6 +57,12 @@ impl FlatField {
         self.minimum = minimum as f32;
     }
 
+    /// The same for some rows alone.
+    pub(super) fn part(&self, rows: std::ops::Range<usize>) -> Result<Self> {
+        let (dark, gain) = self.rows(rows);
+        Ok(Self { bins: self.bins, dark: dark.to_vec(), gain: gain.to_vec(), minimum: self.minimum })
+    }
+
     /// Dark and gain of some rows, row after row.
     pub(super) fn rows(&self, rows: std::ops::Range<usize>) -> (&[f32], &[f32]) {
         let at = rows.start * self.bins..rows.end * self.bins;

@@ -12,6 +12,7 @@ mod input;
 mod operators;
 pub mod phantom;
 mod pipeline;
+mod stream;
 mod tiles;
 
 pub use angular::Angular;
@@ -20,3 +21,4 @@ pub(crate) use geometry::MAX_SIDE;
 pub use geometry::{Geometry, Order};
 pub use gpu::{Kernel, Measured, Precision};
 pub use operators::{Ct, Info, Interpolation, Options};
+pub use stream::Slab;

@@ -125,14 +125,37 @@ impl Ct {
 
     /// Runs an operator on the GPUs.
     fn on_gpus(&mut self, operator: Operator, weighted: bool, source: &Layout, target: &Layout) -> Result<()> {
+        self.with_gpus(|ct, gpus| gpus.run(&ct.context, &ct.task(operator, weighted, source, target)?))
+    }
+
+    /// Runs what gives the number of values replaced.
+    pub(super) fn with_gpus(&mut self, run: impl FnOnce(&Self, &mut Gpus) -> Result<u64>) -> Result<()> {
         let mut gpus = std::mem::take(&mut self.gpus);
-        let done = self.task(operator, weighted, source, target).and_then(|task| gpus.run(&self.context, &task));
+        let done = run(self, &mut gpus);
         self.gpus = gpus;
         self.replaced = done?;
         Ok(())
     }
 
-    fn task<'a>(
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(super) fn set_replaced(&mut self, replaced: u64) {
+        self.replaced = replaced;
+    }
+
+    /// The same plan for some detector rows alone, from `row` on.
+    pub(super) fn part(&self, geometry: Geometry, row: usize) -> Result<Ct> {
+        let plan = self.plan()?;
+        let mut part = Ct::new(self.context.clone());
+        part.options = self.options.clone();
+        let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?;
+        part.plan = Some(Plan { geometry, angular: plan.angular.clone(), flat });
+        Ok(part)
+    }
+
+    pub(super) fn task<'a>(
         &'a self,
         operator: Operator,
         weighted: bool,
@@ -156,13 +179,17 @@ impl Ct {
             stream: self.stream,
             source,
             target,
+            part: None,
         })
     }
 
     /// What `reconstruct` takes on a GPU, between arrays of f32 in host memory.
     fn gpu_needs(&self) -> Result<Needs> {
         let g = self.geometry()?;
-        let (source, target) = (Layout::absent(g.projection_shape()), Layout::absent(g.volume_shape()));
+        let (source, target) = (
+            Layout::new(std::ptr::null(), DType::F32, g.projection_shape()),
+            Layout::new(std::ptr::null(), DType::F32, g.volume_shape()),
+        );
         Gpus::needs(&self.context, &self.task(Operator::Reconstruct, false, &source, &target)?)
     }
 
@@ -466,7 +493,7 @@ impl Ct {
     }
 
     /// The flat field takes its least transmission from the options, which may come before or after it.
-    fn prepare_flat_field(&mut self) {
+    pub(super) fn prepare_flat_field(&mut self) {
         let minimum = self.options.minimum_transmission;
         if let Some(flat) = self.plan.as_mut().and_then(|p| p.flat.as_mut()) {
             flat.set_minimum(minimum);

@@ -2,9 +2,9 @@
 
 use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, check_overlap, isoc_tensor};
+use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision};
+use crate::ct::{Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
@@ -739,6 +739,62 @@ unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> R
     let n = count(ellipse_count, "ellipse_count", 1, MAX_SIDE)?;
     // SAFETY: by this function's contract.
     Ok(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from).collect())
+}
+
+/// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
+/// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Returns 0, or anything else to stop. Must
+/// not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
+pub type isoc_ct_read_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, projections: *const isoc_tensor) -> i32>;
+
+/// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous f32. Otherwise as for
+/// isoc_ct_read_fn.
+pub type isoc_ct_write_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, volume: *const isoc_tensor) -> i32>;
+
+/// Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
+/// projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
+/// slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
+/// (ISOC_F32; ISOC_U16 or ISOC_U8 with a flat field). Both callbacks, and progress, come from the thread that made the call.
+/// isoc_ct_info.slab_slices says how many slices a slab has at most.
+///
+/// When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.
+/// NaN and Inf are found slab by slab: the message names the index in the whole array.
+///
+/// # Safety
+/// `read` and `write` are NULL or functions of these types.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_reconstruct_stream(
+    ct: *mut isoc_ct,
+    dtype: isoc_dtype,
+    read: isoc_ct_read_fn,
+    write: isoc_ct_write_fn,
+    user: *mut c_void,
+) -> Status {
+    with_plan(ct, |ct| {
+        let (Some(read), Some(write)) = (read, write) else {
+            let name = if read.is_none() { "read" } else { "write" };
+            fail!(NullPointer, "{name} is NULL");
+        };
+        let expected = expect_projections(ct.geometry()?, "projections", COUNTS);
+        let dtype = expected.check_dtype(dtype)?;
+        type Call = unsafe extern "C" fn(*mut c_void, i64, i64, *const isoc_tensor) -> i32;
+        let pass = |name: &'static str, call: Call| {
+            move |slab: Slab| {
+                let shape = slab.shape.map(|n| n as i64);
+                let tensor = isoc_tensor::contiguous(slab.data.cast(), slab.dtype, &shape);
+                // SAFETY: the caller's function, with the caller's pointer and a tensor that is valid for the call.
+                match unsafe { call(user, slab.first as i64, slab.count as i64, &tensor) } {
+                    0 => Ok(()),
+                    code => {
+                        let end = slab.first + slab.count;
+                        fail!(Callback, "{name} returned {code} for slices {} to {end}", slab.first)
+                    }
+                }
+            }
+        };
+        ct.reconstruct_stream(dtype, pass("read", read), pass("write", write))
+    })
 }
 
 /// The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.

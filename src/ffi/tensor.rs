@@ -66,6 +66,22 @@ pub struct isoc_tensor {
     pub byte_offset: u64,
 }
 
+impl isoc_tensor {
+    /// A contiguous array in host memory.
+    pub(super) fn contiguous(data: *mut c_void, dtype: DType, shape: &[i64; 3]) -> Self {
+        let code = if dtype == DType::F32 { ISOC_DTYPE_FLOAT } else { ISOC_DTYPE_UINT };
+        Self {
+            data,
+            device: isoc_device { device_type: ISOC_DEVICE_HOST, device_id: 0 },
+            ndim: 3,
+            dtype: isoc_dtype { code, bits: 8 * dtype.size() as u8, lanes: 1 },
+            shape: shape.as_ptr(),
+            strides: std::ptr::null(),
+            byte_offset: 0,
+        }
+    }
+}
+
 /// What a call expects of a tensor.
 pub(super) struct Expected<'e> {
     /// Argument name, for messages.
@@ -172,7 +188,7 @@ impl Expected<'_> {
         }
     }
 
-    fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {
+    pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {
         let known = match (dtype.code, dtype.bits, dtype.lanes) {
             (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
             (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),

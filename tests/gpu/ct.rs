@@ -2,7 +2,7 @@
 
 use super::{common, cpu, gpu, gpu_with};
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
-use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision};
+use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision, Slab};
 use isocenter::tensor::{DType, View, ViewMut};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -70,6 +70,11 @@ fn kernels() -> impl Iterator<Item = (Kernel, Precision)> {
 }
 
 /// Weights of texture units are multiples of 1/256, so each update is off by up to 1/512 of the step between two bins.
+/// A pixel 40 bins wide is not the processor's strength: from run to run of pixels its positions are f32, good to 1e-4 of a bin.
+fn reference_error(geometry: &Geometry) -> f64 {
+    if geometry.pixel_size > 10.0 { 2e-4 } else { 0.0 }
+}
+
 /// f16 data: each value is off by at most 2^-12 of itself, weights by 2^-12, so random sums by a few 1e-4 of the largest;
 /// f32 grade: positions to some 1e-6 of a bin, and f32 sums in another order.
 fn tolerance(kernel: Kernel, precision: Precision) -> f64 {
@@ -126,7 +131,8 @@ fn backprojection_agrees_with_the_processor() {
                 skip(&mut seen);
                 let e = error(&seen, &expected);
                 println!("{name}, {interpolation:?}, {kernel:?}, {precision:?}: {e:.2e}");
-                assert!(e < tolerance(kernel, precision), "{name} {interpolation:?} {kernel:?} {precision:?}: {e:.2e}");
+                let allowed = tolerance(kernel, precision) + reference_error(&geometry);
+                assert!(e < allowed, "{name} {interpolation:?} {kernel:?} {precision:?}: {e:.2e}");
             }
         }
     }
@@ -147,7 +153,8 @@ fn reconstruction_agrees_with_the_processor() {
             let e = error(&seen, &expected);
             println!("{name} {precision:?}: {e:.2e}");
             if name != "far away" {
-                assert!(e < tolerance(Kernel::Auto, precision), "{name} {precision:?}: {e:.2e}");
+                let allowed = tolerance(Kernel::Auto, precision) + reference_error(&geometry);
+                assert!(e < allowed, "{name} {precision:?}: {e:.2e}");
             }
         }
     }
@@ -337,4 +344,91 @@ fn a_cancel_is_heeded() {
     let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
     let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("cancel");
     assert_eq!(e.status, isocenter::error::Status::Cancelled);
+}
+
+#[test]
+fn streaming_gives_the_same_bits() {
+    // Enough memory for some slices at a time.
+    let options = ContextOptions { gpu_memory_cap: 8 << 20, ..ContextOptions::default() };
+    let (Some(small), Some(whole)) = (gpu_with(options), gpu()) else { return };
+    for order in [Order::Frames, Order::Sinograms] {
+        let geometry = Geometry { order, first_row: 2, slices: 30, ..Geometry::new(angles(60), 120).with_rows(35) };
+        let (shape, pixels) = (geometry.projection_shape(), geometry.ny * geometry.nx);
+        let data = random(shape.iter().product(), 15);
+        let expected = volume(&mut plan(&whole, &geometry, &Options::default()), &data, Ct::reconstruct);
+        let mut seen = vec![f32::NAN; expected.len()];
+        let mut reads = 0;
+        let read = |slab: Slab| {
+            reads += 1;
+            // SAFETY: the slab's array holds as many elements as its shape says.
+            let to = unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+            for (k, line) in to.chunks_exact_mut(geometry.bins).enumerate() {
+                let (i, j) = (k / slab.shape[1], k % slab.shape[1]);
+                let (i, j) = match order {
+                    Order::Frames => (i, 2 + slab.first + j),
+                    Order::Sinograms => (2 + slab.first + i, j),
+                };
+                line.copy_from_slice(&data[(i * shape[1] + j) * geometry.bins..][..geometry.bins]);
+            }
+            Ok(())
+        };
+        let write = |slab: Slab| {
+            // SAFETY: as above.
+            let from = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.count * pixels) };
+            seen[slab.first * pixels..][..from.len()].copy_from_slice(from);
+            Ok(())
+        };
+        let mut ct = plan(&small, &geometry, &Options::default());
+        ct.reconstruct_stream(DType::F32, read, write).expect("stream");
+        assert!(reads > 3, "{reads} slabs");
+        assert!(seen.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{order:?}");
+        let failing = |_: Slab| Err(isocenter::error::Error::new(isocenter::error::Status::Callback, "no"));
+        assert_eq!(
+            ct.reconstruct_stream(DType::F32, failing, |_| Ok(())).map_err(|e| e.status),
+            Err(isocenter::error::Status::Callback)
+        );
+    }
+}
+
+#[test]
+fn two_plans_of_two_contexts_run_at_the_same_time() {
+    let (Some(a), Some(b)) = (gpu(), gpu()) else { return };
+    let geometry = Geometry::new(angles(90), 150).with_rows(20);
+    let data = random(geometry.projection_shape().iter().product(), 16);
+    let expected = volume(&mut plan(&a, &geometry, &Options::default()), &data, Ct::reconstruct);
+    std::thread::scope(|scope| {
+        for context in [&a, &b, &a] {
+            let (geometry, data, expected) = (&geometry, &data, &expected);
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    let seen = volume(&mut plan(context, geometry, &Options::default()), data, Ct::reconstruct);
+                    assert!(seen.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_an_error() {
+    let Some(_) = gpu() else { return };
+    for gpus in [vec![99], vec![0, 0]] {
+        let options = ContextOptions { compute: Compute::Gpus(gpus.clone()), ..ContextOptions::default() };
+        let e = Context::new(options).expect_err("no such GPU");
+        println!("{gpus:?}: {}", e.message);
+        assert!(matches!(e.status, isocenter::error::Status::NoDevice | isocenter::error::Status::OutOfRange));
+    }
+}
+
+#[test]
+fn too_little_memory_is_an_error_that_says_how_much() {
+    let Some(gpu) = gpu_with(ContextOptions { gpu_memory_cap: 10_000, ..ContextOptions::default() }) else { return };
+    let geometry = Geometry::new(angles(60), 120);
+    let data = random(geometry.projection_shape().iter().product(), 17);
+    let mut out = vec![0.0; geometry.volume_shape().iter().product()];
+    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let mut ct = plan(&gpu, &geometry, &Options::default());
+    let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("memory");
+    assert_eq!(e.status, isocenter::error::Status::MemoryCap);
+    assert!(e.message.contains("10000") && e.message.contains("at least"), "{}", e.message);
 }

@@ -63,9 +63,9 @@ pub(super) const ALL: [Candidate; 15] = {
         candidate(P::Alu { half: true, lanes: 2 }, Kernel::Alu, Half, true, 4744.0),
         candidate(P::Alu { half: true, lanes: 4 }, Kernel::Alu, Half, true, 6128.0),
         candidate(P::Alu { half: true, lanes: 8 }, Kernel::Alu, Half, true, 6119.0),
-        candidate(P::Direct { lanes: 1 }, Kernel::Alu, Single, true, 300.0),
-        candidate(P::Direct { lanes: 2 }, Kernel::Alu, Single, true, 500.0),
-        candidate(P::Direct { lanes: 4 }, Kernel::Alu, Single, true, 800.0),
+        candidate(P::Direct { lanes: 1 }, Kernel::Alu, Single, true, 676.0),
+        candidate(P::Direct { lanes: 2 }, Kernel::Alu, Single, true, 1329.0),
+        candidate(P::Direct { lanes: 4 }, Kernel::Alu, Single, true, 2017.0),
         candidate(P::Tensor { split: false }, Kernel::Tensor, Half, true, 18566.0),
         candidate(P::Tensor { split: true }, Kernel::Tensor, Single, true, 5361.0),
     ]

@@ -12,10 +12,13 @@ mod plan;
 mod projector;
 mod rows;
 mod state;
+mod task;
 mod tensor;
 mod texture;
 mod transfer;
+mod worker;
 
 pub use choice::{Kernel, Precision};
 pub use pipeline::Measured;
-pub(super) use pipeline::{Gpus, Needs, Operator, Task};
+pub(super) use pipeline::{Gpus, Needs, slab_layouts};
+pub(super) use task::{Operator, Task};

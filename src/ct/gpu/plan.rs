@@ -1,9 +1,9 @@
 //! What one call needs on one GPU besides its slabs.
 
 use super::forward::DeviceForward;
-use super::pipeline::{Operator, Task};
 use super::projector::{Projector, view_lines};
 use super::rows::DeviceFilter;
+use super::task::{Operator, Task};
 use super::{adjoint, filter};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};

@@ -21,6 +21,10 @@ impl Slot {
         Ok(self.0.as_ref().unwrap_or_else(|| unreachable!("just filled")))
     }
 
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.as_ref().map_or(0, |m| m.bytes() as u64)
+    }
+
     pub(super) fn address(&self) -> u64 {
         self.0.as_ref().map_or(0, DeviceMemory::address)
     }

@@ -1,0 +1,334 @@
+//! One GPU at work: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
+
+use super::choice::{ALL, Candidate};
+use super::forward::Slices;
+use super::plan::DevicePlan;
+use super::projector::Arguments;
+use super::rows::{Findings, Packing, RawRows, row_type};
+use super::state::{Scratch, Slot, State};
+use super::task::{Operator, Sizes, Task, indices, not_finite, smaller};
+use super::transfer::Transfer;
+use crate::context::{Context, Job, NanPolicy};
+use crate::error::{Result, Status};
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Rows, Stream, scatter};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A call as a GPU sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) task: &'a Task<'a>,
+    pub(super) job: &'a Job,
+    pub(super) sizes: &'a Sizes,
+}
+
+/// Slices that wait for a GPU.
+pub(super) struct Queue {
+    slices: usize,
+    next: Mutex<usize>,
+    failed: AtomicBool,
+}
+
+impl Queue {
+    pub(super) fn new(slices: usize) -> Self {
+        Self { slices, next: Mutex::new(0), failed: AtomicBool::new(false) }
+    }
+
+    /// No more slabs for anybody.
+    pub(super) fn stop(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn take(&self, most: usize) -> Option<(usize, usize)> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let first = *next;
+        let count = most.min(self.slices - first);
+        *next += count;
+        (count > 0).then_some((first, count))
+    }
+}
+
+/// Two slabs are under way at a time.
+pub(super) const SLOTS: usize = 2;
+
+/// One GPU: its streams and the memory that is kept from slab to slab and from call to call.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) state: State,
+    up: Transfer,
+    down: Transfer,
+    compute: Stream,
+    slots: [SlabSlot; SLOTS],
+    scratch: Scratch,
+    /// Of an H200, or measured by `tune`.
+    pub(super) rates: Vec<Candidate>,
+}
+
+/// Buffers and marks of one slab.
+#[derive(Debug)]
+struct SlabSlot {
+    raw: Slot,
+    out: Slot,
+    findings: DeviceMemory,
+    found: Pinned,
+    /// Raw data are there; raw data are used up; results are there; results have left.
+    uploaded: Event,
+    packed: Event,
+    computed: Event,
+    downloaded: Event,
+}
+
+impl SlabSlot {
+    fn new(device: &Arc<Device>) -> Result<Self> {
+        let event = || Event::new(device);
+        let (uploaded, packed, computed, downloaded) = (event()?, event()?, event()?, event()?);
+        let bytes = size_of::<Findings>();
+        let (findings, found) = (DeviceMemory::new(device, bytes)?, Pinned::new(device, bytes)?);
+        let (raw, out) = (Slot::default(), Slot::default());
+        Ok(Self { raw, out, findings, found, uploaded, packed, computed, downloaded })
+    }
+}
+
+/// A slab whose results are still on the GPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) slot: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+impl Worker {
+    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
+        let (up, down) = (Transfer::new(device)?, Transfer::new(device)?);
+        let slots = [SlabSlot::new(device)?, SlabSlot::new(device)?];
+        let (compute, scratch) = (Stream::new(device)?, Scratch::default());
+        Ok(Self {
+            state: State { device: device.clone(), textures: None },
+            up,
+            down,
+            compute,
+            slots,
+            scratch,
+            rates: ALL.to_vec(),
+        })
+    }
+
+    /// Takes slabs until there are none.
+    pub(super) fn run(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
+        let device = self.state.device.clone();
+        let _current = device.enter()?;
+        let result = self.slabs(call, queue, replaced);
+        // Whatever happened, nothing may run on when the caller's arrays are the caller's again.
+        let waited = self.wait();
+        result?;
+        waited
+    }
+
+    /// Waits for all of its streams; needs the GPU to be current.
+    pub(super) fn wait(&self) -> Result<()> {
+        let waited = [&self.up.stream, &self.compute, &self.down.stream].map(Stream::synchronize);
+        waited.into_iter().collect()
+    }
+
+    /// Waits until a slab's results are with the caller.
+    pub(super) fn arrived(&self, pending: &Pending) -> Result<()> {
+        self.slots[pending.slot].downloaded.synchronize()
+    }
+
+    /// Bytes that it holds from earlier calls.
+    pub(super) fn held(&self) -> u64 {
+        let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
+        slots + self.scratch.packed.bytes()
+    }
+
+    fn slabs(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
+        let task = call.task;
+        if task.source.gpu.is_some() || task.target.gpu.is_some() {
+            let ready = Event::new(&self.state.device)?;
+            ready.record(&Stream::borrowed(task.stream))?;
+            self.compute.wait(&ready)?;
+        }
+        let sizes = call.sizes;
+        let plan = DevicePlan::new(&self.state.device, task, sizes.projector, sizes.format.lanes)?;
+        let mut count = sizes.slab;
+        let mut pending: Option<Pending> = None;
+        let mut turn = 0;
+        while let Some((first, n)) = queue.take(count) {
+            let (mut from, end) = (first, first + n);
+            while from < end {
+                call.job.check()?;
+                let n = count.min(end - from);
+                match self.start(call, &plan, turn, from, n) {
+                    Ok(()) => {}
+                    Err(e) if e.status == Status::OutOfMemory && count > 1 => {
+                        // What is under way holds memory too.
+                        if let Some(p) = pending.take() {
+                            self.finish(call, p, replaced)?;
+                        }
+                        self.release()?;
+                        count = smaller(count, sizes);
+                        let device = &self.state.device;
+                        call.job.note(format!("{device:?} is out of memory; slabs of {count} slices from here on"));
+                        continue;
+                    }
+                    Err(e) => return Err(e),
+                }
+                let started = Pending { slot: turn, first: from, count: n };
+                if let Some(p) = pending.replace(started) {
+                    self.finish(call, p, replaced)?;
+                }
+                turn = (turn + 1) % SLOTS;
+                from += n;
+            }
+        }
+        if let Some(p) = pending {
+            self.finish(call, p, replaced)?;
+        }
+        Ok(())
+    }
+
+    /// Gives all slab memory back.
+    fn release(&mut self) -> Result<()> {
+        self.wait()?;
+        self.state.textures = None;
+        self.scratch = Scratch::default();
+        for slot in &mut self.slots {
+            (slot.raw, slot.out) = (Slot::default(), Slot::default());
+        }
+        Ok(())
+    }
+
+    /// Sends a slab's data up and puts all of its work into the compute stream.
+    pub(super) fn start(&mut self, call: &Call, plan: &DevicePlan, turn: usize, first: usize, n: usize) -> Result<()> {
+        let Self { state, up, compute, slots, scratch, .. } = self;
+        let device = &state.device.clone();
+        let (task, sizes, slot) = (call.task, call.sizes, &mut slots[turn]);
+        let g = task.geometry;
+        let block = task.block(first, n);
+        // Memory first: if there is too little, nothing has been started.
+        let (data, strides) = match task.source.gpu {
+            Some(_) => (block.address(), block.own_strides()),
+            None => (slot.raw.take(device, block.bytes())?.address(), block.packed_strides()),
+        };
+        let out = slot.out.take(device, sizes.out_bytes(task, n))?.address();
+        let packed = match task.operator {
+            Operator::Filter | Operator::Forward => out,
+            _ => scratch.packed.take(device, sizes.format.bytes(n, g.views(), g.bins) as usize)?.address(),
+        };
+        if task.source.gpu.is_none() {
+            up.stream.wait(&slot.packed)?;
+            // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
+            unsafe { up.upload(call.context, &block, data)? };
+            slot.uploaded.record(&up.stream)?;
+            compute.wait(&slot.uploaded)?;
+        }
+        let flat = plan.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * g.bins) as u64));
+        let [dark, gain] = flat.unwrap_or_default();
+        // A volume's rows are looked at as if they were views.
+        let forward = task.operator == Operator::Forward;
+        let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), g.bins) };
+        let raw = RawRows {
+            data,
+            view_stride: strides[view],
+            slice_stride: strides[slice],
+            bin_stride: strides[2],
+            dark,
+            gain,
+            minimum: task.minimum as f32,
+            kind: row_type(task.source.dtype),
+            views: views as i32,
+            slices: n as i32,
+            bins: bins as i32,
+        };
+        let packing = Packing {
+            raw,
+            format: sizes.format,
+            filter: plan.filter.as_ref(),
+            view_scale: plan.view_scale.address(),
+            bound: plan.bound,
+            indices: indices(task, first),
+            packed,
+            findings: &slot.findings,
+        };
+        compute.wait(&slot.downloaded)?;
+        packing.look(state, scratch, compute)?;
+        match &plan.forward {
+            None => packing.pack(state, scratch, compute)?,
+            Some(forward) => {
+                let (projections, s) = match sizes.in_place {
+                    true => {
+                        let target = sizes.target(task, first, n);
+                        (target.address(), target.own_strides())
+                    }
+                    false => (out, sizes.target(task, first, n).packed_strides()),
+                };
+                let (volume, volume_strides, projection_strides) = (data, strides, [s[0], s[1]]);
+                let slices = Slices { volume, volume_strides, projections, projection_strides, count: n };
+                forward.run(state, g, &slices, scratch, compute)?;
+            }
+        }
+        let bytes = size_of::<Findings>();
+        let rows = Rows { address: slot.findings.address(), pitch: bytes, bytes, count: 1 };
+        // SAFETY: the slot's own memory; `finish` waits for it.
+        unsafe { rows.download(slot.found.data().addr() as u64, bytes, compute)? };
+        slot.packed.record(compute)?;
+        if let Some(projector) = sizes.projector {
+            let (volume, slice_stride, row_stride) = match sizes.in_place {
+                true => {
+                    let block = sizes.target(task, first, n);
+                    let s = block.own_strides();
+                    (block.address(), s[0], s[1])
+                }
+                false => (out, (g.ny * g.nx) as i64, g.nx as i64),
+            };
+            let arguments = Arguments {
+                data: packed,
+                lines: plan.lines.address(),
+                scale: scratch.down.address(),
+                volume,
+                slice_stride,
+                row_stride,
+                views: g.views() as i32,
+                bins: sizes.format.samples(g.bins).0 as i32,
+                pitch: sizes.format.pitch(g.bins) as i32,
+                slices: n as i32,
+                nx: g.nx as i32,
+                ny: g.ny as i32,
+            };
+            let tents = plan.tents.as_ref().map_or(0, DeviceMemory::address);
+            projector.launch(state, &task.case(device, tents), arguments, compute)?;
+        }
+        if task.target.gpu.is_some() && !sizes.in_place {
+            let block = sizes.target(task, first, n);
+            // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
+            unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
+        }
+        slot.computed.record(compute)
+    }
+
+    /// Looks at what was found in a slab's data, and brings its results to the caller.
+    pub(super) fn finish(&mut self, call: &Call, pending: Pending, replaced: &AtomicU64) -> Result<()> {
+        let Self { down, slots, .. } = self;
+        let (task, sizes, slot) = (call.task, call.sizes, &mut slots[pending.slot]);
+        slot.packed.synchronize()?;
+        // SAFETY: pinned memory that holds the struct, written before the mark.
+        let findings = unsafe { slot.found.data().cast::<Findings>().read() };
+        if findings.first != u64::MAX && call.context.nan_policy() == NanPolicy::Error {
+            return not_finite(task, findings.first);
+        }
+        replaced.fetch_add(findings.replaced, Ordering::Relaxed);
+        down.stream.wait(&slot.computed)?;
+        if task.target.gpu.is_none() {
+            let block = sizes.target(task, pending.first, pending.count);
+            // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
+            unsafe { down.download(call.context, &block, slot.out.address())? };
+        }
+        slot.downloaded.record(&down.stream)?;
+        call.job.advance(pending.count as f64 / task.geometry.slices as f64);
+        Ok(())
+    }
+}

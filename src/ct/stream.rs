@@ -1,0 +1,112 @@
+//! Reconstruction from callback to callback, for volumes larger than memory.
+
+use super::geometry::{Geometry, Order};
+use super::gpu::{Operator, slab_layouts};
+use super::operators::Ct;
+use crate::context::LogLevel;
+use crate::cpu::buffer::Buffer;
+use crate::error::{Result, fail};
+use crate::tensor::{DType, Layout, View, ViewMut};
+
+/// Fills the array with the projections of `count` slices from the first on: `(first, count, array)`.
+pub(super) type Read<'a> = dyn FnMut(usize, usize, &Layout) -> Result<()> + 'a;
+/// Takes the finished slices: `(first, count, array)`.
+pub(super) type Write<'a> = dyn FnMut(usize, usize, &Layout) -> Result<()> + 'a;
+
+/// A contiguous array of some slices, lent to a callback for the length of its call.
+#[derive(Clone, Copy, Debug)]
+pub struct Slab {
+    /// First slice of the volume that it belongs to.
+    pub first: usize,
+    /// Number of slices.
+    pub count: usize,
+    /// Its first element.
+    pub data: *mut u8,
+    /// Its elements' type.
+    pub dtype: DType,
+    /// Its shape: projections in the geometry's order, with `count` rows, or (count, ny, nx).
+    pub shape: [usize; 3],
+}
+
+impl Slab {
+    fn new(first: usize, count: usize, layout: &Layout) -> Self {
+        Self { first, count, data: layout.origin.cast_mut(), dtype: layout.dtype, shape: layout.shape }
+    }
+}
+
+impl Ct {
+    /// See `isoc_ct_reconstruct_stream`.
+    pub fn reconstruct_stream(
+        &mut self,
+        dtype: DType,
+        mut read: impl FnMut(Slab) -> Result<()>,
+        mut write: impl FnMut(Slab) -> Result<()>,
+    ) -> Result<()> {
+        self.angular_weights()?;
+        self.prepare_flat_field();
+        let mut read = |first: usize, count: usize, layout: &Layout| read(Slab::new(first, count, layout));
+        let mut write = |first: usize, count: usize, layout: &Layout| write(Slab::new(first, count, layout));
+        if self.gpus().is_empty() {
+            self.stream_on_processor(dtype, &mut read, &mut write)
+        } else {
+            self.stream_on_gpus(dtype, &mut read, &mut write)
+        }
+    }
+
+    fn stream_on_gpus(&mut self, dtype: DType, read: &mut Read, write: &mut Write) -> Result<()> {
+        let g = self.geometry()?;
+        let source = Layout::new(std::ptr::null(), dtype, g.projection_shape());
+        let target = Layout::new(std::ptr::null(), DType::F32, g.volume_shape());
+        self.with_gpus(|ct, gpus| {
+            let task = ct.task(Operator::Reconstruct, true, &source, &target)?;
+            gpus.stream(ct.context(), &task, read, write)
+        })
+    }
+
+    /// Slab after slab as a scan of its own.
+    fn stream_on_processor(&mut self, dtype: DType, read: &mut Read, write: &mut Write) -> Result<()> {
+        let whole = self.geometry()?.clone();
+        let cap = self.context().memory_cap();
+        let slice = |dtype| {
+            let (p, v) = slab_layouts(&whole, 1, dtype, std::ptr::null(), std::ptr::null());
+            (p.bytes() + v.bytes()) as u64
+        };
+        // Half of the cap for the two arrays, half for the work.
+        let most = cap / 2 / slice(dtype);
+        if most == 0 {
+            fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {}", 2 * slice(dtype));
+        }
+        let slab = self.info()?.slab_slices.min(most as usize);
+        let (p, v) = slab_layouts(&whole, slab, dtype, std::ptr::null(), std::ptr::null());
+        let (projections, volume) = (Buffer::zeroed(p.bytes().div_ceil(4))?, Buffer::zeroed(v.bytes() / 4)?);
+        let mut replaced = 0;
+        self.context().log(LogLevel::Info, || format!("reconstruct: streamed in slabs of up to {slab} slices"));
+        for first in (0..whole.slices).step_by(slab) {
+            let count = slab.min(whole.slices - first);
+            let (p, v) = slab_layouts(&whole, count, dtype, projections.data().cast(), volume.data().cast());
+            read(first, count, &p)?;
+            let part = Geometry { rows: count, slices: count, first_row: 0, ..whole.clone() };
+            let mut ct = self.part(part, whole.first_row + first)?;
+            // SAFETY: the buffers hold as many elements, and nothing else uses them during the call.
+            let (p_view, v_view) = unsafe {
+                let p_view = View::from_raw(p.origin, dtype, p.shape, p.strides, None);
+                (p_view, ViewMut::from_raw(volume.data(), v.shape, v.strides, None))
+            };
+            ct.reconstruct(p_view, v_view).map_err(|e| in_whole(e, &whole, first))?;
+            replaced += ct.info()?.replaced;
+            write(first, count, &v)?;
+        }
+        self.set_replaced(replaced);
+        Ok(())
+    }
+}
+
+/// Says which slab an error is about.
+fn in_whole(e: crate::error::Error, whole: &Geometry, first: usize) -> crate::error::Error {
+    let dim = if whole.order == Order::Frames { 1 } else { 0 };
+    let row = whole.first_row + first;
+    crate::error::Error::new(
+        e.status,
+        format!("{} (in the slab whose index 0 of dimension {dim} is row {row})", e.message),
+    )
+}
