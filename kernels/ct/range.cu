@@ -131,6 +131,30 @@ extern "C" __global__ void __launch_bounds__(256) ct_range(const __grid_constant
     if (found.first != ~0ull) atomicMin(p.first, found.first);
 }
 
+// What the host learns of a slab. Mirrors `Findings` in src/ct/gpu/rows.rs.
+struct Findings {
+    unsigned long long first, replaced;
+};
+
+// Before and after a look at the data. Kernels do what copies could do too, because the copy engines are busy with volumes that
+// leave: a few bytes would wait behind them, and the stream with them. Mirrors `Report` in src/ct/gpu/rows.rs.
+struct Report {
+    unsigned *largest;
+    Findings *findings;
+    // In page-locked memory of the host.
+    Findings *host;
+    int padded;
+};
+
+extern "C" __global__ void ct_begin(const __grid_constant__ Report p) {
+    for (int i = threadIdx.x; i < p.padded; i += blockDim.x) p.largest[i] = 0;
+    if (threadIdx.x == 0) *p.findings = {~0ull, 0};
+}
+
+extern "C" __global__ void ct_report(const __grid_constant__ Report p) {
+    *p.host = *p.findings;
+}
+
 // Mirrors `Scale` in src/ct/gpu/rows.rs.
 struct Scale {
     const unsigned *largest;

@@ -60,6 +60,9 @@ pub enum isoc_ct_kernel {
     Texture = 2,
     /// Bins cached in shared memory and interpolated exactly in f32: one, two or four slices of f32 data, up to eight of f16.
     Alu = 3,
+    /// Blocks of both kinds side by side on each multiprocessor. With half precision the texture half has weights of 8 bits, as
+    /// in ISOC_CT_KERNEL_TEXTURE.
+    Hybrid = 4,
     /// Weights times data on tensor cores: the fastest for many slices. Pixels up to 1.41 bins wide.
     Tensor = 5,
 }
@@ -363,6 +366,7 @@ impl isoc_ct_options {
             1 => Kernel::TextureStandard,
             2 => Kernel::Texture,
             3 => Kernel::Alu,
+            4 => Kernel::Hybrid,
             5 => Kernel::Tensor,
             v => fail!(UnknownValue, "options.kernel is {v}; it must be one of isoc_ct_kernel"),
         };

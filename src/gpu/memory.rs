@@ -49,19 +49,10 @@ impl DeviceMemory {
         self.bytes
     }
 
-    /// Fills with zero bytes, in the stream's order.
+    /// Fills with zeros, in the stream's order.
     pub(crate) fn clear(&self, stream: &Stream) -> Result<()> {
         // SAFETY: all of this memory.
         check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes, stream.raw()) })
-    }
-
-    /// Writes a value at its start, in the stream's order.
-    pub(crate) fn write<T: Copy>(&self, stream: &Stream, value: &T) -> Result<()> {
-        assert!(size_of::<T>() <= self.bytes);
-        // SAFETY: in range; a pageable source is read before the call returns.
-        check("cuMemcpyHtoDAsync", unsafe {
-            sys::cuMemcpyHtoDAsync_v2(self.address, std::ptr::from_ref(value).cast(), size_of::<T>(), stream.raw())
-        })
     }
 }
 
@@ -204,8 +195,21 @@ impl Rows {
             rows = Rows { pitch: rows.bytes * rows.count, bytes: rows.bytes * rows.count, count: 1, ..rows };
             pitch = rows.bytes;
         }
-        // The driver's limit on pitches is 2^31 - 1 for device memory; a single row needs none.
-        let single = rows.count == 1;
+        if rows.count == 1 {
+            let Rows { address, bytes, .. } = rows;
+            let raw = stream.raw();
+            // SAFETY: by the caller's contract.
+            return unsafe {
+                match into {
+                    CUmemorytype::CU_MEMORYTYPE_HOST => {
+                        check("cuMemcpyDtoHAsync", sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, address, bytes, raw))
+                    }
+                    _ => {
+                        check("cuMemcpyHtoDAsync", sys::cuMemcpyHtoDAsync_v2(to, address as *const c_void, bytes, raw))
+                    }
+                }
+            };
+        }
         let none = std::ptr::null_mut();
         let copy = sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
@@ -214,14 +218,14 @@ impl Rows {
             srcHost: rows.address as *const c_void,
             srcDevice: rows.address,
             srcArray: none,
-            srcPitch: if single { 0 } else { rows.pitch },
+            srcPitch: rows.pitch,
             dstXInBytes: 0,
             dstY: 0,
             dstMemoryType: into,
             dstHost: to as *mut c_void,
             dstDevice: to,
             dstArray: none,
-            dstPitch: if single { 0 } else { pitch },
+            dstPitch: pitch,
             WidthInBytes: rows.bytes,
             Height: rows.count,
         };

@@ -4,7 +4,7 @@ use super::projector::{Arguments, Case, widest};
 use super::rows::Format;
 use super::state::State;
 use crate::ct::operators::Interpolation;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, Launch, Stream};
 
 /// Bytes of a view's line in shared memory, and of what the system takes of each block's.
@@ -50,11 +50,13 @@ fn tiles(format: Format, linear: bool) -> &'static [Tile] {
 }
 
 /// A tile made to fit a case.
-struct Fit {
+pub(super) struct Fit {
     tile: Tile,
-    slots: usize,
-    stage: usize,
-    shared: usize,
+    pub(super) slots: usize,
+    pub(super) stage: usize,
+    /// Shared memory: of a view, and at least.
+    view: usize,
+    least: usize,
 }
 
 impl Fit {
@@ -71,16 +73,25 @@ impl Fit {
         };
         let view = LINE + 2 * slots * bytes;
         let least = if tile.side < 64 { 4 * tile.side * tile.side * format.lanes } else { 0 };
-        let shared = |stage: usize| (stage * view).max(least);
+        let mut fit = Self { tile, slots, stage: MAX_STAGE, view, least };
         // A multiprocessor has what one block may have, and the system's share of one.
-        let crowded =
-            |stage: usize| shared(stage) > case.shared || tile.blocks * (shared(stage) + SYSTEM) > case.shared + SYSTEM;
-        let mut stage = MAX_STAGE;
-        while stage > 1 && crowded(stage) {
-            stage /= 2;
+        let crowded = |bytes| bytes > case.shared || tile.blocks * (bytes + SYSTEM) > case.shared + SYSTEM;
+        while fit.stage > 1 && crowded(fit.bytes(fit.stage)) {
+            fit.stage /= 2;
         }
-        (shared(stage) <= case.shared).then(|| Self { tile, slots, stage, shared: shared(stage) })
+        (fit.bytes(fit.stage) <= case.shared).then_some(fit)
     }
+
+    /// Dynamic shared memory for so many views at a time.
+    pub(super) fn bytes(&self, stage: usize) -> usize {
+        (stage * self.view).max(self.least)
+    }
+}
+
+/// The tile of this side, if it fits.
+pub(super) fn fit_side(case: &Case, format: Format, side: usize) -> Option<Fit> {
+    let linear = case.interpolation == Interpolation::Linear;
+    tiles(format, linear).iter().find(|t| t.side == side).and_then(|t| Fit::new(case, format, *t))
 }
 
 /// The largest tile that gives the GPU enough blocks, else the smallest.
@@ -107,9 +118,10 @@ pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
 }
 
 pub(super) fn launch(state: &State, case: &Case, format: Format, b: Arguments, stream: &Stream) -> Result<()> {
-    let Some(Fit { tile, slots, stage, shared }) = fit(case, format, b.slices as usize, Some(&state.device)) else {
-        crate::error::fail!(Internal, "an ALU kernel was chosen that does not fit");
+    let Some(fit) = fit(case, format, b.slices as usize, Some(&state.device)) else {
+        fail!(Internal, "an ALU kernel was chosen that does not fit");
     };
+    let (tile, shared) = (fit.tile, fit.bytes(fit.stage));
     let name = format!(
         "alu_{}_{}x{}_{}",
         if case.interpolation == Interpolation::Linear { "linear" } else { "nearest" },
@@ -119,7 +131,7 @@ pub(super) fn launch(state: &State, case: &Case, format: Format, b: Arguments, s
     );
     let groups = (b.slices as usize).div_ceil(format.lanes);
     let grid = [(b.nx as usize).div_ceil(tile.side), (b.ny as usize).div_ceil(tile.side), groups];
-    let arguments = AluArguments { b, slots: slots as i32, stage: stage as i32 };
+    let arguments = AluArguments { b, slots: fit.slots as i32, stage: fit.stage as i32 };
     let function = state.device.function("ct/alu", &name)?;
     // SAFETY: AluArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
     unsafe { function.launch(stream, Launch { grid, block: [tile.threads, 1, 1], shared }, &arguments) }

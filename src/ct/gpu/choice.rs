@@ -18,6 +18,8 @@ pub enum Kernel {
     Texture,
     /// Bins cached in shared memory, interpolated in f32.
     Alu,
+    /// Texture and shared-memory blocks side by side.
+    Hybrid,
     /// Weights times data on tensor cores.
     Tensor,
 }
@@ -49,7 +51,7 @@ const fn candidate(projector: Projector, kernel: Kernel, precision: Precision, e
 }
 
 /// All projectors, with their rates on an H200.
-pub(super) const ALL: [Candidate; 15] = {
+pub(super) const ALL: [Candidate; 19] = {
     use Precision::{Half, Single};
     use Projector as P;
     [
@@ -63,6 +65,10 @@ pub(super) const ALL: [Candidate; 15] = {
         candidate(P::Alu { half: true, lanes: 2 }, Kernel::Alu, Half, true, 4744.0),
         candidate(P::Alu { half: true, lanes: 4 }, Kernel::Alu, Half, true, 6128.0),
         candidate(P::Alu { half: true, lanes: 8 }, Kernel::Alu, Half, true, 6119.0),
+        candidate(P::Hybrid { exact: true, lanes: 1 }, Kernel::Hybrid, Single, false, 3657.0),
+        candidate(P::Hybrid { exact: false, lanes: 1 }, Kernel::Hybrid, Half, false, 4081.0),
+        candidate(P::Hybrid { exact: false, lanes: 2 }, Kernel::Hybrid, Half, false, 4891.0),
+        candidate(P::Hybrid { exact: false, lanes: 4 }, Kernel::Hybrid, Half, false, 6834.0),
         candidate(P::Direct { lanes: 1 }, Kernel::Alu, Single, true, 676.0),
         candidate(P::Direct { lanes: 2 }, Kernel::Alu, Single, true, 1329.0),
         candidate(P::Direct { lanes: 4 }, Kernel::Alu, Single, true, 2017.0),

@@ -6,6 +6,7 @@ mod choice;
 mod direct;
 mod filter;
 mod forward;
+mod hybrid;
 mod measure;
 mod pipeline;
 mod plan;

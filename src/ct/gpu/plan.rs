@@ -1,10 +1,10 @@
 //! What one call needs on one GPU besides its slabs.
 
+use super::adjoint;
+use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::projector::{Projector, view_lines};
-use super::rows::DeviceFilter;
 use super::task::{Operator, Task};
-use super::{adjoint, filter};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl DevicePlan {
         let heaviest = scales.iter().fold(0.0f32, |a, w| a.max(w.abs()));
         let filters = matches!(task.operator, Operator::Reconstruct | Operator::Filter);
         let uploaded = match filters {
-            true => filter::upload(device, task.filter, task.padding, g.bins, g.bin_pitch)?,
+            true => DeviceFilter::new(device, task.filter, task.padding, g.bins, g.bin_pitch)?,
             false => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));

@@ -43,6 +43,8 @@ pub(super) enum Projector {
     Texture { standard: bool, lanes: usize },
     /// Bins cached in shared memory, interpolated in f32; f16 data with `half`.
     Alu { half: bool, lanes: usize },
+    /// Texture and ALU blocks side by side; `exact` with f32 weights in both.
+    Hybrid { exact: bool, lanes: usize },
     /// No cache, f64 positions: for what the others refuse.
     Direct { lanes: usize },
     /// The transpose of the forward projection.
@@ -66,7 +68,7 @@ impl Projector {
         let oversampling = if interpolation == Interpolation::Oversampled { 4 } else { 1 };
         match self {
             Projector::Tensor { split } => Format { lanes: 8, half: true, split, oversampling, tight: false },
-            Projector::Texture { lanes, .. } => {
+            Projector::Texture { lanes, .. } | Projector::Hybrid { lanes, .. } => {
                 Format { lanes, half: lanes == 4, split: false, oversampling, tight: false }
             }
             Projector::Alu { half, lanes } => Format { lanes, half, split: false, oversampling, tight: false },
@@ -85,6 +87,10 @@ impl Projector {
                 format!("texture{how} {kind} x{lanes}")
             }
             Projector::Alu { half, lanes } => format!("alu {} x{lanes}", if half { "f16" } else { "f32" }),
+            Projector::Hybrid { exact, lanes } => {
+                let (how, kind) = (if exact { " exact" } else { "" }, if lanes == 4 { "f16" } else { "f32" });
+                format!("hybrid{how} {kind} x{lanes}")
+            }
             Projector::Direct { lanes } => format!("direct f32 x{lanes}"),
             Projector::Adjoint { lanes } => format!("adjoint f32 x{lanes}"),
         }
@@ -100,7 +106,10 @@ impl Projector {
                     64
                 }
             }
-            Projector::Texture { lanes, .. } | Projector::Alu { lanes, .. } | Projector::Direct { lanes } => lanes,
+            Projector::Texture { lanes, .. }
+            | Projector::Alu { lanes, .. }
+            | Projector::Hybrid { lanes, .. }
+            | Projector::Direct { lanes } => lanes,
             Projector::Adjoint { lanes } => {
                 if lanes == 4 {
                     8
@@ -117,6 +126,10 @@ impl Projector {
             Projector::Tensor { .. } => super::tensor::refusal(case),
             Projector::Texture { .. } => super::texture::refusal(case, self.format(case.interpolation)),
             Projector::Alu { .. } => super::alu::refusal(case, self.format(case.interpolation)),
+            Projector::Hybrid { exact, .. } if exact && case.interpolation != Interpolation::Linear => {
+                Some("the exact hybrid kernel is for linear interpolation".into())
+            }
+            Projector::Hybrid { .. } => super::hybrid::refusal(case, self.format(case.interpolation)),
             Projector::Direct { .. } | Projector::Adjoint { .. } => None,
         }
     }
@@ -131,6 +144,10 @@ impl Projector {
             }
             Projector::Alu { .. } => {
                 super::alu::launch(state, case, self.format(case.interpolation), arguments, stream)
+            }
+            Projector::Hybrid { exact, .. } => {
+                let format = self.format(case.interpolation);
+                super::hybrid::launch(state, case, (format, exact), arguments, stream)
             }
             Projector::Direct { lanes } => super::direct::launch(state, case, lanes, arguments, stream),
             Projector::Adjoint { lanes } => super::adjoint::launch(state, case, lanes, arguments, stream),

@@ -1,9 +1,10 @@
 //! Rows on the GPU: raw ones as they were uploaded, packed ones as a back projector reads them, and what lies between.
-//! The structs mirror those of `kernels/ct/rows.cuh`, `range.cu` and `filter.cu`.
+//! The structs mirror those of `kernels/ct/rows.cuh` and `range.cu`.
 
+use super::filter::{self, DeviceFilter};
 use super::state::{Scratch, State};
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Launch, Stream};
+use crate::gpu::{DeviceMemory, Launch, Pinned, Stream};
 use crate::tensor::DType;
 
 /// Mirrors `RawRows`.
@@ -35,28 +36,17 @@ pub(super) fn row_type(dtype: DType) -> i32 {
 /// Mirrors `PackedRows`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct PackedRows {
+pub(super) struct PackedRows {
     data: u64,
     view_scale: u64,
     slice_scale: u64,
     views: i32,
-    pitch: i32,
-    lanes: i32,
-    half: i32,
-    split: i32,
-    oversampling: i32,
+    pub(super) pitch: i32,
+    pub(super) lanes: i32,
+    pub(super) half: i32,
+    pub(super) split: i32,
+    pub(super) oversampling: i32,
     zero: i32,
-}
-
-/// Mirrors `Filter`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Filter {
-    raw: RawRows,
-    packed: PackedRows,
-    roots: u64,
-    response: u64,
-    edge: i32,
 }
 
 /// Mirrors `Range`.
@@ -70,6 +60,16 @@ struct Range {
     view_weight: i64,
     slice_weight: i64,
     offset: i64,
+}
+
+/// Mirrors `Report`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    largest: u64,
+    findings: u64,
+    host: u64,
+    padded: i32,
 }
 
 /// Mirrors `Scale`.
@@ -125,16 +125,6 @@ impl Format {
     }
 }
 
-/// A filter on the device; None packs rows as they are.
-#[derive(Debug)]
-pub(super) struct DeviceFilter {
-    /// log2 of the transforms' length.
-    pub(super) log: u32,
-    pub(super) roots: DeviceMemory,
-    pub(super) response: DeviceMemory,
-    pub(super) edge: bool,
-}
-
 /// What the host learns of a slab's data.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -165,8 +155,9 @@ pub(super) struct Packing<'a> {
     pub(super) indices: IndexWeights,
     /// Where packed rows go.
     pub(super) packed: u64,
-    /// Where [`Findings`] go.
+    /// Where [`Findings`] go: on the device, and in page-locked host memory.
     pub(super) findings: &'a DeviceMemory,
+    pub(super) found: &'a Pinned,
 }
 
 impl Packing<'_> {
@@ -175,12 +166,12 @@ impl Packing<'_> {
         let (views, slices) = (self.raw.views as usize, self.raw.slices as usize);
         let padded = self.format.groups(slices) * self.format.lanes;
         let device = &state.device;
-        let largest = scratch.largest.take(device, 4 * padded)?;
-        largest.clear(stream)?;
-        let largest = largest.address();
-        self.findings.write(stream, &Findings { first: u64::MAX, replaced: 0 })?;
+        let largest = scratch.largest.take(device, 4 * padded)?.address();
         let findings = self.findings.address();
-
+        let report = Report { largest, findings, host: self.found.data().addr() as u64, padded: padded as i32 };
+        let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
+        // SAFETY: Report mirrors the kernel's struct; the buffers live until the stream is waited for.
+        unsafe { device.function("ct/range", "ct_begin")?.launch(stream, launch, &report)? };
         let range = Range {
             raw: self.raw,
             largest,
@@ -193,8 +184,11 @@ impl Packing<'_> {
         // Enough blocks to fill the GPU, few enough that each has some views.
         let blocks = views.min((32 * device.multiprocessors()).div_ceil(slices));
         let launch = Launch { grid: [blocks, slices, 1], block: [256, 1, 1], shared: 0 };
-        // SAFETY: Range mirrors the kernel's struct; the buffers live in `scratch` until the stream is waited for.
-        unsafe { device.function("ct/range", "ct_range")?.launch(stream, launch, &range) }
+        // SAFETY: as above.
+        unsafe { device.function("ct/range", "ct_range")?.launch(stream, launch, &range)? };
+        let launch = Launch { grid: [1, 1, 1], block: [1, 1, 1], shared: 0 };
+        // SAFETY: as above; page-locked memory has the same address on the device.
+        unsafe { device.function("ct/range", "ct_report")?.launch(stream, launch, &report) }
     }
 
     /// Corrects, filters, weighs, converts and interleaves the rows; `scratch.down` undoes the slices' scales.
@@ -231,21 +225,6 @@ impl Packing<'_> {
             oversampling: self.format.oversampling as i32,
             zero: self.format.samples(bins).1 as i32,
         };
-        let (roots, response, edge) =
-            self.filter.map_or((0, 0, false), |f| (f.roots.address(), f.response.address(), f.edge));
-        let filter = Filter { raw: self.raw, packed: packed_rows, roots, response, edge: edge.into() };
-        let (name, launch) = match self.filter {
-            None => ("ct_pack".to_string(), Launch { grid: [views, padded / 2, 1], block: [256, 1, 1], shared: 0 }),
-            Some(f) => {
-                let n = 1usize << f.log;
-                // Lines of a block, as the kernels are stamped out.
-                let lines = [16, 8, 8, 4, 2].get(f.log as usize - 6).copied().unwrap_or(1);
-                let shared = lines * (n + n / 16) * 8;
-                let grid = [views.div_ceil(lines), padded / 2, 1];
-                (format!("ct_filter_{}", f.log), Launch { grid, block: [n / 16, lines, 1], shared })
-            }
-        };
-        // SAFETY: as above.
-        unsafe { device.function("ct/filter", &name)?.launch(stream, launch, &filter) }
+        filter::run(state, self.filter, self.raw, packed_rows, padded, &mut scratch.lines, stream)
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Scratch {
     pub(super) largest: Slot,
     pub(super) up: Slot,
     pub(super) down: Slot,
+    /// Lines of transforms too long for shared memory.
+    pub(super) lines: Slot,
 }
 
 /// Pinned memory that is kept.
@@ -59,4 +61,6 @@ pub(super) struct State {
     pub(super) device: Arc<Device>,
     /// Over the packed rows of the last launch that used textures.
     pub(super) textures: Option<Textures>,
+    /// By which the hybrid kernels' blocks share out their tiles.
+    pub(super) counters: Slot,
 }

@@ -41,6 +41,31 @@ pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
     (span > MAX_SPAN).then(|| format!("a pixel spans {span:.0} samples; texture kernels take at most {MAX_SPAN}"))
 }
 
+/// The list of textures over a slab's packed rows, one for each group; `linear` interpolates in hardware. Kept for the next
+/// launch over the same rows.
+pub(super) fn textures(state: &mut State, format: Format, linear: bool, b: &Arguments, stream: &Stream) -> Result<u64> {
+    let groups = (b.slices as usize).div_ceil(format.lanes);
+    let (width, height) = (b.pitch as usize, b.views as usize);
+    let key = (b.data, groups, width, height, format, linear);
+    if let Some(kept) = state.textures.as_ref().filter(|t| t.key == key) {
+        return Ok(kept.list.address());
+    }
+    // Launches may still read the old ones.
+    stream.synchronize()?;
+    let texel = Texel { half: format.half, channels: format.lanes as u32 };
+    let bytes = (width * height * format.lanes * if format.half { 2 } else { 4 }) as u64;
+    let object = |g: usize| {
+        // SAFETY: rows of the slab, which the state keeps longer than the textures or replaces them with it.
+        unsafe { Texture::new(&state.device, b.data + g as u64 * bytes, texel, [width, height], linear) }
+    };
+    let objects: Vec<Texture> = (0..groups).map(object).collect::<Result<_>>()?;
+    let raw: Vec<u64> = objects.iter().map(Texture::raw).collect();
+    let list = DeviceMemory::from_slice(&state.device, &raw)?;
+    let address = list.address();
+    state.textures = Some(Textures { key, list, _objects: objects });
+    Ok(address)
+}
+
 /// `standard`: the mapping of threads to pixels that everybody uses.
 pub(super) fn launch(
     state: &mut State,
@@ -50,24 +75,7 @@ pub(super) fn launch(
     stream: &Stream,
 ) -> Result<()> {
     let linear = case.interpolation == Interpolation::Linear;
-    let groups = (b.slices as usize).div_ceil(format.lanes);
-    let (width, height) = (b.pitch as usize, b.views as usize);
-    let key = (b.data, groups, width, height, format, linear);
-    if state.textures.as_ref().is_none_or(|t| t.key != key) {
-        // Launches may still read the old ones.
-        stream.synchronize()?;
-        let texel = Texel { half: format.half, channels: format.lanes as u32 };
-        let bytes = (width * height * format.lanes * if format.half { 2 } else { 4 }) as u64;
-        let object = |g: usize| {
-            // SAFETY: rows of the slab, which the state keeps longer than the textures or replaces them with it.
-            unsafe { Texture::new(&state.device, b.data + g as u64 * bytes, texel, [width, height], linear) }
-        };
-        let objects: Vec<Texture> = (0..groups).map(object).collect::<Result<_>>()?;
-        let raw: Vec<u64> = objects.iter().map(Texture::raw).collect();
-        let list = DeviceMemory::from_slice(&state.device, &raw)?;
-        state.textures = Some(Textures { key, list, _objects: objects });
-    }
-    let list = state.textures.as_ref().map_or(0, |t| t.list.address());
+    let textures = textures(state, format, linear, &b, stream)?;
     let name = format!(
         "texture_{}{}x{}_{}",
         if standard { "standard_" } else { "" },
@@ -76,8 +84,9 @@ pub(super) fn launch(
         if linear { "linear" } else { "nearest" }
     );
     let function = state.device.function("ct/texture", &name)?;
+    let groups = (b.slices as usize).div_ceil(format.lanes);
     let grid = [(b.nx as usize).div_ceil(TILE), (b.ny as usize).div_ceil(TILE), groups];
-    let arguments = TextureArguments { b, textures: list };
+    let arguments = TextureArguments { b, textures };
     // SAFETY: TextureArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
     unsafe { function.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments) }
 }

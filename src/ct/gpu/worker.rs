@@ -10,7 +10,7 @@ use super::task::{Operator, Sizes, Task, indices, not_finite, smaller};
 use super::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, Status};
-use crate::gpu::{Device, DeviceMemory, Event, Pinned, Rows, Stream, scatter};
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -107,7 +107,7 @@ impl Worker {
         let slots = [SlabSlot::new(device)?, SlabSlot::new(device)?];
         let (compute, scratch) = (Stream::new(device)?, Scratch::default());
         Ok(Self {
-            state: State { device: device.clone(), textures: None },
+            state: State { device: device.clone(), textures: None, counters: Slot::default() },
             up,
             down,
             compute,
@@ -253,6 +253,7 @@ impl Worker {
             indices: indices(task, first),
             packed,
             findings: &slot.findings,
+            found: &slot.found,
         };
         compute.wait(&slot.downloaded)?;
         packing.look(state, scratch, compute)?;
@@ -271,10 +272,6 @@ impl Worker {
                 forward.run(state, g, &slices, scratch, compute)?;
             }
         }
-        let bytes = size_of::<Findings>();
-        let rows = Rows { address: slot.findings.address(), pitch: bytes, bytes, count: 1 };
-        // SAFETY: the slot's own memory; `finish` waits for it.
-        unsafe { rows.download(slot.found.data().addr() as u64, bytes, compute)? };
         slot.packed.record(compute)?;
         if let Some(projector) = sizes.projector {
             let (volume, slice_stride, row_stride) = match sizes.in_place {

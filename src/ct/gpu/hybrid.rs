@@ -1,0 +1,92 @@
+//! Launches `kernels/ct/hybrid.cu`.
+
+use super::alu::{self, AluArguments};
+use super::projector::{Arguments, Case};
+use super::rows::Format;
+use super::state::State;
+use super::texture;
+use crate::ct::operators::Interpolation;
+use crate::error::{Result, fail};
+use crate::gpu::{Launch, Stream};
+
+const SIDE: usize = 64;
+const MAX_TILES: usize = 1 << 24;
+/// Words of the counters by which blocks find their tiles, and shared memory that texture blocks need.
+const COUNTERS: usize = 2 + 1024;
+const LEAST_SHARED: usize = 4096;
+
+/// Mirrors `HybridBackproject`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct HybridArguments {
+    a: AluArguments,
+    textures: u64,
+    counters: u64,
+    texture_parts: i32,
+    parts: i32,
+}
+
+fn tiles(case: &Case, format: Format, slices: usize) -> usize {
+    let g = case.geometry;
+    g.nx.div_ceil(SIDE) * g.ny.div_ceil(SIDE) * slices.div_ceil(format.lanes)
+}
+
+pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
+    if tiles(case, format, 1) > MAX_TILES {
+        return Some(format!("hybrid kernels take at most {MAX_TILES} tiles of {SIDE} x {SIDE} pixels"));
+    }
+    let fits = alu::fit_side(case, format, SIDE).is_some();
+    texture::refusal(case, format)
+        .or_else(|| (!fits).then(|| "pixels are too wide for hybrid kernels' shared memory".to_string()))
+}
+
+/// Texture tiles in how many, as measured on an H200: where they do not pay, one in eight, for GPUs of another balance.
+fn share(format: Format, linear: bool, tiles: usize) -> (i32, i32) {
+    match (linear, format.lanes) {
+        (true, 1) if tiles >= 4096 => (1, 5),
+        (true, 1) if tiles >= 2048 => (1, 6),
+        (true, 4) if tiles >= 4096 => (3, 7),
+        (true, 4) if tiles >= 2048 => (2, 5),
+        (true, 4) => (1, 3),
+        _ => (1, 8),
+    }
+}
+
+/// `exact`: the texture unit fetches two bins, and the weights are f32.
+pub(super) fn launch(
+    state: &mut State,
+    case: &Case,
+    (format, exact): (Format, bool),
+    b: Arguments,
+    stream: &Stream,
+) -> Result<()> {
+    let Some(fit) = alu::fit_side(case, format, SIDE) else {
+        fail!(Internal, "a hybrid kernel was chosen that does not fit");
+    };
+    let linear = case.interpolation == Interpolation::Linear;
+    let textures = texture::textures(state, format, linear && !exact, &b, stream)?;
+    let counters = state.counters.take(&state.device, 4 * COUNTERS)?;
+    counters.clear(stream)?;
+    let tiles = tiles(case, format, b.slices as usize);
+    let (texture_parts, parts) = share(format, linear, tiles);
+    // What the ALU blocks leave of the first-level cache is the texture units'.
+    let stage = fit.stage.min(if format.half { 8 } else { 16 });
+    let shared = fit.bytes(stage).max(LEAST_SHARED);
+    let a = AluArguments { b, slots: fit.slots as i32, stage: stage as i32 };
+    let arguments = HybridArguments { a, textures, counters: counters.address(), texture_parts, parts };
+    let name = format!(
+        "hybrid_{}_{}x{}",
+        if exact {
+            "exact"
+        } else if linear {
+            "linear"
+        } else {
+            "nearest"
+        },
+        if format.half { "f16" } else { "f32" },
+        format.lanes
+    );
+    let launch = Launch { grid: [tiles, 1, 1], block: [256, 1, 1], shared };
+    // SAFETY: HybridArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
+    unsafe { state.device.function("ct/hybrid", &name)?.launch(stream, launch, &arguments) }
+}
