@@ -1,8 +1,10 @@
 # Every target works on a fresh Debian machine with a Rust toolchain, gcc, make and python3: what else it needs, it installs.
 
 PREFIX ?= target/install
-CARGO ?= cargo
 CFLAGS ?= -O2 -g
+CARGO ?= cargo
+# The compiler of `make cuda`, if it has been fetched; empty leaves the search to build.rs.
+export ISOC_NVCC := $(or $(ISOC_NVCC),$(wildcard $(CURDIR)/target/cuda/nvidia/cu13/bin/nvcc))
 
 STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
@@ -13,7 +15,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGE)/lib/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGE)/lib'
 
-.PHONY: help build install demo test bench lint header clean
+.PHONY: help build cuda install demo test test-all bench gpu-bundle bundle lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -22,11 +24,16 @@ help:
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
 	@echo 'make install PREFIX=/usr/local  header, shared library and pkg-config file (DESTDIR is heeded)'
+	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
+	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
 	@echo 'make header                     write include/isocenter.h anew from src/ffi'
 	@echo 'make clean                      remove everything that was built'
 
 build:
 	$(CARGO) build --release
+
+cuda:
+	scripts/cuda.sh
 
 install: build
 	scripts/install.sh $(LIBRARY) $(STAGE)
@@ -43,7 +50,11 @@ else
 	$(OUT)/shepp_logan $(OUT)/shepp_logan.png
 endif
 
-test: install
+# Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
+test: cuda
+	$(MAKE) test-all
+
+test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind
 	$(CARGO) test --release
 	scripts/check_symbols.sh $(STAGE)/lib/libisocenter.so include/isocenter.h
@@ -52,6 +63,12 @@ test: install
 bench:
 	$(CARGO) bench
 	$(if $(wildcard benches/peers/run.sh),benches/peers/run.sh)
+
+gpu-bundle: cuda
+	$(MAKE) bundle
+
+bundle: install
+	CARGO=$(CARGO) scripts/gpu_bundle.sh $(STAGE) target/gpu-bundle
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Gathers what tests and measures the library on a machine that has a GPU and its driver, and nothing else.
+# usage: gpu_bundle.sh STAGE FOLDER    STAGE: where the library is installed; FOLDER: what to carry there
+set -euo pipefail
+stage=$1 folder=$2
+rm -rf "$folder"
+mkdir -p "$folder"
+
+# Paths of the programs that cargo builds for a target, from its own report.
+built() {
+    ${CARGO:-cargo} build --release "$@" --message-format=json-render-diagnostics |
+        python3 -c 'import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("executable") and message["target"]["name"] == "gpu":
+        print(message["executable"])'
+}
+strip -o "$folder/tests" "$(built --test gpu)"
+strip -o "$folder/bench" "$(built --bench gpu)"
+strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
+soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+ln -s libisocenter.so "$folder/$soname"
+for program in bad_input handles; do
+    ${CC:-cc} -std=c11 -O2 -o "$folder/$program" "tests/c/$program.c" -I"$stage/include" -L"$stage/lib" -lisocenter \
+        -lpthread -lm -Wl,-rpath,'$ORIGIN'
+done
+
+cat >"$folder/run" <<'SCRIPT'
+#!/bin/sh
+# Tests on this machine's GPU (and `run bench`: measures). Needs nothing but the NVIDIA driver.
+cd "$(dirname "$0")" || exit 1
+if [ "${1:-}" = bench ]; then shift; exec ./bench "$@"; fi
+passed=0 failed=0
+count() { # output with "N passed" and "N failed" in it
+    p=$(echo "$1" | sed -n 's/.*[^0-9]\{0,1\}\([0-9][0-9]*\) passed.*/\1/p' | tail -1)
+    f=$(echo "$1" | sed -n 's/.*[^0-9]\([0-9][0-9]*\) failed.*/\1/p' | tail -1)
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+}
+output=$(ISOC_GPU_REQUIRED=1 ./tests 2>&1)
+echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
+count "$output"
+for program in bad_input handles; do
+    output=$(./$program 2>&1)
+    echo "$output" | tail -5
+    count "$output"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
+SCRIPT
+chmod +x "$folder/run"
+du -sh "$folder"
