@@ -1,9 +1,10 @@
 //! Speed on GPUs: every back projector by itself, and whole reconstructions from host memory to host memory.
 //!
-//! Prints a table for `benches/results`. Arguments: `kernels [size]`, `pipeline [size] [slices] [gpus]`; all of it without.
+//! Prints tables for `benches/results`. Arguments: `kernels [size]`, `sizes`, `pipeline [size] [slices]`; all of it without.
 
 use isocenter::context::{Compute, Context, ContextOptions, HostMemory};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Precision};
+use isocenter::gpu::device_count;
 use isocenter::tensor::{DType, View, ViewMut};
 use std::error::Error;
 use std::f64::consts::PI;
@@ -16,25 +17,33 @@ fn main() -> Outcome {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let number = |k: usize, default: usize| args.get(k).and_then(|a| a.parse().ok()).unwrap_or(default);
     let what = args.first().map_or("all", String::as_str);
-    let gpus = number(3, 1);
-    let options = || ContextOptions { compute: Compute::Gpus((0..gpus).collect()), ..ContextOptions::default() };
-    let context = match Context::new(options()) {
-        Ok(context) => Arc::new(context),
+    let count = match device_count() {
+        Ok(count) => count,
         Err(e) => {
             println!("no GPU figures: {}", e.message);
             return Ok(());
         }
     };
-    for gpu in context.gpus() {
-        println!("{gpu:?}, compute capability {:?}", gpu.capability());
+    let first = context(1)?;
+    for gpu in first.gpus() {
+        println!("{count} x {}, compute capability {:?}", gpu.name(), gpu.capability());
     }
-    if what != "pipeline" {
-        kernels(&context, number(1, 2048))?;
+    if matches!(what, "all" | "kernels") {
+        kernels(&first, number(1, 2048))?;
     }
-    if what == "all" || what == "pipeline" {
-        pipeline(&context, number(1, 2048), number(2, 512))?;
+    if matches!(what, "all" | "sizes") {
+        sizes(&first)?;
+    }
+    if matches!(what, "all" | "pipeline") {
+        pipeline(count, number(1, 2048), number(2, 512))?;
     }
     Ok(())
+}
+
+/// A context on the first GPUs.
+fn context(gpus: usize) -> Outcome<Arc<Context>> {
+    let compute = Compute::Gpus((0..gpus).collect());
+    Ok(Arc::new(Context::new(ContextOptions { compute, ..ContextOptions::default() })?))
 }
 
 fn geometry(size: usize, rows: usize) -> Geometry {
@@ -71,51 +80,89 @@ fn kernels(context: &Arc<Context>, size: usize) -> Outcome {
     Ok(())
 }
 
-/// Seconds from host memory to host memory, filter included.
-fn pipeline(context: &Arc<Context>, size: usize, slices: usize) -> Outcome {
+/// Linear interpolation over slices of many sizes, as many views as pixels on a side.
+fn sizes(context: &Arc<Context>) -> Outcome {
+    const SIZES: [usize; 9] = [256, 512, 1000, 1024, 1999, 2048, 2049, 3000, 4096];
+    let mut names: Vec<String> = Vec::new();
+    let mut table: Vec<Vec<String>> = Vec::new();
+    for size in SIZES {
+        let mut ct = Ct::new(context.clone());
+        ct.set_geometry(geometry(size, 64))?;
+        for m in ct.tune()? {
+            let row = names.iter().position(|n| *n == m.name).unwrap_or_else(|| {
+                names.push(m.name.clone());
+                table.push(Vec::new());
+                names.len() - 1
+            });
+            table[row].push(format!("{:.0}", m.rate));
+        }
+    }
     println!(
-        "\n{slices} slices of {size}^2 from {size} views, host to host\n{:<34} {:>9} {:>10}",
-        "case", "seconds", "GU/s"
+        "\nsize^2 pixels, size views, linear, GU/s\n{:<24}{}",
+        "kernel",
+        SIZES.map(|n| format!("{n:>8}")).concat()
+    );
+    for (name, rates) in names.iter().zip(table) {
+        println!("{name:<24}{}", rates.iter().map(|r| format!("{r:>8}")).collect::<String>());
+    }
+    Ok(())
+}
+
+/// Seconds from host memory to host memory, filter included, with 1, 2, 4 ... GPUs.
+fn pipeline(count: usize, size: usize, slices: usize) -> Outcome {
+    println!(
+        "\n{slices} slices of {size}^2 from {size} views, host to host\n{:<30} {:>5} {:>9} {:>10}",
+        "case", "GPUs", "seconds", "GU/s"
     );
     let g = geometry(size, slices);
     let pixels = size * size * slices;
-    let volume = context.host_memory(4 * pixels)?;
-    let raw = context.host_memory(4 * pixels)?;
+    let first = context(1)?;
+    let volume = first.host_memory(4 * pixels)?;
+    let raw = first.host_memory(4 * pixels)?;
     fill(&raw, pixels);
-    for (name, dtype, precision) in [
-        ("pinned f32, half data", DType::F32, Precision::Half),
-        ("pinned f32, f32 grade", DType::F32, Precision::Single),
-        ("pinned u16 frames, half data", DType::U16, Precision::Half),
+    let (mut pageable_in, mut pageable_out) = (Vec::new(), Vec::new());
+    for (name, dtype, precision, pinned) in [
+        ("pinned f32, half data", DType::F32, Precision::Half, true),
+        ("pinned f32, f32 grade", DType::F32, Precision::Single, true),
+        ("pinned u16 frames, half data", DType::U16, Precision::Half, true),
+        ("pageable f32, half data", DType::F32, Precision::Half, false),
     ] {
-        let mut ct = Ct::new(context.clone());
-        ct.set_geometry(g.clone())?;
-        ct.set_options(Options { precision, ..Options::default() })?;
-        if dtype == DType::U16 {
-            let flats = vec![60000u16; slices * size];
-            ct.set_flat_field(Some(View::from_u16(&flats, [1, slices, size])?), None)?;
+        let (mut from, mut to) = (raw.data(), volume.data());
+        if !pinned && pixels > 1 << 31 {
+            continue;
         }
-        let mut times = Vec::new();
-        for run in 0..4 {
-            // SAFETY: both arrays hold as many elements as the shapes say, and nothing else uses them meanwhile.
-            let (p, v) = unsafe {
-                let s = g.projection_shape();
-                let strides = [(s[1] * s[2]) as isize, s[2] as isize, 1];
-                let v = g.volume_shape();
-                let out = [(v[1] * v[2]) as isize, v[2] as isize, 1];
-                (
-                    View::from_raw(raw.data(), dtype, s, strides, None),
-                    ViewMut::from_raw(volume.data().cast(), v, out, None),
-                )
-            };
-            let start = Instant::now();
-            ct.reconstruct(p, v)?;
-            if run > 0 {
-                times.push(start.elapsed().as_secs_f64());
+        if !pinned {
+            pageable_in.resize(pixels, 0.5f32);
+            pageable_out.resize(pixels, 0.0f32);
+            (from, to) = (pageable_in.as_mut_ptr().cast(), pageable_out.as_mut_ptr().cast());
+        }
+        for gpus in [1, 2, 4, 8].into_iter().take_while(|n| *n <= count) {
+            let mut ct = Ct::new(context(gpus)?);
+            ct.set_geometry(g.clone())?;
+            ct.set_options(Options { precision, ..Options::default() })?;
+            if dtype == DType::U16 {
+                let flats = vec![60000u16; slices * size];
+                ct.set_flat_field(Some(View::from_u16(&flats, [1, slices, size])?), None)?;
             }
+            let mut times = Vec::new();
+            for run in 0..4 {
+                let ([a, b, c], [d, e, f]) = (g.projection_shape(), g.volume_shape());
+                let (s, t) = ([(b * c) as isize, c as isize, 1], [(e * f) as isize, f as isize, 1]);
+                // SAFETY: both arrays hold as many elements as the shapes say, and nothing else uses them meanwhile.
+                let (p, v) = unsafe {
+                    let p = View::from_raw(from, dtype, [a, b, c], s, None);
+                    (p, ViewMut::from_raw(to.cast(), [d, e, f], t, None))
+                };
+                let start = Instant::now();
+                ct.reconstruct(p, v)?;
+                if run > 0 {
+                    times.push(start.elapsed().as_secs_f64());
+                }
+            }
+            times.sort_by(f64::total_cmp);
+            let updates = pixels as f64 * size as f64;
+            println!("{name:<30} {gpus:>5} {:>9.3} {:>10.0}", times[1], updates / times[1] / 1e9);
         }
-        times.sort_by(f64::total_cmp);
-        let updates = pixels as f64 * size as f64;
-        println!("{name:<34} {:>9.3} {:>10.0}", times[1], updates / times[1] / 1e9);
     }
     Ok(())
 }
@@ -124,9 +171,16 @@ fn pipeline(context: &Arc<Context>, size: usize, slices: usize) -> Outcome {
 fn fill(memory: &HostMemory, floats: usize) {
     // SAFETY: the memory holds as many floats, and is this function's alone.
     let values = unsafe { std::slice::from_raw_parts_mut(memory.data().cast::<f32>(), floats) };
-    let mut state = 1u32;
-    for v in values {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        *v = (state >> 9) as f32 / (1u32 << 23) as f32;
-    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for (k, part) in values.chunks_mut(floats.div_ceil(threads)).enumerate() {
+            scope.spawn(move || {
+                let mut state = k as u32 + 1;
+                for v in part {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    *v = (state >> 9) as f32 / (1u32 << 23) as f32;
+                }
+            });
+        }
+    });
 }

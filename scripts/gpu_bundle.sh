@@ -20,7 +20,7 @@ strip -o "$folder/bench" "$(built --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
 soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 ln -s libisocenter.so "$folder/$soname"
-for program in bad_input handles; do
+for program in bad_input handles stream; do
     ${CC:-cc} -std=c11 -O2 -o "$folder/$program" "tests/c/$program.c" -I"$stage/include" -L"$stage/lib" -lisocenter \
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
@@ -39,7 +39,7 @@ count() { # output with "N passed" and "N failed" in it
 output=$(ISOC_GPU_REQUIRED=1 ./tests 2>&1)
 echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
 count "$output"
-for program in bad_input handles; do
+for program in bad_input handles stream; do
     output=$(./$program 2>&1)
     echo "$output" | tail -5
     count "$output"

@@ -7,7 +7,7 @@ fn header_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in ["src/error.rs", "src/ffi/tensor.rs", "src/ffi/context.rs", "src/ffi/ct.rs"] {
+    for source in ["src/error.rs", "src/ffi/tensor.rs", "src/ffi/context.rs", "src/ffi/host.rs", "src/ffi/ct.rs"] {
         builder = builder.with_src(root.join(source));
     }
     let bindings = builder.generate().expect("cbindgen");

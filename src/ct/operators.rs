@@ -164,7 +164,7 @@ impl Ct {
     ) -> Result<Task<'a>> {
         let plan = self.plan()?;
         let raw = matches!(operator, Operator::Filter | Operator::Reconstruct);
-        self.check_counts(plan, source.dtype, raw)?;
+        self.check_counts(source.dtype, raw)?;
         Ok(Task {
             operator,
             geometry: &plan.geometry,
@@ -194,11 +194,11 @@ impl Ct {
     }
 
     /// Counts need a flat field, and a call that corrects.
-    fn check_counts(&self, plan: &Plan, dtype: DType, raw: bool) -> Result<()> {
+    pub(super) fn check_counts(&self, dtype: DType, raw: bool) -> Result<()> {
         if dtype != DType::F32 && !raw {
             fail!(TensorDtype, "projections are {dtype:?}; this call takes F32");
         }
-        if dtype != DType::F32 && plan.flat.is_none() {
+        if dtype != DType::F32 && self.plan()?.flat.is_none() {
             fail!(
                 FlatField,
                 "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first"
@@ -326,7 +326,7 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("projections", view.shape(), g.projection_shape())?;
         let flat = plan.flat.as_ref().filter(|_| raw);
-        self.check_counts(plan, view.dtype(), raw)?;
+        self.check_counts(view.dtype(), raw)?;
         let rows = g.first_row..g.first_row + g.slices;
         Ok(Input::projections(view, g.order == Order::Sinograms, rows, flat, &self.context))
     }

@@ -42,7 +42,9 @@ impl Ct {
         mut read: impl FnMut(Slab) -> Result<()>,
         mut write: impl FnMut(Slab) -> Result<()>,
     ) -> Result<()> {
+        // Before anything is read.
         self.angular_weights()?;
+        self.check_counts(dtype, true)?;
         self.prepare_flat_field();
         let mut read = |first: usize, count: usize, layout: &Layout| read(Slab::new(first, count, layout));
         let mut write = |first: usize, count: usize, layout: &Layout| write(Slab::new(first, count, layout));

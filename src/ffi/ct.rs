@@ -759,7 +759,7 @@ pub type isoc_ct_write_fn =
 /// Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 /// projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
 /// slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
-/// (ISOC_F32; ISOC_U16 or ISOC_U8 with a flat field). Both callbacks, and progress, come from the thread that made the call.
+/// (ISOC_F32; with a flat field ISOC_U16 or ISOC_U8 too). Both callbacks, and progress, come from the thread that made the call.
 /// isoc_ct_info.slab_slices says how many slices a slab has at most.
 ///
 /// When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.
