@@ -4,7 +4,7 @@
 //! rate depends little on their number, the time to wait very much. The full size is in `peers/`.
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
-use isocenter::context::{Context, ContextOptions};
+use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options};
 use isocenter::tensor::{View, ViewMut};
@@ -75,7 +75,8 @@ impl Setup {
     fn new(case: &Case, operator: Operator) -> Self {
         let angles = (0..VIEWS).map(|v| v as f64 * PI / VIEWS as f64).collect();
         let geometry = Geometry::new(angles, case.side).with_rows(case.slices);
-        let options = ContextOptions { level: Some(case.level), threads: case.threads, ..ContextOptions::default() };
+        let (compute, level) = (Compute::Cpu, Some(case.level));
+        let options = ContextOptions { compute, level, threads: case.threads, ..ContextOptions::default() };
         let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
         ct.set_geometry(geometry.clone()).expect("a geometry");
         ct.set_options(Options { interpolation: case.interpolation, ..Options::default() }).expect("options");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::on_processor;
 use common::scene::*;
 use common::*;
 use isocenter::context::{Context, ContextOptions};
@@ -151,7 +152,7 @@ fn logged(angles: Vec<f64>) -> String {
     let copy = Arc::clone(&log);
     let options = ContextOptions {
         log: Some(Box::new(move |level, text| *copy.lock().expect("the log") += &format!("{level:?}: {text}\n"))),
-        ..ContextOptions::default()
+        ..on_processor()
     };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(Geometry::new(angles, 8)).expect("a geometry");
@@ -210,6 +211,6 @@ fn what_the_plan_decided() {
         assert_eq!(rest, 1, "{bins} bins are padded to {padded_bins}");
         assert!((1..=40).contains(&slab_slices) && replaced == 0);
     }
-    let none = Ct::new(Arc::new(Context::new(ContextOptions::default()).expect("a context")));
+    let none = Ct::new(Arc::new(Context::new(on_processor()).expect("a context")));
     assert_eq!(none.info().expect_err("no geometry").status, Status::NotConfigured);
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::on_processor;
 use common::scene::half_turn;
 use common::*;
 use isocenter::context::{Context, ContextOptions, NanPolicy};
@@ -13,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
 fn with_policy(g: &Geometry, nan_policy: NanPolicy) -> Ct {
-    let options = ContextOptions { threads: 2, nan_policy, ..ContextOptions::default() };
+    let options = ContextOptions { threads: 2, nan_policy, ..on_processor() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(g.clone()).expect("a geometry");
     ct
@@ -334,7 +335,7 @@ fn nan_is_an_error_by_default() {
         let fault = (shape[1] * 7 + 3) * g.bins + 5;
         let (bad, _) = faulty(projection_len(&g), &[fault, projection_len(&g) - 1]);
         for memory_cap in [120_000, 1 << 30] {
-            let options = ContextOptions { threads: 2, memory_cap, ..ContextOptions::default() };
+            let options = ContextOptions { threads: 2, memory_cap, ..on_processor() };
             let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
             ct.set_geometry(g.clone()).expect("a geometry");
             assert!((ct.info().expect("info").slab_slices < 32) == (memory_cap < 1 << 30), "slabs are not as meant");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::on_processor;
 use common::scene::{OBJECT, best_plan, line_integrals, pixel_means};
 use common::*;
 use isocenter::context::{Context, ContextOptions};
@@ -25,7 +26,7 @@ fn geometry(views: usize, rows: usize) -> Geometry {
 }
 
 fn capped(g: &Geometry, threads: usize, memory_cap: u64) -> Ct {
-    let options = ContextOptions { threads, memory_cap, ..ContextOptions::default() };
+    let options = ContextOptions { threads, memory_cap, ..on_processor() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(g.clone()).expect("a geometry");
     ct

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::on_processor;
 use common::*;
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options};
@@ -55,7 +56,7 @@ fn reconstruct_takes_what_memory_says() {
         for (threads, interpolation) in plans {
             let mut g = Geometry::new(scene::half_turn(40), bins).with_rows(rows);
             (g.nx, g.ny) = (bins.min(300), bins.min(290));
-            let options = ContextOptions { threads, memory_cap: cap, ..ContextOptions::default() };
+            let options = ContextOptions { threads, memory_cap: cap, ..on_processor() };
             let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
             ct.set_geometry(g.clone()).expect("a geometry");
             ct.set_options(Options { interpolation, ..Options::default() }).expect("options");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::on_processor;
 use common::*;
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;
@@ -31,7 +32,7 @@ fn slow_plan(g: &Geometry, stop: f64) -> (Ct, Reports) {
             copy.lock().expect("reports").push((fraction, stage, std::thread::current().id()));
             fraction >= stop
         })),
-        ..ContextOptions::default()
+        ..on_processor()
     };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(g.clone()).expect("a geometry");

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{plan, projection_len, random, to_volume, volume_len};
-use isocenter::context::{Compute, Context, ContextOptions};
+use common::{on_processor, plan, projection_len, random, to_volume, volume_len};
+use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Order, Slab};
 use isocenter::error::{Error, Result, Status};
@@ -61,7 +61,7 @@ fn slabs_add_up_to_the_volume() {
         let all = random(projection_len(&g), 21);
         let expected = to_volume(&mut plan(&g, Level::detect(), 2), &g, Ct::reconstruct, &all);
         // Room for a few slices at a time.
-        let options = ContextOptions { compute: Compute::Cpu, memory_cap: 1 << 20, ..ContextOptions::default() };
+        let options = ContextOptions { memory_cap: 1 << 20, ..on_processor() };
         let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
         ct.set_geometry(g.clone()).expect("a geometry");
         let (seen, firsts) = stream(&mut ct, &g, &all).expect("success");

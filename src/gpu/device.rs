@@ -2,6 +2,7 @@
 
 use super::driver::{check, device_count, probe};
 use super::kernel::{Function, Modules};
+use super::memory::owner;
 use crate::error::{Result, fail};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute};
 use std::ffi::CStr;
@@ -119,19 +120,8 @@ impl Device {
 
     /// Whether an address is memory of this GPU.
     pub(crate) fn holds(&self, address: *const u8) -> bool {
-        use sys::CUpointer_attribute as Pointer;
-        let (mut kind, mut ordinal) = (0u32, -1i32);
-        let ask = |attribute, value: *mut std::ffi::c_void| {
-            // SAFETY: the driver only looks the address up, and writes an int to the local that `value` points to.
-            unsafe {
-                sys::cuPointerGetAttribute(value, attribute, address.addr() as u64) == sys::CUresult::CUDA_SUCCESS
-            }
-        };
         let Ok(_current) = self.enter() else { return false };
-        ask(Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, std::ptr::from_mut(&mut kind).cast())
-            && ask(Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, std::ptr::from_mut(&mut ordinal).cast())
-            && kind == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32
-            && ordinal == self.raw
+        owner(address) == Some((sys::CUmemorytype::CU_MEMORYTYPE_DEVICE, self.raw))
     }
 
     /// A kernel, by its source ("ct/filter") and name.

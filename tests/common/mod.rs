@@ -11,10 +11,14 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
+/// Options of a context on the processor, whatever else the machine has.
+pub fn on_processor() -> ContextOptions {
+    ContextOptions { compute: Compute::Cpu, ..ContextOptions::default() }
+}
+
 /// A plan with its own threads.
 pub fn plan(geometry: &Geometry, level: Level, threads: usize) -> Ct {
-    let compute = Compute::Cpu;
-    let options = ContextOptions { compute, level: Some(level), threads, ..ContextOptions::default() };
+    let options = ContextOptions { level: Some(level), threads, ..on_processor() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(geometry.clone()).expect("a geometry");
     ct
