@@ -129,7 +129,8 @@ enum {
 // What to do with NaN and Inf in data.
 typedef uint32_t isoc_nan_policy;
 enum {
-    // ISOC_STATUS_NOT_FINITE_DATA, naming the first index; the output is left untouched.
+    // ISOC_STATUS_NOT_FINITE_DATA, naming the first index, the output untouched. On a GPU slabs are looked at one by one: the
+    // index is the slab's first, and slabs before it may have been written.
     ISOC_NAN_POLICY_ERROR = 0,
     // Replace by zero, and count (isoc_ct_info.replaced_values).
     ISOC_NAN_POLICY_REPLACE = 1,
@@ -223,7 +224,7 @@ typedef struct {
     uint32_t threads;
     // An isoc_nan_policy.
     uint32_t nan_policy;
-    // Most bytes of working memory at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    // Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
     uint64_t memory_cap;
     // Progress and cancel, or NULL.
     isoc_progress_fn progress;
@@ -495,8 +496,8 @@ isoc_status isoc_ct_angular_weights(isoc_ct *ct,
                                     double *weights,
                                     int64_t weight_count);
 
-// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap. A plan keeps
-// it for its next call, until it fails, gets a geometry or is destroyed.
+// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap; on GPUs, of each
+// one's memory, between arrays in host memory. A plan keeps it for its next call, until it gets a geometry or is destroyed.
 isoc_status isoc_ct_memory(isoc_ct *ct,
                            uint64_t *bytes);
 

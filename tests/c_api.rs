@@ -156,3 +156,33 @@ fn under_valgrind() {
     // Valgrind knows no AVX-512.
     run_all("valgrind", &tool("CC", "cc"), &C, &runner, &[("ISOC_CPU_LEVEL", "avx2")]);
 }
+
+/// What a program hears that asks for a GPU while a driver of this kind is all there is; the automatic choice must work.
+fn with_driver(name: &str, version: u32, init: u32) -> String {
+    let folder = folder(name);
+    install(&folder);
+    let sources = root().join("tests/c/driver");
+    let mut command = Command::new(tool("CC", "cc"));
+    command.args(["-shared", "-fPIC"]).arg(format!("-DVERSION={version}")).arg(format!("-DINIT={init}"));
+    command.arg(sources.join("stub.c")).arg("-o").arg(folder.join("libcuda.so"));
+    let output = command.output().expect("a C compiler");
+    assert!(output.status.success(), "{}", text(&output));
+    let program = compile(&tool("CC", "cc"), &C, &sources.join("probe.c"), &folder);
+    let output = Command::new(program).env("LD_LIBRARY_PATH", &folder).output().expect("the probe runs");
+    assert!(output.status.success(), "{}", text(&output));
+    let said = text(&output);
+    assert!(said.ends_with("auto 0\n"), "{said}");
+    said
+}
+
+#[test]
+fn drivers_that_do_not_serve_are_named() {
+    let said = with_driver("old-driver", 12080, 0);
+    assert!(said.starts_with("25: ") && said.contains("CUDA 12.8") && said.contains("580"), "{said}");
+    let said = with_driver("driver-without-gpu", 13000, 100);
+    assert!(said.starts_with("24: ") && said.contains("no GPU"), "{said}");
+    let said = with_driver("driver-that-counts-none", 13000, 0);
+    assert!(said.starts_with("24: ") && said.contains("no GPU"), "{said}");
+    let said = with_driver("driver-that-fails", 13000, 999);
+    assert!(said.starts_with("27: ") && said.contains("cuInit") && said.contains("what the stub says"), "{said}");
+}

@@ -1,12 +1,13 @@
 // Back projection without a cache, positions in f64: slower than the others, and right for any geometry.
 #include "backproject.cuh"
 
-// One pixel a thread, LANES slices side by side.
+// One pixel a thread, LANES slices side by side. Grid (ceil(nx / 32) * ceil(ny / 8), groups): any size of slice.
 template <int LANES, bool NEAREST> __device__ inline void direct(const Backproject &p) {
     struct alignas(4 * LANES) Lanes {
         float of[LANES];
     };
-    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, group = blockIdx.z;
+    int across = (p.nx + 31) / 32, group = blockIdx.y;
+    int x = blockIdx.x % across * 32 + threadIdx.x, y = blockIdx.x / across * 8 + threadIdx.y;
     if (x >= p.nx || y >= p.ny) return;
     const Lanes *row = static_cast<const Lanes *>(p.data) + (long long)group * p.views * p.pitch;
     float sum[LANES] = {};

@@ -236,6 +236,7 @@ impl Ct {
             Err(e) => self.context.log(LogLevel::Warning, || format!("no angular weights: {}", e.message)),
         }
         self.workspace = Workspace::default();
+        self.gpus.forget();
         self.plan = Some(Plan { geometry, angular, flat: None });
         Ok(())
     }

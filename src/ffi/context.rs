@@ -27,7 +27,8 @@ pub enum isoc_context_device {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_nan_policy {
-    /// ISOC_STATUS_NOT_FINITE_DATA, naming the first index; the output is left untouched.
+    /// ISOC_STATUS_NOT_FINITE_DATA, naming the first index, the output untouched. On a GPU slabs are looked at one by one: the
+    /// index is the slab's first, and slabs before it may have been written.
     Error = 0,
     /// Replace by zero, and count (isoc_ct_info.replaced_values).
     Replace = 1,
@@ -54,7 +55,7 @@ pub struct isoc_context_options {
     pub threads: u32,
     /// An isoc_nan_policy.
     pub nan_policy: u32,
-    /// Most bytes of working memory at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    /// Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
     pub memory_cap: u64,
     /// Progress and cancel, or NULL.
     pub progress: isoc_progress_fn,

@@ -71,9 +71,9 @@ pub enum isoc_ct_kernel {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_precision {
-    /// f32 grade: within 2e-5 of the largest value of the exact sum.
+    /// f32 grade: within 2e-5 of the largest value of the exact sum (measured: 1e-6 to 4e-6).
     Single = 0,
-    /// Data of half precision: within 5e-4 of the largest value, and faster.
+    /// Data of half precision: off by 3e-4 to 5e-4 of the largest value (random data), and faster.
     Half = 1,
 }
 
@@ -592,8 +592,8 @@ pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut
     })
 }
 
-/// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap. A plan keeps
-/// it for its next call, until it fails, gets a geometry or is destroyed.
+/// Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap; on GPUs, of each
+/// one's memory, between arrays in host memory. A plan keeps it for its next call, until it gets a geometry or is destroyed.
 ///
 /// # Safety
 /// `bytes` is NULL or writable.

@@ -1,8 +1,15 @@
 //! CT operators on the GPU.
 
 use super::{common, cpu, gpu, gpu_with};
+use cudarc::driver::sys;
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
+use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision, Slab};
+use isocenter::ffi::context::{isoc_context_create, isoc_context_destroy, isoc_context_options};
+use isocenter::ffi::ct::{
+    isoc_ct_create, isoc_ct_destroy, isoc_ct_geometry, isoc_ct_reconstruct, isoc_ct_set_geometry,
+};
+use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
 use isocenter::tensor::{DType, View, ViewMut};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -432,4 +439,163 @@ fn too_little_memory_is_an_error_that_says_how_much() {
     let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("memory");
     assert_eq!(e.status, isocenter::error::Status::MemoryCap);
     assert!(e.message.contains("10000") && e.message.contains("at least"), "{}", e.message);
+}
+
+#[test]
+fn a_disk_keeps_its_value() {
+    let Some(gpu) = gpu() else { return };
+    for (pixel_size, bin_pitch, turn) in [(1.0, 1.0, PI), (0.5, 0.7, PI), (2.0, 1.6, 2.0 * PI)] {
+        let views = (0..400).map(|v| turn * f64::from(v) / 400.0).collect();
+        let geometry = Geometry { pixel_size, bin_pitch, ..Geometry::new(views, 256).with_rows(5) };
+        let disk =
+            Ellipse { value: 1.0, x: 0.0, y: 0.0, semi_x: 60.0 * bin_pitch, semi_y: 60.0 * bin_pitch, angle: 0.0 };
+        for precision in [Precision::Single, Precision::Half] {
+            let mut ct = plan(&gpu, &geometry, &Options { precision, ..Options::default() });
+            let mut data = vec![0.0; geometry.projection_shape().iter().product()];
+            let view = ViewMut::new(&mut data, geometry.projection_shape()).expect("projections");
+            ct.phantom_projections(&[disk], view).expect("phantom");
+            let out = volume(&mut ct, &data, Ct::reconstruct);
+            let (mut sum, mut count) = (0.0, 0);
+            for (k, v) in out.iter().enumerate() {
+                let (i, j) = ((k / 256) % 256, k % 256);
+                let (x, y) = ((j as f64 - 127.5) * pixel_size, (i as f64 - 127.5) * pixel_size);
+                if x.hypot(y) < 50.0 * bin_pitch {
+                    sum += f64::from(*v);
+                    count += 1;
+                }
+            }
+            let mean = sum / f64::from(count);
+            println!("pixel {pixel_size}, bin {bin_pitch}, {precision:?}: {mean:.5}");
+            assert!((mean - 1.0).abs() < 0.003, "{mean}");
+        }
+    }
+}
+
+/// Memory of GPU 0, made as a caller would make it.
+struct OnGpu {
+    address: u64,
+    floats: usize,
+}
+
+impl OnGpu {
+    fn new(values: &[f32]) -> Self {
+        let (mut address, mut context) = (0, std::ptr::null_mut());
+        // SAFETY: the library has initialised the driver; the primary context stays retained until the process ends.
+        unsafe {
+            assert_eq!(sys::cuDevicePrimaryCtxRetain(&mut context, 0), sys::CUresult::CUDA_SUCCESS);
+            assert_eq!(sys::cuCtxSetCurrent(context), sys::CUresult::CUDA_SUCCESS);
+            assert_eq!(sys::cuMemAlloc_v2(&mut address, size_of_val(values)), sys::CUresult::CUDA_SUCCESS);
+            let copied = sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), size_of_val(values));
+            assert_eq!(copied, sys::CUresult::CUDA_SUCCESS);
+        }
+        Self { address, floats: values.len() }
+    }
+
+    fn read(&self) -> Vec<f32> {
+        let mut values = vec![0.0f32; self.floats];
+        // SAFETY: the memory holds as many floats.
+        let copied = unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), self.address, 4 * self.floats) };
+        assert_eq!(copied, sys::CUresult::CUDA_SUCCESS);
+        values
+    }
+}
+
+impl Drop for OnGpu {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`.
+        unsafe { sys::cuMemFree_v2(self.address) };
+    }
+}
+
+fn steps([_, b, c]: [usize; 3]) -> [isize; 3] {
+    [(b * c) as isize, c as isize, 1]
+}
+
+#[test]
+fn arrays_on_the_gpu_give_the_same_bits() {
+    let Some(gpu) = gpu() else { return };
+    let geometry = Geometry { ny: 37, ..Geometry::new(angles(50), 64).with_rows(6) };
+    let (p, v) = (geometry.projection_shape(), geometry.volume_shape());
+    let (data, slices) = (random(p.iter().product(), 31), random(v.iter().product(), 32));
+    let (projections, source) = (OnGpu::new(&data), OnGpu::new(&slices));
+    // SAFETY: the memory holds every element, and nothing else uses it during a call.
+    let view = |m: &OnGpu, shape, strides| unsafe {
+        View::from_raw(m.address as *const u8, DType::F32, shape, strides, Some(0))
+    };
+    // SAFETY: as above.
+    let view_mut =
+        |m: &OnGpu, shape, strides| unsafe { ViewMut::from_raw(m.address as *mut f32, shape, strides, Some(0)) };
+    let mut ct = plan(&gpu, &geometry, &Options::default());
+    for run in [Ct::reconstruct as fn(&mut Ct, View, ViewMut) -> _, Ct::backproject, Ct::adjoint] {
+        let expected = volume(&mut ct, &data, run);
+        let out = OnGpu::new(&vec![f32::NAN; expected.len()]);
+        run(&mut ct, view(&projections, p, steps(p)), view_mut(&out, v, steps(v))).expect("in place");
+        assert!(out.read().iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+        // Columns two apart: what no kernel writes by itself.
+        let wide = OnGpu::new(&vec![7.0; 2 * expected.len()]);
+        run(&mut ct, view(&projections, p, steps(p)), view_mut(&wide, v, steps(v).map(|s| 2 * s))).expect("scattered");
+        let seen = wide.read();
+        assert!(seen.iter().step_by(2).zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(seen.iter().skip(1).step_by(2).all(|v| *v == 7.0));
+        // From the GPU to the host.
+        let mut host = vec![f32::NAN; expected.len()];
+        run(&mut ct, view(&projections, p, steps(p)), ViewMut::new(&mut host, v).expect("volume"))
+            .expect("to the host");
+        assert!(host.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    let mut expected = vec![0.0; data.len()];
+    ct.forward(View::new(&slices, v).expect("volume"), ViewMut::new(&mut expected, p).expect("projections"))
+        .expect("forward");
+    let out = OnGpu::new(&vec![f32::NAN; expected.len()]);
+    ct.forward(view(&source, v, steps(v)), view_mut(&out, p, steps(p))).expect("forward in place");
+    assert!(out.read().iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+    ct.filter(View::new(&data, p).expect("in"), ViewMut::new(&mut expected, p).expect("out")).expect("filter");
+    ct.filter(view(&projections, p, steps(p)), view_mut(&out, p, steps(p))).expect("filter on the GPU");
+    assert!(out.read().iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+#[test]
+fn an_address_that_is_not_of_the_gpu_is_refused() {
+    let Some(_) = gpu() else { return };
+    let options = isoc_context_options {
+        struct_size: size_of::<isoc_context_options>() as u32,
+        device: 2,
+        // SAFETY: numbers, pointers and optional functions; all zero is valid.
+        ..unsafe { std::mem::zeroed() }
+    };
+    let angles = [0.0, 1.0, 2.0];
+    let geometry = isoc_ct_geometry {
+        struct_size: size_of::<isoc_ct_geometry>() as u32,
+        views: 3,
+        bins: 8,
+        angles: angles.as_ptr(),
+        // SAFETY: as above.
+        ..unsafe { std::mem::zeroed() }
+    };
+    let mut data = [0.0f32; 64];
+    let (shape_in, shape_out) = ([3i64, 1, 8], [1i64, 8, 8]);
+    let tensor = |data: *mut f32, device: (i32, i32), shape: &[i64; 3]| isoc_tensor {
+        data: data.cast(),
+        device: isoc_device { device_type: device.0, device_id: device.1 },
+        ndim: 3,
+        dtype: isoc_dtype { code: 2, bits: 32, lanes: 1 },
+        shape: shape.as_ptr(),
+        strides: std::ptr::null(),
+        byte_offset: 0,
+    };
+    let mut other = [0.0f32; 64];
+    let (mut context, mut ct) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: every pointer is to a local of the right type and size.
+    unsafe {
+        assert_eq!(isoc_context_create(&options, &mut context) as i32, 0);
+        assert_eq!(isoc_ct_create(context, &mut ct) as i32, 0);
+        assert_eq!(isoc_ct_set_geometry(ct, &geometry) as i32, 0);
+        for device in [(2, 0), (2, 77), (2, -1), (4, 0)] {
+            let (p, v) = (tensor(data.as_mut_ptr(), device, &shape_in), tensor(other.as_mut_ptr(), (1, 0), &shape_out));
+            let status = isoc_ct_reconstruct(ct, &p, &v);
+            assert_eq!(status as i32, isocenter::error::Status::TensorDevice as i32, "{device:?}");
+        }
+        assert_eq!(isoc_ct_destroy(ct) as i32, 0);
+        assert_eq!(isoc_context_destroy(context) as i32, 0);
+    }
 }

@@ -1,6 +1,6 @@
 //! Launches `kernels/ct/alu.cu`.
 
-use super::projector::{Arguments, Case, widest};
+use super::projector::{Arguments, Case, too_tall, widest};
 use super::rows::Format;
 use super::state::State;
 use crate::ct::operators::Interpolation;
@@ -62,6 +62,9 @@ pub(super) struct Fit {
 impl Fit {
     fn new(case: &Case, format: Format, tile: Tile) -> Option<Self> {
         let linear = case.interpolation == Interpolation::Linear;
+        if too_tall(case.geometry, tile.side).is_some() {
+            return None;
+        }
         let reach = widest(case.geometry, format.oversampling, tile.side - 1, tile.side - 1);
         if reach > MAX_REACH[usize::from(!linear)] {
             return None;

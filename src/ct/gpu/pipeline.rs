@@ -23,6 +23,11 @@ pub(in crate::ct) struct Gpus {
 }
 
 impl Gpus {
+    /// Gives memory back, and forgets what was measured: both were for another geometry.
+    pub(in crate::ct) fn forget(&mut self) {
+        self.workers.iter_mut().for_each(Worker::forget);
+    }
+
     fn open(&mut self, context: &Context) -> Result<()> {
         if self.workers.is_empty() {
             self.workers = context.gpus().iter().map(Worker::new).collect::<Result<_>>()?;

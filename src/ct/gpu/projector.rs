@@ -164,6 +164,15 @@ pub(super) fn widest(geometry: &Geometry, oversampling: usize, side_x: usize, si
     oversampling as f64 * (0..geometry.views()).map(span).fold(0.0, f64::max)
 }
 
+/// Tiles that a launch may have along y.
+const MAX_DOWN: usize = 65_535;
+
+/// Why tiles of `side` rows cannot cover the slice; None if they can.
+pub(super) fn too_tall(geometry: &Geometry, side: usize) -> Option<String> {
+    let ny = geometry.ny;
+    (ny.div_ceil(side) > MAX_DOWN).then(|| format!("ny is {ny}; this kernel takes at most {}", MAX_DOWN * side))
+}
+
 /// Lines of all views in samples of the packed rows.
 pub(super) fn view_lines(geometry: &Geometry, format: &Format, bins: usize) -> Vec<ViewLine> {
     let factor = format.oversampling as f64;

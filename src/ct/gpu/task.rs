@@ -103,6 +103,8 @@ pub(super) struct Sizes {
 
 /// Slabs that a GPU should have at least, so that copies and work overlap.
 const LEAST_SLABS: usize = 8;
+/// Slices that a slab may have: a launch's limit on its grid, with something in hand.
+const MAX_SLAB: usize = 32_768;
 
 impl Sizes {
     /// For a GPU that shares the slices with others and already holds some memory of earlier calls.
@@ -140,7 +142,7 @@ impl Sizes {
         }
         let copies = task.source.gpu.is_none() || task.target.gpu.is_none();
         let wanted = if copies { (share / LEAST_SLABS / unit).max(1) * unit } else { share };
-        let mut slab = wanted.min(g.slices);
+        let mut slab = wanted.min(g.slices).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);
         }

@@ -1,6 +1,6 @@
 //! Launches `kernels/ct/texture.cu`.
 
-use super::projector::{Arguments, Case, widest};
+use super::projector::{Arguments, Case, too_tall, widest};
 use super::rows::Format;
 use super::state::State;
 use crate::ct::operators::Interpolation;
@@ -36,6 +36,9 @@ pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
     let (views, pitch) = (case.geometry.views(), format.pitch(case.geometry.bins));
     if views > MAX_VIEWS || pitch > MAX_WIDTH {
         return Some(format!("{views} views of {pitch} samples; textures have at most {MAX_VIEWS} of {MAX_WIDTH}"));
+    }
+    if let Some(why) = too_tall(case.geometry, TILE) {
+        return Some(why);
     }
     let span = widest(case.geometry, format.oversampling, 1, 1);
     (span > MAX_SPAN).then(|| format!("a pixel spans {span:.0} samples; texture kernels take at most {MAX_SPAN}"))

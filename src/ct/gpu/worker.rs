@@ -139,6 +139,16 @@ impl Worker {
         self.slots[pending.slot].downloaded.synchronize()
     }
 
+    /// As it was before the first call.
+    pub(super) fn forget(&mut self) {
+        let device = self.state.device.clone();
+        if let Ok(_current) = device.enter() {
+            // Calls leave nothing running; an error of theirs has been told.
+            let _ = self.release();
+        }
+        self.rates = ALL.to_vec();
+    }
+
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
