@@ -16,6 +16,9 @@
  * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with
  * struct_size; a zero field means its default; new fields are only appended.
  *
+ * A context computes on all NVIDIA GPUs that it finds, and on the processor where there is none: see isoc_context_options.device.
+ * Arrays may be in host memory or on the GPU: see isoc_tensor.
+ *
  * Made by cbindgen from src/ffi: do not edit. Licence: MIT or Apache-2.0.
  */
 
