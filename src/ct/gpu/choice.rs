@@ -4,6 +4,7 @@
 //! from an H200 (benches/results), or the caller's own GPU after `tune`. Elsewhere they serve as ratios.
 
 use super::projector::{Case, Projector};
+use crate::ct::operators::Interpolation;
 use crate::error::{Result, fail};
 
 /// Family of back projectors on a GPU.
@@ -87,17 +88,20 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    fn admits(&self, c: &Candidate) -> bool {
+    fn admits(&self, c: &Candidate, interpolation: Interpolation) -> bool {
         let family = if self.kernel == Kernel::Auto { c.exact } else { c.kernel == self.kernel };
+        // What makes hybrid kernels inexact is the texture units' weights, and the nearest sample has none.
+        let weightless =
+            matches!(c.projector, Projector::Hybrid { lanes: 1 | 2, .. }) && interpolation != Interpolation::Linear;
         // Half precision may be served better than it asks for; f32 grade may not be served worse.
-        family && (c.precision == self.precision || self.precision == Precision::Half)
+        family && (c.precision == self.precision || weightless || self.precision == Precision::Half)
     }
 
     /// The projector for `slices` slices at a time.
     pub(super) fn choose(&self, case: &Case, slices: usize) -> Result<Projector> {
         let mut refusals = Vec::new();
         let mut best: Option<(f64, Projector)> = None;
-        for c in self.rates.iter().filter(|c| self.admits(c)) {
+        for c in self.rates.iter().filter(|c| self.admits(c, case.interpolation)) {
             if let Some(why) = c.projector.refusal(case) {
                 refusals.push(why);
                 continue;
@@ -116,5 +120,38 @@ impl Wish<'_> {
             );
         };
         Ok(projector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ct::geometry::Geometry;
+
+    fn chosen(geometry: &Geometry, kernel: Kernel, precision: Precision, slices: usize) -> Result<Projector> {
+        // What a block may have on an H200.
+        let case = Case { geometry, interpolation: Interpolation::Linear, shared: 227 << 10, tents: 0 };
+        Wish { kernel, precision, rates: &ALL }.choose(&case, slices)
+    }
+
+    #[test]
+    fn the_fastest_that_keeps_the_precision_is_chosen() {
+        let angles = (0..100).map(|v| f64::from(v) * 0.0314).collect();
+        let g = Geometry::new(angles, 512);
+        let auto = |g: &Geometry, p, n| chosen(g, Kernel::Auto, p, n).expect("a kernel");
+        assert_eq!(auto(&g, Precision::Single, 1), Projector::Alu { half: false, lanes: 1 });
+        assert_eq!(auto(&g, Precision::Single, 2), Projector::Alu { half: false, lanes: 2 });
+        assert_eq!(auto(&g, Precision::Single, 64), Projector::Alu { half: false, lanes: 4 });
+        assert_eq!(auto(&g, Precision::Half, 1), Projector::Alu { half: false, lanes: 1 });
+        assert_eq!(auto(&g, Precision::Half, 64), Projector::Tensor { split: false });
+        // No cache holds the bins of such pixels, and no square of them fits a tensor core's window.
+        let wide = Geometry { pixel_size: 100.0, ..g.clone() };
+        assert_eq!(auto(&wide, Precision::Half, 64), Projector::Direct { lanes: 4 });
+        assert!(chosen(&wide, Kernel::Tensor, Precision::Half, 64).is_err_and(|e| e.message.contains("100.000")));
+        // What texture units round is never chosen, only asked for.
+        assert_eq!(
+            chosen(&g, Kernel::Texture, Precision::Single, 2).expect("textures"),
+            Projector::Texture { standard: false, lanes: 2 }
+        );
     }
 }
