@@ -31,10 +31,12 @@ cat >"$folder/run" <<'SCRIPT'
 cd "$(dirname "$0")" || exit 1
 if [ "${1:-}" = bench ]; then shift; exec ./bench "$@"; fi
 passed=0 failed=0
-count() { # output with "N passed" and "N failed" in it
-    p=$(echo "$1" | sed -n 's/.*[^0-9]\{0,1\}\([0-9][0-9]*\) passed.*/\1/p' | tail -1)
-    f=$(echo "$1" | sed -n 's/.*[^0-9]\([0-9][0-9]*\) failed.*/\1/p' | tail -1)
-    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+count() { # adds the last "N passed" and "N failed" of an output; one without them is a failure
+    p=$(echo "$1" | grep -oE '[0-9]+ passed' | tail -1)
+    p=${p:-0 passed}
+    f=$(echo "$1" | grep -oE '[0-9]+ failed' | tail -1)
+    f=${f:-1 failed}
+    passed=$((passed + ${p%% *})) failed=$((failed + ${f%% *}))
 }
 output=$(ISOC_GPU_REQUIRED=1 ./tests 2>&1)
 echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
