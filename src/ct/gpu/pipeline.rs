@@ -3,7 +3,7 @@
 use super::choice::{ALL, Kernel, Precision};
 use super::plan::DevicePlan;
 use super::projector::Case;
-use super::task::{Sizes, Task};
+use super::task::{Sizes, Task, smaller};
 use super::worker::{Call, Pending, Queue, SLOTS, Worker};
 use super::{filter, measure};
 use crate::context::{Context, HostMemory, LogLevel};
@@ -144,10 +144,23 @@ impl Gpus {
         self.open(context)?;
         let g = task.geometry;
         let sharing = self.workers.len();
+        let cap = context.memory_cap();
+        let host_bytes = |slab: usize| {
+            let (p, v) = slab_layouts(g, slab, task.source.dtype, std::ptr::null(), std::ptr::null());
+            (SLOTS * sharing * (p.bytes() + v.bytes())) as u64
+        };
         let mut lanes = Vec::with_capacity(sharing);
         for worker in &self.workers {
             let device = &worker.state.device;
-            let sizes = Sizes::new(context, task, (device, worker.held()), sharing, &worker.rates)?;
+            let mut sizes = Sizes::new(context, task, (device, worker.held()), sharing, &worker.rates)?;
+            // The slabs' arrays are the host's memory.
+            while sizes.slab > 1 && host_bytes(sizes.slab) > cap {
+                sizes.slab = smaller(sizes.slab, &sizes);
+            }
+            if host_bytes(sizes.slab) > cap {
+                let needed = host_bytes(1);
+                fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
+            }
             log(context, task, device, &sizes);
             let plan = DevicePlan::new(device, task, sizes.projector, sizes.format.lanes)?;
             let buffers = || {
