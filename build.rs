@@ -76,7 +76,7 @@ fn find_nvcc(root: &Path) -> Option<PathBuf> {
     named.into_iter().chain(homes).chain(on_path).chain([local]).find(|p| p.is_file())
 }
 
-/// Sources in `sources.0`-like order: all .cu files below a folder, sorted; headers are found by the compiler.
+/// All files below a folder, in order of their names.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).map(|list| list.filter_map(|e| Some(e.ok()?.path())).collect()).unwrap_or_default();

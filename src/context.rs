@@ -298,7 +298,15 @@ fn open(compute: Compute, log: &Option<Log>) -> Result<Vec<Arc<Device>>> {
         Compute::Cpu => return Ok(Vec::new()),
         Compute::Gpus(list) => list,
         Compute::Auto => {
-            let usable = gpu::device_count().and_then(|n| (0..n).map(Device::open).collect());
+            // GPUs that no kernel runs on are left out, as long as there is another.
+            let usable = gpu::device_count().and_then(|n| {
+                let (served, refused): (Vec<_>, Vec<_>) = (0..n).map(open_served).partition(Result::is_ok);
+                let first = refused.into_iter().find_map(Result::err);
+                match first.filter(|_| served.is_empty()) {
+                    Some(e) => Err(e),
+                    None => served.into_iter().collect(),
+                }
+            });
             return Ok(usable.unwrap_or_else(|e: Error| {
                 if let Some(log) = log {
                     log(LogLevel::Info, &format!("computing on the processor: {}", e.message));
@@ -312,7 +320,24 @@ fn open(compute: Compute, log: &Option<Log>) -> Result<Vec<Arc<Device>>> {
     if let Some(twice) = all.iter().enumerate().find(|(k, g)| all[..*k].contains(g)) {
         fail!(OutOfRange, "gpus names GPU {} twice", twice.1);
     }
-    all.into_iter().map(Device::open).collect()
+    all.into_iter().map(open_served).collect()
+}
+
+/// Opens a GPU that the library has kernels for.
+fn open_served(index: usize) -> Result<Arc<Device>> {
+    let Some(built_for) = gpu::built_for() else {
+        fail!(NoKernelImage, "this library was built without GPU kernels (no nvcc was found then)");
+    };
+    let device = Device::open(index)?;
+    let (major, minor) = device.capability();
+    if major < gpu::LEAST_CAPABILITY {
+        let least = gpu::LEAST_CAPABILITY;
+        fail!(
+            NoKernelImage,
+            "{device:?} has compute capability {major}.{minor}; kernels ({built_for}) need {least}.0 or newer"
+        );
+    }
+    Ok(device)
 }
 
 /// A thread pool whose threads have ended when it is dropped, so that a program may unload the library then.

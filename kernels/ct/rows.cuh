@@ -90,8 +90,3 @@ struct PairOfRows {
         }
     }
 };
-
-// Stores samples of slices `slice` (even) and `slice` + 1.
-__device__ inline void store_pair(const PackedRows &p, int slice, int view, int sample, float a, float b) {
-    PairOfRows(p, slice, view).store(sample, a, b);
-}

@@ -12,6 +12,9 @@ mod images {
     include!(concat!(env!("OUT_DIR"), "/images.rs"));
 }
 
+/// Oldest compute capability (major) that the kernels are written for.
+pub(crate) const LEAST_CAPABILITY: i32 = 8;
+
 /// Architectures that the kernels were compiled for; None if the library was built without them.
 pub(crate) fn built_for() -> Option<&'static str> {
     (!images::BUILT_FOR.is_empty()).then_some(images::BUILT_FOR)

@@ -13,7 +13,7 @@ mod texture;
 pub(crate) use boxes::BoxMap;
 pub use device::Device;
 pub use driver::device_count;
-pub(crate) use kernel::{Launch, built_for};
+pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for};
 pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
 pub(crate) use stream::{Event, Stream};
 pub(crate) use texture::{Texel, Texture};

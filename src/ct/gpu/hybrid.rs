@@ -68,6 +68,9 @@ pub(super) fn launch(
     let counters = state.counters.take(&state.device, 4 * COUNTERS)?;
     counters.clear(stream)?;
     let tiles = tiles(case, format, b.slices as usize);
+    if tiles > MAX_TILES {
+        fail!(OutOfRange, "options.kernel: a slab has {tiles} tiles; hybrid kernels take at most {MAX_TILES}");
+    }
     let (texture_parts, parts) = share(format, linear, tiles);
     // What the ALU blocks leave of the first-level cache is the texture units'.
     let stage = fit.stage.min(if format.half { 8 } else { 16 });

@@ -10,7 +10,7 @@ use crate::context::{Context, HostMemory, LogLevel};
 use crate::ct::geometry::{Geometry, Order};
 use crate::ct::operators::Interpolation;
 use crate::ct::stream::{Read, Write};
-use crate::error::{Result, fail};
+use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
 use crate::tensor::{DType, Layout};
 use std::collections::VecDeque;
@@ -49,7 +49,11 @@ impl Gpus {
             let mut rates = ALL.to_vec();
             for c in rates.iter_mut().filter(|c| c.projector.refusal(&case).is_none()) {
                 let slices = c.projector.slices();
-                let seconds = measure::seconds(&mut worker.state, &case, c.projector, slices)?;
+                let seconds = match measure::seconds(&mut worker.state, &case, c.projector, slices) {
+                    // Too large to be measured with full blocks of slices: the usual rate stands.
+                    Err(e) if e.status == Status::OutOfMemory => continue,
+                    measured => measured?,
+                };
                 c.rate = slices as f64 * geometry.updates() / seconds / 1e9;
             }
             worker.rates = rates;
@@ -171,7 +175,7 @@ impl Gpus {
         }
         let replaced = AtomicU64::new(0);
         let workers = &mut self.workers;
-        let result = context.report_while(|job| {
+        let mut result = context.report_while(|job| {
             job.enter(task.stage());
             let mut under_way: VecDeque<(usize, Pending)> = VecDeque::new();
             let (mut first, mut turn) = (0, 0);
@@ -210,11 +214,8 @@ impl Gpus {
         // The buffers go now: nothing may still use them.
         for worker in workers {
             let device = worker.state.device.clone();
-            let _current = device.enter()?;
-            let waited = worker.wait();
-            if result.is_ok() {
-                waited?;
-            }
+            let waited = device.enter().and_then(|_current| worker.wait());
+            result = result.and(waited);
         }
         result?;
         Ok(replaced.into_inner())
