@@ -173,6 +173,34 @@ enum {
     ISOC_CT_INTERPOLATION_OVERSAMPLED = 2,
 };
 
+// Family of back projectors on a GPU. The processor has one of its own.
+typedef uint32_t isoc_ct_kernel;
+enum {
+    // The fastest that keeps the precision asked for.
+    ISOC_CT_KERNEL_AUTO = 0,
+    // Texture units, a pixel a thread along rows, as most codes do it: for comparison. Linear weights have 8 bits, so that
+    // values are off by up to 3e-3 of the largest.
+    ISOC_CT_KERNEL_TEXTURE_STANDARD = 1,
+    // Texture units, pixels in squares: one or two slices of f32 data, four of f16. The same weights.
+    ISOC_CT_KERNEL_TEXTURE = 2,
+    // Bins cached in shared memory and interpolated exactly in f32: one, two or four slices of f32 data, up to eight of f16.
+    ISOC_CT_KERNEL_ALU = 3,
+    // Blocks of both kinds side by side on each multiprocessor. With half precision the texture half has weights of 8 bits, as
+    // in ISOC_CT_KERNEL_TEXTURE.
+    ISOC_CT_KERNEL_HYBRID = 4,
+    // Weights times data on tensor cores: the fastest for many slices. Pixels up to 1.41 bins wide.
+    ISOC_CT_KERNEL_TENSOR = 5,
+};
+
+// Precision of the data that are back projected on a GPU. Sums are f32 in all.
+typedef uint32_t isoc_ct_precision;
+enum {
+    // f32 grade: within 2e-5 of the largest value of the exact sum (measured: 1e-6 to 4e-6).
+    ISOC_CT_PRECISION_SINGLE = 0,
+    // Data of half precision: off by 3e-4 to 5e-4 of the largest value (random data), and faster.
+    ISOC_CT_PRECISION_HALF = 1,
+};
+
 // What the filter sees beyond the ends of a row.
 typedef uint32_t isoc_ct_padding;
 enum {

@@ -7,13 +7,21 @@ fn header_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
     let mut builder = cbindgen::Builder::new().with_config(config);
+    let mut enums = Vec::new();
     for source in ["src/error.rs", "src/ffi/tensor.rs", "src/ffi/context.rs", "src/ffi/host.rs", "src/ffi/ct.rs"] {
         builder = builder.with_src(root.join(source));
+        let text = std::fs::read_to_string(root.join(source)).expect("a source");
+        let names = text.lines().filter_map(|l| l.strip_prefix("pub enum isoc_"));
+        enums.extend(names.map(|l| format!("isoc_{}", l.trim_end_matches(" {"))));
     }
     let bindings = builder.generate().expect("cbindgen");
     let mut made = Vec::new();
     bindings.write(&mut made);
     let made = for_c(&String::from_utf8(made).expect("UTF-8"));
+    // No signature names them (structs and calls take integers), so cbindgen must be told of each.
+    for name in enums {
+        assert!(made.contains(&format!(" {name};\nenum {{")), "cbindgen.toml does not export {name}");
+    }
     let path = root.join("include/isocenter.h");
     if std::env::var_os("ISOC_BLESS").is_some() {
         std::fs::write(&path, &made).expect("write the header");
