@@ -54,8 +54,14 @@ impl Layout {
 
     /// Address of the first element of row (i, j). In range for every index below the shape, as the constructors promise.
     fn row(&self, i: usize, j: usize) -> *const u8 {
-        assert!(i < self.shape[0] && j < self.shape[1] && self.gpu.is_none());
-        let elements = i as isize * self.strides[0] + j as isize * self.strides[1];
+        assert!(self.gpu.is_none());
+        self.element([i, j, 0])
+    }
+
+    /// Address of an element, on host or GPU.
+    pub(crate) fn element(&self, at: [usize; 3]) -> *const u8 {
+        assert!(at.iter().zip(self.shape).all(|(k, n)| *k < n));
+        let elements: isize = at.iter().zip(self.strides).map(|(k, s)| *k as isize * s).sum();
         self.origin.wrapping_offset(elements * self.dtype.size() as isize)
     }
 

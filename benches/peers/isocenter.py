@@ -11,7 +11,7 @@ lib.isoc_last_error.restype = lib.isoc_version.restype = lib.isoc_build_info.res
 class ContextOptions(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("device", c.c_uint32), ("threads", c.c_uint32), ("nan_policy", c.c_uint32),
                 ("memory_cap", c.c_uint64), ("progress", c.c_void_p), ("progress_user", c.c_void_p), ("log", c.c_void_p),
-                ("log_user", c.c_void_p)]
+                ("log_user", c.c_void_p), ("gpus", c.c_void_p), ("gpu_count", c.c_int64), ("gpu_memory_cap", c.c_uint64)]
 
 
 class Geometry(c.Structure):
@@ -36,11 +36,25 @@ def check(status):
         raise RuntimeError(f"status {status}: {lib.isoc_last_error().decode()}")
 
 
+class Options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("filter", c.c_uint32), ("interpolation", c.c_uint32), ("padding", c.c_uint32),
+                ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32), ("cutoff", c.c_double),
+                ("butterworth_order", c.c_double), ("response", c.c_void_p), ("response_count", c.c_int64),
+                ("minimum_transmission", c.c_double), ("precision", c.c_uint32), ("reserved", c.c_uint32)]
+
+
+CPU, GPU = 1, 2
+SINGLE, HALF = 0, 1
+
+
 def tensor(array):
-    assert array.dtype == np.float32 and array.ndim == 3
+    """Of a NumPy array, or of a PyTorch tensor on the first GPU."""
+    assert str(array.dtype).endswith("float32") and array.ndim == 3
+    on_gpu = hasattr(array, "data_ptr")
+    data = array.data_ptr() if on_gpu else array.ctypes.data
     shape = (c.c_int64 * 3)(*array.shape)
-    strides = (c.c_int64 * 3)(*(s // 4 for s in array.strides))
-    t = Tensor(data=array.ctypes.data, device_type=1, ndim=3, code=2, bits=32, lanes=1, shape=c.addressof(shape),
+    strides = (c.c_int64 * 3)(*(array.stride() if on_gpu else (s // 4 for s in array.strides)))
+    t = Tensor(data=data, device_type=2 if on_gpu else 1, ndim=3, code=2, bits=32, lanes=1, shape=c.addressof(shape),
                strides=c.addressof(strides))
     t.keep = shape, strides
     return t
@@ -52,15 +66,18 @@ class Ct:
     The rotation axis passes through bin and pixel (side - 1) / 2 + shift.
     """
 
-    def __init__(self, side, views, slices=1, threads=0, shift=0.0):
+    def __init__(self, side, views, slices=1, threads=0, shift=0.0, device=CPU, precision=SINGLE):
         self.ctx, self.ct = c.c_void_p(), c.c_void_p()
-        options = ContextOptions(struct_size=c.sizeof(ContextOptions), threads=threads)
+        first = (c.c_int32 * 1)(0)
+        options = ContextOptions(struct_size=c.sizeof(ContextOptions), threads=threads, device=device,
+                                 gpus=c.addressof(first) if device == GPU else None, gpu_count=1 if device == GPU else 0)
         check(lib.isoc_context_create(c.byref(options), c.byref(self.ctx)))
         check(lib.isoc_ct_create(self.ctx, c.byref(self.ct)))
         angles, axis = angles_of(views), np.array([(side - 1) / 2 + shift])
         check(lib.isoc_ct_set_geometry(self.ct, c.byref(Geometry(
             struct_size=c.sizeof(Geometry), views=views, bins=side, rows=slices, angles=angles.ctypes.data,
             axis=axis.ctypes.data, axis_count=1, x_offset=shift, y_offset=shift))))
+        check(lib.isoc_ct_set_options(self.ct, c.byref(Options(struct_size=c.sizeof(Options), precision=precision))))
         self.projection_shape, self.volume_shape = (views, slices, side), (slices, side, side)
 
     def run(self, operator, source, target):

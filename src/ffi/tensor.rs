@@ -158,7 +158,7 @@ impl Expected<'_> {
         if let Some(gpu) = gpu.filter(|g| !g.holds(origin)) {
             fail!(
                 TensorDevice,
-                "{name}.data ({origin:p}) is not memory of GPU {}, on which the tensor is said to be",
+                "{name} is on device type 2, id {}, but {name}.data ({origin:p}) is not memory of that GPU; host memory is type 0, 1 or 3",
                 gpu.index()
             );
         }

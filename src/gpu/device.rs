@@ -124,6 +124,15 @@ impl Device {
         owner(address) == Some((sys::CUmemorytype::CU_MEMORYTYPE_DEVICE, self.raw))
     }
 
+    /// One value of this GPU's memory; nothing writes to it meanwhile.
+    pub(crate) fn read_f32(&self, address: u64) -> Result<f32> {
+        let _current = self.enter()?;
+        let mut value = 0.0f32;
+        // SAFETY: the caller's address, and a local of that size.
+        check("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoH_v2((&raw mut value).cast(), address, size_of::<f32>()) })?;
+        Ok(value)
+    }
+
     /// A kernel, by its source ("ct/filter") and name.
     pub(crate) fn function(&self, image: &str, name: &str) -> Result<Function> {
         let _current = self.enter()?;

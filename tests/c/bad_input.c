@@ -70,7 +70,7 @@ static isoc_context *new_context(uint32_t nan_policy, uint64_t memory_cap) {
     isoc_context_options options;
     memset(&options, 0, sizeof options);
     options.struct_size = sizeof options, options.threads = 2;
-    options.nan_policy = nan_policy, options.memory_cap = memory_cap;
+    options.nan_policy = nan_policy, options.memory_cap = options.gpu_memory_cap = memory_cap;
     check_ok("isoc_context_create", isoc_context_create(&options, &ctx));
     return ctx;
 }
@@ -981,8 +981,13 @@ static void out_of_memory(void) {
         munmap(promised, (size_t)4 << 40);
         return;
     }
-    BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
-           ISOC_STATUS_OUT_OF_MEMORY, "allocate");
+    /* A GPU's memory has a known end. */
+    if (computes_on_gpu())
+        BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
+               ISOC_STATUS_MEMORY_CAP, "memory_cap is");
+    else
+        BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
+               ISOC_STATUS_OUT_OF_MEMORY, "allocate");
     BAD_IN(boundless, "set_flat_field: a frame beyond all memory", beyond_all_memory(s, FLATS),
            isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), ISOC_STATUS_OUT_OF_MEMORY, "allocate");
 }
@@ -1025,6 +1030,7 @@ int main(void) {
     phantoms();
     memory_cap();
     out_of_memory();
+    expect("worker threads can be told by their names", workers_alive() > 0);
     check_ok("isoc_context_destroy", isoc_context_destroy(strict));
     check_ok("isoc_context_destroy", isoc_context_destroy(lenient));
     check_ok("isoc_context_destroy", isoc_context_destroy(tiny));

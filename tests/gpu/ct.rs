@@ -292,7 +292,27 @@ fn what_is_not_a_number_is_found_or_replaced() {
     let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
     let e = ct.reconstruct(View::new(&data, shape).expect("data"), view).expect_err("NaN");
     assert_eq!(e.status, isocenter::error::Status::NotFiniteData);
-    assert!(e.message.contains("[17, 4, 39]"), "{}", e.message);
+    assert!(e.message.contains("[17, 4, 39] is NaN"), "{}", e.message);
+    // On the GPU, and read in parts: every slab begins elsewhere.
+    data[at(17, 4, 39)] = f32::NEG_INFINITY;
+    data[at(20, 2, 5)] = 0.0;
+    let device = OnGpu::new(&data);
+    // SAFETY: the memory holds every element, and nothing else uses it during the call.
+    let view = unsafe { View::from_raw(device.address as *const u8, DType::F32, shape, steps(shape), Some(0)) };
+    let e = ct.reconstruct(view, ViewMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect_err("Inf");
+    assert!(e.message.contains("[17, 4, 39] is -inf"), "{}", e.message);
+    let read = |slab: Slab| {
+        // SAFETY: the slab's array holds as many elements as its shape says.
+        let to = unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+        for (k, line) in to.chunks_exact_mut(40).enumerate() {
+            line.copy_from_slice(&data[at(k / slab.shape[1], 1 + slab.first + k % slab.shape[1], 0)..][..40]);
+        }
+        Ok(())
+    };
+    let e = ct.reconstruct_stream(DType::F32, read, |_| Ok(())).expect_err("Inf");
+    assert!(e.message.contains("[17, 4, 39] is -inf"), "{}", e.message);
+    data[at(17, 4, 39)] = f32::NAN;
+    data[at(20, 2, 5)] = f32::INFINITY;
     let options = || ContextOptions { nan_policy: NanPolicy::Replace, ..ContextOptions::default() };
     let Some(gpu) = gpu_with(options()) else { return };
     let cpu = Arc::new(Context::new(ContextOptions { compute: Compute::Cpu, ..options() }).expect("context"));

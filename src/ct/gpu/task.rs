@@ -138,7 +138,7 @@ impl Sizes {
         let fits = |n: usize| sizes.bytes(task, n) <= cap;
         if !fits(1) {
             let needed = sizes.bytes(task, 1);
-            fail!(MemoryCap, "{device:?} may use {cap} bytes; one slice needs at least {needed}");
+            fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; one slice needs at least {needed}");
         }
         let copies = task.source.gpu.is_none() || task.target.gpu.is_none();
         let wanted = if copies { (share / LEAST_SLABS / unit).max(1) * unit } else { share };
@@ -216,15 +216,24 @@ pub(super) fn indices(task: &Task, first: usize) -> IndexWeights {
     }
 }
 
-pub(super) fn not_finite(task: &Task, first: u64) -> Result<()> {
-    let whole = if task.operator == Operator::Forward {
-        task.geometry.volume_shape()
-    } else {
-        task.geometry.projection_shape()
+/// The error that names a value which is no number, by its index in the whole of the source; `gpu` can read the source.
+pub(super) fn not_finite(task: &Task, gpu: &Device, index: u64) -> Result<()> {
+    let g = task.geometry;
+    // The dimension of which an array may hold a part only.
+    let (name, [_, b, c], cut, start) = match (task.operator, g.order) {
+        (Operator::Forward, _) => ("volume", g.volume_shape(), 0, 0),
+        (_, Order::Frames) => ("projections", g.projection_shape(), 1, g.first_row),
+        (_, Order::Sinograms) => ("projections", g.projection_shape(), 0, g.first_row),
     };
-    let [_, b, c] = whole;
-    let at = first as usize;
-    let (i, j, k) = (at / (b * c), at / c % b, at % c);
-    let name = if task.operator == Operator::Forward { "volume" } else { "projections" };
-    fail!(NotFiniteData, "{name}[{i}, {j}, {k}] is NaN or Inf; it must be finite (or set the NaN policy to replace)");
+    let index = index as usize;
+    let [i, j, k] = [index / (b * c), index / c % b, index % c];
+    let mut at = [i, j, k];
+    at[cut] -= task.part.map_or(0, |first| start + first);
+    let address = task.source.element(at);
+    let value = match task.source.gpu {
+        Some(_) => gpu.read_f32(address.addr() as u64)?,
+        // SAFETY: an element of the caller's array, which is valid for the call; only f32 can be no number.
+        None => unsafe { address.cast::<f32>().read_unaligned() },
+    };
+    fail!(NotFiniteData, "{name}[{i}, {j}, {k}] is {value}; it must be finite (or set the NaN policy to replace)");
 }

@@ -319,13 +319,13 @@ impl Worker {
 
     /// Looks at what was found in a slab's data, and brings its results to the caller.
     pub(super) fn finish(&mut self, call: &Call, pending: Pending, replaced: &AtomicU64) -> Result<()> {
-        let Self { down, slots, .. } = self;
+        let Self { state, down, slots, .. } = self;
         let (task, sizes, slot) = (call.task, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
         // SAFETY: pinned memory that holds the struct, written before the mark.
         let findings = unsafe { slot.found.data().cast::<Findings>().read() };
         if findings.first != u64::MAX && call.context.nan_policy() == NanPolicy::Error {
-            return not_finite(task, findings.first);
+            return not_finite(task, &state.device, findings.first);
         }
         replaced.fetch_add(findings.replaced, Ordering::Relaxed);
         down.stream.wait(&slot.computed)?;
