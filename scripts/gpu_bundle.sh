@@ -25,11 +25,18 @@ for program in bad_input handles stream; do
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
 
+mkdir "$folder/peers"
+cp benches/peers/ct_gpu.py benches/peers/isocenter.py "$folder/peers"
+
 cat >"$folder/run" <<'SCRIPT'
 #!/bin/sh
-# Tests on this machine's GPU (and `run bench`: measures). Needs nothing but the NVIDIA driver.
+# Tests on this machine's GPU, and `run bench` measures: both need nothing but the NVIDIA driver. `run peers` measures beside
+# ASTRA, with Python packages that peers/ct_gpu.py names.
 cd "$(dirname "$0")" || exit 1
-if [ "${1:-}" = bench ]; then shift; exec ./bench "$@"; fi
+case ${1:-} in
+bench) shift; exec ./bench "$@" ;;
+peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/ct_gpu.py "$@" ;;
+esac
 passed=0 failed=0
 count() { # adds the last "N passed" and "N failed" of an output; one without them is a failure
     p=$(echo "$1" | grep -oE '[0-9]+ passed' | tail -1)

@@ -206,7 +206,7 @@ template <int WINDOW, bool NEAREST, bool SPLIT> struct Kernel {
         const unsigned full0 = shared_address(full), empty0 = shared_address(empty);
         if (threadIdx.x < p.stages) {
             barrier_init(full0 + 8 * threadIdx.x, VIEWS);
-            barrier_init(empty0 + 8 * threadIdx.x, WARPS);
+            barrier_init(empty0 + 8 * threadIdx.x, THREADS);
         }
         barrier_init_done();
         __syncthreads();
@@ -240,8 +240,7 @@ template <int WINDOW, bool NEAREST, bool SPLIT> struct Kernel {
             next();
             barrier_wait(full0 + 8 * slot, parity);
             stage(base + slot * STAGE, lines[slot], min(VIEWS, b.views - step * VIEWS), lane, square_x, square_y);
-            __syncwarp();
-            if (lane == 0) barrier_arrive(empty0 + 8 * slot);
+            barrier_arrive(empty0 + 8 * slot);
             if (++slot == p.stages) slot = 0, parity ^= 1;
             if (step % KEEP == KEEP - 1) keep();
         }
