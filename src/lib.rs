@@ -9,7 +9,7 @@
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
-//! | [`nufft`] | nonuniform fast Fourier transform: shared numerics
+//! | [`nufft`] | nonuniform fast Fourier transform: shared numerics |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
