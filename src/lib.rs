@@ -7,6 +7,8 @@
 //! | [`tensor`] | strided views of the caller's arrays |
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
+//! | [`mri`] | non-Cartesian MRI |
+//! | `krylov` | conjugate gradient |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
 //! | [`nufft`] | nonuniform fast Fourier transform: shared numerics |
@@ -19,5 +21,7 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+mod krylov;
+pub mod mri;
 pub mod nufft;
 pub mod tensor;

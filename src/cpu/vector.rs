@@ -46,11 +46,17 @@ pub trait Real: FftNum + Default + sealed::Sealed + super::buffer::Plain {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
 
+    /// 0.
+    const ZERO: Self;
+
     /// Nearest.
     fn of(v: f64) -> Self;
+    /// In double precision.
+    fn wide(self) -> f64;
 }
 
 impl Real for f32 {
+    const ZERO: Self = 0.0;
     const UNIT: f64 = f32::EPSILON as f64 / 2.0;
     type Portable = wide::f32x4;
     #[cfg(target_arch = "x86_64")]
@@ -61,9 +67,14 @@ impl Real for f32 {
     fn of(v: f64) -> Self {
         v as f32
     }
+
+    fn wide(self) -> f64 {
+        self.into()
+    }
 }
 
 impl Real for f64 {
+    const ZERO: Self = 0.0;
     const UNIT: f64 = f64::EPSILON / 2.0;
     type Portable = wide::f64x2;
     #[cfg(target_arch = "x86_64")]
@@ -73,6 +84,10 @@ impl Real for f64 {
 
     fn of(v: f64) -> Self {
         v
+    }
+
+    fn wide(self) -> f64 {
+        self
     }
 }
 
