@@ -31,6 +31,9 @@
 /* Initialisers for isoc_tensor: isoc_tensor t = { data, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 }; */
 #define ISOC_HOST { 1, 0 }
 #define ISOC_F32 { 2, 32, 1 }
+#define ISOC_F64 { 2, 64, 1 }
+#define ISOC_C64 { 5, 64, 1 }
+#define ISOC_C128 { 5, 128, 1 }
 #define ISOC_U16 { 1, 16, 1 }
 #define ISOC_U8 { 1, 8, 1 }
 
@@ -48,6 +51,9 @@
 
 // Floating point (DLPack's kDLFloat).
 #define ISOC_DTYPE_FLOAT 2
+
+// Complex floating point, real part first (DLPack's kDLComplex).
+#define ISOC_DTYPE_COMPLEX 5
 
 // Number of the ABI: a program built against another number must be rebuilt.
 #define ISOC_ABI_VERSION 1
@@ -228,6 +234,70 @@ enum {
     ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED = 1,
 };
 
+// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
+typedef uint32_t isoc_mri_unit;
+enum {
+    // Within +-0.5.
+    ISOC_MRI_UNIT_CYCLES_PER_VOXEL = 1,
+    // Within +-N/2 along an axis of N voxels.
+    ISOC_MRI_UNIT_CYCLES_PER_FIELD_OF_VIEW = 2,
+    // Within +-pi.
+    ISOC_MRI_UNIT_RADIANS_PER_VOXEL = 3,
+};
+
+// Precision of the arithmetic. Tensors may be of either precision, whatever this is.
+typedef uint32_t isoc_mri_precision;
+enum {
+    // f32.
+    ISOC_MRI_PRECISION_SINGLE = 0,
+    // f64.
+    ISOC_MRI_PRECISION_DOUBLE = 1,
+};
+
+// How Fourier sums are computed.
+typedef uint32_t isoc_mri_method;
+enum {
+    // By a fast transform, except with a field map.
+    ISOC_MRI_METHOD_AUTO = 0,
+    // By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
+    ISOC_MRI_METHOD_NUFFT = 1,
+    // Term by term, to rounding.
+    ISOC_MRI_METHOD_EXACT = 2,
+};
+
+// How F^H W F is applied.
+typedef uint32_t isoc_mri_normal_kind;
+enum {
+    // By Q, except with a field map.
+    ISOC_MRI_NORMAL_KIND_AUTO = 0,
+    // By Q: a multiplication on the doubled grid.
+    ISOC_MRI_NORMAL_KIND_TOEPLITZ = 1,
+    // By a forward and an adjoint transform.
+    ISOC_MRI_NORMAL_KIND_PAIR = 2,
+};
+
+// R of the penalty lambda |R rho|^2.
+typedef uint32_t isoc_mri_penalty;
+enum {
+    // R = 1.
+    ISOC_MRI_PENALTY_IDENTITY = 0,
+    // Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    ISOC_MRI_PENALTY_DIFFERENCES = 1,
+    // The matrix of isoc_mri_set_matrix.
+    ISOC_MRI_PENALTY_MATRIX = 2,
+};
+
+// How density weights are found.
+typedef uint32_t isoc_mri_density;
+enum {
+    // For any trajectory: weights whose convolution with a kernel (the transform of a triangle over the field of view) is 1 at
+    // every sample; `parameter` iterations, 0 means 20. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10.
+    ISOC_MRI_DENSITY_ITERATIVE = 0,
+    // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
+    // shared by the spokes.
+    ISOC_MRI_DENSITY_RADIAL = 1,
+};
+
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
 typedef struct isoc_context isoc_context;
@@ -235,6 +305,10 @@ typedef struct isoc_context isoc_context;
 // A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
 // each other, different plans run at the same time.
 typedef struct isoc_ct isoc_ct;
+
+// A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
+// each other, different plans run at the same time. It computes on the processor.
+typedef struct isoc_mri isoc_mri;
 
 // Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
 // Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
@@ -358,11 +432,11 @@ typedef struct {
     int32_t device_id;
 } isoc_device;
 
-// Element type (DLPack's DLDataType). ISOC_F32, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U16 and ISOC_U8 are ready-made initialisers.
 typedef struct {
-    // ISOC_DTYPE_FLOAT or ISOC_DTYPE_UINT.
+    // ISOC_DTYPE_FLOAT, ISOC_DTYPE_COMPLEX or ISOC_DTYPE_UINT.
     uint8_t code;
-    // Bits an element.
+    // Bits an element, both parts of a complex number counted.
     uint8_t bits;
     // 1.
     uint16_t lanes;
@@ -440,6 +514,84 @@ typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, con
 // Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous f32. Otherwise as for
 // isoc_ct_read_fn.
 typedef int32_t (*isoc_ct_write_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *volume);
+
+// Image and scan.
+//
+// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, [z][y][x]; a tensor of a plane
+// (nz = 1) may leave z out. Model: `s_c(k_m) = sum_r S_c(r) rho(r) exp(-2 pi i k_m . r)`.
+typedef struct {
+    // sizeof(isoc_mri_geometry).
+    uint32_t struct_size;
+    // An isoc_mri_unit; required.
+    uint32_t unit;
+    // An isoc_mri_precision.
+    uint32_t precision;
+    // Must be 0.
+    uint32_t reserved;
+    // Voxels along x.
+    int64_t nx;
+    // Voxels along y.
+    int64_t ny;
+    // Voxels along z; 0 or 1 makes a plane.
+    int64_t nz;
+    // Samples of the trajectory, of each coil.
+    int64_t samples;
+    // Receiver coils; 0 means 1.
+    int64_t coils;
+} isoc_mri_geometry;
+
+// How to reconstruct. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_mri_options).
+    uint32_t struct_size;
+    // An isoc_mri_method.
+    uint32_t method;
+    // An isoc_mri_normal_kind.
+    uint32_t normal;
+    // An isoc_mri_penalty.
+    uint32_t penalty;
+    // Non-zero: isoc_mri_reconstruct begins with the image that it is given, instead of zeros.
+    uint32_t warm_start;
+    // Must be 0.
+    uint32_t reserved;
+    // Most iterations; 0 means 30.
+    int64_t iterations;
+    // Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
+    // and 1e-9.
+    double tolerance;
+    // Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
+    double upsampling;
+    // Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
+    double lambda;
+    // Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+    double residual;
+} isoc_mri_options;
+
+// What a plan found and decided.
+typedef struct {
+    // sizeof(isoc_mri_info), set by the caller.
+    uint32_t struct_size;
+    // 1 once Q is there.
+    uint32_t has_q;
+    // Images of a scan: 1 with coil maps, else one a coil.
+    int64_t images;
+    // The fast transform's grid along x; 0 before it was needed.
+    int64_t fine_nx;
+    // Along y.
+    int64_t fine_ny;
+    // Along z.
+    int64_t fine_nz;
+    // Width of its spreading function, in grid points.
+    int64_t width;
+    // Q along x: at least 2 nx - 1.
+    int64_t q_nx;
+    // Q along y.
+    int64_t q_ny;
+    // Q along z.
+    int64_t q_nz;
+    // NaN and Inf values replaced in the last call that read data.
+    int64_t replaced_values;
+} isoc_mri_info;
 
 #ifdef __cplusplus
 extern "C" {
@@ -602,6 +754,115 @@ isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
                                         const isoc_ct_ellipse *ellipses,
                                         int64_t ellipse_count,
                                         const isoc_tensor *projections);
+
+// Makes a plan; give it a geometry next.
+isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);
+
+// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+isoc_status isoc_mri_destroy(isoc_mri *mri);
+
+// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
+// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field, penalty
+// weights and Q.
+isoc_status isoc_mri_set_geometry(isoc_mri *mri,
+                                  const isoc_mri_geometry *geometry,
+                                  const isoc_tensor *trajectory);
+
+// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry. Another method, tolerance or
+// upsampling forgets Q.
+isoc_status isoc_mri_set_options(isoc_mri *mri,
+                                 const isoc_mri_options *options);
+
+// Sets density weights W, one a sample, not negative and not all 0: real (samples); copied. NULL means 1. Forgets Q.
+isoc_status isoc_mri_set_weights(isoc_mri *mri,
+                                 const isoc_tensor *weights);
+
+// Finds density weights and sets them; `density` is an isoc_mri_density. They are areas (volumes) of k-space in cycles per voxel, so
+// that isoc_mri_gridding gives an image in its own scale.
+isoc_status isoc_mri_compute_weights(isoc_mri *mri,
+                                     uint32_t density,
+                                     int64_t parameter);
+
+// Writes the density weights, 1 where none were set: real (samples).
+isoc_status isoc_mri_get_weights(isoc_mri *mri, const isoc_tensor *weights);
+
+// Sets coil sensitivities S, complex (coils, nz, ny, nx); copied. With them all coils see one image; NULL forgets them, and each coil
+// then has an image of its own.
+isoc_status isoc_mri_set_maps(isoc_mri *mri,
+                              const isoc_tensor *maps);
+
+// Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
+// exp(-2 pi i field(r) times_m) besides. Sums are exact, and F^H W F is applied by pairs of them. Both NULL forget it.
+isoc_status isoc_mri_set_field(isoc_mri *mri,
+                               const isoc_tensor *field,
+                               const isoc_tensor *times);
+
+// Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first, 2 axes for a plane and 3 for a volume;
+// copied. The weight at a voxel is that of the difference between it and the next one along the axis: small where anatomy
+// has an edge. NULL means 1.
+isoc_status isoc_mri_set_difference_weights(isoc_mri *mri,
+                                            const isoc_tensor *weights);
+
+// Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows over the voxels in the image's order: row i has the entries
+// row_starts[i] to row_starts[i + 1] of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
+isoc_status isoc_mri_set_matrix(isoc_mri *mri,
+                                int64_t rows,
+                                const int64_t *row_starts,
+                                const int64_t *columns,
+                                int64_t entries,
+                                const isoc_tensor *values);
+
+// Tells what the plan found and decided.
+isoc_status isoc_mri_get_info(isoc_mri *mri, isoc_mri_info *info);
+
+// Most bytes of working memory that isoc_mri_reconstruct needs under the present geometry and options.
+isoc_status isoc_mri_memory(isoc_mri *mri, uint64_t *bytes);
+
+// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
+// `samples`: complex (coils, samples).
+//
+// Here and below: complex64 or complex128; sizes of 1 may be left out; nothing is written unless all of it is there.
+isoc_status isoc_mri_forward(isoc_mri *mri,
+                             const isoc_tensor *image,
+                             const isoc_tensor *samples);
+
+// image = F^H samples, unscaled: the exact transpose of isoc_mri_forward, to the transforms' tolerance.
+isoc_status isoc_mri_adjoint(isoc_mri *mri, const isoc_tensor *samples, const isoc_tensor *image);
+
+// image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
+// from isoc_mri_compute_weights (and coil maps whose squares add up to 1).
+isoc_status isoc_mri_gridding(isoc_mri *mri,
+                              const isoc_tensor *samples,
+                              const isoc_tensor *image);
+
+// out = (F^H W F + lambda R^H R) image: the system that isoc_mri_reconstruct solves, for solvers of your own.
+isoc_status isoc_mri_normal(isoc_mri *mri, const isoc_tensor *image, const isoc_tensor *out);
+
+// Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image. Progress is reported, and a wish to
+// cancel heeded, at each iteration.
+isoc_status isoc_mri_reconstruct(isoc_mri *mri,
+                                 const isoc_tensor *samples,
+                                 const isoc_tensor *image);
+
+// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
+// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
+isoc_status isoc_mri_history(isoc_mri *mri,
+                             int64_t image,
+                             double *residuals,
+                             int64_t capacity,
+                             int64_t *found);
+
+// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
+// scan of a trajectory.
+isoc_status isoc_mri_compute_q(isoc_mri *mri);
+
+// Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
+// over differences of voxels, d = 0 and frequency 0 first along every axis.
+isoc_status isoc_mri_export_q(isoc_mri *mri,
+                              const isoc_tensor *q);
+
+// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
+isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -124,7 +124,6 @@ impl Layout {
         self.strides.swap(0, 1);
         self
     }
-
 }
 
 fn contiguous(shape: [usize; 3]) -> [isize; 3] {

@@ -8,7 +8,14 @@ fn header_is_up_to_date() {
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
     let mut builder = cbindgen::Builder::new().with_config(config);
     let mut enums = Vec::new();
-    for source in ["src/error.rs", "src/ffi/tensor.rs", "src/ffi/context.rs", "src/ffi/host.rs", "src/ffi/ct.rs"] {
+    for source in [
+        "src/error.rs",
+        "src/ffi/tensor.rs",
+        "src/ffi/context.rs",
+        "src/ffi/host.rs",
+        "src/ffi/ct.rs",
+        "src/ffi/mri.rs",
+    ] {
         builder = builder.with_src(root.join(source));
         let text = std::fs::read_to_string(root.join(source)).expect("a source");
         let names = text.lines().filter_map(|l| l.strip_prefix("pub enum isoc_"));

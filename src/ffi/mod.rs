@@ -7,4 +7,5 @@ mod boundary;
 pub mod context;
 pub mod ct;
 pub mod host;
+pub mod mri;
 pub mod tensor;

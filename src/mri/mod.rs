@@ -15,6 +15,6 @@ mod trajectory;
 mod transform;
 
 pub use density::Density;
-pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
+pub use plan::{Array, Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
 pub use trajectory::{Trajectory, Unit};
 pub use transform::Method;

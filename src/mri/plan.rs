@@ -7,7 +7,7 @@ use super::regulariser::{Matrix, Regulariser};
 use super::toeplitz::{Toeplitz, doubled};
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
-use crate::context::{Context, Job, LogLevel, Stage};
+use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
@@ -152,7 +152,7 @@ pub struct Mri {
 }
 
 /// An array of the caller, dimensions slowest first.
-pub(crate) type Array<const N: usize> = Layout<Number, N>;
+pub type Array<const N: usize> = Layout<Number, N>;
 
 impl Mri {
     /// A plan without geometry.
@@ -169,7 +169,11 @@ impl Mri {
         let product = |list: &[usize]| list.iter().try_fold(16usize, |a, n| a.checked_mul(*n));
         let [nz, ny, nx] = doubled(grid);
         let samples = trajectory.samples();
-        if product(&[nz, ny, nx]).and(product(&[coils, samples])).and(product(&[coils, grid[0], grid[1], grid[2]])).is_none() {
+        if product(&[nz, ny, nx])
+            .and(product(&[coils, samples]))
+            .and(product(&[coils, grid[0], grid[1], grid[2]]))
+            .is_none()
+        {
             fail!(SizeOverflow, "{coils} coils of {grid:?} voxels and {samples} samples are more than memory can hold");
         }
         if let Some(remark) = trajectory.suspicion() {
@@ -302,12 +306,29 @@ impl Mri {
         self.keep_weights(Some(&values))
     }
 
-    /// The density weights, 1 if none were set.
-    pub fn weights(&self) -> Result<Vec<f64>> {
-        Ok(each!(&self.plan()?.engine, e => match &e.weights {
+    /// Copies the density weights out, 1 if none were set.
+    ///
+    /// # Safety
+    /// The array is writable for the call.
+    pub unsafe fn copy_weights(&self, to: &Array<1>) -> Result<()> {
+        let values: Vec<f64> = each!(&self.plan()?.engine, e => match &e.weights {
             Some(w) => w.iter().map(|w| w.wide()).collect(),
             None => vec![1.0; e.samples()],
-        }))
+        });
+        // SAFETY: by this function's contract.
+        self.context.install(|| unsafe { write(&values, to) });
+        Ok(())
+    }
+
+    /// Values of a trajectory, for [`Trajectory::new`].
+    ///
+    /// # Safety
+    /// The array is readable for the call.
+    pub unsafe fn read_trajectory(&self, from: &Array<2>) -> Result<Vec<f64>> {
+        // SAFETY: by this function's contract.
+        let values =
+            self.context.install(|| unsafe { read::<f64, 2>(from, "trajectory", NanPolicy::Error, &mut 0) })?;
+        Ok(values.to_vec())
     }
 
     /// Sets coil sensitivities `[coil][z][y][x]`; None for none.
@@ -339,7 +360,10 @@ impl Mri {
             Some((hertz, seconds)) => Some(context.install(|| -> Result<_> {
                 // SAFETY: by this function's contract.
                 let (hertz, seconds) = unsafe {
-                    (read::<f64, 3>(hertz, "field", policy, &mut replaced)?, read::<f64, 1>(seconds, "times", policy, &mut replaced)?)
+                    (
+                        read::<f64, 3>(hertz, "field", policy, &mut replaced)?,
+                        read::<f64, 1>(seconds, "times", policy, &mut replaced)?,
+                    )
                 };
                 Ok(Arc::new(Field { hertz: hertz.to_vec(), seconds: seconds.to_vec() }))
             })?),
@@ -454,7 +478,8 @@ impl Mri {
         let arrays = complex * (engine.coils * samples + engine.images() * engine.voxels()) as u64;
         if solve.toeplitz {
             let [held, making] = Toeplitz::<T>::memory(grid);
-            most += held.max(if engine.toeplitz.is_none() { making + of(super::toeplitz::differences(grid))? } else { 0 });
+            most +=
+                held.max(if engine.toeplitz.is_none() { making + of(super::toeplitz::differences(grid))? } else { 0 });
         }
         Ok(most + arrays + engine.solution_memory(solve) + engine.regulariser.memory())
     }
@@ -505,7 +530,8 @@ impl Mri {
         what: Encode,
     ) -> Result<()> {
         self.check_memory()?;
-        let (context, fourier, policy) = (self.context.clone(), self.fourier(self.plan()?.geometry.precision), self.context.nan_policy());
+        let (context, fourier, policy) =
+            (self.context.clone(), self.fourier(self.plan()?.geometry.precision), self.context.nan_policy());
         let plan = self.plan_mut()?;
         let coils = plan.geometry.coils;
         let mut replaced = 0;

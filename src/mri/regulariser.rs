@@ -106,7 +106,13 @@ impl<T: Real> Matrix<T> {
             fail!(OutOfRange, "matrix.row_starts must begin with 0 and end with the number of entries, {entries}");
         }
         if let Some(i) = starts.windows(2).position(|w| w[1] < w[0]) {
-            fail!(OutOfRange, "matrix.row_starts[{}] is {}, below row_starts[{i}] ({})", i + 1, starts[i + 1], starts[i]);
+            fail!(
+                OutOfRange,
+                "matrix.row_starts[{}] is {}, below row_starts[{i}] ({})",
+                i + 1,
+                starts[i + 1],
+                starts[i]
+            );
         }
         let mut counts = zeros::<usize>(voxels + 1)?;
         for (i, c) in columns.iter().enumerate() {
@@ -119,8 +125,7 @@ impl<T: Real> Matrix<T> {
             counts[c + 1] += counts[c];
         }
         let mut next = counts.clone();
-        let mut adjoint =
-            Rows { starts: counts, columns: zeros(entries)?, values: Buffer::zeroed(entries)? };
+        let mut adjoint = Rows { starts: counts, columns: zeros(entries)?, values: Buffer::zeroed(entries)? };
         for row in 0..rows {
             for i in starts[row] as usize..starts[row + 1] as usize {
                 let to = &mut next[columns[i] as usize];

@@ -91,7 +91,11 @@ impl<T: Real> Toeplitz<T> {
     /// to = F^H W F from.
     pub(super) fn apply(&mut self, from: &[Complex<T>], to: &mut [Complex<T>]) {
         self.to_spectrum.expand(from, &self.ones, &mut self.work);
-        self.work.par_iter_mut().zip(self.spectrum.par_iter()).with_min_len(1 << 14).for_each(|(w, s)| *w = w.scale(*s));
+        self.work
+            .par_iter_mut()
+            .zip(self.spectrum.par_iter())
+            .with_min_len(1 << 14)
+            .for_each(|(w, s)| *w = w.scale(*s));
         self.to_image.crop(&mut self.work, &self.scale, to);
     }
 }

@@ -111,9 +111,8 @@ impl Trajectory {
     /// A remark if the samples cover so little of k-space that the unit may be wrong.
     pub(super) fn suspicion(&self) -> Option<String> {
         let largest = self.axes.iter().flatten().fold(0.0f64, |a, k| a.max(k.abs()));
-        (self.samples() > 1 && largest < 0.5 * SUSPICIOUS).then(|| {
-            format!("the trajectory stays within {largest:.2e} cycles per voxel, of 0.5: is its unit right?")
-        })
+        (self.samples() > 1 && largest < 0.5 * SUSPICIOUS)
+            .then(|| format!("the trajectory stays within {largest:.2e} cycles per voxel, of 0.5: is its unit right?"))
     }
 }
 

@@ -1,0 +1,751 @@
+//! `isoc_mri_*`.
+
+use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::context::{context, isoc_context};
+use super::tensor::{Expected, isoc_tensor};
+use crate::error::{Result, Status, fail};
+use crate::mri::{Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit};
+use crate::tensor::{Layout, Number};
+
+/// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
+///
+/// cbindgen:prefix-with-name=false
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_unit {
+    /// Within +-0.5.
+    IsocMriUnitCyclesPerVoxel = 1,
+    /// Within +-N/2 along an axis of N voxels.
+    IsocMriUnitCyclesPerFieldOfView = 2,
+    /// Within +-pi.
+    IsocMriUnitRadiansPerVoxel = 3,
+}
+
+/// Precision of the arithmetic. Tensors may be of either precision, whatever this is.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_precision {
+    /// f32.
+    Single = 0,
+    /// f64.
+    Double = 1,
+}
+
+/// How Fourier sums are computed.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_method {
+    /// By a fast transform, except with a field map.
+    Auto = 0,
+    /// By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
+    Nufft = 1,
+    /// Term by term, to rounding.
+    Exact = 2,
+}
+
+/// How F^H W F is applied.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_normal_kind {
+    /// By Q, except with a field map.
+    Auto = 0,
+    /// By Q: a multiplication on the doubled grid.
+    Toeplitz = 1,
+    /// By a forward and an adjoint transform.
+    Pair = 2,
+}
+
+/// R of the penalty lambda |R rho|^2.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_penalty {
+    /// R = 1.
+    Identity = 0,
+    /// Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    Differences = 1,
+    /// The matrix of isoc_mri_set_matrix.
+    Matrix = 2,
+}
+
+/// How density weights are found.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_density {
+    /// For any trajectory: weights whose convolution with a kernel (the transform of a triangle over the field of view) is 1 at
+    /// every sample; `parameter` iterations, 0 means 20. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10.
+    Iterative = 0,
+    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
+    /// shared by the spokes.
+    Radial = 1,
+}
+
+/// Image and scan.
+///
+/// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, [z][y][x]; a tensor of a plane
+/// (nz = 1) may leave z out. Model: `s_c(k_m) = sum_r S_c(r) rho(r) exp(-2 pi i k_m . r)`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_mri_geometry {
+    /// sizeof(isoc_mri_geometry).
+    pub struct_size: u32,
+    /// An isoc_mri_unit; required.
+    pub unit: u32,
+    /// An isoc_mri_precision.
+    pub precision: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// Voxels along x.
+    pub nx: i64,
+    /// Voxels along y.
+    pub ny: i64,
+    /// Voxels along z; 0 or 1 makes a plane.
+    pub nz: i64,
+    /// Samples of the trajectory, of each coil.
+    pub samples: i64,
+    /// Receiver coils; 0 means 1.
+    pub coils: i64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_mri_geometry {
+    const NAME: &'static str = "isoc_mri_geometry";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// How to reconstruct. Set `struct_size` and zero the rest for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_mri_options {
+    /// sizeof(isoc_mri_options).
+    pub struct_size: u32,
+    /// An isoc_mri_method.
+    pub method: u32,
+    /// An isoc_mri_normal_kind.
+    pub normal: u32,
+    /// An isoc_mri_penalty.
+    pub penalty: u32,
+    /// Non-zero: isoc_mri_reconstruct begins with the image that it is given, instead of zeros.
+    pub warm_start: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// Most iterations; 0 means 30.
+    pub iterations: i64,
+    /// Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
+    /// and 1e-9.
+    pub tolerance: f64,
+    /// Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
+    pub upsampling: f64,
+    /// Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
+    pub lambda: f64,
+    /// Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+    pub residual: f64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_mri_options {
+    const NAME: &'static str = "isoc_mri_options";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// What a plan found and decided.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_mri_info {
+    /// sizeof(isoc_mri_info), set by the caller.
+    pub struct_size: u32,
+    /// 1 once Q is there.
+    pub has_q: u32,
+    /// Images of a scan: 1 with coil maps, else one a coil.
+    pub images: i64,
+    /// The fast transform's grid along x; 0 before it was needed.
+    pub fine_nx: i64,
+    /// Along y.
+    pub fine_ny: i64,
+    /// Along z.
+    pub fine_nz: i64,
+    /// Width of its spreading function, in grid points.
+    pub width: i64,
+    /// Q along x: at least 2 nx - 1.
+    pub q_nx: i64,
+    /// Q along y.
+    pub q_ny: i64,
+    /// Q along z.
+    pub q_nz: i64,
+    /// NaN and Inf values replaced in the last call that read data.
+    pub replaced_values: i64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_mri_info {
+    const NAME: &'static str = "isoc_mri_info";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
+/// each other, different plans run at the same time. It computes on the processor.
+pub struct isoc_mri {
+    _opaque: [u8; 0],
+}
+
+static PLANS: Registry<Serial<Mri>> = Registry::new("isoc_mri");
+
+fn with_plan(handle: *const isoc_mri, body: impl FnOnce(&mut Mri) -> Result<()>) -> Status {
+    guard(|| PLANS.get(handle)?.with(body))
+}
+
+/// More samples than any scan has: a larger number is a mistake.
+const MAX_SAMPLES: usize = 1 << 40;
+const MAX_COILS: usize = 1 << 16;
+const MAX_ITERATIONS: usize = 1 << 20;
+
+const REAL: &[Number] = &[Number::F32, Number::F64];
+const COMPLEX: &[Number] = &[Number::C64, Number::C128];
+const ANY: &[Number] = &[Number::F32, Number::F64, Number::C64, Number::C128];
+
+fn unit(value: u32) -> Result<Unit> {
+    match value {
+        1 => Ok(Unit::CyclesPerVoxel),
+        2 => Ok(Unit::CyclesPerFieldOfView),
+        3 => Ok(Unit::RadiansPerVoxel),
+        v => fail!(UnknownValue, "geometry.unit is {v}; it must be 1 to 3 (isoc_mri_unit), since there is no default"),
+    }
+}
+
+impl isoc_mri_geometry {
+    fn to_geometry(self) -> Result<Geometry> {
+        if self.reserved != 0 {
+            fail!(UnknownValue, "geometry.reserved is {}; it must be 0", self.reserved);
+        }
+        let precision = match self.precision {
+            0 => Precision::Single,
+            1 => Precision::Double,
+            v => fail!(UnknownValue, "geometry.precision is {v}; it must be 0 or 1 (isoc_mri_precision)"),
+        };
+        let nx = count(self.nx, "geometry.nx", 1, MAX_SIDE)?;
+        let ny = count(self.ny, "geometry.ny", 1, MAX_SIDE)?;
+        let nz = count(self.nz, "geometry.nz", 0, MAX_SIDE)?.max(1);
+        let coils = count(self.coils, "geometry.coils", 0, MAX_COILS)?.max(1);
+        Ok(Geometry { grid: [nz, ny, nx], coils, precision })
+    }
+}
+
+impl isoc_mri_options {
+    fn to_options(self) -> Result<Options> {
+        if self.reserved != 0 {
+            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
+        }
+        let method = match self.method {
+            0 => Method::Auto,
+            1 => Method::Fast,
+            2 => Method::Exact,
+            v => fail!(UnknownValue, "options.method is {v}; it must be 0 to 2 (isoc_mri_method)"),
+        };
+        let normal = match self.normal {
+            0 => Normal::Auto,
+            1 => Normal::Toeplitz,
+            2 => Normal::Pair,
+            v => fail!(UnknownValue, "options.normal is {v}; it must be 0 to 2 (isoc_mri_normal_kind)"),
+        };
+        let penalty = match self.penalty {
+            0 => Penalty::Identity,
+            1 => Penalty::Differences,
+            2 => Penalty::Matrix,
+            v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 2 (isoc_mri_penalty)"),
+        };
+        let default = Options::default();
+        let iterations = match count(self.iterations, "options.iterations", 0, MAX_ITERATIONS)? {
+            0 => default.iterations,
+            n => n,
+        };
+        let residual = if self.residual == 0.0 { default.residual } else { self.residual };
+        let (tolerance, upsampling, lambda) = (self.tolerance, self.upsampling, self.lambda);
+        let warm_start = self.warm_start != 0;
+        Ok(Options { method, tolerance, upsampling, normal, lambda, penalty, iterations, residual, warm_start })
+    }
+}
+
+/// One value a sample.
+fn expect_by_sample(mri: &Mri, name: &'static str) -> Result<Expected<'static, Number, 1>> {
+    Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: &[] })
+}
+
+fn expect_samples(mri: &Mri) -> Result<Expected<'static, Number, 2>> {
+    let shape = [mri.geometry()?.coils, mri.samples()?];
+    Ok(Expected { name: "samples", shape, dims: ["coils", "samples"], optional: &[0], dtypes: COMPLEX, gpus: &[] })
+}
+
+/// `first` images, maps or axes of the geometry's grid.
+fn expect_grids(
+    mri: &Mri,
+    name: &'static str,
+    (first, what): (usize, &'static str),
+    dtypes: &'static [Number],
+) -> Result<Expected<'static, Number, 4>> {
+    let [nz, ny, nx] = mri.geometry()?.grid;
+    Ok(Expected {
+        name,
+        shape: [first, nz, ny, nx],
+        dims: [what, "nz", "ny", "nx"],
+        optional: &[0, 1],
+        dtypes,
+        gpus: &[],
+    })
+}
+
+fn expect_images(mri: &Mri, name: &'static str) -> Result<Expected<'static, Number, 4>> {
+    expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
+}
+
+fn expect_q(mri: &Mri) -> Result<Expected<'static, Number, 3>> {
+    let shape = mri.q_grid()?;
+    Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: &[] })
+}
+
+/// Input and output must not share memory.
+fn check_apart<const N: usize, const M: usize>(
+    (a, a_name): (&Layout<Number, N>, &str),
+    (b, b_name): (&Layout<Number, M>, &str),
+) -> Result<()> {
+    let ((a0, a1), (b0, b1)) = (a.extent(), b.extent());
+    if a0 < b1 && b0 < a1 {
+        fail!(Overlap, "{a_name} ({a0:#x} to {a1:#x}) and {b_name} ({b0:#x} to {b1:#x}) share memory");
+    }
+    Ok(())
+}
+
+/// Makes a plan; give it a geometry next.
+///
+/// # Safety
+/// `out` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_create(ctx: *const isoc_context, out: *mut *mut isoc_mri) -> Status {
+    guard(|| {
+        let context = context(ctx)?;
+        if out.is_null() {
+            fail!(NullPointer, "out is NULL");
+        }
+        let handle = PLANS.insert(Serial::new(Mri::new(context)));
+        // SAFETY: by this function's contract.
+        unsafe { set_out(out, handle, "out") }
+    })
+}
+
+/// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_destroy(mri: *mut isoc_mri) -> Status {
+    guard(|| {
+        if !mri.is_null() {
+            PLANS.get(mri)?.check_not_inside()?;
+        }
+        PLANS.remove(mri)
+    })
+}
+
+/// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
+/// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field, penalty
+/// weights and Q.
+///
+/// # Safety
+/// Pointers are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_geometry(
+    mri: *mut isoc_mri,
+    geometry: *const isoc_mri_geometry,
+    trajectory: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        let g = unsafe { read_struct(geometry) }?;
+        let unit = unit(g.unit)?;
+        let samples = count(g.samples, "geometry.samples", 1, MAX_SAMPLES)?;
+        let geometry = g.to_geometry()?;
+        let dims = if geometry.grid[0] == 1 { 2 } else { 3 };
+        let expected = Expected {
+            name: "trajectory",
+            shape: [samples, dims],
+            dims: ["samples", "axes"],
+            optional: &[],
+            dtypes: REAL,
+            gpus: &[],
+        };
+        // SAFETY: by this function's contract.
+        let values = unsafe { mri.read_trajectory(&expected.parse(trajectory)?) }?;
+        let trajectory = Trajectory::new(&values, unit, geometry.grid)?;
+        mri.set_geometry(geometry, trajectory)
+    })
+}
+
+/// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry. Another method, tolerance or
+/// upsampling forgets Q.
+///
+/// # Safety
+/// `options` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_options(mri: *mut isoc_mri, options: *const isoc_mri_options) -> Status {
+    with_plan(mri, |mri| {
+        let options = if options.is_null() {
+            Options::default()
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { read_struct(options) }?.to_options()?
+        };
+        mri.set_options(options)
+    })
+}
+
+/// Sets density weights W, one a sample, not negative and not all 0: real (samples); copied. NULL means 1. Forgets Q.
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if weights.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_weights(None) };
+        }
+        // SAFETY: by this function's contract.
+        unsafe { mri.set_weights(Some(&expect_by_sample(mri, "weights")?.parse(weights)?)) }
+    })
+}
+
+/// Finds density weights and sets them; `density` is an isoc_mri_density. They are areas (volumes) of k-space in cycles per voxel, so
+/// that isoc_mri_gridding gives an image in its own scale.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, parameter: i64) -> Status {
+    with_plan(mri, |mri| {
+        let density = match density {
+            0 => match count(parameter, "parameter", 0, MAX_ITERATIONS)? {
+                0 => Density::Iterative(20),
+                n => Density::Iterative(n),
+            },
+            1 => Density::Radial(count(parameter, "parameter", 2, MAX_SAMPLES)?),
+            v => fail!(UnknownValue, "density is {v}; it must be 0 or 1 (isoc_mri_density)"),
+        };
+        mri.compute_weights(density)
+    })
+}
+
+/// Writes the density weights, 1 where none were set: real (samples).
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.copy_weights(&expect_by_sample(mri, "weights")?.parse_output(weights)?) }
+    })
+}
+
+/// Sets coil sensitivities S, complex (coils, nz, ny, nx); copied. With them all coils see one image; NULL forgets them, and each coil
+/// then has an image of its own.
+///
+/// # Safety
+/// `maps` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if maps.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_maps(None) };
+        }
+        let coils = mri.geometry()?.coils;
+        // SAFETY: by this function's contract.
+        unsafe { mri.set_maps(Some(&expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps)?)) }
+    })
+}
+
+/// Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
+/// exp(-2 pi i field(r) times_m) besides. Sums are exact, and F^H W F is applied by pairs of them. Both NULL forget it.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_field(
+    mri: *mut isoc_mri,
+    field: *const isoc_tensor,
+    times: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        if field.is_null() && times.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_field(None) };
+        }
+        let [nz, ny, nx] = mri.geometry()?.grid;
+        let expected = Expected {
+            name: "field",
+            shape: [nz, ny, nx],
+            dims: ["nz", "ny", "nx"],
+            optional: &[0],
+            dtypes: REAL,
+            gpus: &[],
+        };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (field, times) = (expected.parse(field)?, expect_by_sample(mri, "times")?.parse(times)?);
+            mri.set_field(Some((&field, &times)))
+        }
+    })
+}
+
+/// Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first, 2 axes for a plane and 3 for a volume;
+/// copied. The weight at a voxel is that of the difference between it and the next one along the axis: small where anatomy
+/// has an edge. NULL means 1.
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if weights.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_difference_weights(None) };
+        }
+        let axes = if mri.geometry()?.grid[0] == 1 { 2 } else { 3 };
+        // SAFETY: by this function's contract.
+        unsafe {
+            mri.set_difference_weights(Some(&expect_grids(mri, "weights", (axes, "axes"), REAL)?.parse(weights)?))
+        }
+    })
+}
+
+/// Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows over the voxels in the image's order: row i has the entries
+/// row_starts[i] to row_starts[i + 1] of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
+///
+/// # Safety
+/// Pointers are NULL or hold as many values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_matrix(
+    mri: *mut isoc_mri,
+    rows: i64,
+    row_starts: *const i64,
+    columns: *const i64,
+    entries: i64,
+    values: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        mri.geometry()?;
+        let rows = count(rows, "rows", 1, MAX_SAMPLES)?;
+        let entries = count(entries, "entries", 1, MAX_SAMPLES)?;
+        let expected =
+            Expected { name: "values", shape: [entries], dims: ["entries"], optional: &[], dtypes: ANY, gpus: &[] };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let starts = array(row_starts, rows + 1, "row_starts")?;
+            let columns = array(columns, entries, "columns")?;
+            mri.set_matrix(starts, columns, &expected.parse(values)?)
+        }
+    })
+}
+
+/// Tells what the plan found and decided.
+///
+/// # Safety
+/// `info` is NULL or valid, its struct_size set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_mri_info) -> Status {
+    with_plan(mri, |mri| {
+        let found = mri.info()?;
+        let ([fz, fy, fx], [qz, qy, qx]) = (found.fine_grid.map(|n| n as i64), found.q_grid.map(|n| n as i64));
+        let value = isoc_mri_info {
+            struct_size: 0,
+            has_q: found.has_q.into(),
+            images: found.images as i64,
+            fine_nx: fx,
+            fine_ny: fy,
+            fine_nz: fz,
+            width: found.width as i64,
+            q_nx: qx,
+            q_ny: qy,
+            q_nz: qz,
+            replaced_values: found.replaced as i64,
+        };
+        // SAFETY: by this function's contract.
+        unsafe { write_struct(info, &value) }
+    })
+}
+
+/// Most bytes of working memory that isoc_mri_reconstruct needs under the present geometry and options.
+///
+/// # Safety
+/// `bytes` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_memory(mri: *mut isoc_mri, bytes: *mut u64) -> Status {
+    with_plan(mri, |mri| {
+        let needed = mri.memory()?;
+        // SAFETY: by this function's contract.
+        unsafe { set_out(bytes, needed, "bytes") }
+    })
+}
+
+/// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
+/// `samples`: complex (coils, samples).
+///
+/// Here and below: complex64 or complex128; sizes of 1 may be left out; nothing is written unless all of it is there.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_forward(
+    mri: *mut isoc_mri,
+    image: *const isoc_tensor,
+    samples: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (expect_images(mri, "image")?.parse(image)?, expect_samples(mri)?.parse_output(samples)?);
+            check_apart((&from, "image"), (&to, "samples"))?;
+            mri.forward(&from, &to)
+        }
+    })
+}
+
+/// image = F^H samples, unscaled: the exact transpose of isoc_mri_forward, to the transforms' tolerance.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_adjoint(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            check_apart((&from, "samples"), (&to, "image"))?;
+            mri.adjoint(&from, &to)
+        }
+    })
+}
+
+/// image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
+/// from isoc_mri_compute_weights (and coil maps whose squares add up to 1).
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_gridding(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            check_apart((&from, "samples"), (&to, "image"))?;
+            mri.gridding(&from, &to)
+        }
+    })
+}
+
+/// out = (F^H W F + lambda R^H R) image: the system that isoc_mri_reconstruct solves, for solvers of your own.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_normal(
+    mri: *mut isoc_mri,
+    image: *const isoc_tensor,
+    out: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) =
+                (expect_images(mri, "image")?.parse(image)?, expect_images(mri, "out")?.parse_output(out)?);
+            check_apart((&from, "image"), (&to, "out"))?;
+            mri.normal(&from, &to)
+        }
+    })
+}
+
+/// Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image. Progress is reported, and a wish to
+/// cancel heeded, at each iteration.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_reconstruct(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            check_apart((&from, "samples"), (&to, "image"))?;
+            mri.reconstruct(&from, &to)
+        }
+    })
+}
+
+/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
+/// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
+///
+/// # Safety
+/// `residuals` holds `capacity` writable values; `found` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_history(
+    mri: *mut isoc_mri,
+    image: i64,
+    residuals: *mut f64,
+    capacity: i64,
+    found: *mut i64,
+) -> Status {
+    with_plan(mri, |mri| {
+        let histories = mri.histories();
+        let Some(most) = histories.len().checked_sub(1) else {
+            fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
+        };
+        let history = &histories[count(image, "image", 0, most)?];
+        let capacity = count(capacity, "capacity", 0, MAX_SAMPLES)?;
+        if residuals.is_null() && capacity > 0 {
+            fail!(NullPointer, "residuals is NULL with capacity {capacity}");
+        }
+        // SAFETY: by this function's contract.
+        unsafe { set_out(found, history.len() as i64, "found") }?;
+        for (k, value) in history.iter().take(capacity).enumerate() {
+            // SAFETY: below the capacity, by this function's contract.
+            unsafe { residuals.add(k).write_unaligned(*value) };
+        }
+        Ok(())
+    })
+}
+
+/// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
+/// scan of a trajectory.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_compute_q(mri: *mut isoc_mri) -> Status {
+    with_plan(mri, Mri::compute_q)
+}
+
+/// Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
+/// over differences of voxels, d = 0 and frequency 0 first along every axis.
+///
+/// # Safety
+/// `q` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.export_q(&expect_q(mri)?.parse_output(q)?) }
+    })
+}
+
+/// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
+///
+/// # Safety
+/// `q` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.import_q(&expect_q(mri)?.parse(q)?) }
+    })
+}
