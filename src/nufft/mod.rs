@@ -13,4 +13,4 @@ pub mod kernel;
 mod plan;
 
 pub use kernel::Kernel;
-pub use plan::{Plan, Settings};
+pub use plan::{Plan, Progress, Settings};
