@@ -7,6 +7,7 @@
 //! | [`tensor`] | strided views of the caller's arrays |
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
+//! | [`mri`] | non-Cartesian MRI |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
 //!
@@ -18,4 +19,5 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+pub mod mri;
 pub mod tensor;
