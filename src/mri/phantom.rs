@@ -23,7 +23,7 @@ impl<const D: usize> Ellipsoid<D> {
     const PLANE_OR_SPACE: () = assert!(D == 2 || D == 3);
 
     /// A vector in the system in which the ellipsoid is a unit ball (as places are mapped).
-    fn to_ball(&self, v: [f64; D]) -> [f64; D] {
+    fn in_ball(&self, v: [f64; D]) -> [f64; D] {
         let turned = turn(v, -self.angle);
         std::array::from_fn(|d| turned[d] / self.semi[d])
     }
@@ -41,8 +41,8 @@ impl<const D: usize> Ellipsoid<D> {
     fn chord(&self, place: [f64; D]) -> Option<(f64, f64)> {
         let mut along = [0.0; D];
         along[0] = 1.0;
-        let along = self.to_ball(along);
-        let from = self.to_ball(std::array::from_fn(|d| place[d] - self.centre[d]));
+        let along = self.in_ball(along);
+        let from = self.in_ball(std::array::from_fn(|d| place[d] - self.centre[d]));
         // |from + t along| = 1
         let (square, middle) = (dot(along, along), -dot(from, along));
         let half = middle * middle - square * (dot(from, from) - 1.0);
