@@ -82,13 +82,31 @@ pub enum Stage {
     Forward,
     /// Transpose of the forward projection.
     Adjoint,
+    /// Density weights.
+    Density,
+    /// Q, the kernel of F^H W F.
+    Toeplitz,
+    /// F^H W F and the penalty.
+    Normal,
+    /// Conjugate gradient.
+    Solve,
     /// Finished.
     Done,
 }
 
 impl Stage {
-    const ALL: [Stage; 6] =
-        [Stage::Check, Stage::Filter, Stage::Backproject, Stage::Forward, Stage::Adjoint, Stage::Done];
+    const ALL: [Stage; 10] = [
+        Stage::Check,
+        Stage::Filter,
+        Stage::Backproject,
+        Stage::Forward,
+        Stage::Adjoint,
+        Stage::Density,
+        Stage::Toeplitz,
+        Stage::Normal,
+        Stage::Solve,
+        Stage::Done,
+    ];
 
     /// The name that the callback gets.
     pub fn name(self) -> &'static std::ffi::CStr {
@@ -98,6 +116,10 @@ impl Stage {
             Stage::Backproject => c"backproject",
             Stage::Forward => c"forward",
             Stage::Adjoint => c"adjoint",
+            Stage::Density => c"density",
+            Stage::Toeplitz => c"toeplitz",
+            Stage::Normal => c"normal",
+            Stage::Solve => c"solve",
             Stage::Done => c"done",
         }
     }

@@ -8,8 +8,10 @@
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`mri`] | non-Cartesian MRI |
+//! | `krylov` | conjugate gradient |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
+//! | [`nufft`] | nonuniform fast Fourier transform: shared numerics |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
@@ -19,5 +21,7 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+mod krylov;
 pub mod mri;
+pub mod nufft;
 pub mod tensor;

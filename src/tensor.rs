@@ -1,7 +1,46 @@
-//! Strided three-dimensional views of the caller's arrays: read and written row by row, never copied whole.
+//! Where the elements of the caller's arrays are; and strided three-dimensional views of them that are read and written row
+//! by row, never copied whole.
 
 use crate::error::{Result, fail};
 use std::marker::PhantomData;
+
+/// A set of element types.
+pub trait Element: Copy + PartialEq + std::fmt::Debug {
+    /// Bytes an element.
+    fn size(self) -> usize;
+    /// Most bytes that an element's address must be a multiple of.
+    fn alignment(self) -> usize;
+}
+
+/// Element types of arrays that hold real or complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+    /// Two 32-bit floats, real part first.
+    C64,
+    /// Two 64-bit floats, real part first.
+    C128,
+}
+
+impl Element for Number {
+    fn size(self) -> usize {
+        match self {
+            Number::F32 => 4,
+            Number::F64 | Number::C64 => 8,
+            Number::C128 => 16,
+        }
+    }
+
+    fn alignment(self) -> usize {
+        match self {
+            Number::F32 | Number::C64 => 4,
+            Number::F64 | Number::C128 => 8,
+        }
+    }
+}
 
 /// Element types that projections may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,32 +53,59 @@ pub enum DType {
     U8,
 }
 
-impl DType {
-    /// Bytes an element.
-    pub const fn size(self) -> usize {
+impl Element for DType {
+    fn size(self) -> usize {
         match self {
             DType::F32 => 4,
             DType::U16 => 2,
             DType::U8 => 1,
         }
     }
+
+    fn alignment(self) -> usize {
+        self.size()
+    }
 }
 
-/// Where the elements lie: shape, strides in elements, and the element at index (0, 0, 0).
+/// Where the elements lie: shape, strides in elements, and the element at index 0.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub struct Layout<D = DType, const N: usize = 3> {
     pub(crate) origin: *const u8,
-    pub(crate) dtype: DType,
-    pub(crate) shape: [usize; 3],
-    pub(crate) strides: [isize; 3],
+    pub(crate) dtype: D,
+    pub(crate) shape: [usize; N],
+    pub(crate) strides: [isize; N],
     /// The GPU in whose memory it is; None for host memory.
     pub(crate) gpu: Option<usize>,
 }
 
 // SAFETY: an address; whoever follows it has a view's access.
-unsafe impl Send for Layout {}
+unsafe impl<D: Send, const N: usize> Send for Layout<D, N> {}
 // SAFETY: as above.
-unsafe impl Sync for Layout {}
+unsafe impl<D: Sync, const N: usize> Sync for Layout<D, N> {}
+
+impl<D: Element, const N: usize> Layout<D, N> {
+    /// Bytes of all elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+
+    /// Address of an element, on host or GPU. In range for every index below the shape, as the constructors promise.
+    pub(crate) fn element(&self, at: [usize; N]) -> *const u8 {
+        assert!(at.iter().zip(self.shape).all(|(k, n)| *k < n));
+        let elements: isize = at.iter().zip(self.strides).map(|(k, s)| *k as isize * s).sum();
+        self.origin.wrapping_offset(elements * self.dtype.size() as isize)
+    }
+
+    /// Lowest address and one past the highest. Strides were checked, so nothing wraps.
+    pub(crate) fn extent(&self) -> (usize, usize) {
+        let (mut low, mut high) = (self.origin as isize, self.origin as isize);
+        for (n, s) in self.shape.iter().zip(self.strides) {
+            let reach = (*n as isize - 1) * s * self.dtype.size() as isize;
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        (low as usize, high as usize + self.dtype.size())
+    }
+}
 
 impl Layout {
     /// A contiguous array in host memory; with a NULL origin, for sizes alone.
@@ -47,22 +113,10 @@ impl Layout {
         Self { origin, dtype, shape, strides: contiguous(shape), gpu: None }
     }
 
-    /// Bytes of all elements.
-    pub(crate) fn bytes(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.dtype.size()
-    }
-
-    /// Address of the first element of row (i, j). In range for every index below the shape, as the constructors promise.
+    /// Address of the first element of row (i, j).
     fn row(&self, i: usize, j: usize) -> *const u8 {
         assert!(self.gpu.is_none());
         self.element([i, j, 0])
-    }
-
-    /// Address of an element, on host or GPU.
-    pub(crate) fn element(&self, at: [usize; 3]) -> *const u8 {
-        assert!(at.iter().zip(self.shape).all(|(k, n)| *k < n));
-        let elements: isize = at.iter().zip(self.strides).map(|(k, s)| *k as isize * s).sum();
-        self.origin.wrapping_offset(elements * self.dtype.size() as isize)
     }
 
     fn swapped(mut self) -> Self {
@@ -71,15 +125,6 @@ impl Layout {
         self
     }
 
-    /// Lowest address and one past the highest. Strides were checked, so nothing wraps.
-    fn extent(&self) -> (usize, usize) {
-        let (mut low, mut high) = (self.origin as isize, self.origin as isize);
-        for (n, s) in self.shape.iter().zip(self.strides) {
-            let reach = (*n as isize - 1) * s * self.dtype.size() as isize;
-            if reach < 0 { low += reach } else { high += reach }
-        }
-        (low as usize, high as usize + self.dtype.size())
-    }
 }
 
 fn contiguous(shape: [usize; 3]) -> [isize; 3] {

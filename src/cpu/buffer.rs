@@ -1,7 +1,8 @@
-//! Large zeroed f32 buffers whose allocation can fail without harm.
+//! Large zeroed buffers whose allocation can fail without harm.
 
 use crate::error::{Error, Result, Status};
 use rayon::prelude::*;
+use rustfft::num_complex::Complex;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -18,34 +19,46 @@ pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     Ok(v)
 }
 
-/// A zeroed f32 array, aligned to 64 bytes; large ones ask for huge pages, since the kernels stride through them.
+/// Numbers that zero bytes are a zero of.
+///
+/// # Safety
+/// All bit patterns are values, and the type is aligned to at most 64 bytes.
+pub unsafe trait Plain: Copy + Send + Sync {}
+// SAFETY: floating-point numbers.
+unsafe impl Plain for f32 {}
+// SAFETY: floating-point numbers.
+unsafe impl Plain for f64 {}
+// SAFETY: two plain numbers.
+unsafe impl<T: Plain> Plain for Complex<T> {}
+
+/// A zeroed array, aligned to 64 bytes; large ones ask for huge pages, since the kernels stride through them.
 #[derive(Debug)]
-pub struct Buffer {
-    data: NonNull<f32>,
+pub struct Buffer<T: Plain = f32> {
+    data: NonNull<T>,
     len: usize,
 }
 
 // SAFETY: the buffer owns its memory.
-unsafe impl Send for Buffer {}
+unsafe impl<T: Plain> Send for Buffer<T> {}
 // SAFETY: shared access only reads.
-unsafe impl Sync for Buffer {}
+unsafe impl<T: Plain> Sync for Buffer<T> {}
 
-impl Buffer {
+impl<T: Plain> Buffer<T> {
     /// `len` zeros, or [`Status::OutOfMemory`].
     pub fn zeroed(len: usize) -> Result<Self> {
-        let failed = || Error::new(Status::OutOfMemory, format!("could not allocate {len} floats"));
+        let failed = || Error::new(Status::OutOfMemory, format!("could not allocate {len} numbers"));
         let layout = Self::layout(len).ok_or_else(failed)?;
         let data = Self::allocate(layout).ok_or_else(failed)?;
         Ok(Self { data, len })
     }
 
     /// Its first element, for whoever has the right to write.
-    pub(crate) fn data(&self) -> *mut f32 {
+    pub(crate) fn data(&self) -> *mut T {
         self.data.as_ptr()
     }
 
     fn layout(len: usize) -> Option<Layout> {
-        Layout::from_size_align(len.max(1).checked_mul(size_of::<f32>())?, ALIGN).ok()
+        Layout::from_size_align(len.max(1).checked_mul(size_of::<T>())?, ALIGN).ok()
     }
 
     /// Memory straight from the system from this size on: pages arrive zeroed, and huge where the system has them.
@@ -53,7 +66,7 @@ impl Buffer {
     const MAPPED: usize = 4 << 20;
 
     #[cfg(target_os = "linux")]
-    fn allocate(layout: Layout) -> Option<NonNull<f32>> {
+    fn allocate(layout: Layout) -> Option<NonNull<T>> {
         if layout.size() < Self::MAPPED {
             // SAFETY: the layout's size is not zero.
             return NonNull::new(unsafe { alloc_zeroed(layout) }.cast());
@@ -83,7 +96,7 @@ impl Buffer {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn allocate(layout: Layout) -> Option<NonNull<f32>> {
+    fn allocate(layout: Layout) -> Option<NonNull<T>> {
         // SAFETY: the layout's size is not zero.
         NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
     }
@@ -95,7 +108,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.len) {
             self.release(layout);
@@ -103,17 +116,17 @@ impl Drop for Buffer {
     }
 }
 
-impl Deref for Buffer {
-    type Target = [f32];
-    fn deref(&self) -> &[f32] {
-        // SAFETY: `len` initialised floats, owned.
+impl<T: Plain> Deref for Buffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` initialised numbers, owned.
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len) }
     }
 }
 
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        // SAFETY: `len` initialised floats, owned and borrowed mutably.
+impl<T: Plain> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: `len` initialised numbers, owned and borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
     }
 }

@@ -1,5 +1,8 @@
-//! What every CPU path shares: instruction-set levels, the SIMD trait, and large buffers.
+//! What every CPU path shares: instruction-set levels, SIMD traits, Fourier transforms, and large buffers.
 
 pub mod buffer;
+pub(crate) mod fft;
 pub mod level;
+pub(crate) mod shared;
 pub(crate) mod simd;
+pub mod vector;

@@ -80,7 +80,8 @@ impl Ct {
         }
         let slab = self.info()?.slab_slices.min(most as usize);
         let (p, v) = slab_layouts(&whole, slab, dtype, std::ptr::null(), std::ptr::null());
-        let (projections, volume) = (Buffer::zeroed(p.bytes().div_ceil(4))?, Buffer::zeroed(v.bytes() / 4)?);
+        let (projections, volume) =
+            (Buffer::<f32>::zeroed(p.bytes().div_ceil(4))?, Buffer::<f32>::zeroed(v.bytes() / 4)?);
         let mut replaced = 0;
         self.context().log(LogLevel::Info, || format!("reconstruct: streamed in slabs of up to {slab} slices"));
         for first in (0..whole.slices).step_by(slab) {

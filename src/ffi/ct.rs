@@ -389,17 +389,17 @@ fn expect_projections(geometry: &Geometry, name: &'static str, dtypes: &'static 
     let (v, r, b) = (geometry.angles.len(), geometry.rows, geometry.bins);
     match geometry.order {
         Order::Frames => {
-            Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: 1, dtypes, gpus: &[] }
+            Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: &[1], dtypes, gpus: &[] }
         }
         Order::Sinograms => {
-            Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: 0, dtypes, gpus: &[] }
+            Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: &[0], dtypes, gpus: &[] }
         }
     }
 }
 
 fn expect_volume(geometry: &Geometry) -> Expected<'static> {
     let shape = [geometry.slices, geometry.ny, geometry.nx];
-    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: 0, dtypes: FLOAT, gpus: &[] }
+    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: &[0], dtypes: FLOAT, gpus: &[] }
 }
 
 /// A call that reads one tensor and writes another, after checking both.
@@ -531,7 +531,7 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
             };
             let shape = [n, geometry.rows, geometry.bins];
             let expected =
-                Expected { name, shape, dims: ["frames", "rows", "bins"], optional: 0, dtypes: COUNTS, gpus: &[] };
+                Expected { name, shape, dims: ["frames", "rows", "bins"], optional: &[0], dtypes: COUNTS, gpus: &[] };
             // SAFETY: by this function's contract.
             unsafe { expected.view(tensor) }.map(Some)
         };

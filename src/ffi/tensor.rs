@@ -2,7 +2,7 @@
 
 use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
-use crate::tensor::{DType, View, ViewMut};
+use crate::tensor::{DType, Element, Layout, Number, View, ViewMut};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub const ISOC_DEVICE_CUDA_HOST: i32 = 3;
 pub const ISOC_DTYPE_UINT: u8 = 1;
 /// Floating point (DLPack's kDLFloat).
 pub const ISOC_DTYPE_FLOAT: u8 = 2;
+/// Complex floating point, real part first (DLPack's kDLComplex).
+pub const ISOC_DTYPE_COMPLEX: u8 = 5;
 
 /// Bytes that no processor's address space exceeds: strides that span more are a mistake.
 const MAX_SPAN: i128 = 1 << 56;
@@ -30,13 +32,13 @@ pub struct isoc_device {
     pub device_id: i32,
 }
 
-/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U16 and ISOC_U8 are ready-made initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_dtype {
-    /// ISOC_DTYPE_FLOAT or ISOC_DTYPE_UINT.
+    /// ISOC_DTYPE_FLOAT, ISOC_DTYPE_COMPLEX or ISOC_DTYPE_UINT.
     pub code: u8,
-    /// Bits an element.
+    /// Bits an element, both parts of a complex number counted.
     pub bits: u8,
     /// 1.
     pub lanes: u16,
@@ -82,27 +84,48 @@ impl isoc_tensor {
     }
 }
 
-/// What a call expects of a tensor.
-pub(super) struct Expected<'e> {
-    /// Argument name, for messages.
-    pub(super) name: &'static str,
-    /// Sizes; the first or second dimension may be left out where it is 1, as `optional` says.
-    pub(super) shape: [usize; 3],
-    /// Names of the dimensions.
-    pub(super) dims: [&'static str; 3],
-    /// Dimension that a two-dimensional tensor leaves out.
-    pub(super) optional: usize,
-    /// Element types allowed.
-    pub(super) dtypes: &'e [DType],
-    /// GPUs whose memory it may be in.
-    pub(super) gpus: &'e [Arc<Device>],
+/// Element types as DLPack codes them.
+pub(super) trait Coded: Element + 'static {
+    fn decode(dtype: isoc_dtype) -> Option<Self>;
 }
 
-struct Parsed {
-    origin: *mut u8,
-    dtype: DType,
-    strides: [isize; 3],
-    gpu: Option<usize>,
+impl Coded for DType {
+    fn decode(dtype: isoc_dtype) -> Option<Self> {
+        match (dtype.code, dtype.bits, dtype.lanes) {
+            (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
+            (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),
+            (ISOC_DTYPE_UINT, 8, 1) => Some(DType::U8),
+            _ => None,
+        }
+    }
+}
+
+impl Coded for Number {
+    fn decode(dtype: isoc_dtype) -> Option<Self> {
+        match (dtype.code, dtype.bits, dtype.lanes) {
+            (ISOC_DTYPE_FLOAT, 32, 1) => Some(Number::F32),
+            (ISOC_DTYPE_FLOAT, 64, 1) => Some(Number::F64),
+            (ISOC_DTYPE_COMPLEX, 64, 1) => Some(Number::C64),
+            (ISOC_DTYPE_COMPLEX, 128, 1) => Some(Number::C128),
+            _ => None,
+        }
+    }
+}
+
+/// What a call expects of a tensor.
+pub(super) struct Expected<'e, D: 'static = DType, const N: usize = 3> {
+    /// Argument name, for messages.
+    pub(super) name: &'static str,
+    /// Sizes.
+    pub(super) shape: [usize; N],
+    /// Names of the dimensions.
+    pub(super) dims: [&'static str; N],
+    /// Dimensions that a tensor may leave out where they are 1, the first of them first.
+    pub(super) optional: &'static [usize],
+    /// Element types allowed.
+    pub(super) dtypes: &'static [D],
+    /// GPUs whose memory it may be in.
+    pub(super) gpus: &'e [Arc<Device>],
 }
 
 impl Expected<'_> {
@@ -119,15 +142,18 @@ impl Expected<'_> {
     /// As for `view`, for writing; nothing else touches the elements for `'a`.
     pub(super) unsafe fn view_mut<'a>(&self, tensor: *const isoc_tensor) -> Result<ViewMut<'a>> {
         // SAFETY: by the caller's contract.
-        let t = unsafe { self.parse(tensor) }?;
-        self.check_distinct(t.strides)?;
-        // SAFETY: the checks of `parse` and `check_distinct`, and the caller's contract. Only f32 is expected of outputs.
-        Ok(unsafe { ViewMut::from_raw(t.origin.cast(), self.shape, t.strides, t.gpu) })
+        let t = unsafe { self.parse_output(tensor) }?;
+        // SAFETY: the checks of `parse_output` and the caller's contract. Only f32 is expected of outputs.
+        Ok(unsafe { ViewMut::from_raw(t.origin.cast_mut().cast(), self.shape, t.strides, t.gpu) })
     }
+}
 
+impl<D: Coded, const N: usize> Expected<'_, D, N> {
+    /// Where an input's elements are.
+    ///
     /// # Safety
-    /// As for `view`.
-    unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Parsed> {
+    /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says.
+    pub(super) unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Layout<D, N>> {
         let name = self.name;
         if tensor.is_null() {
             fail!(NullPointer, "{name} is NULL");
@@ -141,7 +167,7 @@ impl Expected<'_> {
             fail!(NullPointer, "{name}.{field} is NULL");
         }
         let kept = self.check_ndim(t.ndim)?;
-        let mut strides = [0isize; 3];
+        let mut strides = [0isize; N];
         let mut next = 1i64;
         for (k, d) in kept.iter().enumerate().rev() {
             // SAFETY: `ndim` sizes, by the tensor's documentation.
@@ -162,7 +188,18 @@ impl Expected<'_> {
                 gpu.index()
             );
         }
-        Ok(Parsed { origin, dtype, strides, gpu: gpu.map(|g| g.index()) })
+        Ok(Layout { origin, dtype, shape: self.shape, strides, gpu: gpu.map(|g| g.index()) })
+    }
+
+    /// Where an output's elements are.
+    ///
+    /// # Safety
+    /// As for `parse`.
+    pub(super) unsafe fn parse_output(&self, tensor: *const isoc_tensor) -> Result<Layout<D, N>> {
+        // SAFETY: by the caller's contract.
+        let t = unsafe { self.parse(tensor) }?;
+        self.check_distinct(t.strides)?;
+        Ok(t)
     }
 
     /// The GPU whose memory it is in, if any.
@@ -188,14 +225,8 @@ impl Expected<'_> {
         }
     }
 
-    pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {
-        let known = match (dtype.code, dtype.bits, dtype.lanes) {
-            (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
-            (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),
-            (ISOC_DTYPE_UINT, 8, 1) => Some(DType::U8),
-            _ => None,
-        };
-        match known.filter(|d| self.dtypes.contains(d)) {
+    pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<D> {
+        match D::decode(dtype).filter(|d| self.dtypes.contains(d)) {
             Some(d) => Ok(d),
             None => fail!(
                 TensorDtype,
@@ -210,23 +241,26 @@ impl Expected<'_> {
     }
 
     /// The expected dimension behind each of the tensor's.
-    fn check_ndim(&self, ndim: i32) -> Result<&'static [usize]> {
-        const WITHOUT: [&[usize]; 3] = [&[1, 2], &[0, 2], &[0, 1]];
-        match ndim {
-            3 => Ok(&[0, 1, 2]),
-            2 if self.shape[self.optional] == 1 => Ok(WITHOUT[self.optional]),
-            _ => fail!(
-                TensorNdim,
-                "{}.ndim is {ndim}; it must be 3 {} (or 2, without {}, where that is 1)",
-                self.name,
-                self.describe(),
-                self.dims[self.optional]
-            ),
+    fn check_ndim(&self, ndim: i32) -> Result<Vec<usize>> {
+        let may_go: Vec<usize> = self.optional.iter().copied().filter(|d| self.shape[*d] == 1).collect();
+        match usize::try_from(ndim) {
+            Ok(n) if n <= N && N - n <= may_go.len() => {
+                let gone = &may_go[..N - n];
+                Ok((0..N).filter(|d| !gone.contains(d)).collect())
+            }
+            _ => {
+                let names: Vec<&str> = self.optional.iter().map(|d| self.dims[*d]).collect();
+                let fewer = match names.len() {
+                    0 => String::new(),
+                    n => format!(" (or {}, without {}, where that is 1)", N - n, names.join(" and ")),
+                };
+                fail!(TensorNdim, "{}.ndim is {ndim}; it must be {N} {}{fewer}", self.name, self.describe())
+            }
         }
     }
 
     /// Every element lies inside the address space, at or after `data`, aligned.
-    fn check_extent(&self, t: &isoc_tensor, dtype: DType, strides: [isize; 3]) -> Result<*mut u8> {
+    fn check_extent(&self, t: &isoc_tensor, dtype: D, strides: [isize; N]) -> Result<*const u8> {
         let (mut low, mut high) = (i128::from(t.byte_offset), i128::from(t.byte_offset));
         for (n, s) in self.shape.iter().zip(strides) {
             let reach = (*n as i128 - 1) * s as i128 * dtype.size() as i128;
@@ -240,21 +274,21 @@ impl Expected<'_> {
         if high - low > MAX_SPAN || start + high > isize::MAX as i128 {
             fail!(TensorStrides, "{}: its strides reach beyond the address space", self.name);
         }
-        if !(start + i128::from(t.byte_offset)).unsigned_abs().is_multiple_of(dtype.size() as u128) {
+        if !(start + i128::from(t.byte_offset)).unsigned_abs().is_multiple_of(dtype.alignment() as u128) {
             let offset = t.byte_offset;
             fail!(
                 TensorStrides,
                 "{}: data + byte_offset ({offset}) is not aligned to {} bytes",
                 self.name,
-                dtype.size()
+                dtype.alignment()
             );
         }
-        Ok(t.data.cast::<u8>().wrapping_add(t.byte_offset as usize))
+        Ok(t.data.cast_const().cast::<u8>().wrapping_add(t.byte_offset as usize))
     }
 
     /// No two elements share memory: each dimension steps over all that the finer ones span.
-    fn check_distinct(&self, strides: [isize; 3]) -> Result<()> {
-        let mut order: Vec<(u128, u128)> = (0..3)
+    fn check_distinct(&self, strides: [isize; N]) -> Result<()> {
+        let mut order: Vec<(u128, u128)> = (0..N)
             .filter(|&d| self.shape[d] > 1)
             .map(|d| (strides[d].unsigned_abs() as u128, self.shape[d] as u128))
             .collect();
@@ -270,9 +304,8 @@ impl Expected<'_> {
     }
 
     fn describe(&self) -> String {
-        let [a, b, c] = self.shape;
-        let [x, y, z] = self.dims;
-        format!("({x}, {y}, {z}) = ({a}, {b}, {c})")
+        let sizes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        format!("({}) = ({})", self.dims.join(", "), sizes.join(", "))
     }
 
     fn bad_strides<T>(&self, k: usize, stride: i64) -> Result<T> {

@@ -1,4 +1,22 @@
-//! Non-Cartesian MRI: what its results are checked against.
+//! Non-Cartesian MRI: images from samples of k-space on any trajectory.
+//!
+//! Model, with voxel j of an axis of N at r = j - floor(N / 2) and k in cycles per voxel:
+//! `s_c(k_m) = sum_r S_c(r) rho(r) exp(-2 pi i k_m . r)`, solved for rho by conjugate gradient on
+//! `(F^H W F + lambda R^H R) rho = F^H W s`. S. S. Stone, J. P. Haldar, S. C. Tsao, W. W. Hwu, B. P. Sutton, Z. P. Liang,
+//! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
+mod array;
+mod density;
+mod engine;
 pub mod measures;
 pub mod phantom;
+mod plan;
+mod regulariser;
+mod toeplitz;
+mod trajectory;
+mod transform;
+
+pub use density::Density;
+pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
+pub use trajectory::{Trajectory, Unit};
+pub use transform::Method;

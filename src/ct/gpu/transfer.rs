@@ -4,7 +4,7 @@ use super::state::PinnedSlot;
 use crate::context::Context;
 use crate::error::Result;
 use crate::gpu::{Device, Event, Rows, Stream, is_pinned};
-use crate::tensor::Layout;
+use crate::tensor::{Element, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
 

@@ -1,0 +1,154 @@
+//! Between the caller's arrays, of any strides and precision, and contiguous ones.
+
+use crate::context::NanPolicy;
+use crate::cpu::buffer::{Buffer, Plain};
+use crate::cpu::vector::Real;
+use crate::error::{Result, fail};
+use crate::tensor::{Element, Layout, Number};
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a caller's number becomes.
+pub(super) trait Value: Plain + Send + Sync {
+    /// # Safety
+    /// `p` is a readable, aligned number of this type.
+    unsafe fn read(p: *const u8, dtype: Number) -> Self;
+    /// # Safety
+    /// `p` is a writable, aligned number of this type.
+    unsafe fn write(self, p: *mut u8, dtype: Number);
+    fn is_finite(self) -> bool;
+    fn text(self) -> String;
+    const ZERO: Self;
+}
+
+impl<T: Real> Value for Complex<T> {
+    unsafe fn read(p: *const u8, dtype: Number) -> Self {
+        // SAFETY: by the trait's contract.
+        unsafe {
+            match dtype {
+                Number::F32 => Complex::new(T::of((*p.cast::<f32>()).into()), T::of(0.0)),
+                Number::F64 => Complex::new(T::of(*p.cast::<f64>()), T::of(0.0)),
+                Number::C64 => {
+                    let [re, im] = *p.cast::<[f32; 2]>();
+                    Complex::new(T::of(re.into()), T::of(im.into()))
+                }
+                Number::C128 => {
+                    let [re, im] = *p.cast::<[f64; 2]>();
+                    Complex::new(T::of(re), T::of(im))
+                }
+            }
+        }
+    }
+    unsafe fn write(self, p: *mut u8, dtype: Number) {
+        let (re, im) = (self.re.wide(), self.im.wide());
+        // SAFETY: by the trait's contract. Only complex arrays are written as complex numbers; of a real one the real part.
+        unsafe {
+            match dtype {
+                Number::F32 => *p.cast() = re as f32,
+                Number::F64 => *p.cast() = re,
+                Number::C64 => *p.cast() = [re as f32, im as f32],
+                Number::C128 => *p.cast() = [re, im],
+            }
+        }
+    }
+    fn is_finite(self) -> bool {
+        self.re.wide().is_finite() && self.im.wide().is_finite()
+    }
+    fn text(self) -> String {
+        format!("{} + {}i", self.re.wide(), self.im.wide())
+    }
+    const ZERO: Self = Complex { re: T::ZERO, im: T::ZERO };
+}
+
+impl Value for f64 {
+    unsafe fn read(p: *const u8, dtype: Number) -> Self {
+        // SAFETY: by the trait's contract. Only real arrays are read as real numbers; of a complex one it is the real part.
+        unsafe {
+            match dtype {
+                Number::F32 | Number::C64 => (*p.cast::<f32>()).into(),
+                Number::F64 | Number::C128 => *p.cast::<f64>(),
+            }
+        }
+    }
+    unsafe fn write(self, p: *mut u8, dtype: Number) {
+        // SAFETY: by the trait's contract.
+        unsafe { Complex::new(self, 0.0).write(p, dtype) };
+    }
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
+    fn text(self) -> String {
+        self.to_string()
+    }
+    const ZERO: Self = 0.0;
+}
+
+/// Elements of a row that a task takes at least.
+const GRAIN: usize = 1 << 14;
+
+/// Index of a row (all dimensions but the last) in every dimension.
+fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
+    let mut at = [0; N];
+    for d in (0..N - 1).rev() {
+        at[d] = row % shape[d];
+        row /= shape[d];
+    }
+    at
+}
+
+/// Copies a caller's array; what is not finite is an error, or becomes 0 and is counted.
+///
+/// # Safety
+/// The layout's elements are readable for the call, in host memory.
+pub(super) unsafe fn read<V: Value, const N: usize>(
+    from: &Layout<Number, N>,
+    name: &str,
+    policy: NanPolicy,
+    replaced: &mut u64,
+) -> Result<Buffer<V>> {
+    let count: usize = from.shape.iter().product();
+    let mut out = Buffer::<V>::zeroed(count)?;
+    let n = from.shape[N - 1];
+    let bad = AtomicU64::new(0);
+    out.par_chunks_mut(n).with_min_len(GRAIN.div_ceil(n)).enumerate().for_each(|(row, out)| {
+        let start = from.element(place(&from.shape, row));
+        let step = from.strides[N - 1] * from.dtype.size() as isize;
+        let mut seen = 0;
+        for (k, v) in out.iter_mut().enumerate() {
+            // SAFETY: element k of the row, by this function's contract.
+            *v = unsafe { V::read(start.wrapping_offset(k as isize * step), from.dtype) };
+            seen += u64::from(!v.is_finite());
+        }
+        bad.fetch_add(seen, Ordering::Relaxed);
+    });
+    let bad = bad.into_inner();
+    if bad > 0 {
+        if policy == NanPolicy::Error {
+            let first = out.iter().position(|v| !v.is_finite()).unwrap_or_default();
+            let mut at = place(&from.shape, first / n);
+            at[N - 1] = first % n;
+            let value = out[first].text();
+            fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
+        }
+        out.par_iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = V::ZERO);
+        *replaced += bad;
+    }
+    Ok(out)
+}
+
+/// Copies into a caller's array.
+///
+/// # Safety
+/// The layout's elements are writable for the call, in host memory, all apart from each other and used by nobody else.
+pub(super) unsafe fn write<V: Value, const N: usize>(values: &[V], to: &Layout<Number, N>) {
+    let n = to.shape[N - 1];
+    values.par_chunks(n).with_min_len(GRAIN.div_ceil(n)).enumerate().for_each(|(row, values)| {
+        let start = to.element(place(&to.shape, row)).cast_mut();
+        let step = to.strides[N - 1] * to.dtype.size() as isize;
+        for (k, v) in values.iter().enumerate() {
+            // SAFETY: element k of the row, by this function's contract.
+            unsafe { v.write(start.wrapping_offset(k as isize * step), to.dtype) };
+        }
+    });
+}

@@ -1,0 +1,97 @@
+//! F^H W F as a convolution: a multiplication on a doubled grid.
+//!
+//! Element (r, r') of F^H W F is `q(r - r') = sum_m w_m exp(+2 pi i k_m . (r - r'))`, so that F^H W F rho is q convolved with rho. Q, the
+//! discrete Fourier transform of q on a grid of at least 2 N - 1 along every axis, is real, since weights are. J. A. Fessler, S. Lee,
+//! V. T. Olafsson, H. R. Shi, D. C. Noll, "Toeplitz-based iterative image reconstruction for MRI with correction for magnetic field
+//! inhomogeneity", IEEE Trans. Signal Process. 53, 2005.
+
+use crate::cpu::buffer::Buffer;
+use crate::cpu::fft::{Axis, BoxFft};
+use crate::cpu::vector::Real;
+use crate::error::{Result, fail};
+use crate::nufft::kernel::smooth;
+use rayon::prelude::*;
+use rustfft::FftDirection;
+use rustfft::num_complex::Complex;
+
+/// The doubled grid of an image grid.
+pub(super) fn doubled(grid: [usize; 3]) -> [usize; 3] {
+    grid.map(|n| if n == 1 { 1 } else { smooth(2 * n - 1) })
+}
+
+/// The grid on which q is needed: differences of voxels, 0 in the middle.
+pub(super) fn differences(grid: [usize; 3]) -> [usize; 3] {
+    grid.map(|n| 2 * n - 1)
+}
+
+/// Q and what applies it.
+pub(super) struct Toeplitz<T: Real> {
+    len: [usize; 3],
+    spectrum: Buffer<T>,
+    to_spectrum: BoxFft<T>,
+    to_image: BoxFft<T>,
+    /// 1, and the inverse transform's scale.
+    ones: [Vec<T>; 3],
+    scale: [Vec<T>; 3],
+    work: Buffer<Complex<T>>,
+}
+
+/// A plane is transformed as a stack of planes of one row, so that there is work for many threads.
+fn stacked<V: Copy>(grid: [V; 3], flat: bool) -> [V; 3] {
+    let [z, y, x] = grid;
+    if flat { [y, z, x] } else { grid }
+}
+
+impl<T: Real> Toeplitz<T> {
+    /// Bytes that it holds, and those besides while it is made.
+    pub(super) fn memory(grid: [usize; 3]) -> [u64; 2] {
+        let count = |g: [usize; 3]| g.iter().fold(1u64, |a, n| a.saturating_mul(*n as u64));
+        let complex = size_of::<Complex<T>>() as u64;
+        let held = count(doubled(grid)).saturating_mul(complex + size_of::<T>() as u64);
+        [held, count(differences(grid)).saturating_mul(complex)]
+    }
+
+    /// From q on the grid of differences.
+    pub(super) fn new(grid: [usize; 3], kernel: &[Complex<T>]) -> Result<Self> {
+        let mut made = Self::from_spectrum(grid, Buffer::zeroed(doubled(grid).iter().product())?)?;
+        let flat = grid[0] == 1;
+        let axis = |d: usize| {
+            let (len, n) = (made.len[d], grid[d]);
+            Axis { len, start: (len + 1 - n) % len, count: 2 * n - 1 }
+        };
+        let axes = stacked([axis(0), axis(1), axis(2)], flat);
+        let fft = BoxFft::new(axes, made.len[2], FftDirection::Forward)?;
+        fft.expand(kernel, &axes.map(|a| vec![T::of(1.0); a.count]), &mut made.work);
+        made.spectrum.par_iter_mut().zip(made.work.par_iter()).for_each(|(s, w)| *s = w.re);
+        Ok(made)
+    }
+
+    /// From Q as [`Toeplitz::spectrum`] gives it.
+    pub(super) fn from_spectrum(grid: [usize; 3], spectrum: Buffer<T>) -> Result<Self> {
+        let len = doubled(grid);
+        if spectrum.len() != len.iter().product() {
+            fail!(Internal, "a Q of {} values for a grid of {len:?}", spectrum.len());
+        }
+        let flat = grid[0] == 1;
+        let axis = |d: usize| Axis { len: len[d], start: 0, count: grid[d] };
+        let axes = stacked([axis(0), axis(1), axis(2)], flat);
+        let fft = |direction| BoxFft::new(axes, len[2], direction);
+        let ones = axes.map(|a| vec![T::of(1.0); a.count]);
+        let scale = axes.map(|a| vec![T::of(1.0 / a.len as f64); a.count]);
+        let (to_spectrum, to_image) = (fft(FftDirection::Forward)?, fft(FftDirection::Inverse)?);
+        let work = Buffer::zeroed(to_spectrum.grid_len())?;
+        Ok(Self { len, spectrum, to_spectrum, to_image, ones, scale, work })
+    }
+
+    /// Q on the doubled grid, frequency 0 first along every axis.
+    pub(super) fn spectrum(&self) -> &[T] {
+        &self.spectrum
+    }
+
+    /// to = F^H W F from.
+    pub(super) fn apply(&mut self, from: &[Complex<T>], to: &mut [Complex<T>]) {
+        self.to_spectrum.expand(from, &self.ones, &mut self.work);
+        self.work.par_iter_mut().zip(self.spectrum.par_iter()).with_min_len(1 << 14).for_each(|(w, s)| *w = w.scale(*s));
+        self.to_image.crop(&mut self.work, &self.scale, to);
+    }
+}

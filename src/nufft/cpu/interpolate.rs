@@ -1,0 +1,102 @@
+//! Interpolation: every point's value is the sum of the grid points that it touches, times the spreading function.
+
+use super::Lattice;
+use super::sort::{Point, Sorted};
+use super::taps::{Taps, vectors, with_width};
+use crate::cpu::level::Level;
+use crate::cpu::shared::Shared;
+use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+
+/// Points of one task.
+const PART: usize = 1024;
+
+/// What all points share.
+pub(in crate::nufft) struct Interpolate<'a, T: Real> {
+    pub(in crate::nufft) lattice: &'a Lattice,
+    pub(in crate::nufft) taps: &'a Taps<T>,
+    pub(in crate::nufft) sorted: &'a Sorted<T>,
+    pub(in crate::nufft) level: Level,
+}
+
+impl<T: Real> Interpolate<'_, T> {
+    /// Every row of the grid goes on behind its end with its beginning.
+    pub(in crate::nufft) fn run(&self, grid: &[Complex<T>], values: &mut [Complex<T>]) {
+        assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
+        let [nz, ny, _] = self.lattice.len;
+        let (pitch, width) = (self.lattice.pitch(), self.lattice.width);
+        let planes: Vec<usize> = (0..nz + width).map(|i| i % nz * ny * pitch).collect();
+        let rows: Vec<usize> = (0..ny + width).map(|i| i % ny * pitch).collect();
+        let values = Shared::new(values);
+        self.sorted.points.par_chunks(PART).for_each(|points| {
+            let (rows, deep) = ([planes.as_slice(), rows.as_slice()], self.lattice.reach()[0]);
+            dispatch(self.level, Task { taps: self.taps, points, values, grid, rows, deep });
+        });
+    }
+}
+
+struct Task<'a, T: Real> {
+    taps: &'a Taps<T>,
+    points: &'a [Point<T>],
+    values: Shared<'a, Complex<T>>,
+    grid: &'a [Complex<T>],
+    /// Offsets in the grid of the rows along z and y.
+    rows: [&'a [usize]; 2],
+    /// Planes that a point touches.
+    deep: usize,
+}
+
+impl<T: Real> Kernel<T> for Task<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: by the caller's contract.
+        unsafe { with_width!(self.taps.width(), self.points::<V>) }
+    }
+}
+
+impl<T: Real> Task<'_, T> {
+    #[inline(always)]
+    unsafe fn points<V: Vector<Element = T>, const W: usize>(self) {
+        let count = vectors::<V, W>();
+        for p in self.points {
+            let [z, y, x] = p.start.map(|s| s as usize);
+            let planes = &self.rows[0][z..][..self.deep];
+            let rows: &[usize; W] = self.rows[1][y..].first_chunk().unwrap_or_else(|| unreachable!());
+            // SAFETY: rows and their margins lie in the grid; each point has its own value; instructions by the caller's contract.
+            unsafe {
+                let along_x: [V; W] = self.taps.double::<V, W>(p.place[2]);
+                let along_y = self.taps.single::<V, W>(p.place[1]);
+                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, W>(p.place[0]) };
+                let zero = V::splat(T::zero());
+                let mut total = [zero; W];
+                for (plane, weight) in planes.iter().zip(along_z) {
+                    let start = self.grid.as_ptr().add(*plane + x).cast::<T>();
+                    // A sum of its own for each plane: fewer additions wait for one another.
+                    let mut sums = [zero; W];
+                    for (row, weight) in rows.iter().zip(along_y) {
+                        let (row, weight) = (start.add(2 * *row), V::splat(weight));
+                        for (v, sum) in sums.iter_mut().enumerate().take(count) {
+                            *sum = weight.fma(V::load(row.add(v * V::LANES)), *sum);
+                        }
+                    }
+                    let weight = V::splat(weight);
+                    for (t, sum) in total.iter_mut().zip(sums).take(count) {
+                        *t = weight.fma(sum, *t);
+                    }
+                }
+                let mut sum = zero;
+                for (t, weight) in total.into_iter().zip(along_x).take(count) {
+                    sum = t.fma(weight, sum);
+                }
+                let mut lanes = [T::zero(); 16];
+                sum.store(lanes.as_mut_ptr());
+                let (mut re, mut im) = (lanes[0], lanes[1]);
+                for lane in lanes[..V::LANES].chunks_exact(2).skip(1) {
+                    (re, im) = (re + lane[0], im + lane[1]);
+                }
+                *self.values.at(p.index as usize) = Complex::new(re, im);
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Spreading and interpolation on the processor: points in the order of their place on the grid, so that what they touch is
+//! in the cache; grid rows in SIMD lanes, real and imaginary parts side by side.
+
+pub(super) mod interpolate;
+pub(super) mod sort;
+pub(super) mod spread;
+pub(super) mod taps;
+
+/// Room behind each row's end, so that a point's taps are one run: the widest function, in whole vectors.
+const MARGIN: usize = super::kernel::MAX_WIDTH;
+
+/// The fine grid `[z][y][x]`, one plane for a 2-D problem.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lattice {
+    pub(super) len: [usize; 3],
+    pub(super) width: usize,
+}
+
+impl Lattice {
+    /// From row to row.
+    pub(super) fn pitch(&self) -> usize {
+        self.len[2] + MARGIN
+    }
+
+    pub(super) fn grid_len(&self) -> usize {
+        self.len[0] * self.len[1] * self.pitch()
+    }
+
+    /// Grid points that a point touches along z and y.
+    pub(super) fn reach(&self) -> [usize; 2] {
+        [self.len[0].min(self.width), self.width]
+    }
+}

@@ -1,0 +1,187 @@
+//! Spreading: every point adds its value, times the spreading function, to the grid points that it touches.
+//!
+//! Tiles that never meet are done in parallel, straight onto the grid, in as many rounds as it takes (two a split axis), so
+//! each grid point gets its terms in the same order whatever the number of threads. A tile with very many points is split:
+//! each part has a copy of the tile of its own, and the copies are added in order.
+
+use super::Lattice;
+use super::sort::{Point, Sorted};
+use super::taps::{Taps, vectors, with_width};
+use crate::cpu::buffer::Buffer;
+use crate::cpu::level::Level;
+use crate::cpu::shared::Shared;
+use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use crate::error::Result;
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+use std::ops::Range;
+
+/// Points of one part of a tile.
+const PART: usize = 8192;
+
+/// What all tiles share.
+pub(in crate::nufft) struct Spread<'a, T: Real> {
+    pub(in crate::nufft) lattice: &'a Lattice,
+    pub(in crate::nufft) taps: &'a Taps<T>,
+    pub(in crate::nufft) sorted: &'a Sorted<T>,
+    pub(in crate::nufft) level: Level,
+}
+
+impl<T: Real> Spread<'_, T> {
+    /// Bytes that split tiles may need.
+    pub(in crate::nufft) fn bytes(lattice: &Lattice, samples: usize) -> u64 {
+        let copies = if samples > 2 * PART { samples.div_ceil(PART).min(rayon::current_num_threads()) } else { 0 };
+        // A tile is shorter than two of the least length, and as far again as points reach.
+        let rows: usize = lattice.reach().iter().zip(lattice.len).map(|(r, n)| n.min(2 * r.max(&8) + r)).product();
+        (copies * rows * lattice.pitch() * size_of::<Complex<T>>()) as u64
+    }
+
+    /// grid = sum over the points; what lies behind a row's end belongs to its beginning.
+    pub(in crate::nufft) fn run(&self, values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
+        assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
+        grid.par_chunks_mut(1 << 14).for_each(|part| part.fill(Complex::default()));
+        let tiling = &self.sorted.tiling;
+        let rows = [0, 1].map(|axis| self.rows(axis, 0..self.lattice.len[axis] + self.lattice.width));
+        for colour in 0..4 {
+            let of_colour = |a: usize, parity: usize| (parity..tiling.counts[a]).step_by(2);
+            let tiles = of_colour(0, colour / 2).flat_map(|z| of_colour(1, colour % 2).map(move |y| [z, y]));
+            let (split, whole): (Vec<_>, Vec<_>) =
+                tiles.filter(|t| !self.points(*t).is_empty()).partition(|t| self.points(*t).len() > 2 * PART);
+            for tile in split {
+                self.split(tile, values, grid)?;
+            }
+            let shared = Shared::new(grid);
+            whole.par_iter().with_max_len(1).for_each(|tile| {
+                let (points, rows) = (self.points(*tile), rows.each_ref().map(|r| r.as_slice()));
+                let task = Task {
+                    taps: self.taps,
+                    points,
+                    values,
+                    grid: shared,
+                    rows,
+                    origin: [0, 0],
+                    deep: self.lattice.reach()[0],
+                };
+                dispatch(self.level, task);
+            });
+        }
+        Ok(())
+    }
+
+    fn points(&self, [z, y]: [usize; 2]) -> &[Point<T>] {
+        let tile = z * self.sorted.tiling.counts[1] + y;
+        &self.sorted.points[self.sorted.ends[tile]..self.sorted.ends[tile + 1]]
+    }
+
+    /// Offsets in the grid of these rows along an axis, cyclic.
+    fn rows(&self, axis: usize, rows: Range<usize>) -> Vec<usize> {
+        let stride = self.lattice.pitch() * if axis == 0 { self.lattice.len[1] } else { 1 };
+        rows.map(|i| i % self.lattice.len[axis] * stride).collect()
+    }
+
+    fn split(&self, tile: [usize; 2], values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
+        let (pitch, reach) = (self.lattice.pitch(), self.lattice.reach());
+        let bounds = [0, 1].map(|a| &self.sorted.tiling.bounds[a][tile[a]..]);
+        let touched = [0, 1].map(|a| bounds[a][0]..bounds[a][1] + reach[a] - 1);
+        let [depth, height] = touched.each_ref().map(|t| t.len());
+        let inside =
+            [(0..depth).map(|i| i * height * pitch).collect::<Vec<_>>(), (0..height).map(|i| i * pitch).collect()];
+        let [planes, rows] = [0, 1].map(|a| self.rows(a, touched[a].clone()));
+
+        let parts: Vec<&[Point<T>]> = self.points(tile).chunks(PART).collect();
+        let copies = parts.len().min(rayon::current_num_threads());
+        let mut copies =
+            (0..copies).map(|_| Buffer::zeroed(depth * height * pitch)).collect::<Result<Vec<Buffer<Complex<T>>>>>()?;
+        for parts in parts.chunks(copies.len()) {
+            let copies = &mut copies[..parts.len()];
+            copies.par_iter_mut().zip(parts).for_each(|(copy, points)| {
+                copy.fill(Complex::default());
+                let (rows, origin) = (inside.each_ref().map(|r| r.as_slice()), [bounds[0][0], bounds[1][0]]);
+                let task =
+                    Task { taps: self.taps, points, values, grid: Shared::new(copy), rows, origin, deep: reach[0] };
+                dispatch(self.level, task);
+            });
+            let shared = Shared::new(grid);
+            (0..depth * height).into_par_iter().for_each(|row| {
+                // SAFETY: no two of the tile's rows are the same row of the grid, and the row lies in it.
+                let sums = unsafe {
+                    let start = shared.at(planes[row / height] + rows[row % height]);
+                    std::slice::from_raw_parts_mut(start, pitch)
+                };
+                for copy in copies.iter() {
+                    sums.iter_mut().zip(&copy[row * pitch..]).for_each(|(s, v)| *s = *s + *v);
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Points that are spread one after the other.
+struct Task<'a, T: Real> {
+    taps: &'a Taps<T>,
+    points: &'a [Point<T>],
+    values: &'a [Complex<T>],
+    grid: Shared<'a, Complex<T>>,
+    /// Offsets in the grid of the rows from `origin` on, along z and y.
+    rows: [&'a [usize]; 2],
+    origin: [usize; 2],
+    /// Planes that a point touches.
+    deep: usize,
+}
+
+impl<T: Real> Kernel<T> for Task<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        // SAFETY: by the caller's contract.
+        unsafe { with_width!(self.taps.width(), self.points::<V>) }
+    }
+}
+
+impl<T: Real> Task<'_, T> {
+    #[inline(always)]
+    unsafe fn points<V: Vector<Element = T>, const W: usize>(self) {
+        let count = vectors::<V, W>();
+        for p in self.points {
+            let [z, y, x] = p.start.map(|s| s as usize);
+            let planes = &self.rows[0][z - self.origin[0]..][..self.deep];
+            let rows: &[usize; W] = self.rows[1][y - self.origin[1]..].first_chunk().unwrap_or_else(|| unreachable!());
+            // SAFETY: rows and their margins lie in the grid, and the tile is this task's own; instructions by the caller's
+            // contract.
+            unsafe {
+                let value = self.values.get_unchecked(p.index as usize);
+                let value = pair::<T, V>(value);
+                let along_x: [V; W] = self.taps.double::<V, W>(p.place[2]);
+                let along_y = self.taps.single::<V, W>(p.place[1]);
+                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, W>(p.place[0]) };
+                let mut line = along_x;
+                for l in line.iter_mut().take(count) {
+                    *l = l.mul(value);
+                }
+                for (plane, weight) in planes.iter().zip(along_z) {
+                    let start = self.grid.at(*plane + x).cast::<T>();
+                    let weight = V::splat(weight);
+                    let mut scaled = line;
+                    for l in scaled.iter_mut().take(count) {
+                        *l = l.mul(weight);
+                    }
+                    for (row, weight) in rows.iter().zip(along_y) {
+                        let (row, weight) = (start.add(2 * *row), V::splat(weight));
+                        for (v, l) in scaled.iter().enumerate().take(count) {
+                            let to = row.add(v * V::LANES);
+                            l.fma(weight, V::load(to)).store(to);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Real and imaginary part in turns.
+#[inline(always)]
+unsafe fn pair<T: Real, V: Vector<Element = T>>(value: &Complex<T>) -> V {
+    let parts: [T; 16] = std::array::from_fn(|l| if l % 2 == 0 { value.re } else { value.im });
+    // SAFETY: by the caller's contract; no vector is longer.
+    unsafe { V::load(parts.as_ptr()) }
+}

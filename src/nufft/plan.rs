@@ -1,0 +1,233 @@
+//! A problem's shape and tolerance, its points, and the two transforms.
+
+use super::cpu::Lattice;
+use super::cpu::interpolate::Interpolate;
+use super::cpu::sort::Sorted;
+use super::cpu::spread::Spread;
+use super::cpu::taps::Taps;
+use super::kernel::{Kernel, UPSAMPLING, smooth};
+use crate::cpu::buffer::Buffer;
+use crate::cpu::fft::{Axis, BoxFft};
+use crate::cpu::level::Level;
+use crate::cpu::vector::Real;
+use crate::error::{Error, Result, Status, fail};
+use rustfft::FftDirection;
+use rustfft::num_complex::Complex;
+
+/// What a plan is made for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Voxels along z, y, x; one along z makes it a 2-D problem.
+    pub shape: [usize; 3],
+    /// Largest relative l2 error.
+    pub tolerance: f64,
+    /// The fine grid's least size relative to the image; None takes the fastest.
+    pub upsampling: Option<f64>,
+    /// About how many points there will be: the fastest upsampling depends on it, nothing else.
+    pub samples: usize,
+    /// Instruction-set level.
+    pub level: Level,
+}
+
+impl Settings {
+    /// The fastest upsampling at the processor's best level.
+    pub fn new(shape: [usize; 3], tolerance: f64, samples: usize) -> Self {
+        Self { shape, tolerance, upsampling: None, samples, level: Level::detect() }
+    }
+
+    fn dims(&self) -> usize {
+        if self.shape[0] == 1 { 2 } else { 3 }
+    }
+}
+
+/// What a call tells how much of it is done; its error ends the call.
+pub type Progress<'a> = &'a mut dyn FnMut(f64) -> Result<()>;
+
+/// Longest axis: coordinates on the fine grid stay far from the end of 32 bits.
+const MAX_SIDE: usize = 1 << 24;
+
+/// See the module. Work runs on the rayon pool that a call is made in; results are the same, bit for bit, for any number of
+/// threads.
+pub struct Plan<T: Real> {
+    settings: Settings,
+    kernel: Kernel,
+    lattice: Lattice,
+    taps: Taps<T>,
+    factors: [Vec<T>; 3],
+    to_image: BoxFft<T>,
+    from_image: BoxFft<T>,
+    sorted: Option<Sorted<T>>,
+    grid: Option<Buffer<Complex<T>>>,
+}
+
+impl<T: Real> Plan<T> {
+    /// Chooses the spreading function and the fine grid; allocates little.
+    pub fn new(settings: Settings) -> Result<Self> {
+        let Settings { shape, .. } = settings;
+        if let Some(n) = shape.iter().find(|n| !(1..=MAX_SIDE).contains(*n)) {
+            fail!(OutOfRange, "shape is {shape:?}, with an axis of {n}; every axis must be 1 to {MAX_SIDE}");
+        }
+        let (kernel, lattice) = choose::<T>(&settings)?;
+        let Some(bytes) = grid_bytes::<T>(&lattice).filter(|b| *b <= isize::MAX as u64) else {
+            fail!(SizeOverflow, "shape is {shape:?}; its fine grid of {:?} is more than memory can be", lattice.len);
+        };
+        debug_assert!(bytes > 0);
+        let taps = Taps::new(&kernel);
+        let factors = |axis: usize| {
+            let flat = settings.dims() == 2 && axis == 0;
+            let exact = if flat { vec![1.0] } else { kernel.factors(shape[axis], lattice.len[axis]) };
+            exact.into_iter().map(T::of).collect()
+        };
+        let axis = |axis: usize| {
+            let (len, count) = (lattice.len[axis], shape[axis]);
+            Axis { len, start: (len - count / 2) % len, count }
+        };
+        // A plane is transformed as a stack of planes of one row, so that there is work for many threads.
+        let order = if settings.dims() == 2 { [1, 0, 2] } else { [0, 1, 2] };
+        let fft = |direction| BoxFft::new(order.map(axis), lattice.pitch(), direction);
+        let (to_image, from_image) = (fft(FftDirection::Inverse)?, fft(FftDirection::Forward)?);
+        let factors = order.map(factors);
+        Ok(Self { settings, kernel, lattice, taps, factors, to_image, from_image, sorted: None, grid: None })
+    }
+
+    /// The spreading function.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The fine grid, along z, y, x.
+    pub fn grid_shape(&self) -> [usize; 3] {
+        self.lattice.len
+    }
+
+    /// Most bytes that the plan holds at a time with so many points, in the pool that this is called in.
+    pub fn memory(&self, samples: usize) -> u64 {
+        let grid = grid_bytes::<T>(&self.lattice).unwrap_or(u64::MAX);
+        let lines = self.to_image.scratch_bytes().max(self.from_image.scratch_bytes());
+        grid.saturating_add(Sorted::<T>::bytes(samples))
+            .saturating_add(Spread::<T>::bytes(&self.lattice, samples).max(lines * rayon::current_num_threads() as u64))
+    }
+
+    /// Takes the points: `at(m)` is point m along z, y, x, in cycles per voxel (z of a 2-D problem is not looked at). It is
+    /// called from all threads, twice a point.
+    pub fn set_points(&mut self, samples: usize, at: impl Fn(usize) -> [f64; 3] + Sync) -> Result<()> {
+        self.sorted = None;
+        self.sorted = Some(Sorted::new(&self.lattice, samples, &at)?);
+        Ok(())
+    }
+
+    /// `images[coil][j] = sum_m values[coil][m] exp(+2 pi i k_m . (j - floor(N / 2)))`, for all coils.
+    pub fn adjoint(&mut self, values: &[Complex<T>], images: &mut [Complex<T>], progress: Progress) -> Result<()> {
+        let (samples, voxels, coils) = self.sizes(values.len(), images.len())?;
+        let Self { lattice, taps, sorted, grid, settings, .. } = self;
+        let (sorted, grid) = ready(sorted, grid, lattice)?;
+        let spread = Spread { lattice, taps, sorted, level: settings.level };
+        for coil in 0..coils {
+            progress(coil as f64 / coils as f64)?;
+            spread.run(&values[coil * samples..][..samples], grid)?;
+            progress((coil as f64 + 0.5) / coils as f64)?;
+            self.to_image.crop(grid, &self.factors, &mut images[coil * voxels..][..voxels]);
+        }
+        Ok(())
+    }
+
+    /// `values[coil][m] = sum_j images[coil][j] exp(-2 pi i k_m . (j - floor(N / 2)))`, for all coils.
+    pub fn forward(&mut self, images: &[Complex<T>], values: &mut [Complex<T>], progress: Progress) -> Result<()> {
+        let (samples, voxels, coils) = self.sizes(values.len(), images.len())?;
+        let Self { lattice, taps, sorted, grid, settings, .. } = self;
+        let (sorted, grid) = ready(sorted, grid, lattice)?;
+        let interpolate = Interpolate { lattice, taps, sorted, level: settings.level };
+        for coil in 0..coils {
+            progress(coil as f64 / coils as f64)?;
+            self.from_image.expand(&images[coil * voxels..][..voxels], &self.factors, grid);
+            progress((coil as f64 + 0.5) / coils as f64)?;
+            interpolate.run(grid, &mut values[coil * samples..][..samples]);
+        }
+        Ok(())
+    }
+
+    /// Points, voxels and coils of arrays this long.
+    fn sizes(&self, values: usize, images: usize) -> Result<(usize, usize, usize)> {
+        let Some(samples) = self.sorted.as_ref().map(Sorted::len) else {
+            fail!(NotConfigured, "the plan has no points yet; set_points comes first");
+        };
+        let voxels = self.settings.shape.iter().product();
+        let coils = images / voxels;
+        if images != coils * voxels || values != coils * samples {
+            fail!(
+                TensorShape,
+                "{images} voxels and {values} samples are not of the same number of coils: a coil has {voxels} voxels and {samples} samples"
+            );
+        }
+        Ok((samples, voxels, coils))
+    }
+}
+
+fn ready<'a, T: Real>(
+    sorted: &'a Option<Sorted<T>>,
+    grid: &'a mut Option<Buffer<Complex<T>>>,
+    lattice: &Lattice,
+) -> Result<(&'a Sorted<T>, &'a mut Buffer<Complex<T>>)> {
+    let missing = || Error::new(Status::NotConfigured, "the plan has no points yet; set_points comes first");
+    let sorted = sorted.as_ref().ok_or_else(missing)?;
+    if grid.is_none() {
+        *grid = Some(Buffer::zeroed(lattice.grid_len())?);
+    }
+    let grid = grid.as_mut().unwrap_or_else(|| unreachable!("it is there now"));
+    Ok((sorted, grid))
+}
+
+fn grid_bytes<T: Real>(lattice: &Lattice) -> Option<u64> {
+    let rows = lattice.len[0].checked_mul(lattice.len[1])?.checked_mul(lattice.pitch())?;
+    rows.checked_mul(size_of::<Complex<T>>()).map(|b| b as u64)
+}
+
+/// The kernel and grid that take the least time, or those of the upsampling that is asked for.
+fn choose<T: Real>(settings: &Settings) -> Result<(Kernel, Lattice)> {
+    if let Some(upsampling) = settings.upsampling {
+        return at_least::<T>(settings, upsampling);
+    }
+    let candidates: Vec<_> = UPSAMPLINGS.iter().map(|upsampling| at_least::<T>(settings, *upsampling)).collect();
+    let (possible, impossible): (Vec<_>, Vec<_>) = candidates.into_iter().partition(Result::is_ok);
+    let fastest = possible.into_iter().flatten().min_by(|a, b| cost(settings, &a.1).total_cmp(&cost(settings, &b.1)));
+    // The last has the longest grid: what it cannot reach, none can.
+    match fastest {
+        Some(fastest) => Ok(fastest),
+        None => impossible.into_iter().last().unwrap_or_else(|| unreachable!("there are candidates")),
+    }
+}
+
+const UPSAMPLINGS: [f64; 8] = [1.25, 1.3, 1.4, 1.5, 1.5625, 1.6875, 1.8, 2.0];
+
+fn at_least<T: Real>(settings: &Settings, upsampling: f64) -> Result<(Kernel, Lattice)> {
+    if !UPSAMPLING.contains(&upsampling) {
+        let (low, high) = UPSAMPLING.into_inner();
+        fail!(OutOfRange, "upsampling is {upsampling}; it must be {low} to {high}");
+    }
+    // Good sizes are a little longer than asked for: what they all have more serves the kernel.
+    let split = 3 - settings.dims();
+    let ratio = |n: &usize| smooth((*n as f64 * upsampling - 1e-9).ceil() as usize) as f64 / *n as f64;
+    let least = settings.shape[split..].iter().map(ratio).fold(*UPSAMPLING.end(), f64::min);
+    let kernel = Kernel::new(settings.tolerance, least, settings.dims(), T::UNIT)?;
+    let mut len = settings.shape;
+    for n in &mut len[split..] {
+        *n = kernel.grid_size(*n);
+    }
+    Ok((kernel.clone(), Lattice { len, width: kernel.width() }))
+}
+
+/// Of one coil, in processor cycles, about: a transform's step for each number of the grid that takes part, and a row of taps
+/// for each point.
+fn cost(settings: &Settings, lattice: &Lattice) -> f64 {
+    let [z, y, x] = lattice.len.map(|n| n as f64);
+    let [_, ny, nx] = settings.shape.map(|n| n as f64);
+    let used = z * y * x + z * y * nx + z * ny * nx;
+    let transform = used * (z * y * x).log2() / settings.dims() as f64;
+    let rows: usize = lattice.reach().iter().product();
+    let point = POINT + rows as f64 * ROW * (lattice.width as f64 / 4.0).ceil();
+    TRANSFORM * transform + settings.samples as f64 * point
+}
+
+const TRANSFORM: f64 = 1.5;
+const POINT: f64 = 100.0;
+const ROW: f64 = 2.0;
