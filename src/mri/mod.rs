@@ -8,6 +8,8 @@
 mod array;
 mod density;
 mod engine;
+pub mod measures;
+pub mod phantom;
 mod plan;
 mod regulariser;
 mod toeplitz;
