@@ -3,6 +3,8 @@
 use super::array::{read, write};
 use super::density::{self, Density};
 use super::engine::{Engine, Field, Solve};
+use super::measures;
+use super::phantom::{self, Ellipsoid};
 use super::regulariser::{Matrix, Regulariser};
 use super::toeplitz::{Toeplitz, doubled};
 use super::trajectory::Trajectory;
@@ -696,6 +698,66 @@ impl Mri {
         });
         self.replaced = replaced;
         Ok(())
+    }
+
+    /// What one coil measures of a phantom.
+    ///
+    /// # Safety
+    /// The array is writable for the call.
+    pub unsafe fn phantom_samples<const D: usize>(&self, ellipsoids: &[Ellipsoid<D>], to: &Array<1>) -> Result<()> {
+        let trajectory = each!(&self.plan()?.engine, e => e.trajectory.clone());
+        let axes = trajectory.axes();
+        let at: Vec<[f64; D]> = (0..trajectory.samples()).map(|m| std::array::from_fn(|d| axes[d][m])).collect();
+        self.context.install(|| {
+            let values = phantom::kspace(ellipsoids, &at)?;
+            // SAFETY: by this function's contract.
+            unsafe { write(&values, to) };
+            Ok(())
+        })
+    }
+
+    /// Voxel means of a phantom in a plane.
+    ///
+    /// # Safety
+    /// The array is writable for the call.
+    pub unsafe fn phantom_plane(&self, ellipses: &[Ellipsoid<2>], to: &Array<4>) -> Result<()> {
+        let [_, ny, nx] = self.plan()?.geometry.grid;
+        self.context.install(|| {
+            let values = phantom::voxel_means(ellipses, [ny, nx])?;
+            // SAFETY: by this function's contract.
+            unsafe { write(&values, to) };
+            Ok(())
+        })
+    }
+
+    /// Voxel means of a phantom in a volume.
+    ///
+    /// # Safety
+    /// The array is writable for the call.
+    pub unsafe fn phantom_volume(&self, ellipsoids: &[Ellipsoid<3>], to: &Array<4>) -> Result<()> {
+        let grid = self.plan()?.geometry.grid;
+        self.context.install(|| {
+            let values = phantom::voxel_means(ellipsoids, grid)?;
+            // SAFETY: by this function's contract.
+            unsafe { write(&values, to) };
+            Ok(())
+        })
+    }
+
+    /// Peak signal-to-noise ratio in dB, and error in percent.
+    ///
+    /// # Safety
+    /// The arrays are readable for the call.
+    pub unsafe fn compare(&self, image: &Array<4>, truth: &Array<4>) -> Result<(f64, f64)> {
+        let policy = NanPolicy::Error;
+        self.context.install(|| {
+            // SAFETY: by this function's contract.
+            let (image, truth) = unsafe {
+                let image: Buffer<Complex<f64>> = read(image, "image", policy, &mut 0)?;
+                (image, read::<Complex<f64>, 4>(truth, "truth", policy, &mut 0)?)
+            };
+            Ok((measures::psnr(&image, &truth)?, measures::percent_error(&image, &truth)?))
+        })
     }
 
     /// What the plan found and decided.
