@@ -45,6 +45,8 @@ struct Scan {
     weights: Option<Vec<f64>>,
     maps: Option<Vec<C>>,
     field: Option<(Vec<f64>, Vec<f64>)>,
+    /// `[voxel][axis]`, x first.
+    positions: Option<Vec<f64>>,
 }
 
 fn ok(status: Status) {
@@ -65,7 +67,8 @@ impl Scan {
             ok(isoc_context_create(&options, &mut ctx));
             ok(isoc_mri_create(ctx, &mut mri));
         }
-        let scan = Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None };
+        let scan =
+            Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None, positions: None };
         scan.set_geometry(1, 1.0, double);
         scan
     }
@@ -80,7 +83,7 @@ impl Scan {
             struct_size: size_of::<isoc_mri_geometry>() as u32,
             unit,
             precision: double.into(),
-            reserved: 0,
+            axes: self.dims() as u32,
             nx,
             ny,
             nz,
@@ -125,7 +128,9 @@ impl Scan {
     fn set_field(&mut self, hertz: Vec<f64>, seconds: Vec<f64>) {
         let shape = self.grid.map(|n| n as i64);
         // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &tensor(&seconds, &[seconds.len() as i64])) });
+        ok(unsafe {
+            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &tensor(&seconds, &[seconds.len() as i64]))
+        });
         self.field = Some((hertz, seconds));
     }
 
@@ -185,7 +190,11 @@ impl Scan {
         let [nz, ny, nx] = self.grid;
         let at = [voxel % nx, voxel / nx % ny, voxel / nx / ny];
         let centre = [nx / 2, ny / 2, nz / 2];
-        let mut phase: f64 = (0..3).map(|d| self.k[m][d] * (at[d] as f64 - centre[d] as f64)).sum();
+        let place = |d: usize| match &self.positions {
+            Some(p) if d < self.dims() => p[voxel * self.dims() + d],
+            _ => at[d] as f64 - centre[d] as f64,
+        };
+        let mut phase: f64 = (0..3).map(|d| self.k[m][d] * place(d)).sum();
         if let Some((hertz, seconds)) = &self.field {
             phase += hertz[voxel] * seconds[m];
         }
@@ -290,6 +299,26 @@ fn a_field_map_turns_the_phase() {
         let twice = scan.exact_adjoint(&scan.exact_forward(&image));
         let e = error(&scan.normal(&image), &twice);
         assert!(e <= 2.0 * tolerance, "normal {e:.1e}");
+    }
+}
+
+#[test]
+fn voxels_may_be_anywhere() {
+    for grid in [[1, 6, 7], [3, 4, 5]] {
+        for (double, tolerance) in [(false, 2e-6), (true, 1e-13)] {
+            let dims = if grid[0] == 1 { 2 } else { 3 };
+            let mut scan = Scan::new(grid, points(70, dims, 31), 1, double);
+            let positions: Vec<f64> = random(scan.voxels() * dims, 32).iter().map(|v| 40.0 * v.re).collect();
+            let [nz, ny, nx] = grid.map(|n| n as i64);
+            // SAFETY: valid pointers.
+            ok(unsafe { isoc_mri_set_positions(scan.mri, &tensor(&positions, &[nz, ny, nx, dims as i64])) });
+            scan.positions = Some(positions);
+            let (image, samples) = (random(scan.voxels(), 33), random(70, 34));
+            let e = error(&scan.forward(&image), &scan.exact_forward(&image));
+            assert!(e <= tolerance, "forward {e:.1e}");
+            let e = error(&scan.to_image(isoc_mri_adjoint, &samples), &scan.exact_adjoint(&samples));
+            assert!(e <= tolerance, "adjoint {e:.1e}");
+        }
     }
 }
 
@@ -409,7 +438,8 @@ fn solve_dense(mut a: Vec<Vec<C>>, mut b: Vec<C>) -> Vec<C> {
 fn difference_rows([nz, ny, nx]: [usize; 3], weights: &[f64]) -> Vec<Vec<(usize, f64)>> {
     let n = nz * ny * nx;
     let mut rows = Vec::new();
-    for (axis, (size, step)) in [(nx, 1), (ny, nx), (nz, nx * ny)].into_iter().enumerate().filter(|(_, (s, _))| *s > 1) {
+    for (axis, (size, step)) in [(nx, 1), (ny, nx), (nz, nx * ny)].into_iter().enumerate().filter(|(_, (s, _))| *s > 1)
+    {
         for i in (0..n).filter(|i| i / step % size + 1 < size) {
             let w = weights[axis * n + i];
             rows.push(vec![(i + step, w), (i, -w)]);
@@ -463,7 +493,9 @@ fn the_solution_is_that_of_the_dense_system() {
                     let mut unit = vec![C::default(); n];
                     unit[c] = C::new(1.0, 0.0);
                     let mut s = scan.exact_forward(&unit);
-                    s.iter_mut().enumerate().for_each(|(m, s)| *s *= scan.weights.as_ref().expect("weights")[m % (4 * n)]);
+                    s.iter_mut()
+                        .enumerate()
+                        .for_each(|(m, s)| *s *= scan.weights.as_ref().expect("weights")[m % (4 * n)]);
                     for (row, v) in scan.exact_adjoint(&s).into_iter().enumerate() {
                         a[row][c] += v;
                     }
@@ -549,7 +581,8 @@ fn density_weights_are_areas() {
     let iterative = total(0, 30);
     assert!((iterative / (std::f64::consts::PI / 4.0) - 1.0).abs() < 0.27, "{iterative}");
     // A constant disc comes out at its value in the middle.
-    let disc = isoc_mri_ellipsoid { value: 2.0, x: 0.0, y: 0.0, z: 0.0, semi_x: 9.0, semi_y: 9.0, semi_z: 1.0, angle: 0.0 };
+    let disc =
+        isoc_mri_ellipsoid { value: 2.0, x: 0.0, y: 0.0, z: 0.0, semi_x: 9.0, semi_y: 9.0, semi_z: 1.0, angle: 0.0 };
     let mut samples = vec![C::default(); spokes * readout];
     let t = output(&mut samples, &[(spokes * readout) as i64]);
     // SAFETY: valid pointers.
