@@ -5,4 +5,5 @@ pub(crate) mod fft;
 pub mod level;
 pub(crate) mod shared;
 pub(crate) mod simd;
+pub(crate) mod turns;
 pub mod vector;

@@ -21,6 +21,10 @@ pub trait Vector: Copy {
     unsafe fn load(p: *const Self::Element) -> Self;
     /// `p[l]` is lane l.
     unsafe fn store(self, p: *mut Self::Element);
+    /// Sum.
+    unsafe fn add(self, b: Self) -> Self;
+    /// Difference.
+    unsafe fn sub(self, b: Self) -> Self;
     /// Product.
     unsafe fn mul(self, b: Self) -> Self;
     /// self * b + c; one rounding where the level has it.
@@ -112,6 +116,14 @@ macro_rules! portable {
                 unsafe { p.cast::<[$element; $lanes]>().write_unaligned(self.to_array()) }
             }
             #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                self + b
+            }
+            #[inline(always)]
+            unsafe fn sub(self, b: Self) -> Self {
+                self - b
+            }
+            #[inline(always)]
             unsafe fn mul(self, b: Self) -> Self {
                 self * b
             }
@@ -132,7 +144,8 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! x86 {
-        ($vector:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $mul:ident, $fma:ident) => {
+        ($vector:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
+         $mul:ident, $fma:ident) => {
             // SAFETY of every block below: the trait's contract gives the instructions and the pointers.
             #[allow(clippy::undocumented_unsafe_blocks)]
             impl Vector for $vector {
@@ -152,6 +165,14 @@ mod x86 {
                     unsafe { $store(p, self) }
                 }
                 #[inline(always)]
+                unsafe fn add(self, b: Self) -> Self {
+                    unsafe { $add(self, b) }
+                }
+                #[inline(always)]
+                unsafe fn sub(self, b: Self) -> Self {
+                    unsafe { $sub(self, b) }
+                }
+                #[inline(always)]
                 unsafe fn mul(self, b: Self) -> Self {
                     unsafe { $mul(self, b) }
                 }
@@ -163,10 +184,54 @@ mod x86 {
         };
     }
 
-    x86!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_mul_ps, _mm256_fmadd_ps);
-    x86!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_mul_pd, _mm256_fmadd_pd);
-    x86!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_mul_ps, _mm512_fmadd_ps);
-    x86!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_mul_pd, _mm512_fmadd_pd);
+    x86!(
+        __m256,
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_add_ps,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_fmadd_ps
+    );
+    x86!(
+        __m256d,
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_fmadd_pd
+    );
+    x86!(
+        __m512,
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_add_ps,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_fmadd_ps
+    );
+    x86!(
+        __m512d,
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_fmadd_pd
+    );
 }
 
 /// A kernel: generic over the vector, called through [`dispatch`].

@@ -129,8 +129,8 @@ pub struct isoc_mri_geometry {
     pub unit: u32,
     /// An isoc_mri_precision.
     pub precision: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// Axes of the trajectory: 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
+    pub axes: u32,
     /// Voxels along x.
     pub nx: i64,
     /// Voxels along y.
@@ -250,9 +250,6 @@ fn unit(value: u32) -> Result<Unit> {
 
 impl isoc_mri_geometry {
     fn to_geometry(self) -> Result<Geometry> {
-        if self.reserved != 0 {
-            fail!(UnknownValue, "geometry.reserved is {}; it must be 0", self.reserved);
-        }
         let precision = match self.precision {
             0 => Precision::Single,
             1 => Precision::Double,
@@ -396,7 +393,11 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
         let unit = unit(g.unit)?;
         let samples = count(g.samples, "geometry.samples", 1, MAX_SAMPLES)?;
         let geometry = g.to_geometry()?;
-        let dims = if geometry.grid[0] == 1 { 2 } else { 3 };
+        let dims = match (g.axes, geometry.grid[0]) {
+            (0 | 2, 1) => 2,
+            (0, _) | (3, _) => 3,
+            (n, nz) => fail!(OutOfRange, "geometry.axes is {n} with nz = {nz}; it must be 0 or 3, or 2 for a plane"),
+        };
         let expected = Expected {
             name: "trajectory",
             shape: [samples, dims],
@@ -407,7 +408,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
         };
         // SAFETY: by this function's contract.
         let values = unsafe { mri.read_trajectory(&expected.parse(trajectory)?) }?;
-        let trajectory = Trajectory::new(&values, unit, geometry.grid)?;
+        let trajectory = Trajectory::new(&values, unit, geometry.grid, dims)?;
         mri.set_geometry(geometry, trajectory)
     })
 }
@@ -523,6 +524,32 @@ pub unsafe extern "C" fn isoc_mri_set_field(
             let (field, times) = (expected.parse(field)?, expect_by_sample(mri, "times")?.parse(times)?);
             mri.set_field(Some((&field, &times)))
         }
+    })
+}
+
+/// Sets where the voxels are, where they are on no regular grid: real (nz, ny, nx, axes), x first, in voxels from position 0; copied.
+/// Sums are then exact, and F^H W F is applied by pairs of them. NULL goes back to the grid.
+///
+/// # Safety
+/// `positions` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if positions.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_positions(None) };
+        }
+        let [nz, ny, nx] = mri.geometry()?.grid;
+        let expected = Expected {
+            name: "positions",
+            shape: [nz, ny, nx, mri.axes()?],
+            dims: ["nz", "ny", "nx", "axes"],
+            optional: &[0, 1],
+            dtypes: REAL,
+            gpus: &[],
+        };
+        // SAFETY: by this function's contract.
+        unsafe { mri.set_positions(Some(&expected.parse(positions)?)) }
     })
 }
 
@@ -886,7 +913,7 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.parse_output(samples)?;
-            if mri.geometry()?.grid[0] == 1 {
+            if mri.axes()? == 2 {
                 mri.phantom_samples(&flats(list), &to)
             } else {
                 mri.phantom_samples(&solids(list), &to)
@@ -913,11 +940,7 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.parse_output(image)?;
-            if mri.geometry()?.grid[0] == 1 {
-                mri.phantom_plane(&flats(list), &to)
-            } else {
-                mri.phantom_volume(&solids(list), &to)
-            }
+            if mri.axes()? == 2 { mri.phantom_plane(&flats(list), &to) } else { mri.phantom_volume(&solids(list), &to) }
         }
     })
 }

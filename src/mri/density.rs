@@ -1,8 +1,8 @@
 //! Density weights: how much of k-space each sample stands for, in (cycles per voxel)^dimensions, so that gridding comes out in
 //! the image's own scale.
 
-use super::trajectory::{Trajectory, dims};
-use super::transform::{Fourier, Transform};
+use super::trajectory::Trajectory;
+use super::transform::{Beyond, Fourier, Progress, Transform};
 use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -29,15 +29,16 @@ pub(super) fn weights(
     level: Level,
     grid: [usize; 3],
     trajectory: &Arc<Trajectory>,
-    progress: &mut dyn FnMut(f64) -> Result<()>,
+    progress: Progress,
 ) -> Result<Vec<f64>> {
     match density {
-        Density::Radial(readout) => radial(readout, dims(grid), trajectory),
+        Density::Radial(readout) => radial(readout, trajectory),
         Density::Iterative(iterations) => iterative(iterations, fourier, level, grid, trajectory, progress),
     }
 }
 
-fn radial(readout: usize, dims: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
+fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
+    let dims = trajectory.dims();
     let samples = trajectory.samples();
     if readout < 2 || !samples.is_multiple_of(readout) {
         fail!(OutOfRange, "readout is {readout}; it must be at least 2 and divide the number of samples, {samples}");
@@ -89,9 +90,9 @@ fn iterative(
     level: Level,
     grid: [usize; 3],
     trajectory: &Arc<Trajectory>,
-    progress: &mut dyn FnMut(f64) -> Result<()>,
+    progress: Progress,
 ) -> Result<Vec<f64>> {
-    let mut transform = Transform::<f64>::new(fourier, level, grid, trajectory, None)?;
+    let mut transform = Transform::<f64>::new(fourier, level, grid, trajectory, &Beyond::default())?;
     let samples = trajectory.samples();
     let mut weights = zeros::<f64>(samples)?;
     weights.fill(1.0);

@@ -3,7 +3,7 @@
 use super::regulariser::Regulariser;
 use super::toeplitz::{Toeplitz, differences};
 use super::trajectory::Trajectory;
-use super::transform::{Fourier, Transform};
+use super::transform::{Beyond, Fourier, Progress, Transform};
 use crate::context::{Job, Stage};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
@@ -13,13 +13,6 @@ use crate::krylov::{LinearSystem, Stop, conjugate_gradient};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
-
-/// Off-resonance: frequency at every voxel in Hz, and the time of every sample in seconds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Field {
-    pub(super) hertz: Vec<f64>,
-    pub(super) seconds: Vec<f64>,
-}
 
 /// See the module. With coil maps, one image gives the samples of all coils; without, each coil has an image of its own.
 pub(super) struct Engine<T: Real> {
@@ -31,7 +24,7 @@ pub(super) struct Engine<T: Real> {
     pub(super) weights: Option<Buffer<T>>,
     /// Sensitivities `[coil][voxel]`.
     pub(super) maps: Option<Buffer<Complex<T>>>,
-    pub(super) field: Option<Arc<Field>>,
+    pub(super) beyond: Beyond,
     pub(super) regulariser: Regulariser<T>,
     pub(super) toeplitz: Option<Toeplitz<T>>,
     transform: Option<Transform<T>>,
@@ -61,7 +54,7 @@ impl<T: Real> Engine<T> {
             trajectory,
             weights: None,
             maps: None,
-            field: None,
+            beyond: Beyond::default(),
             regulariser,
             toeplitz: None,
             transform: None,
@@ -86,7 +79,7 @@ impl<T: Real> Engine<T> {
         if self.maps.is_some() { self.coils } else { 1 }
     }
 
-    /// Another trajectory's density, field, or way to compute: what was derived from it is made anew.
+    /// For another way to compute.
     pub(super) fn forget_transform(&mut self) {
         self.transform = None;
     }
@@ -99,7 +92,7 @@ impl<T: Real> Engine<T> {
     /// Makes the transform, unless it is there.
     pub(super) fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
         if self.transform.is_none() {
-            let made = Transform::new(fourier, self.level, self.grid, &self.trajectory, self.field.as_ref())?;
+            let made = Transform::new(fourier, self.level, self.grid, &self.trajectory, &self.beyond)?;
             self.transform = Some(made);
         }
         Ok(())
@@ -117,7 +110,7 @@ impl<T: Real> Engine<T> {
         &mut self,
         image: &[Complex<T>],
         samples: &mut [Complex<T>],
-        progress: &mut dyn FnMut(f64) -> Result<()>,
+        progress: Progress,
     ) -> Result<()> {
         let (voxels, count, coils) = (self.voxels(), self.samples(), self.seen_by());
         let Some(maps) = self.maps.take() else { return self.ready()?.forward(image, samples, progress) };
@@ -142,7 +135,7 @@ impl<T: Real> Engine<T> {
         &mut self,
         samples: &[Complex<T>],
         image: &mut [Complex<T>],
-        progress: &mut dyn FnMut(f64) -> Result<()>,
+        progress: Progress,
     ) -> Result<()> {
         let (voxels, count, coils) = (self.voxels(), self.samples(), self.seen_by());
         let Some(maps) = self.maps.take() else { return self.ready()?.adjoint(samples, image, progress) };
@@ -176,8 +169,11 @@ impl<T: Real> Engine<T> {
         if self.toeplitz.is_some() {
             return Ok(());
         }
-        if self.field.is_some() {
-            fail!(NotConfigured, "with a field map F^H W F is no convolution, so that there is no Q");
+        if self.beyond.is_needed() {
+            fail!(
+                NotConfigured,
+                "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
+            );
         }
         job.enter(Stage::Toeplitz);
         let grid = differences(self.grid);
@@ -185,7 +181,7 @@ impl<T: Real> Engine<T> {
         let mut ones = Buffer::<Complex<T>>::zeroed(self.samples())?;
         ones.fill(Complex::new(T::of(1.0), T::ZERO));
         self.weigh(&mut ones);
-        let mut transform = Transform::new(fourier, self.level, grid, &self.trajectory, None)?;
+        let mut transform = Transform::new(fourier, self.level, grid, &self.trajectory, &Beyond::default())?;
         transform.adjoint(&ones, &mut kernel, &mut |_| job.check())?;
         drop(transform);
         self.toeplitz = Some(Toeplitz::new(self.grid, &kernel)?);

@@ -2,13 +2,13 @@
 
 use super::array::{read, write};
 use super::density::{self, Density};
-use super::engine::{Engine, Field, Solve};
+use super::engine::{Engine, Solve};
 use super::measures;
 use super::phantom::{self, Ellipsoid};
 use super::regulariser::{Matrix, Regulariser};
 use super::toeplitz::{Toeplitz, doubled};
 use super::trajectory::Trajectory;
-use super::transform::{Fourier, Method};
+use super::transform::{Beyond, Fourier, Method};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::vector::Real;
@@ -367,18 +367,49 @@ impl Mri {
                         read::<f64, 1>(seconds, "times", policy, &mut replaced)?,
                     )
                 };
-                Ok(Arc::new(Field { hertz: hertz.to_vec(), seconds: seconds.to_vec() }))
+                Ok(Arc::new((hertz.to_vec(), seconds.to_vec())))
             })?),
             None => None,
         };
         let plan = self.plan_mut()?;
         each!(&mut plan.engine, e => {
-            e.field = field;
+            e.beyond.field = field;
             e.forget_transform();
             e.toeplitz = None;
         });
         self.replaced = replaced;
         Ok(())
+    }
+
+    /// Sets where the voxels are, `[z][y][x][axis]`, x first, in voxels from the middle; None for the grid's own places.
+    ///
+    /// # Safety
+    /// The array is readable for the call.
+    pub unsafe fn set_positions(&mut self, positions: Option<&Array<4>>) -> Result<()> {
+        let (context, mut replaced) = (self.context.clone(), 0);
+        let policy = context.nan_policy();
+        let values = match positions {
+            // SAFETY: by this function's contract.
+            Some(p) => Some(context.install(|| unsafe { read::<f64, 4>(p, "positions", policy, &mut replaced) })?),
+            None => None,
+        };
+        if let Some(i) = values.as_ref().and_then(|v| v.iter().position(|r| r.abs() > MAX_SIDE as f64)) {
+            let r = values.as_ref().map_or(0.0, |v| v[i]);
+            fail!(OutOfRange, "positions has {r} at element {i}; it must be within +-{MAX_SIDE} voxels");
+        }
+        let plan = self.plan_mut()?;
+        each!(&mut plan.engine, e => {
+            e.beyond.positions = values.map(|v| Arc::new(v.to_vec()));
+            e.forget_transform();
+            e.toeplitz = None;
+        });
+        self.replaced = replaced;
+        Ok(())
+    }
+
+    /// Axes of the trajectory.
+    pub fn axes(&self) -> Result<usize> {
+        Ok(each!(&self.plan()?.engine, e => e.trajectory.dims()))
     }
 
     /// Weights of the differences penalty, `[axis][z][y][x]`, x first; None for 1.
@@ -428,15 +459,18 @@ impl Mri {
     fn solve_settings(&self) -> Result<Solve> {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
         let plan = self.plan()?;
-        let has_field = each!(&plan.engine, e => e.field.is_some());
-        if has_field && normal == Normal::Toeplitz {
-            fail!(NotConfigured, "with a field map F^H W F is no convolution: options.normal cannot be Toeplitz");
+        let beyond = each!(&plan.engine, e => e.beyond.is_needed());
+        if beyond && normal == Normal::Toeplitz {
+            fail!(
+                NotConfigured,
+                "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be Toeplitz"
+            );
         }
         if lambda > 0.0 && penalty == Penalty::Matrix && plan.weighted != Some(Penalty::Matrix) {
             fail!(NotConfigured, "options.penalty is the caller's matrix, which isoc_mri_set_matrix has to set first");
         }
         let toeplitz = match normal {
-            Normal::Auto => !has_field,
+            Normal::Auto => !beyond,
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
@@ -474,14 +508,17 @@ impl Mri {
         solve: &Solve,
     ) -> Result<u64> {
         let (level, samples) = (context.level(), engine.samples());
-        let of = |grid| context.install(|| fourier.memory::<T>(level, grid, samples));
-        let mut most = of(grid)?;
+        let of = |grid, beyond: &Beyond| context.install(|| fourier.memory::<T>(level, grid, samples, beyond));
+        let mut most = of(grid, &engine.beyond)?;
         let complex = size_of::<Complex<T>>() as u64;
         let arrays = complex * (engine.coils * samples + engine.images() * engine.voxels()) as u64;
         if solve.toeplitz {
             let [held, making] = Toeplitz::<T>::memory(grid);
-            most +=
-                held.max(if engine.toeplitz.is_none() { making + of(super::toeplitz::differences(grid))? } else { 0 });
+            most += held.max(if engine.toeplitz.is_none() {
+                making + of(super::toeplitz::differences(grid), &Beyond::default())?
+            } else {
+                0
+            });
         }
         Ok(most + arrays + engine.solution_memory(solve) + engine.regulariser.memory())
     }
@@ -691,8 +728,8 @@ impl Mri {
         let plan = self.plan_mut()?;
         let grid = plan.geometry.grid;
         each!(&mut plan.engine, e => {
-            if e.field.is_some() {
-                fail!(NotConfigured, "with a field map F^H W F is no convolution, so that there is no Q");
+            if e.beyond.is_needed() {
+                fail!(NotConfigured, "with a field map or voxel positions F^H W F is no convolution, so that there is no Q");
             }
             e.toeplitz = Some(Toeplitz::from_spectrum(grid, converted(&values)?)?);
         });
@@ -787,11 +824,14 @@ fn converted<T: Real>(values: &[f64]) -> Result<Buffer<T>> {
 }
 
 /// Progress over a part of a job.
-fn portion(job: &Job, share: f64) -> impl FnMut(f64) -> Result<()> {
+fn portion(job: &Job, share: f64) -> impl FnMut(f64) -> Result<()> + Send {
     let mut at = 0.0;
     move |part| {
-        job.advance(share * (part - at));
-        at = part;
+        // Reports of several threads may overtake each other.
+        if part > at {
+            job.advance(share * (part - at));
+            at = part;
+        }
         job.check()
     }
 }

@@ -38,8 +38,9 @@ impl Unit {
 /// Sample positions in cycles per voxel, within +-0.5.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// Along x, y, z; z is all 0 for planes.
+    /// Along x, y, z; z is all 0 for two axes.
     axes: [Vec<f64>; 3],
+    dims: usize,
 }
 
 /// Values in single precision may be this much over the bound: +-pi rounded to 24 bits is.
@@ -48,9 +49,11 @@ const SLACK: f64 = 1.0 + 1e-6;
 const SUSPICIOUS: f64 = 0.02;
 
 impl Trajectory {
-    /// From `values[sample][axis]`, x first, two axes for a plane and three for a volume, on a grid `[nz, ny, nx]`.
-    pub fn new(values: &[f64], unit: Unit, grid: [usize; 3]) -> Result<Self> {
-        let dims = dims(grid);
+    /// From `values[sample][axis]`, x first, two or three axes, for an image on a grid `[nz, ny, nx]`.
+    pub fn new(values: &[f64], unit: Unit, grid: [usize; 3], dims: usize) -> Result<Self> {
+        if !(2..=3).contains(&dims) || (dims == 2 && grid[0] > 1) {
+            fail!(OutOfRange, "a trajectory has {dims} axes; an image on a grid of {grid:?} needs 2 or 3, a volume 3");
+        }
         if values.is_empty() || !values.len().is_multiple_of(dims) {
             fail!(TensorShape, "a trajectory of {} values is not {dims} values a sample", values.len());
         }
@@ -90,12 +93,17 @@ impl Trajectory {
             }
             Ok(out)
         };
-        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?] })
+        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims })
     }
 
     /// Samples.
     pub fn samples(&self) -> usize {
         self.axes[0].len()
+    }
+
+    /// Axes that it was given with.
+    pub(super) fn dims(&self) -> usize {
+        self.dims
     }
 
     /// Cycles per voxel along x, y, z.
@@ -114,9 +122,4 @@ impl Trajectory {
         (self.samples() > 1 && largest < 0.5 * SUSPICIOUS)
             .then(|| format!("the trajectory stays within {largest:.2e} cycles per voxel, of 0.5: is its unit right?"))
     }
-}
-
-/// 2 for a grid of one slice, else 3.
-pub(super) fn dims(grid: [usize; 3]) -> usize {
-    if grid[0] == 1 { 2 } else { 3 }
 }

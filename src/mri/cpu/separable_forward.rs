@@ -1,0 +1,197 @@
+//! Sums over a grid at samples.
+
+use super::axis::{Axis, shift};
+use super::product::{Factors, SCALARS, VECTORS};
+use super::separable::{BLOCK, Problem, ROWS};
+use super::{Check, Progress};
+use crate::cpu::buffer::Buffer;
+use crate::cpu::level::Level;
+use crate::cpu::shared::Shared;
+use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use crate::error::Result;
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+
+/// out = sum over voxels of value exp(-2 pi i k . r). `grid` is `[nz, ny, nx]`, k is along x, y, z in cycles per voxel; values are
+/// `[coil][z][y][x]`, out is `[coil][sample]`.
+pub(in crate::mri) fn forward<T: Real>(
+    level: Level,
+    grid: [usize; 3],
+    k: [&[f64]; 3],
+    values: &[Complex<T>],
+    coils: usize,
+    out: &mut [Complex<T>],
+    check: Check,
+) -> Result<()> {
+    let problem = Problem::new(grid, k, coils);
+    assert!(out.len() == coils * problem.samples() && values.len() == coils * problem.voxels());
+    if out.is_empty() || values.is_empty() {
+        out.fill(Complex::default());
+        return Ok(());
+    }
+    let width = problem.axes[0].0;
+    let mut folded = Buffer::zeroed(2 * values.len())?;
+    let rows = folded.par_chunks_exact_mut(2 * width).zip(values.par_chunks_exact(width));
+    rows.for_each(|(to, row)| fold(problem.axes[0], row, to));
+
+    let blocks = problem.samples().div_ceil(BLOCK);
+    let progress = Progress::new(check, blocks);
+    let (folded, out) = (&*folded, Shared::new(out));
+    (0..blocks).into_par_iter().try_for_each_init(
+        || Scratch::new(&problem),
+        |scratch, block| {
+            let scratch = scratch.as_mut().map_err(|error| error.clone())?;
+            let samples = problem.block(block);
+            for ((axis, table), k) in problem.axes.iter().zip(&mut scratch.tables).zip(problem.k) {
+                axis.fill(level, &k[samples.clone()], table);
+            }
+            for coil in 0..coils {
+                let rows = folded.len() / coils;
+                dispatch(
+                    level,
+                    Task { problem, samples: samples.len(), scratch, folded: &folded[coil * rows..][..rows] },
+                );
+                for (i, m) in samples.clone().enumerate() {
+                    let sum = Complex::new(scratch.sums[0][i].wide(), scratch.sums[1][i].wide());
+                    let sum = sum * shift(problem.axes, problem.point(m)).conj();
+                    // SAFETY: each sample belongs to one task.
+                    unsafe { *out.at(coil * problem.samples() + m) = Complex::new(T::of(sum.re), T::of(sum.im)) };
+                }
+            }
+            progress.task()
+        },
+    )
+}
+
+/// What is multiplied by the sines and by the cosines of a row's places, in the order of a table: real parts and then
+/// imaginary ones.
+fn fold<T: Real>(axis: Axis, row: &[Complex<T>], to: &mut [T]) {
+    let (re, im) = to.split_at_mut(axis.0);
+    for place in 0..axis.half() {
+        let right = row[axis.0 / 2 + place];
+        let i = axis.0 / 2 + place;
+        match place.checked_sub(axis.first()) {
+            None => (re[i], im[i]) = (right.re, right.im),
+            Some(sine) => {
+                let left = row[axis.half() - 1 - place];
+                (re[i], im[i]) = (right.re + left.re, right.im + left.im);
+                (re[sine], im[sine]) = (right.im - left.im, left.re - right.re);
+            }
+        }
+    }
+}
+
+/// What a thread needs for a block of samples.
+struct Scratch<T: Real> {
+    /// Along x, y, z.
+    tables: [Buffer<T>; 3],
+    /// The factors along x again: `[vector of samples][place][lane]`.
+    samples: Buffer<T>,
+    /// Real and imaginary parts.
+    sums: [[T; BLOCK]; 2],
+}
+
+impl<T: Real> Scratch<T> {
+    fn new(problem: &Problem) -> Result<Self> {
+        let [x, y, z] = problem.axes;
+        Ok(Self {
+            tables: [Buffer::zeroed(x.table())?, Buffer::zeroed(y.table())?, Buffer::zeroed(z.table())?],
+            samples: Buffer::zeroed(x.0 * BLOCK)?,
+            sums: [[T::ZERO; BLOCK]; 2],
+        })
+    }
+}
+
+/// The sums of a block of samples over one coil's rows.
+struct Task<'a, T: Real> {
+    problem: Problem<'a>,
+    samples: usize,
+    scratch: &'a mut Scratch<T>,
+    folded: &'a [T],
+}
+
+impl<T: Real> Kernel<T> for Task<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        let [x, y, z] = self.problem.axes;
+        let Scratch { tables, samples, sums } = self.scratch;
+        let rows = tables[0][x.first() * BLOCK..].chunks_exact(BLOCK).take(x.0);
+        for (place, row) in rows.enumerate() {
+            for (v, factors) in row.chunks_exact(V::LANES).enumerate() {
+                samples[(v * x.0 + place) * V::LANES..][..V::LANES].copy_from_slice(factors);
+            }
+        }
+        *sums = [[T::ZERO; BLOCK]; 2];
+        for (plane, folded) in self.folded.chunks_exact(2 * x.0 * y.0).enumerate() {
+            let mut of_plane = [[T::ZERO; BLOCK]; 2];
+            for (rows, folded) in folded.chunks(2 * x.0 * ROWS).enumerate() {
+                for v in (0..self.samples.div_ceil(V::LANES)).step_by(VECTORS) {
+                    for (part, scalars) in folded.chunks(2 * x.0 * SCALARS).enumerate() {
+                        let factors = Factors {
+                            depth: x.0,
+                            vectors: samples[v * x.0 * V::LANES..].as_ptr(),
+                            vector_pitch: x.0 * V::LANES,
+                            scalars: scalars.as_ptr(),
+                            scalar_pitch: x.0,
+                        };
+                        let along = Along { axis: y, table: &tables[1], first: rows * ROWS + part * SCALARS };
+                        let m = v * V::LANES;
+                        // SAFETY: a block has an even number of vectors, and the scalars are there; instructions by the caller's
+                        // contract.
+                        unsafe {
+                            match scalars.len() / (2 * x.0) {
+                                1 => along.add(&factors.product::<V, VECTORS, 2>(), m, &mut of_plane),
+                                2 => along.add(&factors.product::<V, VECTORS, 4>(), m, &mut of_plane),
+                                _ => along.add(&factors.product::<V, VECTORS, 6>(), m, &mut of_plane),
+                            }
+                        }
+                    }
+                }
+            }
+            let along = Along { axis: z, table: &tables[2], first: plane };
+            for m in (0..BLOCK).step_by(V::LANES) {
+                // SAFETY: blocks are whole vectors; instructions by the caller's contract.
+                unsafe { along.add(&of_plane.each_ref().map(|part| [V::load(part.as_ptr().add(m))]), m, sums) }
+            }
+        }
+    }
+}
+
+/// Factors of voxels `first`, `first + 1`, ... along an axis.
+struct Along<'a, T> {
+    axis: Axis,
+    table: &'a [T],
+    first: usize,
+}
+
+impl<T: Real> Along<'_, T> {
+    /// Adds to the sums of sample m and those after it, real and imaginary parts by turns for each voxel, times its factor.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `V`.
+    #[inline(always)]
+    unsafe fn add<V: Vector<Element = T>, const W: usize, const C: usize>(
+        &self,
+        values: &[[V; W]; C],
+        m: usize,
+        sums: &mut [[T; BLOCK]; 2],
+    ) {
+        assert!(m + W * V::LANES <= BLOCK);
+        for w in 0..W {
+            let m = m + w * V::LANES;
+            // SAFETY: W vectors of the block; instructions by the caller's contract.
+            unsafe {
+                let [mut re, mut im] = sums.each_ref().map(|part| V::load(part.as_ptr().add(m)));
+                for c in 0..C / 2 {
+                    let (cosines, sines, sign) = self.axis.factors(self.table, self.first + c);
+                    let cosine = V::load(cosines.as_ptr().add(m));
+                    let sine = V::load(sines.as_ptr().add(m)).mul(V::splat(sign));
+                    re = values[2 * c][w].fma(cosine, values[2 * c + 1][w].fma(sine, re));
+                    im = values[2 * c + 1][w].fma(cosine, im.sub(values[2 * c][w].mul(sine)));
+                }
+                re.store(sums[0].as_mut_ptr().add(m));
+                im.store(sums[1].as_mut_ptr().add(m));
+            }
+        }
+    }
+}

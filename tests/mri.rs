@@ -1,0 +1,593 @@
+//! `isoc_mri_*` against sums term by term in f64, and against dense solutions of small systems.
+
+use isocenter::error::Status;
+use isocenter::ffi::context::{isoc_context, isoc_context_create, isoc_context_destroy, isoc_context_options};
+use isocenter::ffi::mri::*;
+use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rustfft::num_complex::Complex;
+use std::f64::consts::TAU;
+
+type C = Complex<f64>;
+
+/// A contiguous tensor of complex numbers, or of real ones, in double precision. Its shape stays for the rest of the run.
+fn tensor<T>(data: &[T], shape: &[i64]) -> isoc_tensor {
+    let complex = size_of::<T>() == 16;
+    let shape = shape.to_vec().leak();
+    isoc_tensor {
+        data: data.as_ptr().cast_mut().cast(),
+        device: isoc_device { device_type: 1, device_id: 0 },
+        ndim: shape.len() as i32,
+        dtype: isoc_dtype { code: if complex { 5 } else { 2 }, bits: if complex { 128 } else { 64 }, lanes: 1 },
+        shape: shape.as_ptr(),
+        strides: std::ptr::null(),
+        byte_offset: 0,
+    }
+}
+
+/// The same to write to.
+fn output<T>(data: &mut [T], shape: &[i64]) -> isoc_tensor {
+    let start = data.as_mut_ptr().cast();
+    isoc_tensor { data: start, ..tensor(data, shape) }
+}
+
+/// A scan and its plan on the processor.
+struct Scan {
+    ctx: *mut isoc_context,
+    mri: *mut isoc_mri,
+    /// z, y, x
+    grid: [usize; 3],
+    coils: usize,
+    images: usize,
+    /// Cycles per voxel, x first.
+    k: Vec<[f64; 3]>,
+    weights: Option<Vec<f64>>,
+    maps: Option<Vec<C>>,
+    field: Option<(Vec<f64>, Vec<f64>)>,
+    /// `[voxel][axis]`, x first.
+    positions: Option<Vec<f64>>,
+}
+
+fn ok(status: Status) {
+    // SAFETY: the message lives until this thread's next failing call.
+    let text = unsafe { std::ffi::CStr::from_ptr(isocenter::ffi::context::isoc_last_error()) };
+    assert_eq!(status, Status::Ok, "{text:?}");
+}
+
+impl Scan {
+    fn new(grid: [usize; 3], k: Vec<[f64; 3]>, coils: usize, double: bool) -> Self {
+        let (mut ctx, mut mri) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: all zero is valid.
+        let mut options: isoc_context_options = unsafe { std::mem::zeroed() };
+        options.struct_size = size_of::<isoc_context_options>() as u32;
+        options.device = 1;
+        // SAFETY: valid pointers.
+        unsafe {
+            ok(isoc_context_create(&options, &mut ctx));
+            ok(isoc_mri_create(ctx, &mut mri));
+        }
+        let scan =
+            Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None, positions: None };
+        scan.set_geometry(1, 1.0, double);
+        scan
+    }
+
+    fn dims(&self) -> usize {
+        if self.grid[0] == 1 { 2 } else { 3 }
+    }
+
+    fn try_geometry(&self, unit: u32, scale: f64, double: bool) -> Status {
+        let [nz, ny, nx] = self.grid.map(|n| n as i64);
+        let g = isoc_mri_geometry {
+            struct_size: size_of::<isoc_mri_geometry>() as u32,
+            unit,
+            precision: double.into(),
+            axes: self.dims() as u32,
+            nx,
+            ny,
+            nz,
+            samples: self.k.len() as i64,
+            coils: self.coils as i64,
+        };
+        let n = [self.grid[2], self.grid[1], self.grid[0]];
+        let own = |d: usize| if unit == 2 { n[d] as f64 } else { scale };
+        let values: Vec<f64> = self.k.iter().flat_map(|k| (0..self.dims()).map(move |d| k[d] * own(d))).collect();
+        let shape = [self.k.len() as i64, self.dims() as i64];
+        // SAFETY: valid pointers.
+        unsafe { isoc_mri_set_geometry(self.mri, &g, &tensor(&values, &shape)) }
+    }
+
+    fn set_geometry(&self, unit: u32, scale: f64, double: bool) {
+        ok(self.try_geometry(unit, scale, double));
+    }
+
+    fn options(&self, change: impl FnOnce(&mut isoc_mri_options)) {
+        // SAFETY: all zero is valid.
+        let mut o: isoc_mri_options = unsafe { std::mem::zeroed() };
+        o.struct_size = size_of::<isoc_mri_options>() as u32;
+        change(&mut o);
+        // SAFETY: a valid pointer.
+        ok(unsafe { isoc_mri_set_options(self.mri, &o) });
+    }
+
+    fn set_weights(&mut self, weights: Vec<f64>) {
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_set_weights(self.mri, &tensor(&weights, &[weights.len() as i64])) });
+        self.weights = Some(weights);
+    }
+
+    fn set_maps(&mut self, maps: Vec<C>) {
+        let [nz, ny, nx] = self.grid.map(|n| n as i64);
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_set_maps(self.mri, &tensor(&maps, &[self.coils as i64, nz, ny, nx])) });
+        self.maps = Some(maps);
+        self.images = 1;
+    }
+
+    fn set_field(&mut self, hertz: Vec<f64>, seconds: Vec<f64>) {
+        let shape = self.grid.map(|n| n as i64);
+        // SAFETY: valid pointers.
+        ok(unsafe {
+            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &tensor(&seconds, &[seconds.len() as i64]))
+        });
+        self.field = Some((hertz, seconds));
+    }
+
+    fn voxels(&self) -> usize {
+        self.grid.iter().product()
+    }
+
+    fn image_shape(&self) -> [i64; 4] {
+        let [nz, ny, nx] = self.grid.map(|n| n as i64);
+        [self.images as i64, nz, ny, nx]
+    }
+
+    fn scan_shape(&self) -> [i64; 2] {
+        [self.coils as i64, self.k.len() as i64]
+    }
+
+    /// Images to samples.
+    fn forward(&self, image: &[C]) -> Vec<C> {
+        let mut out = vec![C::new(f64::NAN, 0.0); self.coils * self.k.len()];
+        let (from, to) = (tensor(image, &self.image_shape()), output(&mut out, &self.scan_shape()));
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_forward(self.mri, &from, &to) });
+        out
+    }
+
+    /// Samples to images.
+    fn to_image(
+        &self,
+        run: unsafe extern "C" fn(*mut isoc_mri, *const isoc_tensor, *const isoc_tensor) -> Status,
+        samples: &[C],
+    ) -> Vec<C> {
+        let mut out = vec![C::new(f64::NAN, 0.0); self.images * self.voxels()];
+        let (from, to) = (tensor(samples, &self.scan_shape()), output(&mut out, &self.image_shape()));
+        // SAFETY: valid pointers.
+        ok(unsafe { run(self.mri, &from, &to) });
+        out
+    }
+
+    fn normal(&self, image: &[C]) -> Vec<C> {
+        let mut out = vec![C::new(f64::NAN, 0.0); image.len()];
+        let (from, to) = (tensor(image, &self.image_shape()), output(&mut out, &self.image_shape()));
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_normal(self.mri, &from, &to) });
+        out
+    }
+
+    fn history(&self, image: i64) -> Vec<f64> {
+        let (mut found, mut values) = (0, vec![f64::NAN; 1000]);
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), 1000, &mut found) });
+        values.truncate(found as usize);
+        values
+    }
+
+    /// exp(-2 pi i (k_m . r + f(r) t_m)) S_c(r), by the model's words.
+    fn element(&self, coil: usize, m: usize, voxel: usize) -> C {
+        let [nz, ny, nx] = self.grid;
+        let at = [voxel % nx, voxel / nx % ny, voxel / nx / ny];
+        let centre = [nx / 2, ny / 2, nz / 2];
+        let place = |d: usize| match &self.positions {
+            Some(p) if d < self.dims() => p[voxel * self.dims() + d],
+            _ => at[d] as f64 - centre[d] as f64,
+        };
+        let mut phase: f64 = (0..3).map(|d| self.k[m][d] * place(d)).sum();
+        if let Some((hertz, seconds)) = &self.field {
+            phase += hertz[voxel] * seconds[m];
+        }
+        let map = self.maps.as_ref().map_or(C::new(1.0, 0.0), |maps| maps[coil * self.voxels() + voxel]);
+        map * C::cis(-TAU * phase)
+    }
+
+    fn exact_forward(&self, images: &[C]) -> Vec<C> {
+        let (n, count) = (self.voxels(), self.k.len());
+        let image = |coil: usize| &images[if self.images == 1 { 0 } else { coil * n }..][..n];
+        (0..self.coils * count)
+            .map(|i| {
+                let (coil, m) = (i / count, i % count);
+                (0..n).map(|r| self.element(coil, m, r) * image(coil)[r]).sum()
+            })
+            .collect()
+    }
+
+    fn exact_adjoint(&self, samples: &[C]) -> Vec<C> {
+        let (n, count) = (self.voxels(), self.k.len());
+        let mut out = vec![C::default(); self.images * n];
+        for coil in 0..self.coils {
+            let to = if self.images == 1 { 0 } else { coil * n };
+            for r in 0..n {
+                for m in 0..count {
+                    out[to + r] += self.element(coil, m, r).conj() * samples[coil * count + m];
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        isoc_mri_destroy(self.mri);
+        isoc_context_destroy(self.ctx);
+    }
+}
+
+fn random(n: usize, seed: u64) -> Vec<C> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..n).map(|_| C::new(rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0))).collect()
+}
+
+fn points(n: usize, dims: usize, seed: u64) -> Vec<[f64; 3]> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..n).map(|_| std::array::from_fn(|d| if d < dims { rng.random_range(-0.5..=0.5) } else { 0.0 })).collect()
+}
+
+/// Relative l2 error.
+fn error(seen: &[C], expected: &[C]) -> f64 {
+    assert_eq!(seen.len(), expected.len());
+    let power: f64 = expected.iter().map(C::norm_sqr).sum();
+    let wrong: f64 = seen.iter().zip(expected).map(|(a, b)| (a - b).norm_sqr()).sum();
+    (wrong / power).sqrt()
+}
+
+fn dot(a: &[C], b: &[C]) -> C {
+    a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
+}
+
+const GRIDS: [[usize; 3]; 4] = [[1, 12, 15], [6, 7, 8], [1, 1, 9], [5, 1, 16]];
+
+/// Tolerances of fast sums are the plan's; of exact ones, rounding: a sum of n random terms errs by about sqrt(n) unit
+/// round-offs of a term, relative to a sum of size sqrt(n) terms; factors of phases add a few.
+#[test]
+fn sums_are_those_of_the_model() {
+    for grid in GRIDS {
+        for (double, method, tolerance) in [(false, 1, 1e-5), (true, 1, 1e-9), (false, 2, 2e-6), (true, 2, 1e-13)] {
+            for maps in [false, true] {
+                let dims = if grid[0] == 1 { 2 } else { 3 };
+                let mut scan = Scan::new(grid, points(150, dims, 1), 3, double);
+                scan.options(|o| o.method = method);
+                if maps {
+                    scan.set_maps(random(3 * scan.voxels(), 2));
+                }
+                let image = random(scan.images * scan.voxels(), 3);
+                let e = error(&scan.forward(&image), &scan.exact_forward(&image));
+                assert!(e <= tolerance, "{grid:?}, double {double}, method {method}, maps {maps}: forward {e:.1e}");
+                let samples = random(3 * 150, 4);
+                let e = error(&scan.to_image(isoc_mri_adjoint, &samples), &scan.exact_adjoint(&samples));
+                assert!(e <= tolerance, "{grid:?}, double {double}, method {method}, maps {maps}: adjoint {e:.1e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_field_map_turns_the_phase() {
+    for (double, tolerance) in [(false, 2e-6), (true, 1e-13)] {
+        let mut scan = Scan::new([1, 9, 10], points(80, 2, 5), 2, double);
+        scan.set_maps(random(2 * 90, 6));
+        let hertz = random(90, 7).iter().map(|v| 200.0 * v.re).collect();
+        scan.set_field(hertz, (0..80).map(|m| 1e-4 * f64::from(m)).collect());
+        let (image, samples) = (random(90, 8), random(160, 9));
+        let e = error(&scan.forward(&image), &scan.exact_forward(&image));
+        assert!(e <= tolerance, "forward {e:.1e}");
+        let e = error(&scan.to_image(isoc_mri_adjoint, &samples), &scan.exact_adjoint(&samples));
+        assert!(e <= tolerance, "adjoint {e:.1e}");
+        // And the normal operator goes by pairs.
+        let twice = scan.exact_adjoint(&scan.exact_forward(&image));
+        let e = error(&scan.normal(&image), &twice);
+        assert!(e <= 2.0 * tolerance, "normal {e:.1e}");
+    }
+}
+
+#[test]
+fn voxels_may_be_anywhere() {
+    for grid in [[1, 6, 7], [3, 4, 5]] {
+        for (double, tolerance) in [(false, 2e-6), (true, 1e-13)] {
+            let dims = if grid[0] == 1 { 2 } else { 3 };
+            let mut scan = Scan::new(grid, points(70, dims, 31), 1, double);
+            let positions: Vec<f64> = random(scan.voxels() * dims, 32).iter().map(|v| 40.0 * v.re).collect();
+            let [nz, ny, nx] = grid.map(|n| n as i64);
+            // SAFETY: valid pointers.
+            ok(unsafe { isoc_mri_set_positions(scan.mri, &tensor(&positions, &[nz, ny, nx, dims as i64])) });
+            scan.positions = Some(positions);
+            let (image, samples) = (random(scan.voxels(), 33), random(70, 34));
+            let e = error(&scan.forward(&image), &scan.exact_forward(&image));
+            assert!(e <= tolerance, "forward {e:.1e}");
+            let e = error(&scan.to_image(isoc_mri_adjoint, &samples), &scan.exact_adjoint(&samples));
+            assert!(e <= tolerance, "adjoint {e:.1e}");
+        }
+    }
+}
+
+/// Rounding of two inner products of n terms: n unit round-offs at the very most; 1e-6 and 1e-12 are asked for.
+#[test]
+fn adjoint_is_the_transpose_of_forward() {
+    for (double, tolerance) in [(false, 1e-6), (true, 1e-12)] {
+        for method in [1, 2] {
+            let mut scan = Scan::new([7, 8, 9], points(300, 3, 10), 2, double);
+            scan.options(|o| o.method = method);
+            scan.set_maps(random(2 * scan.voxels(), 11));
+            let (image, samples) = (random(scan.voxels(), 12), random(600, 13));
+            let (a, b) = (scan.forward(&image), scan.to_image(isoc_mri_adjoint, &samples));
+            let (left, right) = (dot(&samples, &a), dot(&b, &image));
+            let size = dot(&a, &a).re.sqrt() * dot(&samples, &samples).re.sqrt();
+            assert!((left - right).norm() <= tolerance * size, "double {double}, method {method}: {left} {right}");
+        }
+    }
+}
+
+#[test]
+fn every_unit_means_the_same_points() {
+    let scan = Scan::new([1, 12, 16], points(100, 2, 14), 1, true);
+    let image = random(scan.voxels(), 15);
+    let expected = scan.forward(&image);
+    for (unit, scale) in [(2, 0.0), (3, TAU)] {
+        scan.set_geometry(unit, scale, true);
+        // Points differ by rounding, which a phase of up to 8 x 2 pi makes 50 times larger.
+        let e = error(&scan.forward(&image), &expected);
+        assert!(e < 1e-9, "unit {unit}: {e:.1e}");
+    }
+    // Radians given as cycles.
+    assert_eq!(scan.try_geometry(1, TAU, true), Status::OutOfRange);
+    // SAFETY: the message lives until this thread's next failing call.
+    let text = unsafe { std::ffi::CStr::from_ptr(isocenter::ffi::context::isoc_last_error()) }.to_string_lossy();
+    assert!(text.contains("radians per voxel") && text.contains("trajectory["), "{text}");
+    assert_eq!(scan.try_geometry(0, 1.0, true), Status::UnknownValue);
+}
+
+/// By Q, by a pair of transforms, and by the model, each to the transforms' tolerance.
+#[test]
+fn q_is_the_normal_operator() {
+    for grid in [[1, 12, 15], [6, 7, 8], [3, 1, 5]] {
+        for (double, tolerance) in [(false, 1e-5), (true, 1e-9)] {
+            for maps in [false, true] {
+                let dims = if grid[0] == 1 { 2 } else { 3 };
+                let mut scan = Scan::new(grid, points(400, dims, 16), 2, double);
+                scan.set_weights((0..400).map(|m| f64::from(m % 7) * 0.3).collect());
+                if maps {
+                    scan.set_maps(random(2 * scan.voxels(), 17));
+                }
+                let image = random(scan.images * scan.voxels(), 18);
+                let mut samples = scan.exact_forward(&image);
+                for (m, s) in samples.iter_mut().enumerate() {
+                    *s *= scan.weights.as_ref().expect("weights")[m % 400];
+                }
+                let expected = scan.exact_adjoint(&samples);
+                for normal in [1, 2] {
+                    scan.options(|o| o.normal = normal);
+                    let e = error(&scan.normal(&image), &expected);
+                    // Two transforms one after the other; F^H W F makes an image's small parts larger by its condition, here a few.
+                    assert!(e <= 5.0 * tolerance, "{grid:?}, double {double}, maps {maps}, normal {normal}: {e:.1e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn q_serves_another_plan() {
+    let mut scan = Scan::new([1, 10, 12], points(200, 2, 19), 1, true);
+    scan.set_weights((0..200).map(|m| 0.5 + f64::from(m % 3)).collect());
+    let image = random(120, 20);
+    let expected = scan.normal(&image);
+    // SAFETY: all zero is valid.
+    let mut info: isoc_mri_info = unsafe { std::mem::zeroed() };
+    info.struct_size = size_of::<isoc_mri_info>() as u32;
+    // SAFETY: a valid pointer.
+    ok(unsafe { isoc_mri_get_info(scan.mri, &mut info) });
+    assert_eq!((info.has_q, info.q_nz, info.images), (1, 1, 1));
+    assert!(info.q_nx >= 23 && info.q_ny >= 19);
+    let mut q = vec![f64::NAN; (info.q_nx * info.q_ny) as usize];
+    let t = output(&mut q, &[info.q_ny, info.q_nx]);
+    // SAFETY: valid pointers.
+    ok(unsafe { isoc_mri_export_q(scan.mri, &t) });
+    assert!(q.iter().all(|v| v.is_finite()));
+    let t = tensor(&q, &[info.q_ny, info.q_nx]);
+    let other = Scan::new([1, 10, 12], points(200, 2, 19), 1, true);
+    // SAFETY: valid pointers.
+    ok(unsafe { isoc_mri_import_q(other.mri, &t) });
+    assert!(other.normal(&image).iter().zip(&expected).all(|(a, b)| a == b));
+}
+
+/// Gaussian elimination with pivots.
+fn solve_dense(mut a: Vec<Vec<C>>, mut b: Vec<C>) -> Vec<C> {
+    let n = b.len();
+    for i in 0..n {
+        let p = (i..n).max_by(|p, q| a[*p][i].norm().total_cmp(&a[*q][i].norm())).expect("rows");
+        a.swap(i, p);
+        b.swap(i, p);
+        for j in i + 1..n {
+            let f = a[j][i] / a[i][i];
+            let (upper, lower) = a.split_at_mut(j);
+            lower[0][i..].iter_mut().zip(&upper[i][i..]).for_each(|(x, y)| *x -= f * y);
+            let bi = b[i];
+            b[j] -= f * bi;
+        }
+    }
+    for i in (0..n).rev() {
+        let sum: C = (i + 1..n).map(|j| a[i][j] * b[j]).sum();
+        b[i] = (b[i] - sum) / a[i][i];
+    }
+    b
+}
+
+/// R of weighted differences on a grid, as rows of (column, value).
+fn difference_rows([nz, ny, nx]: [usize; 3], weights: &[f64]) -> Vec<Vec<(usize, f64)>> {
+    let n = nz * ny * nx;
+    let mut rows = Vec::new();
+    for (axis, (size, step)) in [(nx, 1), (ny, nx), (nz, nx * ny)].into_iter().enumerate().filter(|(_, (s, _))| *s > 1)
+    {
+        for i in (0..n).filter(|i| i / step % size + 1 < size) {
+            let w = weights[axis * n + i];
+            rows.push(vec![(i + step, w), (i, -w)]);
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_solution_is_that_of_the_dense_system() {
+    for grid in [[1, 5, 6], [3, 3, 4]] {
+        let dims = if grid[0] == 1 { 2 } else { 3 };
+        let n: usize = grid.iter().product();
+        let mut rng = SmallRng::seed_from_u64(30);
+        let weights: Vec<f64> = (0..dims * n).map(|_| rng.random_range(0.2..1.5)).collect();
+        let rows = difference_rows(grid, &weights);
+        for penalty in 0..3u32 {
+            for normal in [1, 2] {
+                let mut scan = Scan::new(grid, points(4 * n, dims, 21), 2, true);
+                scan.set_weights((0..4 * n).map(|_| rng.random_range(0.1..2.0)).collect());
+                scan.set_maps(random(2 * n, 22));
+                let lambda = 5.0;
+                if penalty == 1 {
+                    let shape = [dims as i64, grid[0] as i64, grid[1] as i64, grid[2] as i64];
+                    // SAFETY: valid pointers.
+                    ok(unsafe { isoc_mri_set_difference_weights(scan.mri, &tensor(&weights, &shape)) });
+                }
+                if penalty == 2 {
+                    let mut starts = vec![0i64];
+                    let (mut columns, mut values) = (Vec::new(), Vec::new());
+                    for row in &rows {
+                        for (c, v) in row {
+                            columns.push(*c as i64);
+                            values.push(C::new(*v, 0.0) * C::cis(0.3 * starts.len() as f64));
+                        }
+                        starts.push(columns.len() as i64);
+                    }
+                    let (count, shape) = (columns.len() as i64, [columns.len() as i64]);
+                    let (r, t) = (rows.len() as i64, tensor(&values, &shape));
+                    // SAFETY: valid pointers.
+                    ok(unsafe { isoc_mri_set_matrix(scan.mri, r, starts.as_ptr(), columns.as_ptr(), count, &t) });
+                }
+                scan.options(|o| {
+                    (o.lambda, o.penalty, o.normal, o.tolerance) = (lambda, penalty, normal, 1e-12);
+                    (o.iterations, o.residual) = (300, 1e-11);
+                });
+                let samples = random(8 * n, 23);
+                // The dense matrix, column by column.
+                let mut a = vec![vec![C::default(); n]; n];
+                for c in 0..n {
+                    let mut unit = vec![C::default(); n];
+                    unit[c] = C::new(1.0, 0.0);
+                    let mut s = scan.exact_forward(&unit);
+                    s.iter_mut()
+                        .enumerate()
+                        .for_each(|(m, s)| *s *= scan.weights.as_ref().expect("weights")[m % (4 * n)]);
+                    for (row, v) in scan.exact_adjoint(&s).into_iter().enumerate() {
+                        a[row][c] += v;
+                    }
+                    if penalty == 0 {
+                        a[c][c] += lambda;
+                    }
+                }
+                if penalty > 0 {
+                    // A factor of modulus 1 for each row of R does not show in R^H R.
+                    for row in &rows {
+                        for (i, v) in row {
+                            for (j, w) in row {
+                                a[*i][*j] += lambda * v * w;
+                            }
+                        }
+                    }
+                }
+                let mut weighted = samples.clone();
+                weighted.iter_mut().enumerate().for_each(|(m, s)| *s *= scan.weights.as_ref().expect("w")[m % (4 * n)]);
+                let expected = solve_dense(a, scan.exact_adjoint(&weighted));
+                let seen = scan.to_image(isoc_mri_reconstruct, &samples);
+                // Residual 1e-11 and transforms to 1e-12, times the condition of the system, below 1e3.
+                let e = error(&seen, &expected);
+                assert!(e < 1e-8, "{grid:?}, penalty {penalty}, normal {normal}: {e:.1e}");
+                let history = scan.history(0);
+                assert!((history[0] - 1.0).abs() < 1e-12 && *history.last().expect("residuals") <= 1e-11);
+                assert!(history.len() - 1 <= 3 * n, "{} iterations", history.len() - 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_start_goes_on_where_it_is() {
+    let scan = Scan::new([1, 8, 8], points(300, 2, 24), 1, true);
+    let samples = scan.exact_forward(&random(64, 25));
+    scan.options(|o| (o.iterations, o.residual) = (200, 1e-10));
+    let image = scan.to_image(isoc_mri_reconstruct, &samples);
+    scan.options(|o| (o.iterations, o.residual, o.warm_start) = (200, 1e-8, 1));
+    let mut again = image.clone();
+    let (from, to) = (tensor(&samples, &scan.scan_shape()), output(&mut again, &scan.image_shape()));
+    // SAFETY: valid pointers.
+    ok(unsafe { isoc_mri_reconstruct(scan.mri, &from, &to) });
+    assert_eq!(scan.history(0).len(), 1, "already there");
+    assert!(again == image);
+}
+
+#[test]
+fn coils_without_maps_have_images_of_their_own() {
+    let scan = Scan::new([1, 8, 9], points(300, 2, 26), 3, true);
+    let images = random(3 * 72, 27);
+    scan.options(|o| (o.iterations, o.residual) = (200, 1e-10));
+    let seen = scan.to_image(isoc_mri_reconstruct, &scan.exact_forward(&images));
+    // Residual times the condition of 300 random samples for 72 voxels, below 1e2.
+    assert!(error(&seen, &images) < 1e-8);
+    assert!((0..3).all(|k| *scan.history(k).last().expect("residuals") <= 1e-10));
+}
+
+/// Spokes through the centre: the disc's area, and the same scale from either kind of weights.
+#[test]
+fn density_weights_are_areas() {
+    let (spokes, readout) = (64, 64);
+    let mut k = Vec::new();
+    for s in 0..spokes {
+        let angle = std::f64::consts::PI * s as f64 / spokes as f64;
+        k.extend((0..readout).map(|r| {
+            let at = (r as f64 - 32.0) / 64.0;
+            [at * angle.cos(), at * angle.sin(), 0.0]
+        }));
+    }
+    let scan = Scan::new([1, 32, 32], k, 1, true);
+    let total = |kind, parameter| {
+        ok(isoc_mri_compute_weights(scan.mri, kind, parameter));
+        let mut w = vec![0.0; spokes * readout];
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_get_weights(scan.mri, &output(&mut w, &[(spokes * readout) as i64])) });
+        w.iter().sum::<f64>()
+    };
+    // Discs of radius 0.5 and half a step more on one side: pi / 4 up to a step, 1/32.
+    let radial = total(1, 64);
+    assert!((radial / (std::f64::consts::PI / 4.0) - 1.0).abs() < 0.03, "{radial}");
+    // The kernel reaches 2/32 beyond the disc, where no sample is: at most (1 + 4/32)^2 of the area, at least the area less that.
+    let iterative = total(0, 30);
+    assert!((iterative / (std::f64::consts::PI / 4.0) - 1.0).abs() < 0.27, "{iterative}");
+    // A constant disc comes out at its value in the middle.
+    let disc =
+        isoc_mri_ellipsoid { value: 2.0, x: 0.0, y: 0.0, z: 0.0, semi_x: 9.0, semi_y: 9.0, semi_z: 1.0, angle: 0.0 };
+    let mut samples = vec![C::default(); spokes * readout];
+    let t = output(&mut samples, &[(spokes * readout) as i64]);
+    // SAFETY: valid pointers.
+    ok(unsafe { isoc_mri_phantom_samples(scan.mri, &disc, 1, &t) });
+    let image = scan.to_image(isoc_mri_gridding, &samples);
+    let middle: f64 = (12..21).flat_map(|y| (12..21).map(move |x| y * 32 + x)).map(|i| image[i].re).sum::<f64>() / 81.0;
+    assert!((middle / 2.0 - 1.0).abs() < 0.05, "{middle}");
+}
