@@ -19,7 +19,8 @@ static const double PI = 3.14159265358979323846;
 
 /* Image and number of samples of Kirk and Hwu, "Programming Massively Parallel Processors", chapter 11; the spokes' directions
  * follow the golden angle over half a sphere. */
-enum { N = 128, SPOKES = 1848, READOUT = 154, SAMPLES = SPOKES * READOUT, ELLIPSOIDS = ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS };
+enum { N = 128, SPOKES = 1848, READOUT = 154, SAMPLES = SPOKES * READOUT };
+enum { ELLIPSOIDS = ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS };
 
 typedef struct {
     const char *folder, *input; /* input is NULL for a simulated scan */
