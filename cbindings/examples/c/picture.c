@@ -78,6 +78,15 @@ void picture_image(picture *page, picture_box box, const float *pixels, int64_t 
     cairo_surface_destroy(image);
 }
 
+void picture_slices(picture *page, picture_box box, const float *volume, const int64_t shape[3], const int64_t *slices,
+                    int count, double low, double high) {
+    const double gap = 4, width = box.height * (double)shape[2] / (double)shape[1];
+    for (int k = 0; k < count; k++) {
+        const picture_box place = { box.x + k * (width + gap), box.y, width, box.height };
+        picture_image(page, place, volume + slices[k] * shape[1] * shape[2], shape[2], shape[1], low, high);
+    }
+}
+
 void picture_scale(picture *page, picture_box box, double low, double high) {
     char text[32];
     cairo_pattern_t *greys = cairo_pattern_create_linear(box.x, 0, box.x + box.width, 0);

@@ -34,6 +34,10 @@ void picture_line(picture *page, double x0, double y0, double x1, double y1, dou
 void picture_image(picture *page, picture_box box, const float *pixels, int64_t nx, int64_t ny, double low,
                    double high);
 
+/* Shows slices of a volume of `shape` (z, y, x) side by side from the box's left, each as high as the box. */
+void picture_slices(picture *page, picture_box box, const float *volume, const int64_t shape[3], const int64_t *slices,
+                    int count, double low, double high);
+
 /* A bar of greys along the box, with its end values below. */
 void picture_scale(picture *page, picture_box box, double low, double high);
 
