@@ -61,6 +61,9 @@
 // Number of ellipses of a Shepp-Logan phantom.
 #define ISOC_CT_SHEPP_LOGAN_ELLIPSES 10
 
+// Number of ellipsoids of a Shepp-Logan head.
+#define ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS 10
+
 // What a call returns. Values are fixed and never reused; new ones are only appended.
 typedef int32_t isoc_status;
 enum {
@@ -298,6 +301,15 @@ enum {
     ISOC_MRI_DENSITY_RADIAL = 1,
 };
 
+// Contrasts of isoc_mri_shepp_logan.
+typedef uint32_t isoc_mri_shepp_logan_kind;
+enum {
+    // As published.
+    ISOC_MRI_SHEPP_LOGAN_KIND_ORIGINAL = 0,
+    // Contrasts that can be seen.
+    ISOC_MRI_SHEPP_LOGAN_KIND_MODIFIED = 1,
+};
+
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
 typedef struct isoc_context isoc_context;
@@ -526,8 +538,8 @@ typedef struct {
     uint32_t unit;
     // An isoc_mri_precision.
     uint32_t precision;
-    // Must be 0.
-    uint32_t reserved;
+    // Axes of the trajectory: 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
+    uint32_t axes;
     // Voxels along x.
     int64_t nx;
     // Voxels along y.
@@ -592,6 +604,27 @@ typedef struct {
     // NaN and Inf values replaced in the last call that read data.
     int64_t replaced_values;
 } isoc_mri_info;
+
+// An ellipsoid of constant value; where ellipsoids overlap, values add. Lengths are in voxels, from the voxel at position 0. In a
+// plane z and semi_z are not looked at.
+typedef struct {
+    // Value inside.
+    double value;
+    // Centre.
+    double x;
+    // Centre.
+    double y;
+    // Centre.
+    double z;
+    // Semi-axis along x before rotation.
+    double semi_x;
+    // Along y.
+    double semi_y;
+    // Along z.
+    double semi_z;
+    // Rotation about z in radians, from x towards y.
+    double angle;
+} isoc_mri_ellipsoid;
 
 #ifdef __cplusplus
 extern "C" {
@@ -797,6 +830,11 @@ isoc_status isoc_mri_set_field(isoc_mri *mri,
                                const isoc_tensor *field,
                                const isoc_tensor *times);
 
+// Sets where the voxels are, where they are on no regular grid: real (nz, ny, nx, axes), x first, in voxels from position 0; copied.
+// Sums are then exact, and F^H W F is applied by pairs of them. NULL goes back to the grid.
+isoc_status isoc_mri_set_positions(isoc_mri *mri,
+                                   const isoc_tensor *positions);
+
 // Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first, 2 axes for a plane and 3 for a volume;
 // copied. The weight at a voxel is that of the difference between it and the next one along the axis: small where anatomy
 // has an edge. NULL means 1.
@@ -863,6 +901,35 @@ isoc_status isoc_mri_export_q(isoc_mri *mri,
 
 // Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
 isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
+
+// Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
+// (half_z = 0) ellipses. Writes ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
+isoc_status isoc_mri_shepp_logan(uint32_t kind,
+                                 double half_xy,
+                                 double half_z,
+                                 isoc_mri_ellipsoid *ellipsoids,
+                                 int64_t capacity);
+
+// Writes what one coil without a sensitivity profile measures of a phantom, exactly (the ellipsoids' Fourier transform, not the
+// voxels'): complex (samples).
+isoc_status isoc_mri_phantom_samples(isoc_mri *mri,
+                                     const isoc_mri_ellipsoid *ellipsoids,
+                                     int64_t ellipsoid_count,
+                                     const isoc_tensor *samples);
+
+// Writes the mean of a phantom over each voxel: complex (nz, ny, nx).
+isoc_status isoc_mri_phantom_image(isoc_mri *mri,
+                                   const isoc_mri_ellipsoid *ellipsoids,
+                                   int64_t ellipsoid_count,
+                                   const isoc_tensor *image);
+
+// Compares an image with the true one, both complex (nz, ny, nx): peak signal-to-noise ratio, 20 log10(max |truth| / root mean square of
+// |image - truth|), in dB, and root mean square of the error over that of the truth, in percent. Either pointer may be NULL.
+isoc_status isoc_mri_compare(isoc_mri *mri,
+                             const isoc_tensor *image,
+                             const isoc_tensor *truth,
+                             double *psnr,
+                             double *percent_error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -37,11 +37,12 @@ impl Axis {
     }
 }
 
-/// Transforms between a box `[z][y][x]` and the grid around it, whose rows are `pitch` apart: what lies behind a row's end
-/// repeats its beginning (after `expand`), or belongs to it (before `crop`).
+/// Transforms between a box `[z][y][x]` and the grid around it. What lies behind a row's end, up to the next row, repeats its
+/// beginning (after `expand`), or belongs to it (before `crop`).
 pub(crate) struct BoxFft<T: Real> {
     axes: [Axis; 3],
-    pitch: usize,
+    /// From plane to plane, and from row to row.
+    strides: [usize; 2],
     plans: [Arc<dyn Fft<T>>; 3],
 }
 
@@ -52,21 +53,21 @@ struct Scratch<T: Real> {
 }
 
 impl<T: Real> BoxFft<T> {
-    pub(crate) fn new(axes: [Axis; 3], pitch: usize, direction: FftDirection) -> Result<Self> {
+    pub(crate) fn new(axes: [Axis; 3], strides: [usize; 2], direction: FftDirection) -> Result<Self> {
         if let Some(a) = axes.iter().find(|a| a.count == 0 || a.count > a.len || a.start >= a.len) {
             fail!(Internal, "transform of {a:?}");
         }
-        if pitch < axes[2].len {
-            fail!(Internal, "rows of {} that are {pitch} apart", axes[2].len);
+        if strides[1] < axes[2].len || strides[0] < axes[1].len * strides[1] {
+            fail!(Internal, "strides {strides:?} of {axes:?}");
         }
         let mut planner = FftPlanner::new();
         let plans = axes.map(|a| planner.plan_fft(a.len, direction));
-        Ok(Self { axes, pitch, plans })
+        Ok(Self { axes, strides, plans })
     }
 
     /// Numbers in the grid.
     pub(crate) fn grid_len(&self) -> usize {
-        self.axes[0].len * self.axes[1].len * self.pitch
+        self.axes[0].len * self.strides[0]
     }
 
     /// Bytes that one thread needs meanwhile.
@@ -89,8 +90,7 @@ impl<T: Real> BoxFft<T> {
     /// grid = transform of the box, zero around it. The whole grid is written.
     pub(crate) fn expand(&self, from: &[Complex<T>], factors: &[Vec<T>; 3], grid: &mut [Complex<T>]) {
         self.check(from.len(), factors, grid.len());
-        let [z, y, x] = self.axes;
-        let plane = y.len * self.pitch;
+        let ([z, y, x], [plane, pitch]) = (self.axes, self.strides);
         let out = Shared::new(grid);
         self.blocks().into_par_iter().for_each_init(
             || self.scratch(),
@@ -110,7 +110,7 @@ impl<T: Real> BoxFft<T> {
                 }
                 self.plans[0].process_with_scratch(lines, &mut s.inner);
                 // SAFETY: each task has its own columns of the grid, which all lie in it.
-                unsafe { scatter(lines, z.len, 0..z.len, out.at(at * self.pitch + column.at), plane, column.count) };
+                unsafe { scatter(lines, z.len, 0..z.len, out.at(at * pitch + column.at), plane, column.count) };
             },
         );
         grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).for_each_init(
@@ -119,7 +119,7 @@ impl<T: Real> BoxFft<T> {
                 if y.len > 1 {
                     self.columns(plane, s, y.gaps(), true);
                 }
-                for row in plane.chunks_exact_mut(self.pitch) {
+                for row in plane.chunks_exact_mut(pitch).take(y.len) {
                     let (row, behind) = row.split_at_mut(x.len);
                     x.gaps().into_iter().for_each(|gap| row[gap].fill(Complex::default()));
                     self.plans[2].process_with_scratch(row, &mut s.inner);
@@ -132,12 +132,11 @@ impl<T: Real> BoxFft<T> {
     /// to = the box of the grid's transform. The grid's contents are lost.
     pub(crate) fn crop(&self, grid: &mut [Complex<T>], factors: &[Vec<T>; 3], to: &mut [Complex<T>]) {
         self.check(to.len(), factors, grid.len());
-        let [z, y, x] = self.axes;
-        let plane = y.len * self.pitch;
+        let ([z, y, x], [plane, pitch]) = (self.axes, self.strides);
         grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).for_each_init(
             || self.scratch(),
             |s, plane| {
-                for row in plane.chunks_exact_mut(self.pitch) {
+                for row in plane.chunks_exact_mut(pitch).take(y.len) {
                     let (row, behind) = row.split_at_mut(x.len);
                     for part in behind.chunks(x.len) {
                         row.iter_mut().zip(part).for_each(|(v, b)| *v = *v + *b);
@@ -156,7 +155,7 @@ impl<T: Real> BoxFft<T> {
             |s, (row, column)| {
                 let (at, scale) = (y.runs().place(row), factors[1][row]);
                 let lines = &mut s.lines[..column.count * z.len];
-                gather(grid, at * self.pitch + column.at, plane, 0..z.len, lines, z.len, column.count);
+                gather(grid, at * pitch + column.at, plane, 0..z.len, lines, z.len, column.count);
                 self.plans[0].process_with_scratch(lines, &mut s.inner);
                 for (k, line) in factors[0].iter().enumerate() {
                     let (line, from) = (*line * scale, z.runs().place(k));
@@ -177,14 +176,14 @@ impl<T: Real> BoxFft<T> {
     /// Transforms the box's columns along y, in one plane: rows in `gaps` are zero on the way in, and rows out of the box are not
     /// written unless `all` is set.
     fn columns(&self, plane: &mut [Complex<T>], s: &mut Scratch<T>, gaps: [Range<usize>; 2], all: bool) {
-        let y = self.axes[1];
+        let (y, pitch) = (self.axes[1], self.strides[1]);
         let runs = y.runs().map(|(places, at)| at..at + places.len());
         let whole = [0..y.len, 0..0];
         let (read, write) = if all { (runs, whole) } else { (whole, runs) };
         for column in self.row_blocks() {
             let lines = &mut s.lines[..column.count * y.len];
             for rows in read.clone() {
-                gather(plane, column.at, self.pitch, rows, lines, y.len, column.count);
+                gather(plane, column.at, pitch, rows, lines, y.len, column.count);
             }
             for gap in gaps.clone() {
                 lines.chunks_exact_mut(y.len).for_each(|l| l[gap.clone()].fill(Complex::default()));
@@ -194,7 +193,7 @@ impl<T: Real> BoxFft<T> {
                 // SAFETY: the plane is borrowed mutably, and the columns lie in it.
                 unsafe {
                     let start = plane.as_mut_ptr().add(column.at);
-                    scatter(lines, y.len, rows, start, self.pitch, column.count);
+                    scatter(lines, y.len, rows, start, pitch, column.count);
                 }
             }
         }
@@ -220,7 +219,7 @@ impl<T: Real> BoxFft<T> {
 
     /// Planes of one row are too little for a task.
     fn planes_a_task(&self) -> usize {
-        (1usize << 12).div_ceil(self.axes[1].len * self.pitch)
+        (1usize << 12).div_ceil(self.strides[0])
     }
 
     fn check(&self, compact: usize, factors: &[Vec<T>; 3], grid: usize) {
@@ -317,19 +316,19 @@ mod tests {
         grid
     }
 
-    fn cases() -> Vec<([Axis; 3], usize)> {
+    fn cases() -> Vec<([Axis; 3], [usize; 2])> {
         let axis = |len, start, count| Axis { len, start, count };
         vec![
-            ([axis(12, 9, 6), axis(10, 8, 5), axis(36, 27, 19)], 40),
-            ([axis(8, 0, 4), axis(6, 0, 3), axis(14, 0, 7)], 14),
-            ([axis(4, 3, 1), axis(4, 0, 4), axis(6, 5, 2)], 20),
-            ([axis(30, 20, 21), axis(1, 0, 1), axis(18, 10, 18)], 20),
+            ([axis(12, 9, 6), axis(10, 8, 5), axis(36, 27, 19)], [440, 40]),
+            ([axis(8, 0, 4), axis(6, 0, 3), axis(14, 0, 7)], [84, 14]),
+            ([axis(4, 3, 1), axis(4, 0, 4), axis(6, 5, 2)], [90, 20]),
+            ([axis(30, 20, 21), axis(1, 0, 1), axis(18, 10, 18)], [20, 20]),
         ]
     }
 
     #[test]
     fn boxes_match_sums() {
-        for (axes, pitch) in cases() {
+        for (axes, strides) in cases() {
             let ([z, y, x], lens, counts) = (axes, axes.map(|a| a.len), axes.map(|a| a.count));
             let factors = counts.map(|n| (0..n).map(|k| 1.0 + 0.1 * k as f64).collect::<Vec<f64>>());
             let inside: Vec<(usize, f64)> = (0..counts.iter().product())
@@ -340,22 +339,33 @@ mod tests {
                 })
                 .collect();
             let compact = numbers(inside.len());
+            // Where an element of the grid belongs; spare rows do not.
+            let place = |i: usize| {
+                let (z, row, column) = (i / strides[0], i % strides[0] / strides[1], i % strides[0] % strides[1]);
+                (row < y.len).then(|| (z * y.len + row) * x.len + column % x.len)
+            };
             let close = |a: C, b: C| assert!((a - b).norm() < 1e-10, "{axes:?}: {a} {b}");
 
-            let fft = BoxFft::new(axes, pitch, FftDirection::Forward).expect("a plan");
+            let fft = BoxFft::new(axes, strides, FftDirection::Forward).expect("a plan");
             let mut grid = vec![C::new(f64::NAN, f64::NAN); fft.grid_len()];
             fft.expand(&compact, &factors, &mut grid);
             let mut padded = vec![C::default(); lens.iter().product()];
             inside.iter().zip(&compact).for_each(|((at, factor), v)| padded[*at] = v * factor);
             let expected = direct(&padded, lens, -1.0);
             for (i, v) in grid.iter().enumerate() {
-                close(*v, expected[i / pitch * x.len + i % pitch % x.len]);
+                if let Some(at) = place(i) {
+                    close(*v, expected[at]);
+                }
             }
 
-            let fft = BoxFft::new(axes, pitch, FftDirection::Inverse).expect("a plan");
+            let fft = BoxFft::new(axes, strides, FftDirection::Inverse).expect("a plan");
             let mut grid = numbers(fft.grid_len());
             let mut folded = vec![C::default(); padded.len()];
-            grid.iter().enumerate().for_each(|(i, v)| folded[i / pitch * x.len + i % pitch % x.len] += v);
+            for (i, v) in grid.iter().enumerate() {
+                if let Some(at) = place(i) {
+                    folded[at] += v;
+                }
+            }
             let expected = direct(&folded, lens, 1.0);
             let mut seen = vec![C::default(); compact.len()];
             fft.crop(&mut grid, &factors, &mut seen);

@@ -19,6 +19,8 @@ pub trait Vector: Copy {
     unsafe fn splat(v: Self::Element) -> Self;
     /// Lane l is `p[l]`.
     unsafe fn load(p: *const Self::Element) -> Self;
+    /// Lanes are p[0], p[1], p[0], p[1], ...
+    unsafe fn pairs(p: *const Self::Element) -> Self;
     /// `p[l]` is lane l.
     unsafe fn store(self, p: *mut Self::Element);
     /// Sum.
@@ -62,7 +64,7 @@ pub trait Real: FftNum + Default + sealed::Sealed + super::buffer::Plain {
 impl Real for f32 {
     const ZERO: Self = 0.0;
     const UNIT: f64 = f32::EPSILON as f64 / 2.0;
-    type Portable = wide::f32x4;
+    type Portable = wide::f32x8;
     #[cfg(target_arch = "x86_64")]
     type Avx2 = std::arch::x86_64::__m256;
     #[cfg(target_arch = "x86_64")]
@@ -80,7 +82,7 @@ impl Real for f32 {
 impl Real for f64 {
     const ZERO: Self = 0.0;
     const UNIT: f64 = f64::EPSILON / 2.0;
-    type Portable = wide::f64x2;
+    type Portable = wide::f64x4;
     #[cfg(target_arch = "x86_64")]
     type Avx2 = std::arch::x86_64::__m256d;
     #[cfg(target_arch = "x86_64")]
@@ -111,6 +113,12 @@ macro_rules! portable {
                 Self::new(unsafe { p.cast::<[$element; $lanes]>().read_unaligned() })
             }
             #[inline(always)]
+            unsafe fn pairs(p: *const $element) -> Self {
+                // SAFETY: by the trait's contract.
+                let pair = unsafe { p.cast::<[$element; 2]>().read_unaligned() };
+                Self::new(std::array::from_fn(|l| pair[l % 2]))
+            }
+            #[inline(always)]
             unsafe fn store(self, p: *mut $element) {
                 // SAFETY: by the trait's contract.
                 unsafe { p.cast::<[$element; $lanes]>().write_unaligned(self.to_array()) }
@@ -135,8 +143,8 @@ macro_rules! portable {
     };
 }
 
-portable!(wide::f32x4, f32, 4);
-portable!(wide::f64x2, f64, 2);
+portable!(wide::f32x8, f32, 8);
+portable!(wide::f64x4, f64, 4);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -144,8 +152,8 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! x86 {
-        ($vector:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
-         $mul:ident, $fma:ident) => {
+        ($vector:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, |$p:ident| $pairs:expr, $store:ident,
+         $add:ident, $sub:ident, $mul:ident, $fma:ident) => {
             // SAFETY of every block below: the trait's contract gives the instructions and the pointers.
             #[allow(clippy::undocumented_unsafe_blocks)]
             impl Vector for $vector {
@@ -159,6 +167,10 @@ mod x86 {
                 #[inline(always)]
                 unsafe fn load(p: *const $element) -> Self {
                     unsafe { $load(p) }
+                }
+                #[inline(always)]
+                unsafe fn pairs($p: *const $element) -> Self {
+                    unsafe { $pairs }
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut $element) {
@@ -184,12 +196,21 @@ mod x86 {
         };
     }
 
+    /// Two f32 as the bits of one f64.
+    // SAFETY of the block: as above.
+    #[allow(clippy::undocumented_unsafe_blocks)]
+    #[inline(always)]
+    unsafe fn bits(p: *const f32) -> f64 {
+        unsafe { p.cast::<f64>().read_unaligned() }
+    }
+
     x86!(
         __m256,
         f32,
         8,
         _mm256_set1_ps,
         _mm256_loadu_ps,
+        |p| _mm256_castpd_ps(_mm256_set1_pd(bits(p))),
         _mm256_storeu_ps,
         _mm256_add_ps,
         _mm256_sub_ps,
@@ -202,6 +223,7 @@ mod x86 {
         4,
         _mm256_set1_pd,
         _mm256_loadu_pd,
+        |p| _mm256_broadcast_pd(&_mm_loadu_pd(p)),
         _mm256_storeu_pd,
         _mm256_add_pd,
         _mm256_sub_pd,
@@ -214,6 +236,7 @@ mod x86 {
         16,
         _mm512_set1_ps,
         _mm512_loadu_ps,
+        |p| _mm512_castpd_ps(_mm512_set1_pd(bits(p))),
         _mm512_storeu_ps,
         _mm512_add_ps,
         _mm512_sub_ps,
@@ -226,6 +249,7 @@ mod x86 {
         8,
         _mm512_set1_pd,
         _mm512_loadu_pd,
+        |p| _mm512_castps_pd(_mm512_broadcast_f32x4(_mm_castpd_ps(_mm_loadu_pd(p)))),
         _mm512_storeu_pd,
         _mm512_add_pd,
         _mm512_sub_pd,

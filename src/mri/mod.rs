@@ -6,8 +6,6 @@
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
 mod array;
-// Exact sums, which no plan calls yet.
-#[cfg_attr(not(test), expect(dead_code))]
 mod cpu;
 mod density;
 mod engine;

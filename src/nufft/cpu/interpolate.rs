@@ -2,7 +2,7 @@
 
 use super::Lattice;
 use super::sort::{Point, Sorted};
-use super::taps::{Taps, vectors, with_width};
+use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
@@ -25,9 +25,9 @@ impl<T: Real> Interpolate<'_, T> {
     pub(in crate::nufft) fn run(&self, grid: &[Complex<T>], values: &mut [Complex<T>]) {
         assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
         let [nz, ny, _] = self.lattice.len;
-        let (pitch, width) = (self.lattice.pitch(), self.lattice.width);
-        let planes: Vec<usize> = (0..nz + width).map(|i| i % nz * ny * pitch).collect();
-        let rows: Vec<usize> = (0..ny + width).map(|i| i % ny * pitch).collect();
+        let ([plane, row], width) = (self.lattice.strides(), self.lattice.width);
+        let planes: Vec<usize> = (0..nz + width).map(|i| i % nz * plane).collect();
+        let rows: Vec<usize> = (0..ny + width).map(|i| i % ny * row).collect();
         let values = Shared::new(values);
         self.sorted.points.par_chunks(PART).for_each(|points| {
             let (rows, deep) = ([planes.as_slice(), rows.as_slice()], self.lattice.reach()[0]);
@@ -51,42 +51,42 @@ impl<T: Real> Kernel<T> for Task<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: by the caller's contract.
-        unsafe { with_width!(self.taps.width(), self.points::<V>) }
+        unsafe { with_vectors!(self, V) }
     }
 }
 
 impl<T: Real> Task<'_, T> {
     #[inline(always)]
-    unsafe fn points<V: Vector<Element = T>, const W: usize>(self) {
-        let count = vectors::<V, W>();
+    unsafe fn points<V: Vector<Element = T>, const N: usize>(self) {
+        let width = self.taps.width();
         for p in self.points {
             let [z, y, x] = p.start.map(|s| s as usize);
             let planes = &self.rows[0][z..][..self.deep];
-            let rows: &[usize; W] = self.rows[1][y..].first_chunk().unwrap_or_else(|| unreachable!());
+            let rows = &self.rows[1][y..][..width];
             // SAFETY: rows and their margins lie in the grid; each point has its own value; instructions by the caller's contract.
             unsafe {
-                let along_x: [V; W] = self.taps.double::<V, W>(p.place[2]);
-                let along_y = self.taps.single::<V, W>(p.place[1]);
-                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, W>(p.place[0]) };
+                let along_x: [V; N] = self.taps.double::<V, N>(p.place[2]);
+                let along_y = self.taps.single::<V, N>(p.place[1]);
+                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
                 let zero = V::splat(T::zero());
-                let mut total = [zero; W];
+                let mut total = [zero; N];
                 for (plane, weight) in planes.iter().zip(along_z) {
                     let start = self.grid.as_ptr().add(*plane + x).cast::<T>();
                     // A sum of its own for each plane: fewer additions wait for one another.
-                    let mut sums = [zero; W];
+                    let mut sums = [zero; N];
                     for (row, weight) in rows.iter().zip(along_y) {
                         let (row, weight) = (start.add(2 * *row), V::splat(weight));
-                        for (v, sum) in sums.iter_mut().enumerate().take(count) {
+                        for (v, sum) in sums.iter_mut().enumerate() {
                             *sum = weight.fma(V::load(row.add(v * V::LANES)), *sum);
                         }
                     }
                     let weight = V::splat(weight);
-                    for (t, sum) in total.iter_mut().zip(sums).take(count) {
+                    for (t, sum) in total.iter_mut().zip(sums) {
                         *t = weight.fma(sum, *t);
                     }
                 }
                 let mut sum = zero;
-                for (t, weight) in total.into_iter().zip(along_x).take(count) {
+                for (t, weight) in total.into_iter().zip(along_x) {
                     sum = t.fma(weight, sum);
                 }
                 let mut lanes = [T::zero(); 16];

@@ -17,13 +17,17 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// From row to row.
-    pub(super) fn pitch(&self) -> usize {
-        self.len[2] + MARGIN
+    /// From plane to plane, and from row to row. Both are odd numbers of cache lines, or twice that: neighbouring rows and planes
+    /// would get in each other's way in the first-level cache if they were large powers of two apart.
+    pub(super) fn strides(&self) -> [usize; 2] {
+        const LINE: usize = 8;
+        let row = ((self.len[2] + MARGIN).div_ceil(LINE) | 1) * LINE;
+        let rows = if self.len[0] == 1 { self.len[1] } else { self.len[1] | 1 };
+        [rows * row, row]
     }
 
     pub(super) fn grid_len(&self) -> usize {
-        self.len[0] * self.len[1] * self.pitch()
+        self.len[0] * self.strides()[0]
     }
 
     /// Grid points that a point touches along z and y.

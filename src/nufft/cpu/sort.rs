@@ -130,8 +130,8 @@ impl<T: Real> Sorted<T> {
 fn locate<T: Real>(lattice: &Lattice, m: usize, k: [f64; 3]) -> Result<([T; 3], [u32; 3])> {
     let (mut place, mut start) = ([T::zero(); 3], [0; 3]);
     for axis in usize::from(lattice.len[0] == 1)..3 {
-        // NaN is refused as well.
-        if !(k[axis].abs() <= 0.5) {
+        // NaN is not within.
+        if !(-0.5..=0.5).contains(&k[axis]) {
             return Err(out_of_range(m, k));
         }
         let (n, width) = (lattice.len[axis] as f64, lattice.width as f64);

@@ -6,7 +6,7 @@
 
 use super::Lattice;
 use super::sort::{Point, Sorted};
-use super::taps::{Taps, vectors, with_width};
+use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -33,7 +33,7 @@ impl<T: Real> Spread<'_, T> {
         let copies = if samples > 2 * PART { samples.div_ceil(PART).min(rayon::current_num_threads()) } else { 0 };
         // A tile is shorter than two of the least length, and as far again as points reach.
         let rows: usize = lattice.reach().iter().zip(lattice.len).map(|(r, n)| n.min(2 * r.max(&8) + r)).product();
-        (copies * rows * lattice.pitch() * size_of::<Complex<T>>()) as u64
+        (copies * rows * lattice.strides()[1] * size_of::<Complex<T>>()) as u64
     }
 
     /// grid = sum over the points; what lies behind a row's end belongs to its beginning.
@@ -75,12 +75,12 @@ impl<T: Real> Spread<'_, T> {
 
     /// Offsets in the grid of these rows along an axis, cyclic.
     fn rows(&self, axis: usize, rows: Range<usize>) -> Vec<usize> {
-        let stride = self.lattice.pitch() * if axis == 0 { self.lattice.len[1] } else { 1 };
+        let stride = self.lattice.strides()[axis];
         rows.map(|i| i % self.lattice.len[axis] * stride).collect()
     }
 
     fn split(&self, tile: [usize; 2], values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
-        let (pitch, reach) = (self.lattice.pitch(), self.lattice.reach());
+        let (pitch, reach) = (self.lattice.strides()[1], self.lattice.reach());
         let bounds = [0, 1].map(|a| &self.sorted.tiling.bounds[a][tile[a]..]);
         let touched = [0, 1].map(|a| bounds[a][0]..bounds[a][1] + reach[a] - 1);
         let [depth, height] = touched.each_ref().map(|t| t.len());
@@ -134,40 +134,39 @@ impl<T: Real> Kernel<T> for Task<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         // SAFETY: by the caller's contract.
-        unsafe { with_width!(self.taps.width(), self.points::<V>) }
+        unsafe { with_vectors!(self, V) }
     }
 }
 
 impl<T: Real> Task<'_, T> {
     #[inline(always)]
-    unsafe fn points<V: Vector<Element = T>, const W: usize>(self) {
-        let count = vectors::<V, W>();
+    unsafe fn points<V: Vector<Element = T>, const N: usize>(self) {
+        let width = self.taps.width();
         for p in self.points {
             let [z, y, x] = p.start.map(|s| s as usize);
             let planes = &self.rows[0][z - self.origin[0]..][..self.deep];
-            let rows: &[usize; W] = self.rows[1][y - self.origin[1]..].first_chunk().unwrap_or_else(|| unreachable!());
+            let rows = &self.rows[1][y - self.origin[1]..][..width];
             // SAFETY: rows and their margins lie in the grid, and the tile is this task's own; instructions by the caller's
             // contract.
             unsafe {
-                let value = self.values.get_unchecked(p.index as usize);
-                let value = pair::<T, V>(value);
-                let along_x: [V; W] = self.taps.double::<V, W>(p.place[2]);
-                let along_y = self.taps.single::<V, W>(p.place[1]);
-                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, W>(p.place[0]) };
+                let value = V::pairs(self.values.as_ptr().add(p.index as usize).cast());
+                let along_x: [V; N] = self.taps.double::<V, N>(p.place[2]);
+                let along_y = self.taps.single::<V, N>(p.place[1]);
+                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
                 let mut line = along_x;
-                for l in line.iter_mut().take(count) {
+                for l in line.iter_mut() {
                     *l = l.mul(value);
                 }
                 for (plane, weight) in planes.iter().zip(along_z) {
                     let start = self.grid.at(*plane + x).cast::<T>();
                     let weight = V::splat(weight);
                     let mut scaled = line;
-                    for l in scaled.iter_mut().take(count) {
+                    for l in scaled.iter_mut() {
                         *l = l.mul(weight);
                     }
                     for (row, weight) in rows.iter().zip(along_y) {
                         let (row, weight) = (start.add(2 * *row), V::splat(weight));
-                        for (v, l) in scaled.iter().enumerate().take(count) {
+                        for (v, l) in scaled.iter().enumerate() {
                             let to = row.add(v * V::LANES);
                             l.fma(weight, V::load(to)).store(to);
                         }
@@ -176,12 +175,4 @@ impl<T: Real> Task<'_, T> {
             }
         }
     }
-}
-
-/// Real and imaginary part in turns.
-#[inline(always)]
-unsafe fn pair<T: Real, V: Vector<Element = T>>(value: &Complex<T>) -> V {
-    let parts: [T; 16] = std::array::from_fn(|l| if l % 2 == 0 { value.re } else { value.im });
-    // SAFETY: by the caller's contract; no vector is longer.
-    unsafe { V::load(parts.as_ptr()) }
 }

@@ -24,51 +24,52 @@ impl<T: Real> Taps<T> {
         self.width
     }
 
-    /// One value a tap, those past the width 0 as far as the last vector goes.
+    /// One value a tap, those past the width 0, as far as the last vector goes.
     ///
     /// # Safety
-    /// The processor has the instructions of `V`.
+    /// The processor has the instructions of `V`, and `N` is [`vectors`].
     #[inline(always)]
-    pub(super) unsafe fn single<V: Vector<Element = T>, const W: usize>(&self, place: T) -> [T; MAX_WIDTH] {
+    pub(super) unsafe fn single<V: Vector<Element = T>, const N: usize>(&self, place: T) -> [T; MAX_WIDTH] {
+        let count = N.div_ceil(2);
+        let mut values = [T::zero(); MAX_WIDTH];
         // SAFETY: by the caller's contract; rows are whole vectors.
         unsafe {
-            let sums: [V; W] = horner(self.single.iter().map(|row| row.as_ptr()), W.div_ceil(V::LANES), place);
-            let mut values = [T::zero(); MAX_WIDTH];
-            for (v, sum) in sums.into_iter().enumerate().take(W.div_ceil(V::LANES)) {
+            let sums: [V; N] = horner(self.single.iter().map(|row| row.as_ptr()), count, place);
+            for (v, sum) in sums.into_iter().enumerate().take(count) {
                 sum.store(values.as_mut_ptr().add(v * V::LANES));
             }
-            values
         }
+        values
     }
 
-    /// Every value twice, in [`vectors`] vectors.
+    /// Every value twice.
     ///
     /// # Safety
-    /// The processor has the instructions of `V`.
+    /// The processor has the instructions of `V`, and `N` is [`vectors`].
     #[inline(always)]
-    pub(super) unsafe fn double<V: Vector<Element = T>, const W: usize>(&self, place: T) -> [V; W] {
+    pub(super) unsafe fn double<V: Vector<Element = T>, const N: usize>(&self, place: T) -> [V; N] {
         // SAFETY: by the caller's contract; rows are whole vectors.
-        unsafe { horner(self.double.iter().map(|row| row.as_ptr()), vectors::<V, W>(), place) }
+        unsafe { horner(self.double.iter().map(|row| row.as_ptr()), N, place) }
     }
 }
 
-/// Vectors that hold W complex numbers.
-pub(super) const fn vectors<V: Vector, const W: usize>() -> usize {
-    (2 * W).div_ceil(V::LANES)
+/// Vectors that hold the complex numbers of a row of taps.
+pub(super) fn vectors<V: Vector>(width: usize) -> usize {
+    (2 * width).div_ceil(V::LANES)
 }
 
 /// The first `count` vectors of the polynomials' values.
 #[inline(always)]
-unsafe fn horner<V: Vector, const W: usize>(
+unsafe fn horner<V: Vector, const N: usize>(
     mut rows: impl Iterator<Item = *const V::Element>,
     count: usize,
     place: V::Element,
-) -> [V; W] {
+) -> [V; N] {
     // SAFETY: by the caller's contract; `count` vectors lie in each row.
     unsafe {
         let z = V::splat(place);
         let first = rows.next().unwrap_or_else(|| unreachable!("a polynomial has a highest power"));
-        let mut sums = [z; W];
+        let mut sums = [z; N];
         for (v, sum) in sums.iter_mut().enumerate().take(count) {
             *sum = V::load(first.add(v * V::LANES));
         }
@@ -81,16 +82,20 @@ unsafe fn horner<V: Vector, const W: usize>(
     }
 }
 
-/// Calls `$method::<V, W>` with the width as a constant.
-macro_rules! with_width {
-    ($width:expr, $self:ident . $method:ident :: <$v:ty>, $($w:literal)*) => {
-        match $width {
-            $($w => $self.$method::<$v, $w>(),)*
-            width => unreachable!("width {width}"),
+/// Calls `$self.points::<V, N>()` with the number of [`vectors`] as a constant: up to 4 of 8 f32 or more, up to 8 of 4 f64.
+macro_rules! with_vectors {
+    ($self:ident, $v:ty) => {
+        match vectors::<$v>($self.taps.width()) {
+            1 => $self.points::<$v, 1>(),
+            2 => $self.points::<$v, 2>(),
+            3 => $self.points::<$v, 3>(),
+            4 => $self.points::<$v, 4>(),
+            5 if <$v>::LANES == 4 => $self.points::<$v, 5>(),
+            6 if <$v>::LANES == 4 => $self.points::<$v, 6>(),
+            7 if <$v>::LANES == 4 => $self.points::<$v, 7>(),
+            8 if <$v>::LANES == 4 => $self.points::<$v, 8>(),
+            count => unreachable!("{count} vectors"),
         }
     };
-    ($width:expr, $self:ident . $method:ident :: <$v:ty>) => {
-        with_width!($width, $self.$method::<$v>, 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
-    };
 }
-pub(super) use with_width;
+pub(super) use with_vectors;
