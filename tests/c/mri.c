@@ -19,7 +19,7 @@ static isoc_tensor tensor(const void *data, int32_t ndim, const int64_t *shape, 
     return t;
 }
 
-static isoc_tensor scan(void) { return tensor(samples, 2, scan_shape, ISOC_DTYPE_COMPLEX, 64); }
+static isoc_tensor samples_tensor(void) { return tensor(samples, 2, scan_shape, ISOC_DTYPE_COMPLEX, 64); }
 static isoc_tensor images(const void *data) { return tensor(data, 3, image_shape, ISOC_DTYPE_COMPLEX, 64); }
 static isoc_tensor trajectory(void) { return tensor(points, 2, points_shape, ISOC_DTYPE_FLOAT, 64); }
 
@@ -58,7 +58,7 @@ static void set_up(isoc_context *context) {
 }
 
 static void works_afterwards(const char *name) {
-    isoc_tensor from = scan(), to = images(out);
+    isoc_tensor from = samples_tensor(), to = images(out);
     char line[160];
     snprintf(line, sizeof line, "%s: works afterwards", name);
     check_ok(line, isoc_mri_set_options(mri, NULL));
@@ -72,7 +72,7 @@ static void works_afterwards(const char *name) {
         set_up(ctx);                                                                          \
         isoc_mri_geometry g = geometry();                                                     \
         isoc_mri_options o = options();                                                       \
-        isoc_tensor k = trajectory(), s = scan(), i = images(image), v = images(out);         \
+        isoc_tensor k = trajectory(), s = samples_tensor(), i = images(image), v = images(out);         \
         (void)g, (void)o, (void)k, (void)s, (void)i, (void)v;                                 \
         change;                                                                               \
         check_status(name, call, ISOC_STATUS_##status, words);                                \
@@ -91,7 +91,7 @@ static void handles(void) {
     check_status("create: no place", isoc_mri_create(ctx, NULL), ISOC_STATUS_NULL_POINTER, NULL);
     check_status("destroy: NULL", isoc_mri_destroy(NULL), ISOC_STATUS_OK, NULL);
     check_ok("create", isoc_mri_create(ctx, &none));
-    isoc_tensor s = scan(), v = images(out);
+    isoc_tensor s = samples_tensor(), v = images(out);
     uint64_t bytes = 0;
     check_status("adjoint before a geometry", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("memory before a geometry", isoc_mri_memory(none, &bytes), ISOC_STATUS_NOT_CONFIGURED, NULL);
@@ -216,7 +216,7 @@ static void contexts(void) {
     c.struct_size = sizeof c, c.device = ISOC_CONTEXT_DEVICE_CPU, c.memory_cap = 1000;
     isoc_context *small = NULL, *cancelled = NULL;
     check_ok("context", isoc_context_create(&c, &small));
-    isoc_tensor s = scan(), v = images(out);
+    isoc_tensor s = samples_tensor(), v = images(out);
     static const char *const cap[] = { "memory_cap is 1000", "at least", NULL };
     set_up(small);
     check_status("memory cap", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, cap);
