@@ -177,6 +177,7 @@ impl<T: Real> Along<'_, T> {
         sums: &mut [[T; BLOCK]; 2],
     ) {
         assert!(m + W * V::LANES <= BLOCK);
+        #[expect(clippy::needless_range_loop, reason = "an index into every row of values")]
         for w in 0..W {
             let m = m + w * V::LANES;
             // SAFETY: W vectors of the block; instructions by the caller's contract.
