@@ -529,7 +529,7 @@ typedef int32_t (*isoc_ct_write_fn)(void *user, int64_t first, int64_t count, co
 
 // Image and scan.
 //
-// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, [z][y][x]; a tensor of a plane
+// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, x fastest; a tensor of a plane
 // (nz = 1) may leave z out. Model: `s_c(k_m) = sum_r S_c(r) rho(r) exp(-2 pi i k_m . r)`.
 typedef struct {
     // sizeof(isoc_mri_geometry).
@@ -842,7 +842,7 @@ isoc_status isoc_mri_set_difference_weights(isoc_mri *mri,
                                             const isoc_tensor *weights);
 
 // Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows over the voxels in the image's order: row i has the entries
-// row_starts[i] to row_starts[i + 1] of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
+// `row_starts[i]` to `row_starts[i + 1]` of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
 isoc_status isoc_mri_set_matrix(isoc_mri *mri,
                                 int64_t rows,
                                 const int64_t *row_starts,

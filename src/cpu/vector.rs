@@ -1,6 +1,6 @@
 //! Vectors of f32 or f64 for kernels that are written once for both: few operations, three instruction-set levels.
 //!
-//! As in [`super::simd`], a kernel is one `#[inline(always)]` generic function, and [`dispatch`] is called inside the parallel
+//! As in `simd`, a kernel is one `#[inline(always)]` generic function, and `dispatch` is called inside the parallel
 //! task.
 
 use super::level::Level;
@@ -19,7 +19,7 @@ pub trait Vector: Copy {
     unsafe fn splat(v: Self::Element) -> Self;
     /// Lane l is `p[l]`.
     unsafe fn load(p: *const Self::Element) -> Self;
-    /// Lanes are p[0], p[1], p[0], p[1], ...
+    /// Lanes are `p[0], p[1], p[0], p[1]` and so on.
     unsafe fn pairs(p: *const Self::Element) -> Self;
     /// `p[l]` is lane l.
     unsafe fn store(self, p: *mut Self::Element);

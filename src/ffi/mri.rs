@@ -118,7 +118,7 @@ pub struct isoc_mri_ellipsoid {
 
 /// Image and scan.
 ///
-/// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, [z][y][x]; a tensor of a plane
+/// Voxel j of an axis of N is at position j - floor(N / 2). An image has nz x ny x nx voxels, x fastest; a tensor of a plane
 /// (nz = 1) may leave z out. Model: `s_c(k_m) = sum_r S_c(r) rho(r) exp(-2 pi i k_m . r)`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -575,7 +575,7 @@ pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, wei
 }
 
 /// Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows over the voxels in the image's order: row i has the entries
-/// row_starts[i] to row_starts[i + 1] of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
+/// `row_starts[i]` to `row_starts[i + 1]` of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
 ///
 /// # Safety
 /// Pointers are NULL or hold as many values.
