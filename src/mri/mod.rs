@@ -7,7 +7,7 @@
 
 mod array;
 // Exact sums, which no plan calls yet.
-#[cfg_attr(not(test), expect(dead_code))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports))]
 mod cpu;
 mod density;
 mod engine;
