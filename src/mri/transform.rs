@@ -1,6 +1,7 @@
 //! Fourier sums between voxels and the trajectory: fast to a tolerance, or exact.
 
-use super::cpu::{Check, Direct, separable};
+use super::cpu::direct::{self, Direct};
+use super::cpu::{Check, separable};
 use super::trajectory::Trajectory;
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
@@ -93,12 +94,15 @@ impl Fourier {
         samples: usize,
         beyond: &Beyond,
     ) -> Result<u64> {
-        if self.is_exact(beyond)? {
-            let voxels = grid.iter().product::<usize>() as u64;
-            // The image folded, or the voxels' places.
-            return Ok(voxels * (2 * size_of::<Complex<T>>()).max(3 * size_of::<f64>()) as u64);
+        if !self.is_exact(beyond)? {
+            return Ok(nufft::Plan::<T>::new(self.settings(level, grid, samples))?.memory(samples));
         }
-        Ok(nufft::Plan::<T>::new(self.settings(level, grid, samples))?.memory(samples))
+        if !beyond.is_needed() {
+            return Ok(separable::bytes::<T>(grid, samples, 1));
+        }
+        let voxels = grid.iter().product();
+        let places = if beyond.positions.is_some() { 0 } else { 3 * size_of::<f64>() * voxels };
+        Ok(direct::bytes::<T>(voxels, samples, 4, 1) + places as u64)
     }
 }
 
@@ -139,7 +143,7 @@ impl<T: Real> Transform<T> {
             Way::Fast(plan) => plan.forward(image, samples, progress),
             Way::Separable => shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check)),
             Way::Direct { positions, field } => {
-                let direct = direct(positions, &self.trajectory, field);
+                let direct = sums(positions, &self.trajectory, field);
                 shared(progress, |check| direct.forward(level, image, 1, samples, check))
             }
         }
@@ -157,7 +161,7 @@ impl<T: Real> Transform<T> {
             Way::Fast(plan) => plan.adjoint(samples, image, progress),
             Way::Separable => shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check)),
             Way::Direct { positions, field } => {
-                let direct = direct(positions, &self.trajectory, field);
+                let direct = sums(positions, &self.trajectory, field);
                 shared(progress, |check| direct.adjoint(level, samples, 1, image, check))
             }
         }
@@ -172,7 +176,7 @@ impl<T: Real> Transform<T> {
     }
 }
 
-fn direct<'a>(
+fn sums<'a>(
     positions: &'a [f64],
     trajectory: &'a Trajectory,
     field: &'a Option<Arc<(Vec<f64>, Vec<f64>)>>,

@@ -86,6 +86,12 @@ impl Direct<'_> {
     }
 }
 
+/// Most bytes that either direction of sums over `components` (axes, and 1 for a field) allocates, on this pool's threads.
+pub(in crate::mri) fn bytes<T: Real>(voxels: usize, samples: usize, components: usize, coils: usize) -> u64 {
+    let packed = voxels.max(samples) * length(kernel_components(components), group(coils)) * size_of::<T>();
+    (packed + rayon::current_num_threads() * size_of::<Task<T>>()) as u64
+}
+
 /// One number of every place.
 #[derive(Clone, Copy, Default)]
 struct Component<'a> {
@@ -148,7 +154,7 @@ fn sum<T: Real>(
     let tasks = targets.count.div_ceil(share) * sources.count.div_ceil(SOURCES);
     let progress = Progress::new(check, coils.div_ceil(COILS) * tasks);
     let units = units::<T>(&sides);
-    let components = targets.used.max(2);
+    let components = kernel_components(targets.used);
     let mut packed = Buffer::zeroed(sources.count * length(components, group(coils)))?;
     let out = Shared::new(out);
     for first in (0..coils).step_by(COILS) {
@@ -186,6 +192,11 @@ fn sum<T: Real>(
         })?;
     }
     Ok(())
+}
+
+/// Components that kernels are made for, at least as many as these; those that are not there are zeros.
+fn kernel_components(components: usize) -> usize {
+    components.max(2)
 }
 
 /// Coils that kernels are made for, at least as many as these; those that are not there are zeros.

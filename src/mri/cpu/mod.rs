@@ -5,7 +5,7 @@
 //! scaled. Results are the same bits for any number of threads.
 
 mod axis;
-mod direct;
+pub(super) mod direct;
 mod product;
 pub(super) mod separable;
 mod separable_adjoint;
@@ -13,8 +13,6 @@ mod separable_forward;
 
 #[cfg(test)]
 mod tests;
-
-pub(super) use direct::Direct;
 
 use crate::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};

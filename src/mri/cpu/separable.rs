@@ -7,6 +7,8 @@
 use super::axis::Axis;
 pub(in crate::mri) use super::separable_adjoint::adjoint;
 pub(in crate::mri) use super::separable_forward::forward;
+use super::{separable_adjoint, separable_forward};
+use crate::cpu::vector::Real;
 use std::ops::Range;
 
 /// Samples whose factors are made together: few enough for their products' factors to stay in the caches.
@@ -52,4 +54,11 @@ impl<'a> Problem<'a> {
     pub(super) fn point(&self, m: usize) -> [f64; 3] {
         self.k.map(|k| k[m])
     }
+}
+
+/// Most bytes that either direction allocates, on this pool's threads.
+pub(in crate::mri) fn bytes<T: Real>(grid: [usize; 3], samples: usize, coils: usize) -> u64 {
+    let [z, y, x] = grid.map(Axis);
+    let adjoint = separable_adjoint::bytes::<T>([x, y, z], samples, coils);
+    adjoint.max(separable_forward::bytes::<T>([x, y, z], coils))
 }

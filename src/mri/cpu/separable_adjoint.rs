@@ -59,6 +59,15 @@ pub(in crate::mri) fn adjoint<T: Real>(
     )
 }
 
+/// Most bytes that [`adjoint`] allocates.
+pub(super) fn bytes<T: Real>([x, y, z]: [Axis; 3], samples: usize, coils: usize) -> u64 {
+    let width = x.0.next_multiple_of(LANES);
+    let block = x.table() + y.table() + z.table() + (width + 2 * coils * z.0) * BLOCK;
+    let blocks = samples.div_ceil(BLOCK).min(PANEL);
+    let all = blocks * block + rayon::current_num_threads() * 2 * ROWS * width;
+    (all * size_of::<T>()) as u64
+}
+
 /// The real and imaginary parts, as they lie.
 fn numbers<T: Real>(values: &mut [Complex<T>]) -> &mut [T] {
     // SAFETY: a complex number is two numbers, without padding.

@@ -11,6 +11,7 @@ use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
 use crate::error::Result;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
+use std::ops::Range;
 
 /// out = sum over voxels of value exp(-2 pi i k . r). `grid` is `[nz, ny, nx]`, k is along x, y, z in cycles per voxel; values are
 /// `[coil][z][y][x]`, out is `[coil][sample]`.
@@ -35,22 +36,21 @@ pub(in crate::mri) fn forward<T: Real>(
     rows.for_each(|(to, row)| fold(problem.axes[0], row, to));
 
     let blocks = problem.samples().div_ceil(BLOCK);
-    let progress = Progress::new(check, blocks);
+    let plane = 2 * width * problem.axes[1].0;
+    let progress = Progress::new(check, blocks * folded.len() / plane);
     let (folded, out) = (&*folded, Shared::new(out));
     (0..blocks).into_par_iter().try_for_each_init(
         || Scratch::new(&problem),
         |scratch, block| {
             let scratch = scratch.as_mut().map_err(|error| error.clone())?;
             let samples = problem.block(block);
-            for ((axis, table), k) in problem.axes.iter().zip(&mut scratch.tables).zip(problem.k) {
-                axis.fill(level, &k[samples.clone()], table);
-            }
-            for coil in 0..coils {
-                let rows = folded.len() / coils;
-                dispatch(
-                    level,
-                    Task { problem, samples: samples.len(), scratch, folded: &folded[coil * rows..][..rows] },
-                );
+            scratch.fill(level, &problem, samples.clone());
+            for (coil, folded) in folded.chunks_exact(folded.len() / coils).enumerate() {
+                scratch.sums = [[T::ZERO; BLOCK]; 2];
+                for (z, folded) in folded.chunks_exact(plane).enumerate() {
+                    dispatch(level, Plane { problem, samples: samples.len(), scratch, folded, z });
+                    progress.task()?;
+                }
                 for (i, m) in samples.clone().enumerate() {
                     let sum = Complex::new(scratch.sums[0][i].wide(), scratch.sums[1][i].wide());
                     let sum = sum * shift(problem.axes, problem.point(m)).conj();
@@ -58,9 +58,16 @@ pub(in crate::mri) fn forward<T: Real>(
                     unsafe { *out.at(coil * problem.samples() + m) = Complex::new(T::of(sum.re), T::of(sum.im)) };
                 }
             }
-            progress.task()
+            Ok(())
         },
     )
+}
+
+/// Most bytes that [`forward`] allocates.
+pub(super) fn bytes<T: Real>([x, y, z]: [Axis; 3], coils: usize) -> u64 {
+    let thread = x.table() + y.table() + z.table() + x.0 * BLOCK;
+    let all = 2 * coils * x.0 * y.0 * z.0 + rayon::current_num_threads() * thread;
+    (all * size_of::<T>()) as u64
 }
 
 /// What is multiplied by the sines and by the cosines of a row's places, in the order of a table: real parts and then
@@ -100,59 +107,77 @@ impl<T: Real> Scratch<T> {
             sums: [[T::ZERO; BLOCK]; 2],
         })
     }
+
+    fn fill(&mut self, level: Level, problem: &Problem, samples: Range<usize>) {
+        for ((axis, table), k) in problem.axes.iter().zip(&mut self.tables).zip(problem.k) {
+            axis.fill(level, &k[samples.clone()], table);
+        }
+        dispatch(level, Transpose { axis: problem.axes[0], table: &self.tables[0], samples: &mut self.samples });
+    }
 }
 
-/// The sums of a block of samples over one coil's rows.
-struct Task<'a, T: Real> {
+/// Puts samples in lanes.
+struct Transpose<'a, T> {
+    axis: Axis,
+    table: &'a [T],
+    samples: &'a mut [T],
+}
+
+impl<T: Real> Kernel<T> for Transpose<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = T>>(self) {
+        let rows = self.table[self.axis.first() * BLOCK..].chunks_exact(BLOCK).take(self.axis.0);
+        for (place, row) in rows.enumerate() {
+            for (v, factors) in row.chunks_exact(V::LANES).enumerate() {
+                self.samples[(v * self.axis.0 + place) * V::LANES..][..V::LANES].copy_from_slice(factors);
+            }
+        }
+    }
+}
+
+/// Adds a plane's terms to the sums of a block of samples.
+struct Plane<'a, T: Real> {
     problem: Problem<'a>,
     samples: usize,
     scratch: &'a mut Scratch<T>,
     folded: &'a [T],
+    z: usize,
 }
 
-impl<T: Real> Kernel<T> for Task<'_, T> {
+impl<T: Real> Kernel<T> for Plane<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = T>>(self) {
         let [x, y, z] = self.problem.axes;
         let Scratch { tables, samples, sums } = self.scratch;
-        let rows = tables[0][x.first() * BLOCK..].chunks_exact(BLOCK).take(x.0);
-        for (place, row) in rows.enumerate() {
-            for (v, factors) in row.chunks_exact(V::LANES).enumerate() {
-                samples[(v * x.0 + place) * V::LANES..][..V::LANES].copy_from_slice(factors);
-            }
-        }
-        *sums = [[T::ZERO; BLOCK]; 2];
-        for (plane, folded) in self.folded.chunks_exact(2 * x.0 * y.0).enumerate() {
-            let mut of_plane = [[T::ZERO; BLOCK]; 2];
-            for (rows, folded) in folded.chunks(2 * x.0 * ROWS).enumerate() {
-                for v in (0..self.samples.div_ceil(V::LANES)).step_by(VECTORS) {
-                    for (part, scalars) in folded.chunks(2 * x.0 * SCALARS).enumerate() {
-                        let factors = Factors {
-                            depth: x.0,
-                            vectors: samples[v * x.0 * V::LANES..].as_ptr(),
-                            vector_pitch: x.0 * V::LANES,
-                            scalars: scalars.as_ptr(),
-                            scalar_pitch: x.0,
-                        };
-                        let along = Along { axis: y, table: &tables[1], first: rows * ROWS + part * SCALARS };
-                        let m = v * V::LANES;
-                        // SAFETY: a block has an even number of vectors, and the scalars are there; instructions by the caller's
-                        // contract.
-                        unsafe {
-                            match scalars.len() / (2 * x.0) {
-                                1 => along.add(&factors.product::<V, VECTORS, 2>(), m, &mut of_plane),
-                                2 => along.add(&factors.product::<V, VECTORS, 4>(), m, &mut of_plane),
-                                _ => along.add(&factors.product::<V, VECTORS, 6>(), m, &mut of_plane),
-                            }
+        let mut of_plane = [[T::ZERO; BLOCK]; 2];
+        for (rows, folded) in self.folded.chunks(2 * x.0 * ROWS).enumerate() {
+            for v in (0..self.samples.div_ceil(V::LANES)).step_by(VECTORS) {
+                for (part, scalars) in folded.chunks(2 * x.0 * SCALARS).enumerate() {
+                    let factors = Factors {
+                        depth: x.0,
+                        vectors: samples[v * x.0 * V::LANES..].as_ptr(),
+                        vector_pitch: x.0 * V::LANES,
+                        scalars: scalars.as_ptr(),
+                        scalar_pitch: x.0,
+                    };
+                    let along = Along { axis: y, table: &tables[1], first: rows * ROWS + part * SCALARS };
+                    let m = v * V::LANES;
+                    // SAFETY: a block has an even number of vectors, and the scalars are there; instructions by the caller's
+                    // contract.
+                    unsafe {
+                        match scalars.len() / (2 * x.0) {
+                            1 => along.add(&factors.product::<V, VECTORS, 2>(), m, &mut of_plane),
+                            2 => along.add(&factors.product::<V, VECTORS, 4>(), m, &mut of_plane),
+                            _ => along.add(&factors.product::<V, VECTORS, 6>(), m, &mut of_plane),
                         }
                     }
                 }
             }
-            let along = Along { axis: z, table: &tables[2], first: plane };
-            for m in (0..BLOCK).step_by(V::LANES) {
-                // SAFETY: blocks are whole vectors; instructions by the caller's contract.
-                unsafe { along.add(&of_plane.each_ref().map(|part| [V::load(part.as_ptr().add(m))]), m, sums) }
-            }
+        }
+        let along = Along { axis: z, table: &tables[2], first: self.z };
+        for m in (0..BLOCK).step_by(V::LANES) {
+            // SAFETY: blocks are whole vectors; instructions by the caller's contract.
+            unsafe { along.add(&of_plane.each_ref().map(|part| [V::load(part.as_ptr().add(m))]), m, sums) }
         }
     }
 }
@@ -177,9 +202,8 @@ impl<T: Real> Along<'_, T> {
         sums: &mut [[T; BLOCK]; 2],
     ) {
         assert!(m + W * V::LANES <= BLOCK);
-        #[expect(clippy::needless_range_loop, reason = "an index into every row of values")]
-        for w in 0..W {
-            let m = m + w * V::LANES;
+        let vectors = (m..BLOCK).step_by(V::LANES).take(W);
+        for (w, m) in vectors.enumerate() {
             // SAFETY: W vectors of the block; instructions by the caller's contract.
             unsafe {
                 let [mut re, mut im] = sums.each_ref().map(|part| V::load(part.as_ptr().add(m)));

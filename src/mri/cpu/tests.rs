@@ -1,4 +1,5 @@
-use super::{Direct, separable};
+use super::direct::{self, Direct};
+use super::separable;
 use crate::cpu::level::Level;
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
@@ -114,7 +115,7 @@ fn separable<T: Real>(case: &Case, level: Level) -> (Vec<Complex<T>>, Vec<Comple
 }
 
 /// (adjoint, forward) of the direct sums.
-fn direct<T: Real>(case: &Case, level: Level, sums: &Direct) -> (Vec<Complex<T>>, Vec<Complex<T>>) {
+fn both<T: Real>(case: &Case, level: Level, sums: &Direct) -> (Vec<Complex<T>>, Vec<Complex<T>>) {
     let (image, samples) = (to::<T>(&case.image), to::<T>(&case.samples));
     let rubbish = Complex::new(T::of(7.0), T::of(f64::NAN));
     let (mut adjoint, mut forward) = (vec![rubbish; image.len()], vec![rubbish; samples.len()]);
@@ -182,7 +183,7 @@ fn check_direct<T: Real>() {
             let (b, s) = (truth(&case, &positions, field, false), truth(&case, &positions, field, true));
             for level in Level::available() {
                 let sums = Direct { positions: &positions, dims: 3, k: case.k(), field };
-                let (adjoint, forward) = direct::<T>(&case, level, &sums);
+                let (adjoint, forward) = both::<T>(&case, level, &sums);
                 let errors = [distance(&from(&adjoint), &b), distance(&from(&forward), &s)];
                 assert!(errors.iter().all(|e| *e < tolerance::<T>()), "{:?} at {level:?}: {errors:?}", case.grid);
             }
@@ -208,11 +209,11 @@ fn phases_of_many_turns_keep_their_fraction() {
     let sums = Direct { positions: &positions, dims: 3, k: case.k(), field: None };
     let (b, s) = (truth(&case, &positions, None, false), truth(&case, &positions, None, true));
     for level in Level::available() {
-        let (adjoint, forward) = direct::<f32>(&case, level, &sums);
+        let (adjoint, forward) = both::<f32>(&case, level, &sums);
         let errors = [distance(&from(&adjoint), &b), distance(&from(&forward), &s)];
         // The second parts add up to about 1e-3 of the turns, some 10: right to 1e-6 turns, 6e-6 in phase.
         assert!(errors.iter().all(|e| *e < 1e-5), "{errors:?} at {level:?}");
-        let (adjoint, forward) = direct::<f64>(&case, level, &sums);
+        let (adjoint, forward) = both::<f64>(&case, level, &sums);
         let errors = [distance(&from(&adjoint), &b), distance(&from(&forward), &s)];
         assert!(errors.iter().all(|e| *e < 1e-12), "{errors:?} at {level:?}");
     }
@@ -226,7 +227,7 @@ fn direct_sums_take_fewer_dimensions() {
         let all = case.positions();
         let positions: Vec<f64> = all.chunks_exact(3).flat_map(|r| r[..dims].to_vec()).collect();
         let sums = Direct { positions: &positions, dims, k: case.k(), field: None };
-        let (adjoint, forward) = direct::<f64>(&case, Level::detect(), &sums);
+        let (adjoint, forward) = both::<f64>(&case, Level::detect(), &sums);
         assert!(distance(&from(&adjoint), &truth(&case, &all, None, false)) < 1e-13);
         assert!(distance(&from(&forward), &truth(&case, &all, None, true)) < 1e-13);
     }
@@ -264,7 +265,7 @@ fn check_adjointness<T: Real>(bound: f64) {
     let (positions, hertz, seconds) = anywhere(&case);
     let sums = Direct { positions: &positions, dims: 3, k: case.k(), field: Some((&hertz, &seconds)) };
     for level in Level::available() {
-        for (adjoint, forward) in [separable::<T>(&case, level), direct::<T>(&case, level, &sums)] {
+        for (adjoint, forward) in [separable::<T>(&case, level), both::<T>(&case, level, &sums)] {
             let (adjoint, forward) = (from(&adjoint), from(&forward));
             let difference = dot(&forward, &case.samples) - dot(&case.image, &adjoint);
             let scale = norm(&forward) * norm(&case.samples);
@@ -287,7 +288,7 @@ fn threads_do_not_change_a_bit() {
     for level in Level::available() {
         let with = |threads| {
             with_threads(threads, || {
-                (separable::<f32>(&case, level), separable::<f64>(&case, level), direct::<f32>(&case, level, &sums))
+                (separable::<f32>(&case, level), separable::<f64>(&case, level), both::<f32>(&case, level, &sums))
             })
         };
         assert!([2, 5].into_iter().all(|threads| with(threads) == with(1)), "{level:?}");
@@ -337,4 +338,21 @@ fn progress_is_told_and_can_stop() {
     assert_eq!(wholes.into_inner(), 4, "each reaches the whole once");
     let stopped = run(&|part| if part > 0.5 { fail!(Cancelled, "enough") } else { Ok(()) });
     assert!(stopped.iter().all(Result::is_err), "{stopped:?}");
+}
+
+/// The adjoint sum works on a panel of samples, the forward sum on a copy of the images, direct sums on a copy of the sources.
+#[test]
+fn memory_is_bounded() {
+    let (few, many) = (separable::bytes::<f32>([64; 3], 1 << 12, 1), separable::bytes::<f32>([64; 3], 1 << 24, 1));
+    assert_eq!(few, many);
+    let images = 3 * 2 * (64 << 12) * size_of::<f64>() as u64;
+    let bytes = separable::bytes::<f64>([64; 3], 1, 3);
+    assert!(
+        bytes > images && bytes < images + with_threads(1, || separable::bytes::<f64>([64; 3], 4096, 3)),
+        "{bytes}"
+    );
+    // Two parts of each of four components, and three numbers of each of two coils.
+    let sources = (14 * 5000 * size_of::<f32>()) as u64;
+    let bytes = with_threads(2, || direct::bytes::<f32>(100, 5000, 4, 2));
+    assert!(bytes > sources && bytes < sources + (1 << 20), "{bytes}");
 }
