@@ -101,7 +101,7 @@ impl<T: Real> Plan<T> {
         self.lattice.len
     }
 
-    /// Most bytes that the plan holds at a time with so many points, in the pool that this is called in.
+    /// Bytes that the plan holds at most, but for small tables, with so many points in the pool that this is called in.
     pub fn memory(&self, samples: usize) -> u64 {
         let grid = grid_bytes::<T>(&self.lattice).unwrap_or(u64::MAX);
         let lines = self.to_image.scratch_bytes().max(self.from_image.scratch_bytes());
