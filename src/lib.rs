@@ -18,4 +18,5 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+mod mri;
 pub mod tensor;

@@ -1,0 +1,3 @@
+//! Non-Cartesian MRI.
+
+pub(crate) mod gpu;
