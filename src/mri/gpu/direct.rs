@@ -1,5 +1,6 @@
 //! Launches `kernels/mri/direct.cu`.
 
+use super::direct_order::Order;
 use super::separable::{Precision, Regions, splits};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Launch, Stream};
@@ -44,6 +45,14 @@ pub(crate) struct Bounds {
     pub(crate) field: f64,
     /// Seconds.
     pub(crate) times: f64,
+}
+
+impl Bounds {
+    /// Of voxels and of samples.
+    fn sides(&self) -> [[f64; 4]; 2] {
+        let ([x, y, z], [kx, ky, kz]) = (self.positions, self.points);
+        [[x, y, z, self.field], [kx, ky, kz, self.times]]
+    }
 }
 
 /// Sizes and kinds of a direct sum.
@@ -97,6 +106,7 @@ struct PlaceArguments {
 struct SumArguments {
     targets: u64,
     sources: u64,
+    order: u64,
     values: u64,
     weights: u64,
     sums: u64,
@@ -105,6 +115,7 @@ struct SumArguments {
     coils: i32,
     splits: i32,
     fraction: i32,
+    reach: [f32; 4],
 }
 
 /// Mirrors `DirectFinish`.
@@ -128,6 +139,7 @@ pub(crate) struct Direct {
     /// Offsets in the workspace.
     targets: usize,
     sources: usize,
+    order: Option<Order>,
     partials: usize,
     bytes: usize,
 }
@@ -166,11 +178,16 @@ impl Direct {
         let mut regions = Regions::default();
         let targets = regions.add(target_count * place);
         let sources = regions.add(source_count * place);
+        // f64 needs no neighbours.
+        let order = match problem.precision {
+            Precision::Single => Some(Order::new(target_count, &mut regions)?),
+            Precision::Double => None,
+        };
         let partial = |splits: usize, coils| if splits > 1 { splits * coils * target_count } else { 0 };
         let partials = partial(splits[0], 1).max(partial(splits[1], COILS));
         let partials = regions.add(partials * problem.precision.complex());
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, partials, bytes })
+        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, partials, bytes })
     }
 
     /// Bytes that a run needs, aligned to 256.
@@ -212,6 +229,15 @@ impl Direct {
             // SAFETY: by this function's contract.
             unsafe { self.place(device, side, scale, places, stream)? };
         }
+        let mut order = 0;
+        if let Some(o) = &self.order {
+            // SAFETY: by this function's contract.
+            order = unsafe { o.run(device, target_places, workspace, stream)? };
+        }
+        let [voxel_bounds, sample_bounds] = self.problem.bounds.sides();
+        let most = if direction == Direction::Forward { voxel_bounds } else { sample_bounds };
+        let unit = 2f64.powi(-32 - self.fraction as i32);
+        let reach = std::array::from_fn(|c| (most[c] * sources.1[c].abs() * unit) as f32);
         let complex = precision.complex();
         let mut coil = 0;
         while coil < arrays.coils {
@@ -219,6 +245,7 @@ impl Direct {
             let sums = SumArguments {
                 targets: target_places,
                 sources: source_places,
+                order,
                 values: arrays.input + (coil * source_count * complex) as u64,
                 weights,
                 sums: arrays.output + (coil * target_count * complex) as u64,
@@ -227,6 +254,7 @@ impl Direct {
                 coils: coils as i32,
                 splits: self.splits[usize::from(coils > 1)] as i32,
                 fraction: self.fraction as i32,
+                reach,
             };
             // SAFETY: by this function's contract.
             unsafe { self.sum(device, sums, workspace, stream)? };
@@ -292,9 +320,7 @@ fn line(threads: usize) -> Launch {
 
 /// Scales of positions and field, and of points and times, to 32-bit integers; and the phase's bits after the point.
 fn fixed_point(bounds: &Bounds) -> Result<([[f64; 4]; 2], u32)> {
-    let [x, y, z] = bounds.positions;
-    let [kx, ky, kz] = bounds.points;
-    let (voxels, samples) = ([x, y, z, bounds.field], [kx, ky, kz, bounds.times]);
+    let [voxels, samples] = bounds.sides();
     let most = voxels.iter().zip(samples).map(|(a, b)| a * b).fold(0.0, f64::max);
     // The scales' product is 2^(32 + fraction).
     let room = |fraction: u32| INTEGER * INTEGER / 2f64.powi(32 + fraction as i32);
