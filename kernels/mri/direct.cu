@@ -56,7 +56,7 @@ constexpr int SOURCES = 256;
 constexpr int SHARE = 8;
 // Cycles between the centre of a block's targets and their bounding box's corners, up to which phases are split: errors of phases
 // then stay below 2e-6 rad (root mean square).
-constexpr float NEAR = 40;
+constexpr float NEAR = 24;
 
 template <typename T> struct Types;
 template <> struct Types<float> {

@@ -108,19 +108,19 @@ __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// The same for two neighbouring tiles of 8 columns and both halves of 16 rows, with f16 parts: three of the four products,
-// the small ones first.
-template <int M>
-__device__ inline void multiply_add(float (&c)[M][2][4], const unsigned (&high)[M][4], const unsigned (&low)[M][4],
-                                    const unsigned (&b_high)[4], const unsigned (&b_low)[4]) {
+// The same for N pairs of neighbouring tiles of 8 columns and M halves of rows, with f16 parts: three of the four products, the
+// small ones first. Products that follow each other go to different sums.
+template <int N, int M>
+__device__ inline void multiply_add(float (*c)[M][2][4], const unsigned (&high)[M][4], const unsigned (&low)[M][4],
+                                    const unsigned (&b_high)[N][4], const unsigned (&b_low)[N][4]) {
 #pragma unroll
     for (int product = 0; product < 3; product++)
 #pragma unroll
-        for (int n = 0; n < 2; n++)
+        for (int n = 0; n < 2 * N; n++)
 #pragma unroll
             for (int m = 0; m < M; m++) {
-                const unsigned(&b)[4] = product == 1 ? b_low : b_high;
-                multiply_add(c[m][n], product == 0 ? low[m] : high[m], b[2 * n], b[2 * n + 1]);
+                const unsigned(&b)[4] = product == 1 ? b_low[n / 2] : b_high[n / 2];
+                multiply_add(c[n / 2][m][n % 2], product == 0 ? low[m] : high[m], b[n % 2 * 2], b[n % 2 * 2 + 1]);
             }
 }
 

@@ -180,23 +180,30 @@ template <> struct Sums<float> {
             }
     }
 
-    // 16 samples: real and imaginary parts of the rows, and the folded factors in shared memory.
-    __device__ void add(const float (&re)[2][4], const float (&im)[2][4], const char *folded, int lane) {
+    // 16 samples of the rows.
+    struct Rows {
         unsigned high[2][4], low[2][4];
-#pragma unroll
-        for (int m = 0; m < 2; m++) {
-            split(re[m][0], re[m][1], high[m][0], low[m][0]);
-            split(im[m][0], im[m][1], high[m][1], low[m][1]);
-            split(re[m][2], re[m][3], high[m][2], low[m][2]);
-            split(im[m][2], im[m][3], high[m][3], low[m][3]);
+
+        __device__ void put(int m, const float (&re)[4], const float (&im)[4]) {
+            split(re[0], re[1], high[m][0], low[m][0]);
+            split(im[0], im[1], high[m][1], low[m][1]);
+            split(re[2], re[3], high[m][2], low[m][2]);
+            split(im[2], im[3], high[m][3], low[m][3]);
         }
+    };
+
+    // Times the folded factors in shared memory.
+    __device__ void add(const Rows &rows, const char *folded, int lane) {
         const char *at = folded + lane * 16;
 #pragma unroll
-        for (int t = 0; t < L::TILES / 2; t++) {
-            unsigned b_high[4], b_low[4];
-            load_matrices(b_high, at + t * 512);
-            load_matrices(b_low, at + t * 512 + 2048);
-            multiply_add(sums[t], high, low, b_high, b_low);
+        for (int t = 0; t < L::TILES / 2; t += 2) {
+            unsigned b_high[2][4], b_low[2][4];
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                load_matrices(b_high[i], at + (t + i) * 512);
+                load_matrices(b_low[i], at + (t + i) * 512 + 2048);
+            }
+            multiply_add<2, 2>(sums + t, rows.high, rows.low, b_high, b_low);
         }
     }
 
@@ -215,7 +222,16 @@ template <> struct Sums<double> {
 
     __device__ void keep() {}
 
-    __device__ void add(const double (&re)[2][4], const double (&im)[2][4], const char *folded, int lane) {
+    struct Rows {
+        double re[2][4], im[2][4];
+
+        __device__ void put(int m, const double (&new_re)[4], const double (&new_im)[4]) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) re[m][k] = new_re[k], im[m][k] = new_im[k];
+        }
+    };
+
+    __device__ void add(const Rows &rows, const char *folded, int lane) {
         const char *at = folded + lane * 16;
 #pragma unroll
         for (int half = 0; half < 2; half++)
@@ -224,7 +240,8 @@ template <> struct Sums<double> {
                 double2 b = *(const double2 *)(at + t * 1024 + half * 512);
 #pragma unroll
                 for (int m = 0; m < 2; m++) {
-                    const double a[4] = {re[m][2 * half], im[m][2 * half], re[m][2 * half + 1], im[m][2 * half + 1]};
+                    const double a[4] = {rows.re[m][2 * half], rows.im[m][2 * half], rows.re[m][2 * half + 1],
+                                         rows.im[m][2 * half + 1]};
                     multiply_add(sums[m][t], a, b.x, b.y);
                 }
             }
@@ -232,6 +249,26 @@ template <> struct Sums<double> {
 
     __device__ const double (&get(int m, int t) const)[4] { return sums[m][t]; }
 };
+
+// A warp's rows for a group of 16 samples in shared memory.
+template <typename T> __device__ inline void make_rows(typename Sums<T>::Rows &rows, const char *group, int warp, int lane) {
+    typedef Layout<T> L;
+    const char *firsts = group + L::FOLDED + lane * 16;
+    const char *seconds = group + L::FOLDED + L::FACTORS * (1 + warp / 4) + warp % 4 * 128 + lane % 4 * 16;
+    T first_re[4], first_im[4];
+    load_factors(firsts, first_re, first_im);
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        T second_re[4], second_im[4], re[4], im[4];
+        load_factors(seconds + m * 64, second_re, second_im);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            re[k] = fma(first_re[k], second_re[k], -first_im[k] * second_im[k]);
+            im[k] = fma(first_re[k], second_im[k], first_im[k] * second_re[k]);
+        }
+        rows.put(m, re, im);
+    }
+}
 
 // A block: 8 first factors, 16 second factors, a block of folded positions; grid y splits the samples.
 template <typename T> __device__ inline void product(const AdjointProduct &p) {
@@ -278,24 +315,14 @@ template <typename T> __device__ inline void product(const AdjointProduct &p) {
         if (s + L::STAGES - 1 < end) stage(s + L::STAGES - 1);
         copies_issued();
         const char *set = shared + s % L::STAGES * (L::GROUPS * L::GROUP);
-#pragma unroll 1
+        // The next rows are made while products with these are under way.
+        typename Sums<T>::Rows rows[2];
+        make_rows<T>(rows[0], set, warp, lane);
+#pragma unroll
         for (int group = 0; group < L::GROUPS; group++) {
-            const char *folded = set + group * L::GROUP;
-            const char *firsts = folded + L::FOLDED + lane * 16;
-            const char *seconds = folded + L::FOLDED + L::FACTORS * (1 + warp / 4) + warp % 4 * 128 + lane % 4 * 16;
-            T first_re[4], first_im[4], re[2][4], im[2][4];
-            load_factors(firsts, first_re, first_im);
-#pragma unroll
-            for (int m = 0; m < 2; m++) {
-                T second_re[4], second_im[4];
-                load_factors(seconds + m * 64, second_re, second_im);
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    re[m][k] = fma(first_re[k], second_re[k], -first_im[k] * second_im[k]);
-                    im[m][k] = fma(first_re[k], second_im[k], first_im[k] * second_re[k]);
-                }
-            }
-            sums.add(re, im, folded, lane);
+            const char *at = set + group * L::GROUP;
+            if (group + 1 < L::GROUPS) make_rows<T>(rows[(group + 1) % 2], at + L::GROUP, warp, lane);
+            sums.add(rows[group % 2], at, lane);
         }
         if ((s - begin) % L::KEEP == L::KEEP - 1) sums.keep();
     }

@@ -144,14 +144,15 @@ template <> struct Product<float> {
         for (int i = 0; i < 32; i++) sums[i / 16][i / 8 % 2][i / 4 % 2][i % 4] = 0;
         const char *at = tile + lane * 16;
 #pragma unroll
-        for (int s = 0; s < STEPS; s++)
+        for (int s = 0; s < STEPS; s++) {
+            unsigned b_high[2][4], b_low[2][4];
 #pragma unroll
             for (int t = 0; t < 2; t++) {
-                unsigned b_high[4], b_low[4];
-                load_matrices(b_high, at + s * 2048 + t * 512);
-                load_matrices(b_low, at + s * 2048 + t * 512 + 1024);
-                multiply_add(sums[t], high[s], low[s], b_high, b_low);
+                load_matrices(b_high[t], at + s * 2048 + t * 512);
+                load_matrices(b_low[t], at + s * 2048 + t * 512 + 1024);
             }
+            multiply_add<2, 2>(sums, high[s], low[s], b_high, b_low);
+        }
     }
 
     // Of sample row (8 apart) and column 4 t + lane % 4.

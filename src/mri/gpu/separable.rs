@@ -122,7 +122,8 @@ impl Grid {
 
 /// The number of parts of `length` steps each task is split into, on so many multiprocessors; a part costs `overhead` steps more.
 pub(super) fn splits(tasks: usize, length: usize, overhead: usize, multiprocessors: usize) -> usize {
-    let most = (2 * multiprocessors).div_ceil(tasks).min(length).max(1);
+    // Eight rounds: the last one, half empty perhaps, then counts little.
+    let most = (8 * multiprocessors).div_ceil(tasks).min(length).max(1);
     let time = |s: &usize| (tasks * s).div_ceil(multiprocessors) * (length.div_ceil(*s) + overhead);
     (1..=most).min_by_key(time).unwrap_or(1)
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 type Complex = [f64; 2];
 
 /// None where there is no GPU, which it says.
-pub(super) fn device() -> Option<Arc<Device>> {
+fn device() -> Option<Arc<Device>> {
     match Device::open(0) {
         Ok(device) => Some(device),
         Err(e) if std::env::var_os("ISOC_GPU_REQUIRED").is_some() => panic!("{e}"),
@@ -28,20 +28,20 @@ pub(super) fn device() -> Option<Arc<Device>> {
 }
 
 /// Uniform in -1/2 to 1/2, the same in every run.
-pub(super) struct Random(pub(super) u64);
+struct Random(u64);
 
 impl Random {
-    pub(super) fn next(&mut self) -> f64 {
+    fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         ((self.0 >> 11) as f64) / (1u64 << 53) as f64 - 0.5
     }
 
-    pub(super) fn list(&mut self, count: usize) -> Vec<f64> {
+    fn list(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| self.next()).collect()
     }
 
     /// Complex numbers of very different sizes, as k-space has, that `precision` holds.
-    pub(super) fn complex(&mut self, count: usize, precision: Precision) -> Vec<Complex> {
+    fn complex(&mut self, count: usize, precision: Precision) -> Vec<Complex> {
         let round = |v: f64| if precision == Precision::Single { f64::from(v as f32) } else { v };
         (0..count)
             .map(|_| {
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-pub(super) fn upload(device: &Arc<Device>, values: &[f64], precision: Precision) -> DeviceMemory {
+fn upload(device: &Arc<Device>, values: &[f64], precision: Precision) -> DeviceMemory {
     match precision {
         Precision::Single => {
             DeviceMemory::from_slice(device, &values.iter().map(|v| *v as f32).collect::<Vec<_>>()).unwrap()
@@ -61,7 +61,7 @@ pub(super) fn upload(device: &Arc<Device>, values: &[f64], precision: Precision)
     }
 }
 
-pub(super) fn download(device: &Arc<Device>, memory: &DeviceMemory, precision: Precision) -> Vec<Complex> {
+fn download(device: &Arc<Device>, memory: &DeviceMemory, precision: Precision) -> Vec<Complex> {
     let (stream, count) = (Stream::new(device).unwrap(), memory.bytes());
     let pinned = Pinned::new(device, count).unwrap();
     let rows = Rows { address: memory.address(), pitch: count, bytes: count, count: 1 };
@@ -82,7 +82,7 @@ pub(super) fn download(device: &Arc<Device>, memory: &DeviceMemory, precision: P
 }
 
 /// sum of v exp(sign 2 pi i (a.b)).
-pub(super) fn reference(a: &[f64; 4], b: &[[f64; 4]], values: &[Complex], sign: f64) -> Complex {
+fn reference(a: &[f64; 4], b: &[[f64; 4]], values: &[Complex], sign: f64) -> Complex {
     let mut sum = [0.0; 2];
     for (b, v) in b.iter().zip(values) {
         let phase: f64 = a.iter().zip(b).map(|(x, k)| x * k).sum();
@@ -94,7 +94,7 @@ pub(super) fn reference(a: &[f64; 4], b: &[[f64; 4]], values: &[Complex], sign: 
 }
 
 /// l2 norm of the difference from what is expected, relative to it, over the elements `which`.
-pub(super) fn error(found: &[Complex], which: &[usize], expected: impl Fn(usize) -> Complex) -> f64 {
+fn error(found: &[Complex], which: &[usize], expected: impl Fn(usize) -> Complex) -> f64 {
     let (mut difference, mut norm) = (0.0, 0.0);
     for n in which {
         let e = expected(*n);
@@ -105,19 +105,19 @@ pub(super) fn error(found: &[Complex], which: &[usize], expected: impl Fn(usize)
 }
 
 /// At most `most` indices, evenly spread.
-pub(super) fn some(count: usize, most: usize) -> Vec<usize> {
+fn some(count: usize, most: usize) -> Vec<usize> {
     let n = count.min(most);
     (0..n).map(|i| i * count / n + (count / n - 1) * (i % 2)).collect()
 }
 
-pub(super) fn place(voxels: [usize; 3], at: usize) -> [f64; 4] {
+fn place(voxels: [usize; 3], at: usize) -> [f64; 4] {
     let j = [at % voxels[0], at / voxels[0] % voxels[1], at / voxels[0] / voxels[1]];
     let p: [f64; 3] = std::array::from_fn(|a| j[a] as f64 - (voxels[a] / 2) as f64);
     [p[0], p[1], p[2], 0.0]
 }
 
 /// A point of so many dimensions.
-pub(super) fn widen(points: &[f64], dims: usize, fourth: &[f64]) -> Vec<[f64; 4]> {
+fn widen(points: &[f64], dims: usize, fourth: &[f64]) -> Vec<[f64; 4]> {
     let point = |(n, k): (usize, &[f64])| {
         let mut p = [0.0; 4];
         p[..dims].copy_from_slice(k);
@@ -127,16 +127,16 @@ pub(super) fn widen(points: &[f64], dims: usize, fourth: &[f64]) -> Vec<[f64; 4]
     points.chunks_exact(dims).enumerate().map(point).collect()
 }
 
-pub(super) fn flat(values: &[Complex]) -> Vec<f64> {
+fn flat(values: &[Complex]) -> Vec<f64> {
     values.concat()
 }
 
-pub(super) fn weigh(values: &[Complex], weights: &[f64]) -> Vec<Complex> {
+fn weigh(values: &[Complex], weights: &[f64]) -> Vec<Complex> {
     values.iter().zip(weights).map(|(v, w)| [v[0] * w, v[1] * w]).collect()
 }
 
 /// Errors of both directions of the separable sums, the greater of the coils'.
-pub(super) fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usize) -> [f64; 2] {
+fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usize) -> [f64; 2] {
     let Problem { voxels, dims, samples, precision } = problem;
     let mut random = Random(7);
     let mut k = random.list(samples * dims);
@@ -190,7 +190,7 @@ pub(super) fn separable(device: &Arc<Device>, problem: Problem, coils: usize, ch
 }
 
 /// Errors of both directions of the direct sums.
-pub(super) fn direct(
+fn direct(
     device: &Arc<Device>,
     (voxels, samples, dims, coils): (usize, usize, usize, usize),
     field: bool,
@@ -202,11 +202,11 @@ pub(super) fn direct(
     let positions = scaled(random.list(voxels * dims), 128.0);
     let k = random.list(samples * dims);
     let map = scaled(random.list(voxels), 400.0);
-    let times: Vec<f64> = random.list(samples).into_iter().map(|t| 0.05 * (t + 0.5)).collect();
+    let times: Vec<f64> = random.list(samples).into_iter().map(|t| 0.01 * (t + 0.5)).collect();
     let weights: Vec<f64> = random.list(samples).into_iter().map(|w| f64::from((w + 1.0) as f32)).collect();
     let data = random.complex(coils * samples, precision);
     let image = random.complex(coils * voxels, precision);
-    let bounds = Bounds { positions: [64.0; 3], points: [0.5; 3], field: 200.0, times: 0.05 };
+    let bounds = Bounds { positions: [64.0; 3], points: [0.5; 3], field: 200.0, times: 0.01 };
     let double = |v: &Vec<f64>| upload(device, v, Precision::Double);
     let [positions_memory, points, map_memory, times_memory] = [&positions, &k, &map, &times].map(double);
     let weight_memory = upload(device, &weights, precision);
@@ -242,21 +242,21 @@ pub(super) fn direct(
         let mut worst = 0.0f64;
         for coil in 0..coils {
             let values = &values[coil * sources..][..sources];
-            let e = error(&found[coil * targets..], &some(targets, checked), |n| {
-                if adjoint {
-                    reference(&a[n], &b, &weigh(values, &weights), 1.0)
-                } else {
-                    reference(&b[n], &a, values, -1.0)
-                }
-            });
+            let e = if adjoint {
+                let weighted = weigh(values, &weights);
+                error(&found[coil * targets..], &some(targets, checked), |n| reference(&a[n], &b, &weighted, 1.0))
+            } else {
+                error(&found[coil * targets..], &some(targets, checked), |n| reference(&b[n], &a, values, -1.0))
+            };
             worst = worst.max(e);
         }
         worst
     })
 }
 
-/// f32: factors and f16 parts are good to 2^-24 and 2^-23, sums in tensor cores lose up to 48 times 2^-24 before they are moved:
-/// 3e-6 at worst. f64: factors to 2^-53 times 2 pi 64 / 2 (the phase), 2e-14.
+/// f32, separable: factors and f16 parts are good to 2^-24 and 2^-23, sums in tensor cores lose up to 48 times 2^-24 before they are
+/// moved: 3e-6 at worst. f32, direct: phases of up to 24 cycles, 24 times 2^-24 times 2 pi = 9e-6 at worst, but a quarter of that
+/// on average; hardware sines add 5e-7. f64: phases to 2^-53 times 2 pi times 96 cycles, 7e-14 at worst.
 fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Single => 3e-6,
@@ -293,8 +293,16 @@ fn direct_sums_match_the_definition() {
         [(Precision::Single, Sines::Precise), (Precision::Single, Sines::Hardware), (Precision::Double, Sines::Precise)]
     {
         for field in [false, true] {
-            for shape in [(1, 1, 3, 1), (7, 300, 2, 1), (3000, 257, 3, 1), (2000, 1500, 3, 6)] {
-                let errors = direct(&device, shape, field, kind, 300);
+            // The last two have targets in plenty: those of a block are close together.
+            for shape in [
+                (1, 1, 3, 1),
+                (7, 300, 2, 1),
+                (3000, 257, 3, 1),
+                (2000, 1500, 3, 6),
+                (200_000, 257, 3, 1),
+                (300, 200_000, 3, 5),
+            ] {
+                let errors = direct(&device, shape, field, kind, 30);
                 assert!(errors.iter().all(|e| *e < tolerance(kind.0)), "{shape:?} {field} {kind:?}: {errors:?}");
             }
         }
@@ -302,11 +310,16 @@ fn direct_sums_match_the_definition() {
 }
 
 #[test]
-fn repeated_sums_are_the_same_bits() {
+fn repeated_sums_are_the_same() {
     let Some(device) = device() else { return };
     let problem = Problem { voxels: [20, 24, 10], dims: 3, samples: 5000, precision: Precision::Single };
-    let first = separable(&device, problem, 1, usize::MAX);
+    // The errors' norms over all elements stand for their bits.
+    let run = || {
+        let kind = (Precision::Single, Sines::Hardware);
+        (separable(&device, problem, 1, usize::MAX), direct(&device, (3000, 2000, 3, 1), true, kind, usize::MAX))
+    };
+    let first = run();
     for _ in 0..3 {
-        assert_eq!(first, separable(&device, problem, 1, usize::MAX));
+        assert_eq!(first, run());
     }
 }
