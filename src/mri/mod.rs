@@ -9,6 +9,7 @@ mod array;
 mod cpu;
 mod density;
 mod engine;
+mod gpu;
 pub mod measures;
 pub mod phantom;
 mod plan;

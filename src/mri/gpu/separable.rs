@@ -1,0 +1,188 @@
+//! Exact sums between a grid of voxels and any samples, by matrix products: what both directions share, and the launches of
+//! `kernels/mri/separable_scale.cu`.
+
+use crate::error::{Result, fail};
+use crate::gpu::{Device, Launch, Stream};
+
+/// Most voxels along an axis.
+const MOST_VOXELS: usize = 1 << 15;
+/// Bytes of tables that are made at a time.
+const TABLES: usize = 192 << 20;
+/// Blocks that look for the largest value.
+const SCALE_BLOCKS: usize = 256;
+
+/// Of image and data, and of all sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    /// Complex f32; to about 1e-6 of the norm.
+    Single,
+    /// Complex f64; to about 1e-13 of the norm.
+    Double,
+}
+
+impl Precision {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Single => "f32",
+            Self::Double => "f64",
+        }
+    }
+
+    /// Bytes of a complex number.
+    pub(crate) fn complex(self) -> usize {
+        match self {
+            Self::Single => 8,
+            Self::Double => 16,
+        }
+    }
+}
+
+/// Sizes of an exact sum. Voxel j of an axis of n lies at j - floor(n / 2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Problem {
+    /// Along x, y, z.
+    pub(crate) voxels: [usize; 3],
+    /// Components of a point: 2 (with one voxel along z) or 3.
+    pub(crate) dims: usize,
+    pub(crate) samples: usize,
+    pub(crate) precision: Precision,
+}
+
+/// Mirrors `Grid` in `kernels/mri/separable.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    pub(super) n: [i32; 3],
+    pub(super) component: [i32; 3],
+    pub(super) dims: i32,
+    pub(super) firsts: i32,
+    pub(super) seconds: i32,
+    pub(super) period: i32,
+    pub(super) blocks: i32,
+}
+
+/// How a kernel cuts its work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// Folded positions of a block.
+    pub(super) positions: usize,
+    /// First and second factors of a block.
+    pub(super) firsts: usize,
+    pub(super) seconds: usize,
+}
+
+impl Grid {
+    /// The assignment of axes that computes least beyond the grid.
+    /// With strides of its axes in an image `[z][y][x]`.
+    pub(super) fn new(problem: &Problem, cut: Cut) -> Result<(Self, [i64; 3])> {
+        let Problem { voxels, dims, samples, .. } = *problem;
+        if voxels.contains(&0) || voxels.iter().any(|n| *n > MOST_VOXELS) || samples == 0 || !(2..=3).contains(&dims) {
+            fail!(OutOfRange, "an exact sum over {voxels:?} voxels and {samples} samples of {dims} dimensions");
+        }
+        if dims == 2 && voxels[2] != 1 {
+            fail!(OutOfRange, "points have two dimensions, but there are {} voxels along z", voxels[2]);
+        }
+        let mut best: Option<(usize, Self, [usize; 3])> = None;
+        for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let n = axes.map(|a| voxels[a]);
+            let blocks = n[0].div_ceil(2).div_ceil(cut.positions);
+            // Either the whole second axis as first factors, or a few of it, again and again.
+            for (firsts, period) in [(n[1].next_multiple_of(cut.firsts), 1), (cut.firsts, n[1].div_ceil(cut.firsts))] {
+                let seconds = (n[2] * period).next_multiple_of(cut.seconds);
+                // A factor in the tables costs as much as so many products.
+                let cost = 2 * blocks * cut.positions * firsts * seconds + 700 * (firsts + seconds);
+                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                    let grid = Self {
+                        n: n.map(|n| n as i32),
+                        // One voxel lies at 0, whatever the component.
+                        component: axes.map(|a| a.min(dims - 1) as i32),
+                        dims: dims as i32,
+                        firsts: firsts as i32,
+                        seconds: seconds as i32,
+                        period: period as i32,
+                        blocks: blocks as i32,
+                    };
+                    best = Some((cost, grid, axes));
+                }
+            }
+        }
+        let Some((_, grid, axes)) = best else { fail!(Internal, "no assignment of axes") };
+        if grid.columns() > i32::MAX as usize {
+            fail!(OutOfRange, "an exact sum over {voxels:?} voxels: too many");
+        }
+        let strides = [1, voxels[0], voxels[0] * voxels[1]].map(|s| s as i64);
+        Ok((grid, axes.map(|a| strides[a])))
+    }
+
+    /// Columns, those outside the image too.
+    pub(super) fn columns(&self) -> usize {
+        self.firsts as usize * self.seconds as usize
+    }
+}
+
+/// The number of parts of `length` steps each task is split into, on so many multiprocessors; a part costs `overhead` steps more.
+pub(super) fn splits(tasks: usize, length: usize, overhead: usize, multiprocessors: usize) -> usize {
+    // Eight rounds: the last one, half empty perhaps, then counts little.
+    let most = (8 * multiprocessors).div_ceil(tasks).min(length).max(1);
+    let time = |s: &usize| (tasks * s).div_ceil(multiprocessors) * (length.div_ceil(*s) + overhead);
+    (1..=most).min_by_key(time).unwrap_or(1)
+}
+
+/// Samples at a time, so that tables of so many bytes a sample stay small; a multiple of `step`.
+pub(super) fn piece(samples: usize, bytes: usize, step: usize) -> usize {
+    let most = (TABLES / bytes.max(1)).min(1 << 16).max(step);
+    let count = samples.div_ceil(most);
+    samples.div_ceil(count).next_multiple_of(step)
+}
+
+/// Regions of a workspace, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    end: usize,
+}
+
+impl Regions {
+    /// The offset of a new region.
+    pub(super) fn add(&mut self, bytes: usize) -> usize {
+        let start = self.end;
+        self.end += bytes.next_multiple_of(256);
+        start
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.end
+    }
+}
+
+/// Mirrors `Scale` in `kernels/mri/separable_scale.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct ScaleArguments {
+    values: u64,
+    weights: u64,
+    count: i64,
+    peaks: u64,
+    scale: u64,
+}
+
+/// Bytes that `scale` needs; the scale comes first.
+pub(super) const SCALE_BYTES: usize = 256 + 4 * SCALE_BLOCKS;
+
+/// Finds a power of two that suits complex f32 data times weights (0: ones), and puts it at `workspace`.
+///
+/// # Safety
+/// The arrays are valid until the stream has passed the launches; the GPU is current.
+pub(super) unsafe fn scale(
+    device: &Device,
+    (values, weights, count): (u64, u64, usize),
+    workspace: u64,
+    stream: &Stream,
+) -> Result<()> {
+    let arguments = ScaleArguments { values, weights, count: count as i64, peaks: workspace + 256, scale: workspace };
+    for (name, blocks) in [("scale_peaks", SCALE_BLOCKS), ("scale_choose", 1)] {
+        let launch = Launch { grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0 };
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe { device.function("mri/separable_scale", name)?.launch(stream, launch, &arguments)? };
+    }
+    Ok(())
+}
