@@ -9,6 +9,7 @@
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
+//! | [`mri`] | non-Cartesian MRI |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
@@ -18,4 +19,5 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+pub mod mri;
 pub mod tensor;

@@ -5,6 +5,7 @@
 mod boxes;
 mod device;
 mod driver;
+pub(crate) mod fft;
 mod kernel;
 mod memory;
 mod stream;

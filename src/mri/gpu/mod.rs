@@ -1,0 +1,3 @@
+//! MRI on the GPU.
+
+mod toeplitz;

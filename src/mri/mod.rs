@@ -1,0 +1,3 @@
+//! Non-Cartesian MRI.
+
+mod gpu;
