@@ -126,7 +126,6 @@ template <class T> struct Dft<8, T> : ProductDft<2, 4, T> {};
 template <class T> struct Dft<9, T> : ProductDft<3, 3, T> {};
 template <class T> struct Dft<10, T> : ProductDft<2, 5, T> {};
 template <class T> struct Dft<12, T> : ProductDft<3, 4, T> {};
-template <class T> struct Dft<15, T> : ProductDft<3, 5, T> {};
 template <class T> struct Dft<16, T> : ProductDft<4, 4, T> {};
 
 // v[k] *= w^k

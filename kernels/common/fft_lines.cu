@@ -13,7 +13,7 @@ struct FftTask {
     long long in_strides[3], out_strides[3];
     // Real factors, one for each element of a window; null for none.
     const void *in_factors, *out_factors;
-    // What loaded elements are multiplied by, the conjugate of what stored ones are: of the array's layout, with batches
+    // Along: what loaded elements are multiplied by, the conjugate of what stored ones are: of the array's layout, with batches
     // `map_stride` apart; null for none.
     const void *in_map, *out_map;
     long long map_stride;
@@ -24,7 +24,7 @@ struct FftTask {
     int width, log_width, chunks;
     // Non-zero: exp(+2 pi i ...).
     int backward;
-    // Non-zero: batches are summed by each block, and added to what is there if it is 2.
+    // Along, non-zero: batches are summed by each block, and added to what is there if it is 2.
     int sum;
 };
 
@@ -37,59 +37,97 @@ struct FftPlace {
     bool add;
 };
 
-template <class T> struct FftLoad {
+template <bool ALONG, class T> struct FftLoad {
     const FftTask &task;
     const FftPlace &place;
 
     template <int R> __device__ inline void run(Complex<T> *v, int line, int position, int stride) const {
-        const FftWindow &w = task.from;
+        const FftWindow w = task.from;
+        const int length = task.line.length;
         const long long base = line * task.in_strides[0];
         const Complex<T> *in = static_cast<const Complex<T> *>(task.in) + place.in + base;
-        const Complex<T> *map = static_cast<const Complex<T> *>(task.in_map) + place.in_map + base;
-        const T sign = task.backward ? T(-1) : T(1);
-        int index[R];
+        const unsigned count = line < place.room ? w.count : 0;
+        if (w.whole && w.count == length) {
+            const Complex<T> *from = in + (long long)position * w.stride;
+            const int step = stride * w.stride;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            int p = position + r * stride;
-            index[r] = line < place.room ? window_index(w, task.line.length, p) : -1;
-            v[r] = index[r] < 0 ? Complex<T>{0, 0} : in[(long long)(w.whole ? p : index[r]) * w.stride];
+            for (int r = 0; r < R; r++) v[r] = count ? from[(long long)r * step] : Complex<T>{0, 0};
+        } else {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned p = position + r * stride, t = w.element(length, p);
+                v[r] = t < count ? in[(long long)(int)(w.whole ? p : t) * w.stride] : Complex<T>{0, 0};
+            }
         }
-        if (task.in_map) {
+        if (ALONG && task.in_map) {
+            const Complex<T> *map = static_cast<const Complex<T> *>(task.in_map) + place.in_map + base;
 #pragma unroll
-            for (int r = 0; r < R; r++)
-                if (index[r] >= 0) v[r] = v[r] * map[(long long)(w.whole ? position + r * stride : index[r]) * w.stride];
+            for (int r = 0; r < R; r++) {
+                unsigned p = position + r * stride, t = w.element(length, p);
+                if (t < count) v[r] = v[r] * map[(long long)(int)(w.whole ? p : t) * w.stride];
+            }
         }
         if (task.in_factors) {
 #pragma unroll
-            for (int r = 0; r < R; r++)
-                if (index[r] >= 0) v[r] = v[r] * __ldg(static_cast<const T *>(task.in_factors) + index[r]);
+            for (int r = 0; r < R; r++) {
+                unsigned t = w.element(length, position + r * stride);
+                if (t < count) v[r] = v[r] * __ldg(static_cast<const T *>(task.in_factors) + t);
+            }
         }
+        if (task.backward) {
 #pragma unroll
-        for (int r = 0; r < R; r++) v[r].y *= sign;
+            for (int r = 0; r < R; r++) v[r] = conj(v[r]);
+        }
     }
 };
 
-template <class T> struct FftStore {
+template <bool ALONG, class T> struct FftStore {
     const FftTask &task;
     const FftPlace &place;
 
     template <int R> __device__ inline void run(Complex<T> *v, int line, int position, int stride) const {
         if (line >= place.room) return;
-        const FftWindow &w = task.to;
+        const FftWindow w = task.to;
+        const int length = task.line.length;
         const long long base = line * task.out_strides[0];
         Complex<T> *out = static_cast<Complex<T> *>(task.out) + place.out + base;
-        const Complex<T> *map = static_cast<const Complex<T> *>(task.out_map) + place.out_map + base;
+        const unsigned count = w.count;
         const T scale = T(task.scale), imaginary = task.backward ? -scale : scale;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            int p = position + r * stride, index = window_index(w, task.line.length, p);
-            if (index < 0) continue;
-            long long to = (long long)(w.whole ? p : index) * w.stride;
-            Complex<T> value = {v[r].x * scale, v[r].y * imaginary};
-            if (task.out_factors) value = value * __ldg(static_cast<const T *>(task.out_factors) + index);
-            if (task.out_map) value = value * conj(map[to]);
-            if (place.add) value = value + out[to];
-            out[to] = value;
+        for (int r = 0; r < R; r++) v[r] = {v[r].x * scale, v[r].y * imaginary};
+        if (task.out_factors) {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned t = w.element(length, position + r * stride);
+                if (t < count) v[r] = v[r] * __ldg(static_cast<const T *>(task.out_factors) + t);
+            }
+        }
+        if (ALONG && task.out_map) {
+            const Complex<T> *map = static_cast<const Complex<T> *>(task.out_map) + place.out_map + base;
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned p = position + r * stride, t = w.element(length, p);
+                if (t < count) v[r] = v[r] * conj(map[(long long)(int)(w.whole ? p : t) * w.stride]);
+            }
+        }
+        if (ALONG && place.add) {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned p = position + r * stride, t = w.element(length, p);
+                if (t < count) v[r] = v[r] + out[(long long)(int)(w.whole ? p : t) * w.stride];
+            }
+        }
+        if (w.whole && w.count == length) {
+            Complex<T> *to = out + (long long)position * w.stride;
+            const int step = stride * w.stride;
+#pragma unroll
+            for (int r = 0; r < R; r++) to[(long long)r * step] = v[r];
+        } else {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned p = position + r * stride, t = w.element(length, p);
+                if (t < count) out[(long long)(int)(w.whole ? p : t) * w.stride] = v[r];
+            }
         }
     }
 };
@@ -102,7 +140,7 @@ template <bool ALONG, class T> struct FftTaskPass {
     int k;
 
     template <int R> __device__ inline void run() const {
-        fft_pass<R>(task.line, k, lines, shared, FftLoad<T>{task, place}, FftStore<T>{task, place});
+        fft_pass<R>(task.line, k, lines, shared, FftLoad<ALONG, T>{task, place}, FftStore<ALONG, T>{task, place});
     }
 };
 
@@ -112,7 +150,7 @@ template <bool ALONG, class T> __device__ inline void fft_lines(const FftTask &t
     const FftLines<ALONG> lines = {task.width, task.log_width, task.line.length};
     unsigned rows = blockIdx.x / task.chunks, chunk = blockIdx.x - rows * task.chunks;
     unsigned first = rows / task.outer, outer = rows - first * task.outer;
-    const int inner = chunk * task.width, last = task.sum ? task.batches : first + 1;
+    const int inner = chunk * task.width, last = ALONG && task.sum ? task.batches : first + 1;
 #pragma unroll 1
     for (int batch = first; batch < last; batch++) {
         const long long in = inner * task.in_strides[0] + outer * task.in_strides[1];
@@ -132,7 +170,7 @@ template <bool ALONG, class T> __device__ inline void fft_lines(const FftTask &t
         fft_lines<along, type>(task); \
     }
 
-FFT_LINES(fft_lines_along_f32, true, float, 384, 2)
-FFT_LINES(fft_lines_across_f32, false, float, 384, 2)
+FFT_LINES(fft_lines_along_f32, true, float, 320, 3)
+FFT_LINES(fft_lines_across_f32, false, float, 320, 3)
 FFT_LINES(fft_lines_along_f64, true, double, 256, 2)
 FFT_LINES(fft_lines_across_f64, false, double, 256, 2)

@@ -39,19 +39,12 @@ struct FftWindow {
     int start, count;
     // Non-zero: the array has room for all positions; zero: it begins with the one at `start`.
     int whole;
-};
 
-// Where position p of a line is in an array's window; -1 outside it.
-__device__ inline int window_index(const FftWindow &w, int length, int p) {
-    int t = p - w.start;
-    if (t < 0) t += length;
-    return t < w.count ? t : -1;
-}
-
-template <class T> struct FftShared {
-    // Gaps keep most strides free of bank conflicts.
-    static constexpr int SHIFT = sizeof(T) == 4 ? 4 : 3;
-    static __device__ inline int padded(int i) { return i + (i >> SHIFT); }
+    // Which of the window's elements position p is; `count` or more for none.
+    __device__ inline unsigned element(int length, int p) const {
+        unsigned t = p - start;
+        return min(t, t + length);
+    }
 };
 
 // The lines of a block in shared memory, and which of them a butterfly belongs to.
@@ -69,24 +62,26 @@ template <bool ALONG> struct FftLines {
         }
     }
 
-    template <class T> __device__ inline int at(int line, int position) const {
-        return FftShared<T>::padded(ALONG ? line * length + position : position * width + line);
-    }
-
-    // Elements v[r] of a butterfly.
-    template <int R, class T>
-    __device__ inline void get(Complex<T> *v, const Complex<T> *shared, int line, int position, int stride) const {
+    // Calls f(r, place of element r of a butterfly in shared memory). Along, gaps keep most strides free of bank conflicts;
+    // across, neighbours are.
+    template <int R, class T, class F> __device__ inline void each(int line, int position, int stride, const F &f) const {
+        const int SHIFT = sizeof(T) == 4 ? 4 : 3, GAP = 1 << SHIFT;
+        const int first = ALONG ? line * length + position : (position << log_width) + line;
+        const int step = ALONG ? stride : stride << log_width;
+        // The gaps between elements are the same everywhere, or there are none.
+        if (!ALONG || step % GAP == 0 || (R == GAP && step == 1 && length % GAP == 0)) {
+            const int start = ALONG ? first + (first >> SHIFT) : first, apart = ALONG ? step + step / GAP : step;
 #pragma unroll
-        for (int r = 0; r < R; r++) v[r] = shared[at<T>(line, position + r * stride)];
-    }
-    template <int R, class T>
-    __device__ inline void put(const Complex<T> *v, Complex<T> *shared, int line, int position, int stride) const {
+            for (int r = 0; r < R; r++) f(r, start + r * apart);
+        } else {
 #pragma unroll
-        for (int r = 0; r < R; r++) shared[at<T>(line, position + r * stride)] = v[r];
+            for (int r = 0; r < R; r++) f(r, first + r * step + ((first + r * step) >> SHIFT));
+        }
     }
 };
 
-// One pass of butterflies; `load` is called in the first pass, as load<R>(v, line, position, stride), and `store` in the last.
+// One pass of butterflies; `load` is called in the first pass, as load.run<R>(v, line, position, stride), and `store` in the
+// last.
 template <int R, bool ALONG, class T, class Load, class Store>
 __device__ inline void fft_pass(
     const FftLine &l, int k, const FftLines<ALONG> &lines, Complex<T> *shared, const Load &load, const Store &store) {
@@ -102,13 +97,13 @@ __device__ inline void fft_pass(
         int position = block * pass.stride * R + j;
         Complex<T> v[R];
         if (first) load.template run<R>(v, line, position, pass.stride);
-        else lines.template get<R>(v, shared, line, position, pass.stride);
+        else lines.template each<R, T>(line, position, pass.stride, [&](int r, int at) { v[r] = shared[at]; });
         Dft<R, T>::run(v);
         if (last) {
             store.template run<R>(v, line, q, pass.count);
         } else {
             twiddle<R>(v, static_cast<const Complex<T> *>(l.roots)[j * pass.step]);
-            lines.template put<R>(v, shared, line, position, pass.stride);
+            lines.template each<R, T>(line, position, pass.stride, [&](int r, int at) { shared[at] = v[r]; });
         }
     }
 }
@@ -126,7 +121,6 @@ template <class Pass> __device__ inline void with_radix(int radix, const Pass &p
         case 9: return pass.template run<9>();
         case 10: return pass.template run<10>();
         case 12: return pass.template run<12>();
-        case 15: return pass.template run<15>();
         case 16: return pass.template run<16>();
     }
 }

@@ -16,6 +16,8 @@ struct Toeplitz {
     int inner, outer, batches;
     // Lines of a block (2^log_width), and blocks of an outer index.
     int width, log_width, chunks;
+    // Non-zero: the spectrum is complex; zero: it is real.
+    int is_complex;
 };
 
 template <class T> struct ToeplitzLine {
@@ -53,16 +55,19 @@ template <class T> struct ToeplitzForward {
     struct None {
         template <int R> __device__ inline void run(Complex<T> *, int, int, int) const {}
     };
-    template <int R> __device__ inline void run() const { fft_pass<R>(p.line, k, lines, shared, global, None{}); }
+    template <int R> __device__ inline void run() const {
+        fft_pass<R>(p.line, k, lines, shared, global, None{});
+    }
 };
 
-// Last pass forward, spectrum, first pass backward: the butterflies are the same ones. S: T or Complex<T>.
-template <class S, class T> struct ToeplitzMiddle {
+// Last pass forward, spectrum, first pass backward: the butterflies are the same ones.
+template <class T> struct ToeplitzMiddle {
     const Toeplitz &p;
     const ToeplitzLine<T> &global;
     const FftLines<false> &lines;
     Complex<T> *shared;
-    const S *spectrum;
+    // Of the block's first line.
+    long long spectrum;
 
     template <int R> __device__ inline void run() const {
         const FftPass pass = p.line.pass[p.line.passes - 1];
@@ -71,21 +76,28 @@ template <class S, class T> struct ToeplitzMiddle {
         for (int b = threadIdx.x; b < all; b += blockDim.x) {
             int line, q;
             lines.butterfly(b, pass, line, q);
-            // With real spectra there is room to read it ahead.
-            S s[R];
-#pragma unroll
-            for (int r = 0; r < R; r++)
-                s[r] = line < global.room ? spectrum[line + (long long)(q + r * pass.count) * p.spectrum_stride] : S{};
+            const bool there = line < global.room;
+            const long long first = spectrum + line + (long long)q * p.spectrum_stride;
+            const int step = pass.count * p.spectrum_stride;
             int position = __ldg(p.line.order + q) * R;
             Complex<T> v[R];
             if (p.line.passes == 1) global.template run<R>(v, line, 0, 1);
-            else lines.template get<R>(v, shared, line, position, 1);
+            else lines.template each<R, T>(line, position, 1, [&](int r, int at) { v[r] = shared[at]; });
             Dft<R, T>::run(v);
+            if (p.is_complex) {
 #pragma unroll
-            for (int r = 0; r < R; r++) v[r] = conj(v[r] * s[r]);
+                for (int r = 0; r < R; r++)
+                    if (there) v[r] = v[r] * static_cast<const Complex<T> *>(p.spectrum)[first + (long long)r * step];
+            } else {
+#pragma unroll
+                for (int r = 0; r < R; r++)
+                    if (there) v[r] = v[r] * static_cast<const T *>(p.spectrum)[first + (long long)r * step];
+            }
+#pragma unroll
+            for (int r = 0; r < R; r++) v[r] = conj(v[r]);
             Dft<R, T>::run(v);
             if (p.line.passes == 1) global.template store<R>(v, line, 0, 1);
-            else lines.template put<R>(v, shared, line, position, 1);
+            else lines.template each<R, T>(line, position, 1, [&](int r, int at) { shared[at] = v[r]; });
         }
     }
 };
@@ -108,16 +120,16 @@ template <class T> struct ToeplitzBackward {
             int block = k ? divide(q, pass.by_stride) : 0, j = q - block * pass.stride;
             int position = block * pass.stride * R + j;
             Complex<T> v[R];
-            lines.template get<R>(v, shared, line, position, pass.stride);
+            lines.template each<R, T>(line, position, pass.stride, [&](int r, int at) { v[r] = shared[at]; });
             twiddle<R>(v, static_cast<const Complex<T> *>(p.line.roots)[j * pass.step]);
             Dft<R, T>::run(v);
             if (k == 0) global.template store<R>(v, line, position, pass.stride);
-            else lines.template put<R>(v, shared, line, position, pass.stride);
+            else lines.template each<R, T>(line, position, pass.stride, [&](int r, int at) { shared[at] = v[r]; });
         }
     }
 };
 
-template <class S, class T> __device__ inline void toeplitz(const Toeplitz &p) {
+template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
     extern __shared__ char bytes[];
     Complex<T> *shared = reinterpret_cast<Complex<T> *>(bytes);
     const FftLines<false> lines = {p.width, p.log_width, p.line.length};
@@ -125,7 +137,7 @@ template <class S, class T> __device__ inline void toeplitz(const Toeplitz &p) {
     unsigned place = blockIdx.x / p.batches, batch = blockIdx.x - place * p.batches;
     unsigned outer = place / p.chunks, inner = (place - outer * p.chunks) * p.width;
     Complex<T> *grid = static_cast<Complex<T> *>(p.grid) + inner + outer * p.outer_stride + batch * p.batch_stride;
-    const S *spectrum = static_cast<const S *>(p.spectrum) + inner + outer * p.spectrum_outer;
+    const long long spectrum = inner + outer * p.spectrum_outer;
     const ToeplitzLine<T> global = {p, grid, (int)(p.inner - inner)};
     const int last = p.line.passes - 1;
 #pragma unroll 1
@@ -133,23 +145,13 @@ template <class S, class T> __device__ inline void toeplitz(const Toeplitz &p) {
         with_radix(p.line.pass[k].radix, ToeplitzForward<T>{p, global, lines, shared, k});
         __syncthreads();
     }
-    with_radix(p.line.pass[last].radix, ToeplitzMiddle<S, T>{p, global, lines, shared, spectrum});
+    with_radix(p.line.pass[last].radix, ToeplitzMiddle<T>{p, global, lines, shared, spectrum});
 #pragma unroll 1
     for (int k = last - 1; k >= 0; k--) {
         __syncthreads();
         with_radix(p.line.pass[k].radix, ToeplitzBackward<T>{p, global, lines, shared, k});
     }
 }
-
-#define TOEPLITZ(name, spectrum, type, threads, blocks) \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Toeplitz p) { \
-        toeplitz<spectrum, type>(p); \
-    }
-
-TOEPLITZ(toeplitz_real_f32, float, float, 384, 2)
-TOEPLITZ(toeplitz_complex_f32, Complex<float>, float, 384, 2)
-TOEPLITZ(toeplitz_real_f64, double, double, 256, 2)
-TOEPLITZ(toeplitz_complex_f64, Complex<double>, double, 256, 2)
 
 // Mirrors `RealPart` in src/mri/gpu/toeplitz.rs.
 struct RealPart {
@@ -166,3 +168,9 @@ template <class T> __device__ inline void real_part(const RealPart &p) {
 
 extern "C" __global__ void __launch_bounds__(256) toeplitz_real_part_f32(const __grid_constant__ RealPart p) { real_part<float>(p); }
 extern "C" __global__ void __launch_bounds__(256) toeplitz_real_part_f64(const __grid_constant__ RealPart p) { real_part<double>(p); }
+
+#define TOEPLITZ(name, type, threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Toeplitz p) { toeplitz<type>(p); }
+
+TOEPLITZ(toeplitz_f32, float, 320, 3)
+TOEPLITZ(toeplitz_f64, double, 256, 2)

@@ -8,7 +8,7 @@ use crate::gpu::{Device, DeviceMemory, Stream};
 use std::sync::Arc;
 
 /// An image `[z][y][x]` whose voxel j is at position j - n / 2 of a periodic grid `[z][y][x]`, with a real factor for each voxel
-/// that is a product of one factor an axis. Two dimensions: both have nz = 1.
+/// that is a product of one factor an axis. Two dimensions: both have nz = 1, and z's factor is 1.
 #[derive(Debug)]
 pub(crate) struct PrunedFft {
     image: [usize; 3],
@@ -33,6 +33,9 @@ impl PrunedFft {
         }
         if factors.iter().zip(image).any(|(f, n)| f.len() != n) {
             fail!(Internal, "{:?} factors are not for an image of {image:?}", factors.map(<[f64]>::len));
+        }
+        if grid[0] == 1 && factors[0] != [1.0] {
+            fail!(Internal, "grids of one plane have no factor in z");
         }
         let line = |n| Line::new(device, n, precision);
         let upload = |f: &[f64]| match precision {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Longest line.
 const MAX_LENGTH: usize = 4096;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
-const RADICES: [usize; 12] = [16, 15, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
+const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
 
 /// Mirrors `FftPass`.
@@ -171,15 +171,16 @@ impl Line {
 
     fn shape(&self, width: usize) -> Shape {
         let (size, gap, most) = match self.precision {
-            Precision::F32 => (8, 16, 384),
+            Precision::F32 => (8, 16, 320),
             Precision::F64 => (16, 8, 256),
         };
         let elements = width * self.length();
-        // Threads that are idle the least, and rather those that have an element each of sixteen.
-        let idle = |threads: usize| -> usize {
-            self.factors.iter().map(|r| (elements / r).div_ceil(threads) * threads * r).sum::<usize>()
+        // Threads that are idle the least, but not much fewer than those that have sixteen elements each.
+        let cost = |threads: usize| -> usize {
+            let slots: usize = self.factors.iter().map(|r| (elements / r).div_ceil(threads) * threads * r).sum();
+            slots * (8 * threads + elements / 16) / threads
         };
-        let threads = (64..=most).step_by(32).min_by_key(|t| (idle(*t), t.abs_diff(elements / 16))).unwrap_or(most);
+        let threads = (64..=most).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(most);
         Shape { width, threads, shared: (elements + elements / gap) * size }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Direction;
 use super::line::{DeviceLine, DeviceWindow, Line, Window};
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Launch, Stream};
 
 /// Mirrors `FftTask`.
@@ -42,7 +42,7 @@ pub(crate) struct Side {
     /// Real factors, one for each element of the window; 0 for none.
     pub(crate) factors: u64,
     /// Complex maps `[batch][z][y][x]` with the array's strides but those of batches: elements read are multiplied by them,
-    /// elements written by their conjugates; 0 for none.
+    /// elements written by their conjugates; 0 for none. For passes along x.
     pub(crate) map: u64,
 }
 
@@ -94,6 +94,7 @@ pub(crate) struct Pass<'a> {
     pub(crate) scale: f64,
     /// Elements from one batch's map to the next one's.
     pub(crate) map_stride: usize,
+    /// Other than `No` for passes along x.
     pub(crate) sum: Sum,
 }
 
@@ -103,6 +104,9 @@ impl Pass<'_> {
     /// is the line. The GPU is current.
     pub(crate) unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         let along = self.axis == 2;
+        if !along && (self.from.map | self.to.map != 0 || self.sum != Sum::No) {
+            fail!(Internal, "maps and sums are for passes along x, not axis {}", self.axis);
+        }
         let [outer, inner] = match self.axis {
             0 => [1, 2],
             1 => [0, 2],

@@ -26,6 +26,7 @@ struct Arguments {
     width: i32,
     log_width: i32,
     chunks: i32,
+    is_complex: i32,
 }
 
 /// Mirrors `RealPart`.
@@ -67,7 +68,7 @@ pub(crate) struct Buffers {
 pub(crate) struct Toeplitz {
     image: [usize; 3],
     grid: [usize; 3],
-    /// Planes x that the grid's part in scratch memory has; they are worked off in turn.
+    /// Columns that the grid's part in scratch memory has; as many are worked off at a time.
     columns: usize,
     /// None for images of one plane.
     z: Option<Line>,
@@ -90,6 +91,15 @@ impl Toeplitz {
     /// Positions an axis, z first; q(d) is at position d modulo these.
     pub(crate) fn grid(&self) -> [usize; 3] {
         self.grid
+    }
+
+    /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
+    pub(crate) fn limit_scratch(&mut self, batches: usize, most: usize) {
+        let [nz, ny, _] = self.image;
+        let [_, gy, gx] = self.grid;
+        let rows = batches * nz * ny * gx * self.element();
+        let columns = most.saturating_sub(rows) / (batches.max(1) * nz * gy * self.element());
+        self.columns = (columns / 16 * 16).max(16).min(gx);
     }
 
     /// Bytes of scratch memory for so many images (coils) at a time.
@@ -222,9 +232,9 @@ impl Toeplitz {
         stream: &Stream,
     ) -> Result<()> {
         let gx = self.grid[2];
-        let (kind, address, element) = match spectrum {
-            Spectrum::Real(address) => ("real", address, self.element() / 2),
-            Spectrum::Complex(address) => ("complex", address, self.element()),
+        let (address, element, is_complex) = match spectrum {
+            Spectrum::Real(address) => (address, self.element() / 2, 0),
+            Spectrum::Complex(address) => (address, self.element(), 1),
         };
         let outer_stride = shape.stride / shape.outer;
         let along = line.across();
@@ -244,10 +254,11 @@ impl Toeplitz {
             width: along.width as i32,
             log_width: along.width.ilog2() as i32,
             chunks: chunks as i32,
+            is_complex,
         };
         let launch =
             Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
-        let name = format!("toeplitz_{kind}_{}", line.precision().suffix());
+        let name = format!("toeplitz_{}", line.precision().suffix());
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
         unsafe { line.device().function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
     }
