@@ -5,6 +5,9 @@ mod direct_order;
 pub(crate) mod separable;
 pub(crate) mod separable_adjoint;
 pub(crate) mod separable_forward;
+mod toeplitz;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod toeplitz_tests;

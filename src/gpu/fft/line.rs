@@ -1,0 +1,305 @@
+//! Transforms of lines of one length: factors, tables, and how many lines a block takes. Mirrors `kernels/common/fft_lines.cuh`.
+
+use super::Precision;
+use crate::error::{Result, fail};
+use crate::gpu::{Device, DeviceMemory};
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+/// Longest line.
+const MAX_LENGTH: usize = 4096;
+/// Of butterflies, the largest first: passes that read global memory have much on the way then.
+const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
+const MAX_PASSES: usize = 6;
+
+/// Mirrors `FftPass`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct DevicePass {
+    radix: i32,
+    stride: i32,
+    count: i32,
+    step: i32,
+    by_stride: u32,
+    by_count: u32,
+}
+
+/// Mirrors `FftLine`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceLine {
+    roots: u64,
+    order: u64,
+    length: i32,
+    passes: i32,
+    pass: [DevicePass; MAX_PASSES],
+}
+
+/// Mirrors `FftWindow`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceWindow {
+    stride: i32,
+    start: i32,
+    count: i32,
+    whole: i32,
+}
+
+/// The part of a line that an array holds or that is wanted: `count` positions from `start` on, cyclically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) start: usize,
+    pub(crate) count: usize,
+    /// The array has room for all positions; if not, it begins with the one at `start`.
+    pub(crate) whole: bool,
+}
+
+impl Window {
+    /// All positions.
+    pub(crate) fn all(length: usize) -> Self {
+        Self { start: 0, count: length, whole: true }
+    }
+
+    /// An array of the first positions.
+    pub(crate) fn first(count: usize) -> Self {
+        Self { start: 0, count, whole: false }
+    }
+
+    /// An array whose element `count` / 2 is at position 0.
+    pub(crate) fn centred(count: usize, length: usize) -> Self {
+        Self { start: (length - count / 2) % length, count, whole: false }
+    }
+
+    pub(crate) fn device(&self, stride: usize) -> Result<DeviceWindow> {
+        let Ok(stride) = i32::try_from(stride) else {
+            fail!(OutOfRange, "a grid with {stride} elements between neighbours is too large for the GPU's transforms");
+        };
+        Ok(DeviceWindow { stride, start: self.start as i32, count: self.count as i32, whole: i32::from(self.whole) })
+    }
+}
+
+/// Launch shape: lines and threads of a block, and the shared memory that they take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) width: usize,
+    pub(crate) threads: usize,
+    pub(crate) shared: usize,
+}
+
+/// Lines of one length, ready to be transformed.
+#[derive(Debug)]
+pub(crate) struct Line {
+    device: Arc<Device>,
+    precision: Precision,
+    factors: Vec<usize>,
+    /// Roots of one, then the order: what `line` points to.
+    _tables: DeviceMemory,
+    line: DeviceLine,
+}
+
+impl Line {
+    pub(crate) fn new(device: &Arc<Device>, length: usize, precision: Precision) -> Result<Self> {
+        let factors = match factors(length) {
+            Some(factors) if (2..=MAX_LENGTH).contains(&length) => factors,
+            _ => fail!(
+                OutOfRange,
+                "a transform of length {length} is not for the GPU: it takes products of 2, 3, 5 and 7 from 2 to {MAX_LENGTH}"
+            ),
+        };
+        let mut bytes: Vec<u8> = Vec::new();
+        for k in 0..length {
+            let (sin, cos) = root(k, length);
+            match precision {
+                Precision::F32 => [cos as f32, -sin as f32].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
+                Precision::F64 => [cos, -sin].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
+            }
+        }
+        let order_at = bytes.len() as u64;
+        order(&factors).iter().for_each(|v| bytes.extend(v.to_ne_bytes()));
+        let tables = DeviceMemory::from_slice(device, &bytes)?;
+        let mut pass = [DevicePass::default(); MAX_PASSES];
+        let mut rest = length;
+        for (pass, &radix) in pass.iter_mut().zip(&factors) {
+            let (step, stride, count) = (length / rest, rest / radix, length / radix);
+            let [radix, stride_i32, count_i32, step] = [radix, stride, count, step].map(|n| n as i32);
+            let (by_stride, by_count) = (divisor(stride), divisor(count));
+            *pass = DevicePass { radix, stride: stride_i32, count: count_i32, step, by_stride, by_count };
+            rest = stride;
+        }
+        let line = DeviceLine {
+            roots: tables.address(),
+            order: tables.address() + order_at,
+            length: length as i32,
+            passes: factors.len() as i32,
+            pass,
+        };
+        Ok(Self { device: device.clone(), precision, factors, _tables: tables, line })
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    pub(crate) fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.line.length as usize
+    }
+
+    /// The kernels' own description, valid as long as this.
+    pub(crate) fn arguments(&self) -> DeviceLine {
+        self.line
+    }
+
+    /// For lines along the fastest axis.
+    pub(crate) fn along(&self) -> Shape {
+        let width = (4096 / self.length()).clamp(1, 16);
+        self.shape(width)
+    }
+
+    /// For lines across the fastest axis, side by side: 128 bytes of each position where shared memory still takes a few blocks,
+    /// not less than 32 bytes where it takes one.
+    pub(crate) fn across(&self) -> Shape {
+        let most = self.device.shared_bytes();
+        let widths = [(128, 48 << 10), (64, 96 << 10), (32, 160 << 10), (16, usize::MAX)];
+        let fits = |(_, room): &(usize, usize), shape: &Shape| shape.shared <= most.min(*room);
+        let shapes = widths.map(|w| (w, self.shape(w.0 / (2 * self.precision.bytes()))));
+        shapes.iter().find(|(w, s)| fits(w, s)).map_or_else(|| self.shape(1), |(_, s)| *s)
+    }
+
+    fn shape(&self, width: usize) -> Shape {
+        let (size, gap, most) = match self.precision {
+            Precision::F32 => (8, 16, 320),
+            Precision::F64 => (16, 8, 256),
+        };
+        let elements = width * self.length();
+        // Threads that are idle the least, but not much fewer than those that have sixteen elements each.
+        let cost = |threads: usize| -> usize {
+            let slots: usize = self.factors.iter().map(|r| (elements / r).div_ceil(threads) * threads * r).sum();
+            slots * (8 * threads + elements / 16) / threads
+        };
+        let threads = (64..=most).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(most);
+        Shape { width, threads, shared: (elements + elements / gap) * size }
+    }
+}
+
+/// sin and cos of 2 pi k / n, exact where they are 0 or 1.
+fn root(k: usize, n: usize) -> (f64, f64) {
+    // Within an eighth of a turn around a multiple of a quarter.
+    let quarters = (4 * k + n / 2) / n;
+    let rest = TAU * (4 * k as i64 - (quarters * n) as i64) as f64 / (4 * n) as f64;
+    let (s, c) = rest.sin_cos();
+    match quarters % 4 {
+        0 => (s, c),
+        1 => (c, -s),
+        2 => (-s, -c),
+        _ => (-c, s),
+    }
+}
+
+/// What `divide` multiplies by.
+fn divisor(d: usize) -> u32 {
+    if d == 1 { 0 } else { (1u64 << 32).div_ceil(d as u64) as u32 }
+}
+
+/// The fewest radices whose product is a length; of these, those whose smallest is largest. In descending order; None if there
+/// are none.
+fn factors(length: usize) -> Option<Vec<usize>> {
+    fn search(length: usize, radices: &[usize], so_far: &mut Vec<usize>, best: &mut Option<Vec<usize>>) {
+        if length == 1 {
+            let rank = |f: &[usize]| (f.len(), std::cmp::Reverse(f.last().copied()));
+            if best.as_ref().is_none_or(|b| rank(so_far) < rank(b)) {
+                *best = Some(so_far.clone());
+            }
+            return;
+        }
+        if so_far.len() == MAX_PASSES {
+            return;
+        }
+        for (i, r) in radices.iter().enumerate().filter(|(_, r)| length.is_multiple_of(**r)) {
+            so_far.push(*r);
+            search(length / r, &radices[i..], so_far, best);
+            so_far.pop();
+        }
+    }
+    let mut best = None;
+    if length > 1 {
+        search(length, &RADICES, &mut Vec::new(), &mut best);
+    }
+    best
+}
+
+/// Where the last pass finds frequencies q, q + length / radix, ...: digits in reverse.
+fn order(factors: &[usize]) -> Vec<u16> {
+    let (_, earlier) = factors.split_last().unwrap_or((&1, &[]));
+    let count = earlier.iter().product();
+    (0..count)
+        .map(|q: usize| {
+            let (mut digits, mut place) = (q, 0);
+            for r in earlier {
+                place = place * r + digits % r;
+                digits /= r;
+            }
+            place as u16
+        })
+        .collect()
+}
+
+/// The smallest length of at least this many that the transforms take; multiples of 4, whose lines begin with a sector of memory,
+/// if they are at most a little longer.
+pub(crate) fn good_length(least: usize) -> usize {
+    let next = |step: usize| {
+        let first = least.max(2).next_multiple_of(step);
+        (first..).step_by(step).find(|n| factors(*n).is_some()).unwrap_or(first)
+    };
+    let (any, aligned) = (next(1), next(4));
+    if aligned * 24 <= any * 25 { aligned } else { any }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_multiply_to_the_length() {
+        for n in 2..=MAX_LENGTH {
+            let mut rest = n;
+            for p in [2, 3, 5, 7] {
+                while rest.is_multiple_of(p) {
+                    rest /= p;
+                }
+            }
+            match factors(n) {
+                Some(f) => {
+                    assert_eq!(f.iter().product::<usize>(), n);
+                    assert!(f.is_sorted_by(|a, b| a >= b));
+                }
+                None => assert_ne!(rest, 1, "{n}"),
+            }
+        }
+        assert_eq!(factors(256), Some(vec![16, 16]));
+        assert_eq!(factors(320), Some(vec![8, 8, 5]));
+    }
+
+    #[test]
+    fn division_by_multiplication_is_exact() {
+        for d in 1..=MAX_LENGTH {
+            let by = divisor(d);
+            for n in (0..1usize << 16).step_by(if d % 64 == 1 { 1 } else { 257 }).chain([d - 1, d, (1 << 16) - 1]) {
+                let quotient = if by == 0 { n } else { ((n as u64 * u64::from(by)) >> 32) as usize };
+                assert_eq!(quotient, n / d, "{n} / {d}");
+            }
+        }
+    }
+
+    #[test]
+    fn good_lengths_are_close() {
+        assert_eq!([1, 2, 13, 127, 255, 319, 511].map(good_length), [2, 2, 14, 128, 256, 320, 512]);
+        for least in 1..2048 {
+            let n = good_length(least);
+            assert!(n >= least && factors(n).is_some() && n <= least.max(8) * 9 / 8 + 1, "{least} {n}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Products with Toeplitz matrices of images, on the GPU: launches `kernels/mri/toeplitz.cu` between pruned passes.
+//!
+//! out(j) = sum over j' of q(j - j') in(j'), by transforms on a grid of at least 2 n - 1 positions an axis. Of the five passes over
+//! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
+
+use crate::error::{Result, fail};
+use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Line, Pass, Precision, Side, Sum, Window, good_length};
+use crate::gpu::{Device, Launch, Stream};
+use std::sync::Arc;
+
+/// Mirrors `Toeplitz`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Arguments {
+    line: DeviceLine,
+    window: DeviceWindow,
+    grid: u64,
+    outer_stride: i64,
+    batch_stride: i64,
+    spectrum: u64,
+    spectrum_outer: i64,
+    spectrum_stride: i32,
+    inner: i32,
+    outer: i32,
+    batches: i32,
+    width: i32,
+    log_width: i32,
+    chunks: i32,
+    is_complex: i32,
+}
+
+/// Mirrors `RealPart`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RealPart {
+    from: u64,
+    to: u64,
+    count: i64,
+}
+
+/// The transform of q on the grid, in natural order `[kz][ky][kx]`, unscaled: device memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spectrum {
+    /// Of a q with q(-d) = conj(q(d)).
+    Real(u64),
+    Complex(u64),
+}
+
+/// Coil maps, `[coil][z][y][x]` on the device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Maps {
+    pub(crate) address: u64,
+    /// Elements from one coil to the next.
+    pub(crate) stride: usize,
+}
+
+/// Device memory that a product works on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    pub(crate) input: u64,
+    /// May be `input` where there are no maps.
+    pub(crate) output: u64,
+    pub(crate) scratch: u64,
+}
+
+/// Toeplitz products for images `[z][y][x]` of one size; two dimensions have nz = 1.
+#[derive(Debug)]
+pub(crate) struct Toeplitz {
+    image: [usize; 3],
+    grid: [usize; 3],
+    /// Columns that the grid's part in scratch memory has; as many are worked off at a time.
+    columns: usize,
+    /// None for images of one plane.
+    z: Option<Line>,
+    y: Line,
+    x: Line,
+}
+
+impl Toeplitz {
+    pub(crate) fn new(device: &Arc<Device>, image: [usize; 3], precision: Precision) -> Result<Self> {
+        if image.contains(&0) {
+            fail!(Internal, "an image of {image:?} has no voxels");
+        }
+        let [gz, gy, gx] = image.map(|n| good_length(2 * n - 1));
+        let grid = [if image[0] == 1 { 1 } else { gz }, gy, gx];
+        let line = |n| Line::new(device, n, precision);
+        let z = if grid[0] > 1 { Some(line(gz)?) } else { None };
+        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)? })
+    }
+
+    /// Positions an axis, z first; q(d) is at position d modulo these.
+    pub(crate) fn grid(&self) -> [usize; 3] {
+        self.grid
+    }
+
+    /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
+    pub(crate) fn limit_scratch(&mut self, batches: usize, most: usize) {
+        let [nz, ny, _] = self.image;
+        let [_, gy, gx] = self.grid;
+        let rows = batches * nz * ny * gx * self.element();
+        let columns = most.saturating_sub(rows) / (batches.max(1) * nz * gy * self.element());
+        self.columns = (columns / 16 * 16).max(16).min(gx);
+    }
+
+    /// Bytes of scratch memory for so many images (coils) at a time.
+    pub(crate) fn scratch_bytes(&self, batches: usize) -> usize {
+        let [nz, ny, _] = self.image;
+        let [_, gy, gx] = self.grid;
+        let large = if self.z.is_some() { nz * gy * self.columns } else { 0 };
+        batches * (nz * ny * gx + large) * self.element()
+    }
+
+    /// q `[z][y][x]` on the grid to its spectrum, in place.
+    ///
+    /// # Safety
+    /// The address is device memory of the grid's complex elements until the stream has passed this; the GPU is current.
+    pub(crate) unsafe fn transform(&self, q: u64, stream: &Stream) -> Result<()> {
+        let lines = [(Some(&self.x), 2), (Some(&self.y), 1), (self.z.as_ref(), 0)];
+        for (line, axis) in lines.into_iter().filter_map(|(l, axis)| Some((l?, axis))) {
+            let side = Side::new(q, self.grid, Window::all(self.grid[axis]));
+            // SAFETY: by this function's contract.
+            unsafe { self.pass(line, axis, self.grid, side, side).launch(stream)? };
+        }
+        Ok(())
+    }
+
+    /// The real parts of a spectrum.
+    ///
+    /// # Safety
+    /// Both are device memory of the grid's elements until the stream has passed this; the GPU is current.
+    pub(crate) unsafe fn real_part(&self, spectrum: u64, real: u64, stream: &Stream) -> Result<()> {
+        let arguments = RealPart { from: spectrum, to: real, count: self.grid.iter().product::<usize>() as i64 };
+        let device = self.x.device();
+        let launch = Launch { grid: [8 * device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
+        let name = format!("toeplitz_real_part_{}", self.x.precision().suffix());
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe { device.function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
+    }
+
+    /// The product for each of so many images.
+    ///
+    /// # Safety
+    /// The spectrum is the grid's, buffers hold so many images and what `scratch_bytes` says, until the stream has passed this;
+    /// scratch memory is apart from all else. The GPU is current.
+    pub(crate) unsafe fn apply(
+        &self,
+        spectrum: Spectrum,
+        batches: usize,
+        buffers: Buffers,
+        stream: &Stream,
+    ) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.run(spectrum, batches, buffers, None, Sum::No, stream) }
+    }
+
+    /// sum over coils of conj(map) * product(map * image), written, or added to the output.
+    ///
+    /// # Safety
+    /// As for `apply`, with one input and one output image apart from each other, and maps of so many coils.
+    pub(crate) unsafe fn apply_coils(
+        &self,
+        spectrum: Spectrum,
+        coils: usize,
+        maps: Maps,
+        buffers: Buffers,
+        add: bool,
+        stream: &Stream,
+    ) -> Result<()> {
+        let sum = if add { Sum::Add } else { Sum::Write };
+        // SAFETY: by this function's contract.
+        unsafe { self.run(spectrum, coils, buffers, Some(maps), sum, stream) }
+    }
+
+    unsafe fn run(
+        &self,
+        spectrum: Spectrum,
+        batches: usize,
+        buffers: Buffers,
+        maps: Option<Maps>,
+        sum: Sum,
+        stream: &Stream,
+    ) -> Result<()> {
+        let [nz, ny, nx] = self.image;
+        let [_, gy, gx] = self.grid;
+        let image = |address| {
+            let side = Side::new(address, self.image, Window::first(nx));
+            maps.map_or(side, |m| side.shared().map(m.address))
+        };
+        let rows = Side::new(buffers.scratch, [nz, ny, gx], Window::all(gx));
+        let map_stride = maps.map_or(0, |m| m.stride);
+        let x = self.pass(&self.x, 2, [nz, ny, gx], image(buffers.input), rows);
+        // SAFETY: by this function's contract.
+        unsafe { Pass { batches, map_stride, ..x }.launch(stream)? };
+        if let Some(z) = &self.z {
+            let large = buffers.scratch + (batches * nz * ny * gx * self.element()) as u64;
+            for first in (0..gx).step_by(self.columns) {
+                let columns = self.columns.min(gx - first);
+                let lines = [nz, gy, columns];
+                let small =
+                    Side::new(buffers.scratch + (first * self.element()) as u64, [nz, ny, gx], Window::first(ny));
+                let planes = Side::new(large, [nz, gy, self.columns], Window::all(gy));
+                let y = Pass { batches, ..self.pass(&self.y, 1, lines, small, planes) };
+                let back = Pass { direction: Direction::Backward, from: planes, to: small, ..y };
+                let shape = Middle { columns, column: first, outer: gy, stride: gy * self.columns, grid: large };
+                // SAFETY: as above.
+                unsafe {
+                    y.launch(stream)?;
+                    self.middle(z, nz, &shape, spectrum, batches, stream)?;
+                    back.launch(stream)?;
+                }
+            }
+        } else {
+            let shape = Middle { columns: gx, column: 0, outer: 1, stride: gx, grid: buffers.scratch };
+            // SAFETY: as above.
+            unsafe { self.middle(&self.y, ny, &shape, spectrum, batches, stream)? };
+        }
+        let scale = 1.0 / self.grid.iter().product::<usize>() as f64;
+        let to = image(buffers.output);
+        let back = Pass { batches, from: rows, to, direction: Direction::Backward, scale, map_stride, sum, ..x };
+        // SAFETY: as above.
+        unsafe { back.launch(stream) }
+    }
+
+    /// The last axis, there and back.
+    unsafe fn middle(
+        &self,
+        line: &Line,
+        count: usize,
+        shape: &Middle,
+        spectrum: Spectrum,
+        batches: usize,
+        stream: &Stream,
+    ) -> Result<()> {
+        let gx = self.grid[2];
+        let (address, element, is_complex) = match spectrum {
+            Spectrum::Real(address) => (address, self.element() / 2, 0),
+            Spectrum::Complex(address) => (address, self.element(), 1),
+        };
+        let outer_stride = shape.stride / shape.outer;
+        let along = line.across();
+        let chunks = shape.columns.div_ceil(along.width);
+        let arguments = Arguments {
+            line: line.arguments(),
+            window: Window::first(count).device(shape.stride)?,
+            grid: shape.grid,
+            outer_stride: outer_stride as i64,
+            batch_stride: (count * shape.stride) as i64,
+            spectrum: address + (shape.column * element) as u64,
+            spectrum_outer: gx as i64,
+            spectrum_stride: (shape.outer * gx) as i32,
+            inner: shape.columns as i32,
+            outer: shape.outer as i32,
+            batches: batches as i32,
+            width: along.width as i32,
+            log_width: along.width.ilog2() as i32,
+            chunks: chunks as i32,
+            is_complex,
+        };
+        let launch =
+            Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
+        let name = format!("toeplitz_{}", line.precision().suffix());
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe { line.device().function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
+    }
+
+    fn pass<'a>(&'a self, line: &'a Line, axis: usize, lines: [usize; 3], from: Side, to: Side) -> Pass<'a> {
+        let (direction, sum) = (Direction::Forward, Sum::No);
+        Pass { line, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
+    }
+
+    /// Bytes of a complex number.
+    fn element(&self) -> usize {
+        2 * self.x.precision().bytes()
+    }
+}
+
+/// The part of the grid that the last axis's lines cross.
+struct Middle {
+    /// Neighbouring lines, and the spectrum's column of the first.
+    columns: usize,
+    column: usize,
+    outer: usize,
+    /// Elements from one position of a line to the next.
+    stride: usize,
+    grid: u64,
+}
+
+#[cfg(test)]
+#[path = "toeplitz_tests.rs"]
+mod tests;
