@@ -18,4 +18,7 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
+// Until plans call it, only its tests do.
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
+pub(crate) mod nufft;
 pub mod tensor;

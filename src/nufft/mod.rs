@@ -1,0 +1,3 @@
+//! Fourier transforms between a regular grid and points anywhere.
+
+pub(crate) mod gpu;
