@@ -132,12 +132,10 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void interpolat
         for (int r = 0; r < BATCH / AT_ONCE; r++) {
             int i = r * AT_ONCE + row;
             const Point<Real> q = p.points[min(start + i, end - 1)];
-            unsigned home = q.at >> 15;
-            int x = tap + place(q.at, 0) - place(home, 0) & WINDOW - 1;
-            int y = tap + place(q.at, 1) - place(home, 1) & WINDOW - 1;
+            int x = tap + place(q.at, 0) & WINDOW - 1, y = tap + place(q.at, 1) & WINDOW - 1;
             weights.x[i][x % 8 * XS + x / 8] = phi(q.u[0]);
             weights.y[i][y % 4 * YS + y / 4] = phi(q.u[1]);
-            if (DIMS == 3) weights.z[i][tap + place(q.at, 2) - place(home, 2) & WINDOW - 1] = phi(q.u[2]);
+            if (DIMS == 3) weights.z[i][tap + place(q.at, 2) & WINDOW - 1] = phi(q.u[2]);
         }
         const int count = min(BATCH, end - start);
         if (lane < BATCH) at = p.points[start + min(lane, count - 1)].at;

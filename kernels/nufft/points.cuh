@@ -54,9 +54,9 @@ template <typename Real, int DIMS, int WINDOW> struct Padded : Tile<Real, DIMS, 
     static_assert(ROW >= NX && Own::X <= 32 && Own::Y <= 32 && Own::Z <= 32, "places in a tile have 5 bits");
 };
 
-// Mirrors `POINT_BYTES` in src/nufft/gpu/sort.rs. `u`: place of the start on the grid relative to the point, from -1 (half a
-// width below it) to 1 (one grid point more), an axis; `at`: start in the tile, x, y, z in 5 bits each, and from bit 15 on
-// the same of its cell.
+// `u`: place of the start on the grid relative to the point, from -1 (half a width below it) to 1 (one grid point more), an
+// axis; `at`: from bit 15 on the place in the tile of the point's cell, x, y, z in 5 bits each, and in the same way below that
+// how far behind it the point starts.
 template <typename Real> struct alignas(4 * sizeof(Real)) Point {
     Real u[3];
     unsigned at;

@@ -83,7 +83,8 @@ template <typename Real> __device__ inline void points(const Locate<Real> &p) {
     Point<Real> point = {};
     for (int a = 0; a < p.dims; a++) {
         int start = locate(p.coordinates[a][from * p.stride], p.size[a], p.width, point.u[a]) % p.tile[a];
-        point.at |= start << 5 * a | start / p.cell * p.cell << (15 + 5 * a);
+        int home = start / p.cell * p.cell;
+        point.at |= (start - home) << 5 * a | home << (15 + 5 * a);
     }
     p.points[i] = point;
 }

@@ -34,11 +34,15 @@ template <typename Real> struct Sum {
 
 constexpr int BATCH = 32;
 
-template <typename Real, int WINDOW, int PLANES> struct Batch {
-    // Per point: the window's weights along x and y, in the order that lanes read them, and value times weight along z.
-    Real wx[BATCH][WINDOW], wy[BATCH][WINDOW];
-    Complex<Real> cz[BATCH][PLANES];
-    unsigned cell[BATCH];
+// What a point does to the window of its cell.
+template <typename Real, int WINDOW, int PLANES> struct Stamp {
+    // Weights along x and y, in the order that lanes read them; value times weight along z.
+    Real x[WINDOW], y[WINDOW];
+    Complex<Real> z[PLANES];
+    // Of the cell's window: place in a plane, and plane from bit 16 on.
+    unsigned cell;
+    // The threads that write the stamps of different points meet different banks.
+    Real unused[sizeof(Real) == 4 ? 7 : 3];
 };
 
 template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(const Spread<Real> &p) {
@@ -51,7 +55,9 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
     constexpr int KEPT = (SLOTS < T::NZ ? SLOTS : T::NZ) * T::PLANE;
     extern __shared__ double2 shared[];
     C *tile = (C *)shared;
-    Batch<Real, WINDOW, PLANES> &batch = *(Batch<Real, WINDOW, PLANES> *)(tile + (KEPT + 1) / 2 * 2);
+    // One more than a batch is read, and not used.
+    typedef Stamp<Real, WINDOW, PLANES> S;
+    S *stamps = (S *)(tile + (KEPT + 1) / 2 * 2);
 
     const Part part = p.parts[blockIdx.x];
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
@@ -93,32 +99,57 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
 
     C sum[ZS][YS][XS] = {};
     // Of the lane's first point of each plane.
-    int at[ZS];
+    C *at[ZS];
     const int in_plane = lane / 8 * T::ROW + lane % 8;
     auto enter = [&](unsigned cell) {
-        int x = place(cell, 0), y = place(cell, 1), z = place(cell, 2);
+        int z = cell >> 16;
 #pragma unroll
         for (int i = 0; i < ZS; i++) {
             int plane = warp * ZS + i;
             if (DIMS == 3) {
-                int turned = first + plane;
-                int deep = z + (turned - z & WINDOW - 1);
-                plane += deep / WINDOW * PLANES;
+                int deep = z + (first + plane - z & WINDOW - 1);
+                plane = PLANES == WINDOW ? deep : plane + deep / WINDOW * PLANES;
             }
-            at[i] = plane * T::PLANE + y * T::ROW + x + in_plane;
+            at[i] = tile + plane * T::PLANE + (cell & 0xffff) + in_plane;
         }
     };
     auto leave = [&] {
+        // All reads before the first write, so that they wait together.
+        C old[ZS][YS][XS];
 #pragma unroll
-        for (int i = 0; i < ZS; i++) {
+        for (int i = 0; i < ZS * YS * XS; i++) {
+            old[i / (YS * XS)][i / XS % YS][i % XS] = at[i / (YS * XS)][4 * (i / XS % YS) * T::ROW + 8 * (i % XS)];
+        }
 #pragma unroll
-            for (int y = 0; y < YS; y++) {
+        for (int i = 0; i < ZS * YS * XS; i++) {
+            C o = old[i / (YS * XS)][i / XS % YS][i % XS], s = sum[i / (YS * XS)][i / XS % YS][i % XS];
+            at[i / (YS * XS)][4 * (i / XS % YS) * T::ROW + 8 * (i % XS)] = C{o.x + s.x, o.y + s.y};
+        }
+    };
+    struct Weights {
+        Pack<Real, XS> x;
+        Pack<Real, YS> y;
+        Pack<C, ZS> z;
+    };
+    // The lane's of the first stamp.
+    const Real *own_x = stamps->x + lane % 8 * XS, *own_y = stamps->y + lane / 8 * YS;
+    const C *own_z = stamps->z + warp * ZS;
+    auto weights = [&](int i) {
+        int at = i * (int)(sizeof(S) / sizeof(Real));
+        return Weights{*(const Pack<Real, XS> *)(own_x + at), *(const Pack<Real, YS> *)(own_y + at),
+            *(const Pack<C, ZS> *)(own_z + at / 2)};
+    };
+    auto add = [&](const Weights &w, bool anew) {
 #pragma unroll
-                for (int x = 0; x < XS; x++) {
-                    C &to = tile[at[i] + 4 * y * T::ROW + 8 * x];
-                    C old = to, &s = sum[i][y][x];
-                    to = C{old.x + s.x, old.y + s.y};
-                    s = C{0, 0};
+        for (int z = 0; z < ZS; z++) {
+#pragma unroll
+            for (int x = 0; x < XS; x++) {
+                C v = {w.z.of[z].x * w.x.of[x], w.z.of[z].y * w.x.of[x]};
+#pragma unroll
+                for (int y = 0; y < YS; y++) {
+                    C &s = sum[z][y][x];
+                    if (anew) s = C{v.x * w.y.of[y], v.y * w.y.of[y]};
+                    else s = C{fma(v.x, w.y.of[y], s.x), fma(v.y, w.y.of[y], s.y)};
                 }
             }
         }
@@ -132,54 +163,45 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
         for (int r = 0; r < ROUNDS; r++) {
             const int i = r * (THREADS / WINDOW) + row;
             const Point<Real> &q = point[r];
+            S &stamp = stamps[i];
+            int x = tap + place(q.at, 0) & WINDOW - 1, y = tap + place(q.at, 1) & WINDOW - 1;
+            stamp.x[x % 8 * XS + x / 8] = phi(q.u[0]);
+            stamp.y[y % 4 * YS + y / 4] = phi(q.u[1]);
             unsigned home = q.at >> 15;
-            int x = tap + place(q.at, 0) - place(home, 0) & WINDOW - 1;
-            int y = tap + place(q.at, 1) - place(home, 1) & WINDOW - 1;
-            batch.wx[i][x % 8 * XS + x / 8] = phi(q.u[0]);
-            batch.wy[i][y % 4 * YS + y / 4] = phi(q.u[1]);
             if (DIMS == 3) {
                 // By z modulo WINDOW, on which the warp depends.
-                int z = (place(q.at, 2) + tap & WINDOW - 1) - first;
+                int z = (tap + place(q.at, 2) + place(home, 2) & WINDOW - 1) - first;
                 Real w = phi(q.u[2]);
-                if ((unsigned)z < PLANES) batch.cz[i][z] = C{value[r].x * w, value[r].y * w};
+                if ((unsigned)z < PLANES) stamp.z[z] = C{value[r].x * w, value[r].y * w};
             } else if (tap < PLANES) {
-                batch.cz[i][tap] = value[r];
+                stamp.z[tap] = value[r];
             }
-            if (tap == 0) batch.cell[i] = home;
+            if (tap == 0) stamp.cell = place(home, 2) << 16 | place(home, 1) * T::ROW + place(home, 0);
         }
         __syncthreads();
         fetch(start + BATCH);
         fetch_order(start + 2 * BATCH);
 
         const int count = min(BATCH, part.end - start);
-        unsigned cells = batch.cell[lane];
+        unsigned cells = stamps[lane].cell;
         unsigned before = __shfl_up_sync(~0u, cells, 1);
         if (lane == 0) before = cell;
         unsigned changes = __ballot_sync(~0u, cells != before && lane < count);
         cell = __shfl_sync(~0u, cells, count - 1);
-        for (int i = 0; i < count;) {
-            if (changes >> i & 1) {
+        Weights next = weights(0);
+        unsigned next_cell = stamps[0].cell;
+#pragma unroll 4
+        for (int i = 0; i < count; i++, changes >>= 1) {
+            Weights now = next;
+            next = weights(i + 1);
+            unsigned to = next_cell;
+            if (changes & 2) next_cell = stamps[i + 1].cell;
+            if (changes & 1) {
                 leave();
-                enter(__shfl_sync(~0u, cells, i));
-            }
-            unsigned later = i < 31 ? changes >> (i + 1) : 0;
-            const int stop = later ? min(count, i + __ffs(later)) : count;
-            for (; i < stop; i++) {
-                Pack<Real, XS> wx = *(const Pack<Real, XS> *)&batch.wx[i][lane % 8 * XS];
-                Pack<Real, YS> wy = *(const Pack<Real, YS> *)&batch.wy[i][lane / 8 * YS];
-                Pack<C, ZS> cz = *(const Pack<C, ZS> *)&batch.cz[i][warp * ZS];
-#pragma unroll
-                for (int z = 0; z < ZS; z++) {
-#pragma unroll
-                    for (int x = 0; x < XS; x++) {
-                        C v = {cz.of[z].x * wx.of[x], cz.of[z].y * wx.of[x]};
-#pragma unroll
-                        for (int y = 0; y < YS; y++) {
-                            C &s = sum[z][y][x];
-                            s = C{fma(v.x, wy.of[y], s.x), fma(v.y, wy.of[y], s.y)};
-                        }
-                    }
-                }
+                enter(to);
+                add(now, true);
+            } else {
+                add(now, false);
             }
         }
     }
@@ -199,7 +221,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
     }
 }
 
-// A block makes one tile of the grid from all that reach into it: along each axis the tile itself and those before it,
+// A thread makes a few points of a tile of the grid, one below the other, from all tiles that reach into it: along each axis the tile itself and those before it,
 // round the end of the grid.
 template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const Sum<Real> &p) {
     typedef Complex<Real> C;
@@ -208,14 +230,19 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
     constexpr int THREADS = 256, REACH = (WINDOW - 2) / (T::X < T::Y ? T::X : T::Y) + 3, SOURCES = REACH * REACH * REACH;
     // Parts that reach into this tile, and the place of its first point in them.
     struct Source {
-        int begin, end, x, y, z;
+        long long first;
+        int parts, x, y, z;
     };
     __shared__ Source sources[SOURCES];
     __shared__ int source_count;
 
     const int own[3] = {T::X, T::Y, T::Z}, padded[3] = {T::NX, T::NY, DIMS == 3 ? T::NZ : 1};
-    int tile[3] = {(int)blockIdx.x % p.tile_count[0], (int)blockIdx.x / p.tile_count[0] % p.tile_count[1],
-        (int)blockIdx.x / p.tile_count[0] / p.tile_count[1]};
+    constexpr int PLANES = DIMS == 3 ? T::Z : T::PLANES_AT_ONCE, LAYERS = THREADS / (T::Y * T::X);
+    constexpr int COLUMN = PLANES / LAYERS < 4 ? PLANES / LAYERS : 4, BLOCKS = PLANES / LAYERS / COLUMN;
+    static_assert(THREADS % (T::Y * T::X) == 0 && BLOCKS * LAYERS * COLUMN == PLANES, "blocks divide a tile");
+    const int number = blockIdx.x / BLOCKS;
+    const int tile[3] = {
+        number % p.tile_count[0], number / p.tile_count[0] % p.tile_count[1], number / p.tile_count[0] / p.tile_count[1]};
     if (threadIdx.x < 32) {
         int count = 0;
         for (int step = threadIdx.x; step < (SOURCES + 31) / 32 * 32; step += 32) {
@@ -233,8 +260,10 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
             Source s = {};
             if (reaches) {
                 long long number = ((long long)t[2] * p.tile_count[1] + t[1]) * p.tile_count[0] + t[0];
-                s = {p.first_part[number], p.first_part[number + 1], at[0], at[1], at[2]};
-                reaches = s.begin < s.end;
+                int begin = p.first_part[number], parts = p.first_part[number + 1] - begin;
+                s = {(blockIdx.y * (long long)p.parts + begin) * T::COUNT + at[2] * T::PLANE + at[1] * T::ROW + at[0], parts,
+                    at[0], at[1], at[2]};
+                reaches = parts > 0;
             }
             unsigned found = __ballot_sync(~0u, reaches);
             if (reaches) sources[count + __popc(found & (1u << threadIdx.x) - 1)] = s;
@@ -244,27 +273,32 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
     }
     __syncthreads();
 
-    constexpr int PLANES = DIMS == 3 ? T::Z : T::PLANES_AT_ONCE;
-    for (int i = threadIdx.x; i < PLANES * T::Y * T::X; i += THREADS) {
-        int x = i % T::X, y = i / T::X % T::Y, z = i / T::X / T::Y;
-        int gx = tile[0] * T::X + x, gy = tile[1] * T::Y + y, gz = tile[2] * T::Z + z;
-        int coil = blockIdx.y;
-        if (DIMS == 2) coil = coil * PLANES + z, gz = 0;
-        if (gx >= p.size[0] || gy >= p.size[1] || gz >= p.size[2] || coil >= p.coils) continue;
-        C total = {0, 0};
-        for (int s = 0; s < source_count; s++) {
-            const Source &source = sources[s];
-            int sx = source.x + x, sy = source.y + y, sz = source.z + z;
-            if (sx >= T::NX || sy >= T::NY || sz >= T::NZ) continue;
-            const C *from = p.tiles + (blockIdx.y * (long long)p.parts + source.begin) * T::COUNT +
-                            (sz * T::PLANE + sy * T::ROW + sx);
-#pragma unroll 4
-            for (int n = source.begin; n < source.end; n++, from += T::COUNT) {
-                C v = __ldg(from);
-                total = C{total.x + v.x, total.y + v.y};
-            }
+    const int x = threadIdx.x % T::X, y = threadIdx.x / T::X % T::Y;
+    const int z = blockIdx.x % BLOCKS * (LAYERS * COLUMN) + threadIdx.x / (T::X * T::Y);
+    const int gx = tile[0] * T::X + x, gy = tile[1] * T::Y + y;
+    if (gx >= p.size[0] || gy >= p.size[1]) return;
+    C total[COLUMN] = {};
+    for (int s = 0; s < source_count; s++) {
+        const Source source = sources[s];
+        if (source.x + x >= T::NX || source.y + y >= T::NY) continue;
+        const C *from = p.tiles + source.first + (z * T::PLANE + y * T::ROW + x);
+        // In two dimensions all planes are there.
+        const int deep = DIMS == 3 ? T::NZ - source.z - z : PLANES;
+#pragma unroll 2
+        for (int n = 0; n < source.parts; n++, from += T::COUNT) {
+            C v[COLUMN];
+#pragma unroll
+            for (int i = 0; i < COLUMN; i++) v[i] = i * LAYERS < deep ? __ldg(from + i * LAYERS * T::PLANE) : C{0, 0};
+#pragma unroll
+            for (int i = 0; i < COLUMN; i++) total[i] = C{total[i].x + v[i].x, total[i].y + v[i].y};
         }
-        p.grid[((coil * (long long)p.size[2] + gz) * p.size[1] + gy) * p.size[0] + gx] = total;
+    }
+    const long long plane = (long long)p.size[1] * p.size[0];
+    const int first = DIMS == 3 ? tile[2] * T::Z + z : blockIdx.y * PLANES + z;
+    C *to = p.grid + (DIMS == 3 ? blockIdx.y * p.size[2] * plane : 0) + first * plane + (long long)gy * p.size[0] + gx;
+#pragma unroll
+    for (int i = 0; i < COLUMN; i++) {
+        if (first + i * LAYERS < (DIMS == 3 ? p.size[2] : p.coils)) to[i * LAYERS * plane] = total[i];
     }
 }
 

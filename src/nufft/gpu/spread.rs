@@ -95,7 +95,7 @@ impl<T: Precision> Spreading<T> {
                 parts: points.part_count as i32,
                 coils: some as i32,
             };
-            let grid = [counts.iter().product(), some.div_ceil(together), 1];
+            let grid = [counts.iter().product::<usize>() * self.tile.sum_blocks(self.dims), some.div_ceil(together), 1];
             // SAFETY: SumArguments mirrors the kernel's struct; as above.
             unsafe { sum.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments)? };
         }

@@ -154,6 +154,7 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
     let image: Vec<T> = (0..2 * coils * grid_points).map(|_| T::from_f64(noise.next())).collect();
 
     let mut spread = vec![0.0; 2 * coils * grid_points];
+    let mut meeting = vec![0.0; grid_points];
     let mut sampled: Vec<f64> = values.iter().map(|v| v.f64()).collect();
     for (m, p) in at.iter().enumerate() {
         let starts = [0, 1, 2].map(|a| p[a].start(shape[2 - a], w));
@@ -163,6 +164,9 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
             let mut sum = [0.0; 2];
             touch(&starts, dims, shape, w, |place, weight| {
                 let to = 2 * (c * grid_points + place);
+                if c == 0 {
+                    meeting[place] += 1.0;
+                }
                 spread[to] += weight * re;
                 spread[to + 1] += weight * im;
                 sum[0] += weight * image[to].f64();
@@ -171,6 +175,8 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
             sampled[from..from + 2].copy_from_slice(&sum);
         }
     }
+
+    let most = meeting.into_iter().fold(0.0, f64::max);
 
     let spreading = Spreading::<T>::new(device, w, &coefficients(w), shape).expect("a spreading function");
     let upload = |values: &[T]| DeviceMemory::from_slice(device, values).expect("memory");
@@ -199,10 +205,11 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
         }
         let seen = (download::<T>(device, &grid, &stream), download::<T>(device, &samples, &stream));
         let errors = [error(&seen.0, &spread), error(&seen.1, &sampled)];
-        // Weights are rounded a dozen times each way, which adds up as a random walk; sums over n points of a grid point, in
-        // sequence, by sqrt(n) in the worst direction, here a few hundred at most: 30 units of round-off in all.
+        // Weights are rounded a dozen times, which adds up as a random walk: 30 units of round-off. A running sum of n random
+        // numbers, rounded at every step, is off by sqrt(n / 2) units of its usual size, here and (f64) in the expected sums;
+        // where all points fall together their sum may well be a quarter of that.
         let unit = if T::NAME == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
-        assert!(errors.iter().all(|e| *e < 30.0 * unit), "{name}: {:.1e} {:.1e}", errors[0], errors[1]);
+        assert!(errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * most).sqrt()) * unit), "{name}: {:.1e} {:.1e}", errors[0], errors[1]);
         match &first {
             None => first = Some(seen),
             Some(first) => assert!(*first == seen, "{name}: other bits"),

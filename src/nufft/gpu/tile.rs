@@ -58,6 +58,12 @@ impl Tile {
         Self { own, planes_at_once, planes_a_warp, count: nz * ny * row, kept: slots.min(nz) * ny * row }
     }
 
+    /// Blocks that sum a tile: of 256 threads, each of which takes up to 4 points.
+    pub(super) fn sum_blocks(&self, dims: usize) -> usize {
+        let [nx, ny, nz] = self.own;
+        (nx * ny * if dims == 3 { nz } else { self.planes_at_once }).div_ceil(4 * 256)
+    }
+
     /// Threads of a block of spreading.
     pub(super) fn threads(&self) -> usize {
         self.planes_at_once / self.planes_a_warp * 32
@@ -130,10 +136,10 @@ impl<T: Precision> Spreading<T> {
         if self.dims == 3 { 1 } else { self.tile.planes_at_once }
     }
 
-    /// Shared memory of a block of spreading: its planes, and the weights of 32 points.
+    /// Shared memory of a block of spreading: its planes, and 33 times `Stamp`.
     pub(super) fn spread_shared(&self) -> usize {
         let (real, planes) = (size_of::<T>(), self.tile.planes_at_once);
-        self.tile.kept.next_multiple_of(2) * 2 * real + 32 * (2 * self.window * real + planes * 2 * real + 4)
+        self.tile.kept.next_multiple_of(2) * 2 * real + 33 * (2 * (self.window + planes) * real + 32)
     }
 
     /// Shared memory of a block of interpolation: its tile, and the weights of 8 points for each of 8 warps.
