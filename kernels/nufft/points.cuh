@@ -18,7 +18,7 @@ template <typename Real> using Complex = typename ComplexOf<Real>::type;
 // dimensions) in shared memory, of which a warp has PLANES_A_WARP. Mirrors `Tile` in src/nufft/gpu/tile.rs.
 template <typename Real, int DIMS, int WINDOW> struct Tile;
 template <> struct Tile<float, 3, 8> {
-    static constexpr int X = 16, Y = 16, Z = 8, PLANES_AT_ONCE = 8, PLANES_A_WARP = 2;
+    static constexpr int X = 16, Y = 8, Z = 16, PLANES_AT_ONCE = 8, PLANES_A_WARP = 2;
 };
 template <> struct Tile<float, 2, 8> {
     static constexpr int X = 16, Y = 16, Z = 1, PLANES_AT_ONCE = 8, PLANES_A_WARP = 2;

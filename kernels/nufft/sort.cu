@@ -62,17 +62,18 @@ template <typename Real> __device__ inline bool inside(Real k) { return k >= (Re
 template <typename Real> __device__ inline void keys(const Locate<Real> &p) {
     unsigned i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= p.count) return;
-    unsigned tile = 0, cell = 0;
+    unsigned tile = 0, cells[3] = {};
     bool good = true;
     for (int a = p.dims - 1; a >= 0; a--) {
         Real k = p.coordinates[a][i * p.stride], u;
         good = good && inside(k);
         int start = good ? locate(k, p.size[a], p.width, u) : 0, t = start / p.tile[a];
         tile = tile * p.tile_count[a] + t;
-        cell = cell * p.cells[a] + (p.cells[a] > 1 ? (start - t * p.tile[a]) / p.cell : 0);
+        if (p.cells[a] > 1) cells[a] = (start - t * p.tile[a]) / p.cell;
     }
     if (!good) atomicMin(p.bad, i);
-    p.keys[i] = tile * (p.cells[0] * p.cells[1] * p.cells[2]) + cell;
+    // Cells in order of y, x, z: of two in a column most planes are the same.
+    p.keys[i] = ((tile * p.cells[1] + cells[1]) * p.cells[0] + cells[0]) * p.cells[2] + cells[2];
     p.order[i] = i;
 }
 

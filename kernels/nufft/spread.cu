@@ -2,7 +2,7 @@
 //
 // A block takes a part of a tile's points, in order of their cells. Of the window of grid points that a cell's points touch,
 // warp w has the planes whose z is w modulo the number of warps, so that warps never meet; sums of a cell stay in registers,
-// and are added to the tile in shared memory when the next cell comes. The tiles with their margins are then summed by a
+// and are added to the tile in shared memory when the next cell has other planes there. The tiles with their margins are then summed by a
 // second kernel. In two dimensions the planes are those of several coils.
 #include "points.cuh"
 
@@ -11,14 +11,14 @@ template <typename Real> struct Spread {
     const Point<Real> *points;
     // Where each point's value is.
     const unsigned *order;
-    const Part *parts;
+    const Part *part_list;
     const Real *coefficients;
     // [coil][value_stride]
     const Complex<Real> *values;
     long long value_stride;
-    // [coil, in 2-D PLANES_AT_ONCE coils][part][z][y][ROW]
+    // [coil, in 2-D PLANES_AT_ONCE coils][slot][z][y][ROW]: slot 0 is of part `first_part`, and so on, round the last part.
     Complex<Real> *tiles;
-    int coils;
+    int coils, first_part, parts;
 };
 
 // Mirrors `SumArguments` in src/nufft/gpu/spread.rs.
@@ -29,7 +29,8 @@ template <typename Real> struct Sum {
     // [coil][z][y][x]
     Complex<Real> *grid;
     int size[3], tile_count[3];
-    int parts, coils;
+    // The first tile to make, and what the slots hold.
+    int first_tile, first_slot, slots, parts, coils;
 };
 
 constexpr int BATCH = 32;
@@ -59,7 +60,8 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
     typedef Stamp<Real, WINDOW, PLANES> S;
     S *stamps = (S *)(tile + (KEPT + 1) / 2 * 2);
 
-    const Part part = p.parts[blockIdx.x];
+    const int number = blockIdx.x + p.first_part;
+    const Part part = p.part_list[number < p.parts ? number : number - p.parts];
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
     // Of the window's planes, or of the coils.
     const int first = blockIdx.z * PLANES;
@@ -101,19 +103,19 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
     // Of the lane's first point of each plane.
     C *at[ZS];
     const int in_plane = lane / 8 * T::ROW + lane % 8;
-    auto enter = [&](unsigned cell) {
-        int z = cell >> 16;
-#pragma unroll
-        for (int i = 0; i < ZS; i++) {
-            int plane = warp * ZS + i;
-            if (DIMS == 3) {
-                int deep = z + (first + plane - z & WINDOW - 1);
-                plane = PLANES == WINDOW ? deep : plane + deep / WINDOW * PLANES;
-            }
-            at[i] = tile + plane * T::PLANE + (cell & 0xffff) + in_plane;
+    auto place_of = [&](unsigned cell, int i) {
+        int z = cell >> 16, plane = warp * ZS + i;
+        if (DIMS == 3) {
+            int deep = z + (first + plane - z & WINDOW - 1);
+            plane = PLANES == WINDOW ? deep : plane + deep / WINDOW * PLANES;
         }
+        return plane * T::PLANE + (int)(cell & 0xffff);
     };
+#pragma unroll
+    for (int i = 0; i < ZS; i++) at[i] = tile + place_of(0, i) + in_plane;
     auto leave = [&] {
+        // Other lanes may have written here before.
+        __syncwarp();
         // All reads before the first write, so that they wait together.
         C old[ZS][YS][XS];
 #pragma unroll
@@ -154,7 +156,6 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
             }
         }
     };
-    enter(0);
     unsigned cell = 0;
 
     for (int start = part.begin; start < part.end; start += BATCH) {
@@ -186,7 +187,10 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
         unsigned cells = stamps[lane].cell;
         unsigned before = __shfl_up_sync(~0u, cells, 1);
         if (lane == 0) before = cell;
-        unsigned changes = __ballot_sync(~0u, cells != before && lane < count);
+        bool moves = false;
+#pragma unroll
+        for (int i = 0; i < ZS; i++) moves |= place_of(cells, i) != place_of(before, i);
+        unsigned changes = __ballot_sync(~0u, moves && lane < count);
         cell = __shfl_sync(~0u, cells, count - 1);
         Weights next = weights(0);
         unsigned next_cell = stamps[0].cell;
@@ -198,7 +202,8 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
             if (changes & 2) next_cell = stamps[i + 1].cell;
             if (changes & 1) {
                 leave();
-                enter(to);
+#pragma unroll
+                for (int z = 0; z < ZS; z++) at[z] = tile + place_of(to, z) + in_plane;
                 add(now, true);
             } else {
                 add(now, false);
@@ -221,8 +226,8 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
     }
 }
 
-// A thread makes a few points of a tile of the grid, one below the other, from all tiles that reach into it: along each axis the tile itself and those before it,
-// round the end of the grid.
+// A thread makes a few points of a tile of the grid, one below the other, from all tiles that reach into it: along each axis
+// the tile itself and those before it, round the end of the grid.
 template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const Sum<Real> &p) {
     typedef Complex<Real> C;
     typedef Padded<Real, DIMS, WINDOW> T;
@@ -240,7 +245,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
     constexpr int PLANES = DIMS == 3 ? T::Z : T::PLANES_AT_ONCE, LAYERS = THREADS / (T::Y * T::X);
     constexpr int COLUMN = PLANES / LAYERS < 4 ? PLANES / LAYERS : 4, BLOCKS = PLANES / LAYERS / COLUMN;
     static_assert(THREADS % (T::Y * T::X) == 0 && BLOCKS * LAYERS * COLUMN == PLANES, "blocks divide a tile");
-    const int number = blockIdx.x / BLOCKS;
+    const int number = p.first_tile + blockIdx.x / BLOCKS;
     const int tile[3] = {
         number % p.tile_count[0], number / p.tile_count[0] % p.tile_count[1], number / p.tile_count[0] / p.tile_count[1]};
     if (threadIdx.x < 32) {
@@ -261,7 +266,9 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
             if (reaches) {
                 long long number = ((long long)t[2] * p.tile_count[1] + t[1]) * p.tile_count[0] + t[0];
                 int begin = p.first_part[number], parts = p.first_part[number + 1] - begin;
-                s = {(blockIdx.y * (long long)p.parts + begin) * T::COUNT + at[2] * T::PLANE + at[1] * T::ROW + at[0], parts,
+                int slot = begin - p.first_slot;
+                if (slot < 0) slot += p.parts;
+                s = {(blockIdx.y * (long long)p.slots + slot) * T::COUNT + at[2] * T::PLANE + at[1] * T::ROW + at[0], parts,
                     at[0], at[1], at[2]};
                 reaches = parts > 0;
             }

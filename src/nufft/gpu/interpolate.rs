@@ -1,6 +1,7 @@
 //! Launches `kernels/nufft/interpolate.cu`.
 
 use super::sort::Points;
+use super::spread::Values;
 use super::tile::{Precision, Spreading};
 use crate::error::Result;
 use crate::gpu::{Launch, Stream};
@@ -27,7 +28,7 @@ struct InterpolateArguments {
 }
 
 impl<T: Precision> Spreading<T> {
-    /// `values[coil][value_stride]` = sum over the grid of `grid[coil][z][y][x]` times function, at the points.
+    /// `values[coil][coil_stride]` = sum over the grid of `grid[coil][z][y][x]` times function, at the points.
     ///
     /// # Safety
     /// Values and grid are valid device memory of this GPU until the stream is there, and so is all that is passed.
@@ -35,8 +36,7 @@ impl<T: Precision> Spreading<T> {
         &self,
         points: &Points<T>,
         grid: u64,
-        values: u64,
-        value_stride: usize,
+        values: Values,
         coils: usize,
         stream: &Stream,
     ) -> Result<()> {
@@ -51,8 +51,8 @@ impl<T: Precision> Spreading<T> {
                 parts: points.parts.address(),
                 coefficients: self.coefficients.address(),
                 grid: grid + (first * self.size.iter().product::<usize>() * complex) as u64,
-                values: values + (first * value_stride * complex) as u64,
-                value_stride: value_stride as i64,
+                values: values.address + (first * values.coil_stride * complex) as u64,
+                value_stride: values.coil_stride as i64,
                 size: self.size.map(|n| n as i32),
                 coils: some as i32,
             };

@@ -8,4 +8,5 @@ mod tests;
 mod tile;
 
 pub(crate) use sort::{Coordinates, Points};
+pub(crate) use spread::Values;
 pub(crate) use tile::{Precision, Spreading};

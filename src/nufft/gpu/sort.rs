@@ -14,6 +14,9 @@ const DIGIT_BITS: usize = 8;
 /// Bytes of a `Part`.
 const PART_BYTES: usize = 20;
 
+/// Kernels look a little further, in 32 bits.
+const MAX_POINTS: usize = i32::MAX as usize - KEYS;
+
 /// Coordinates of points on the device, in cycles per voxel from -0.5 to 0.5.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coordinates {
@@ -93,6 +96,8 @@ pub(crate) struct Points<T> {
     pub(super) part_count: usize,
     /// Of each tile, and one more.
     pub(super) first_part: DeviceMemory,
+    /// The same of each layer of tiles (z), here.
+    pub(super) layers: Vec<usize>,
     precision: PhantomData<T>,
 }
 
@@ -108,8 +113,8 @@ impl<T: Precision> Points<T> {
     /// The coordinates are valid device memory of this precision, on the spreading's GPU.
     pub(crate) unsafe fn new(s: &Spreading<T>, at: &Coordinates, stream: &Stream) -> Result<Self> {
         let count = at.count;
-        if count == 0 || count > i32::MAX as usize {
-            fail!(OutOfRange, "{count} points; between 1 and {} can be transformed", i32::MAX);
+        if !(1..=MAX_POINTS).contains(&count) {
+            fail!(OutOfRange, "{count} points; between 1 and {MAX_POINTS} can be transformed on a GPU");
         }
         let device = &s.device;
         let _current = device.enter()?;
@@ -149,7 +154,7 @@ impl<T: Precision> Points<T> {
         let kernel = |name: &str| device.function(IMAGE, name);
         // SAFETY: LocateArguments mirrors the kernel's struct; everything lives until the stream is waited for below.
         unsafe { kernel(&format!("keys_{}", T::NAME))?.launch(stream, each(count), &locate)? };
-        let bad = read(device, found.address(), stream)?;
+        let bad = read(device, Rows { address: found.address(), pitch: 4, bytes: 4, count: 1 }, stream)?[0];
         if bad != u32::MAX {
             fail!(OutOfRange, "point {bad} is NaN or not within -0.5 to 0.5 cycles per voxel");
         }
@@ -202,13 +207,16 @@ impl<T: Precision> Points<T> {
             kernel("count_parts")?.launch(stream, each(tile_total + 1), &list)?;
             scan(device, first_part.address(), sums.address(), tile_total + 1, stream)?;
         }
-        let part_count = read(device, first_part.address() + tile_total as u64 * 4, stream)? as usize;
+        let layers =
+            Rows { address: first_part.address(), pitch: tiles[0] * tiles[1] * 4, bytes: 4, count: tiles[2] + 1 };
+        let layers: Vec<usize> = read(device, layers, stream)?.into_iter().map(|n| n as usize).collect();
+        let part_count = layers[tiles[2]];
         let parts = DeviceMemory::new(device, part_count * PART_BYTES)?;
         list.parts = parts.address();
         // SAFETY: as above; the wait ends the use of what is freed here.
         unsafe { kernel("list_parts")?.launch(stream, each(tile_total), &list)? };
         stream.synchronize()?;
-        Ok(Self { points, order, parts, part_count, first_part, precision: PhantomData })
+        Ok(Self { points, order, parts, part_count, first_part, layers, precision: PhantomData })
     }
 }
 
@@ -227,14 +235,13 @@ unsafe fn scan(device: &Device, data: u64, sums: u64, count: usize, stream: &Str
     Ok(())
 }
 
-/// One number from the device, after the stream's work.
-fn read(device: &Arc<Device>, address: u64, stream: &Stream) -> Result<u32> {
-    let host = Pinned::new(device, 4)?;
-    let rows = Rows { address, pitch: 4, bytes: 4, count: 1 };
-    // SAFETY: four bytes on either side, waited for.
+/// Numbers from the device, one a row, after the stream's work.
+fn read(device: &Arc<Device>, rows: Rows, stream: &Stream) -> Result<Vec<u32>> {
+    let host = Pinned::new(device, rows.count * 4)?;
+    // SAFETY: four bytes a row on either side, waited for.
     unsafe {
         rows.download(host.data().addr() as u64, 4, stream)?;
         stream.synchronize()?;
-        Ok(host.data().cast::<u32>().read())
+        Ok(std::slice::from_raw_parts(host.data().cast::<u32>(), rows.count).to_vec())
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Tile {
     pub(super) own: [usize; 3],
     pub(super) planes_at_once: usize,
     planes_a_warp: usize,
+    /// Planes of a tile with its margin.
+    pub(super) planes: usize,
     /// Complex values of a tile with its margin.
     pub(super) count: usize,
     /// Those that a block of spreading holds.
@@ -45,7 +47,7 @@ pub(super) struct Tile {
 impl Tile {
     fn new(double: bool, dims: usize, window: usize) -> Self {
         let (own, planes_at_once, planes_a_warp) = match (double, dims, window) {
-            (false, 3, 8) => ([16, 16, 8], 8, 2),
+            (false, 3, 8) => ([16, 8, 16], 8, 2),
             (true, 3, 8) => ([16, 8, 8], 8, 2),
             (_, 2, 8) => ([16, 16, 1], 8, 2),
             (_, 3, _) => ([8, 8, 16], 4, 1),
@@ -55,7 +57,7 @@ impl Tile {
         let nz = if dims == 3 { nz } else { planes_at_once };
         let row = if double { nx } else { (nx + 7) / 16 * 16 + 8 };
         let slots = if dims == 3 { nz.div_ceil(window) * planes_at_once } else { planes_at_once };
-        Self { own, planes_at_once, planes_a_warp, count: nz * ny * row, kept: slots.min(nz) * ny * row }
+        Self { own, planes_at_once, planes_a_warp, planes: nz, count: nz * ny * row, kept: slots.min(nz) * ny * row }
     }
 
     /// Blocks that sum a tile: of 256 threads, each of which takes up to 4 points.
