@@ -70,10 +70,10 @@ impl<T: Precision> Spreading<T> {
         let all = Slab { layers: (begin, end), first_part: 0, parts: points.part_count };
         // Layers before the first that reach into it.
         let (mut first, mut distance, mut count) = (begin, 0, end - begin);
-        while self.dims == 3 {
+        loop {
             let previous = first.checked_sub(1).unwrap_or(layers - 1);
             distance += self.tile.own[2].min(self.size[2] - previous * self.tile.own[2]);
-            if distance >= self.tile.planes {
+            if self.dims == 2 || distance >= self.tile.planes {
                 break;
             }
             (first, count) = (previous, count + 1);

@@ -17,7 +17,7 @@ fn gpu() -> Option<Arc<Device>> {
 
 trait Real: Precision + PartialEq {
     fn f64(self) -> f64;
-    /// start of a width-w function at k, on a grid of n points, and z of [`Spreading::new`].
+    /// Start of a width-w function at k, on a grid of n points, and z of [`Spreading::new`].
     fn start(self, n: usize, w: usize) -> (i64, f64) {
         // k n in two parts, as exact as k itself.
         let (k, n) = (self.f64(), n as f64);
@@ -51,7 +51,7 @@ impl Noise {
 
 /// (1 - (2 x / w)^2)^2: a polynomial, exactly, which is flat at its edges, so that a start that rounding moves by one where two
 /// are possible makes no difference.
-pub(super) fn coefficients(w: usize) -> Vec<f64> {
+fn coefficients(w: usize) -> Vec<f64> {
     let mut table = vec![0.0; 5 * w];
     for t in 0..w {
         // 2 x / w = a + b z
@@ -93,7 +93,7 @@ fn points(kind: &str, count: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Weight and place (of each coil) of every grid point that a point touches.
+/// Place and weight of every grid point that a point touches.
 fn touch(starts: &[(i64, f64); 3], dims: usize, shape: [usize; 3], w: usize, mut each: impl FnMut(usize, f64)) {
     let [nz, ny, nx] = shape.map(|n| n as i64);
     let deep = if dims == 3 { w } else { 1 };

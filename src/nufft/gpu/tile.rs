@@ -95,7 +95,7 @@ impl<T: Precision> Spreading<T> {
         let [nz, ny, nx] = shape;
         let dims = if nz == 1 { 2 } else { 3 };
         let window = if width <= 8 { 8 } else { 16 };
-        if !(1..=16).contains(&width) || coefficients.is_empty() || coefficients.len() % width != 0 {
+        if !(1..=16).contains(&width) || coefficients.is_empty() || !coefficients.len().is_multiple_of(width) {
             fail!(Internal, "{} coefficients do not make a spreading function of width {width}", coefficients.len());
         }
         let terms = coefficients.len() / width;
