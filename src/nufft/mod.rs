@@ -9,6 +9,7 @@
 //! nonuniform fast Fourier transform library based on an exponential of semicircle kernel", SIAM J. Sci. Comput. 41, 2019.
 
 mod cpu;
+pub(crate) mod gpu;
 pub mod kernel;
 mod plan;
 

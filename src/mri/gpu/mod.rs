@@ -9,5 +9,3 @@ mod toeplitz;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod toeplitz_tests;

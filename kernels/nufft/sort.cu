@@ -1,0 +1,242 @@
+// Sorts points by tile and cell, and lists the parts that blocks take. Stable, so the order is always the same.
+#include "points.cuh"
+
+// Mirrors `LocateArguments` in src/nufft/gpu/sort.rs.
+template <typename Real> struct Locate {
+    // Cycles per voxel, -0.5 to 0.5; the stride is in elements.
+    const Real *coordinates[3];
+    long long stride;
+    int count, dims, width;
+    int size[3], tile[3], tile_count[3];
+    // Starts that share a cell, and cells of a tile (1: points are sorted by tile alone), an axis.
+    int cell, cells[3];
+    unsigned *keys, *order;
+    // The lowest index of a point that is out of range.
+    unsigned *bad;
+    Point<Real> *points;
+};
+
+// Mirrors `RadixArguments`.
+struct Radix {
+    const unsigned *keys, *values;
+    unsigned *keys_out, *values_out;
+    // [digit][block]: how many keys of a block have this digit; then, how many come before them.
+    unsigned *counts;
+    int count, shift;
+};
+
+// Mirrors `ScanArguments`: in place, each element becomes the sum of those before it.
+struct Scan {
+    unsigned *data, *sums;
+    long long count;
+};
+
+// Mirrors `PartsArguments`.
+struct Parts {
+    const unsigned *keys;
+    // Of each tile, and one more: first point; number of parts, then first part.
+    int *first_point, *first_part;
+    Part *parts;
+    int count, tiles, cells, limit;
+    int tile[3], tile_count[2];
+};
+
+constexpr int THREADS = 256;
+
+__device__ inline float ceiling(float v) { return ceilf(v); }
+__device__ inline double ceiling(double v) { return ceil(v); }
+
+// Start of a point along an axis, on the grid, and its place relative to the point.
+template <typename Real> __device__ inline int locate(Real k, int size, int width, Real &u) {
+    // k * size as the sum of two numbers, so that nothing is lost.
+    Real high = k * size, low = fma(k, (Real)size, -high), half = (Real)0.5 * width;
+    Real start = ceiling(high - half);
+    u = 2 * ((half - (high - start)) - low) - 1;
+    int s = (int)start;
+    while (s < 0) s += size;
+    return s < size ? s : s - size;
+}
+
+template <typename Real> __device__ inline bool inside(Real k) { return k >= (Real)-0.5 && k <= (Real)0.5; }
+
+template <typename Real> __device__ inline void keys(const Locate<Real> &p) {
+    unsigned i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= p.count) return;
+    unsigned tile = 0, cells[3] = {};
+    bool good = true;
+    for (int a = p.dims - 1; a >= 0; a--) {
+        Real k = p.coordinates[a][i * p.stride], u;
+        good = good && inside(k);
+        int start = good ? locate(k, p.size[a], p.width, u) : 0, t = start / p.tile[a];
+        tile = tile * p.tile_count[a] + t;
+        if (p.cells[a] > 1) cells[a] = (start - t * p.tile[a]) / p.cell;
+    }
+    if (!good) atomicMin(p.bad, i);
+    // Cells in order of y, x, z: of two in a column most planes are the same.
+    p.keys[i] = ((tile * p.cells[1] + cells[1]) * p.cells[0] + cells[0]) * p.cells[2] + cells[2];
+    p.order[i] = i;
+}
+
+template <typename Real> __device__ inline void points(const Locate<Real> &p) {
+    unsigned i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= p.count) return;
+    unsigned from = p.order[i];
+    Point<Real> point = {};
+    for (int a = 0; a < p.dims; a++) {
+        int start = locate(p.coordinates[a][from * p.stride], p.size[a], p.width, point.u[a]) % p.tile[a];
+        int home = start / p.cell * p.cell;
+        point.at |= (start - home) << 5 * a | home << (15 + 5 * a);
+    }
+    p.points[i] = point;
+}
+
+// Keys of a block, a warp's one after the other.
+constexpr int ITEMS = 16, WARPS = THREADS / 32, KEYS = THREADS * ITEMS, DIGITS = 256;
+
+extern "C" __global__ void __launch_bounds__(THREADS) radix_count(const __grid_constant__ Radix p) {
+    __shared__ unsigned counts[DIGITS];
+    counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = 0; i < ITEMS; i++) {
+        long long at = blockIdx.x * (long long)KEYS + i * THREADS + threadIdx.x;
+        if (at < p.count) atomicAdd(&counts[p.keys[at] >> p.shift & DIGITS - 1], 1);
+    }
+    __syncthreads();
+    p.counts[threadIdx.x * (long long)gridDim.x + blockIdx.x] = counts[threadIdx.x];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) radix_scatter(const __grid_constant__ Radix p) {
+    // How many keys with a digit a warp has met; then, where its first one goes.
+    __shared__ unsigned counts[WARPS][DIGITS];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int w = 0; w < WARPS; w++) counts[w][threadIdx.x] = 0;
+    __syncthreads();
+    unsigned key[ITEMS], rank[ITEMS];
+    const long long first = blockIdx.x * (long long)KEYS + warp * (ITEMS * 32) + lane;
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+        long long at = first + i * 32;
+        bool valid = at < p.count;
+        key[i] = valid ? p.keys[at] : 0;
+        unsigned digit = valid ? key[i] >> p.shift & DIGITS - 1 : DIGITS;
+        unsigned same = __match_any_sync(~0u, digit);
+        unsigned before = valid ? counts[warp][digit] : 0;
+        rank[i] = before + __popc(same & (1u << lane) - 1);
+        __syncwarp();
+        if (valid && same >> lane == 1) counts[warp][digit] = before + __popc(same);
+        __syncwarp();
+    }
+    __syncthreads();
+    unsigned to = p.counts[threadIdx.x * (long long)gridDim.x + blockIdx.x];
+    for (int w = 0; w < WARPS; w++) {
+        unsigned n = counts[w][threadIdx.x];
+        counts[w][threadIdx.x] = to;
+        to += n;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+        long long at = first + i * 32;
+        if (at >= p.count) break;
+        unsigned place = counts[warp][key[i] >> p.shift & DIGITS - 1] + rank[i];
+        p.keys_out[place] = key[i];
+        p.values_out[place] = p.values[at];
+    }
+}
+
+// The sum of a block's values up to this thread's.
+__device__ inline unsigned running_sum(unsigned v, unsigned &total) {
+    __shared__ unsigned of_warp[WARPS];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int apart = 1; apart < 32; apart *= 2) {
+        unsigned other = __shfl_up_sync(~0u, v, apart);
+        if (lane >= apart) v += other;
+    }
+    __syncthreads();
+    if (lane == 31) of_warp[warp] = v;
+    __syncthreads();
+    total = 0;
+    for (int w = 0; w < WARPS; w++) {
+        if (w < warp) v += of_warp[w];
+        total += of_warp[w];
+    }
+    return v;
+}
+
+// A block scans KEYS elements, ITEMS a thread; `scan_sums` leaves their sum, `scan_top` (one block) scans the sums, and
+// `scan_apply` finishes.
+extern "C" __global__ void __launch_bounds__(THREADS) scan_sums(const __grid_constant__ Scan p) {
+    unsigned sum = 0, total;
+    for (int i = 0; i < ITEMS; i++) {
+        long long at = blockIdx.x * (long long)KEYS + i * THREADS + threadIdx.x;
+        if (at < p.count) sum += p.data[at];
+    }
+    running_sum(sum, total);
+    if (threadIdx.x == 0) p.sums[blockIdx.x] = total;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) scan_top(const __grid_constant__ Scan p) {
+    unsigned carried = 0;
+    const long long blocks = (p.count + KEYS - 1) / KEYS;
+    for (long long start = 0; start < blocks; start += THREADS) {
+        long long at = start + threadIdx.x;
+        unsigned v = at < blocks ? p.sums[at] : 0, total;
+        unsigned sum = running_sum(v, total);
+        if (at < blocks) p.sums[at] = carried + sum - v;
+        carried += total;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) scan_apply(const __grid_constant__ Scan p) {
+    const long long first = blockIdx.x * (long long)KEYS + threadIdx.x * ITEMS;
+    unsigned v[ITEMS], sum = 0, total;
+    for (int i = 0; i < ITEMS; i++) sum += v[i] = first + i < p.count ? p.data[first + i] : 0;
+    unsigned before = p.sums[blockIdx.x] + running_sum(sum, total) - sum;
+    for (int i = 0; i < ITEMS; i++) {
+        if (first + i < p.count) p.data[first + i] = before;
+        before += v[i];
+    }
+}
+
+// How many of the keys are below a limit.
+__device__ inline int below(const unsigned *keys, int count, unsigned long long limit) {
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (keys[middle] < limit) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) count_parts(const __grid_constant__ Parts p) {
+    int t = blockIdx.x * THREADS + threadIdx.x;
+    if (t > p.tiles) return;
+    int begin = below(p.keys, p.count, (unsigned long long)t * p.cells);
+    int end = t < p.tiles ? below(p.keys, p.count, (unsigned long long)(t + 1) * p.cells) : begin;
+    p.first_point[t] = begin;
+    p.first_part[t] = (int)(((long long)end - begin + p.limit - 1) / p.limit);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) list_parts(const __grid_constant__ Parts p) {
+    int t = blockIdx.x * THREADS + threadIdx.x;
+    if (t >= p.tiles) return;
+    int begin = p.first_point[t], end = p.first_point[t + 1], part = p.first_part[t], parts = p.first_part[t + 1] - part;
+    int x = t % p.tile_count[0], y = t / p.tile_count[0] % p.tile_count[1], z = t / p.tile_count[0] / p.tile_count[1];
+    // Equal shares.
+    for (int i = 0; i < parts; i++) {
+        int from = begin + (int)((long long)(end - begin) * i / parts);
+        int to = begin + (int)((long long)(end - begin) * (i + 1) / parts);
+        p.parts[part + i] = {from, to, {x * p.tile[0], y * p.tile[1], z * p.tile[2]}};
+    }
+}
+
+#define LOCATE(REAL, NAME)                                                                                                     \
+    extern "C" __global__ void __launch_bounds__(THREADS) keys_##NAME(const __grid_constant__ Locate<REAL> p) {                \
+        keys<REAL>(p);                                                                                                         \
+    }                                                                                                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS) points_##NAME(const __grid_constant__ Locate<REAL> p) {              \
+        points<REAL>(p);                                                                                                       \
+    }
+LOCATE(float, f32)
+LOCATE(double, f64)

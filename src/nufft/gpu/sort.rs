@@ -1,0 +1,247 @@
+//! Launches `kernels/nufft/sort.cu`.
+
+use super::tile::{Precision, Spreading};
+use crate::error::{Result, fail};
+use crate::gpu::{Device, DeviceMemory, Launch, Pinned, Rows, Stream};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+const IMAGE: &str = "nufft/sort";
+const THREADS: usize = 256;
+/// Keys of a block; mirrors `KEYS`.
+const KEYS: usize = 4096;
+const DIGIT_BITS: usize = 8;
+/// Bytes of a `Part`.
+const PART_BYTES: usize = 20;
+
+/// Kernels look a little further, in 32 bits.
+const MAX_POINTS: usize = i32::MAX as usize - KEYS;
+
+/// Coordinates of points on the device, in cycles per voxel from -0.5 to 0.5.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coordinates {
+    /// Addresses of x, y, z; z is not used in two dimensions.
+    pub(crate) axes: [u64; 3],
+    /// From point to point, in elements.
+    pub(crate) stride: i64,
+    pub(crate) count: usize,
+}
+
+/// Mirrors `Locate`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct LocateArguments {
+    coordinates: [u64; 3],
+    stride: i64,
+    count: i32,
+    dims: i32,
+    width: i32,
+    size: [i32; 3],
+    tile: [i32; 3],
+    tile_count: [i32; 3],
+    cell: i32,
+    cells: [i32; 3],
+    keys: u64,
+    order: u64,
+    bad: u64,
+    points: u64,
+}
+
+/// Mirrors `Radix`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RadixArguments {
+    keys: u64,
+    values: u64,
+    keys_out: u64,
+    values_out: u64,
+    counts: u64,
+    count: i32,
+    shift: i32,
+}
+
+/// Mirrors `Scan`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct ScanArguments {
+    data: u64,
+    sums: u64,
+    count: i64,
+}
+
+/// Mirrors `Parts`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PartsArguments {
+    keys: u64,
+    first_point: u64,
+    first_part: u64,
+    parts: u64,
+    count: i32,
+    tiles: i32,
+    cells: i32,
+    limit: i32,
+    tile: [i32; 3],
+    tile_count: [i32; 2],
+}
+
+/// Points sorted by tile and cell, on the device.
+#[derive(Debug)]
+pub(crate) struct Points<T> {
+    pub(super) points: DeviceMemory,
+    /// Where each of them was.
+    pub(super) order: DeviceMemory,
+    /// Neighbours of one tile that a block takes.
+    pub(super) parts: DeviceMemory,
+    pub(super) part_count: usize,
+    /// Of each tile, and one more.
+    pub(super) first_part: DeviceMemory,
+    /// The same of each layer of tiles (z), here.
+    pub(super) layers: Vec<usize>,
+    precision: PhantomData<T>,
+}
+
+/// Points of a part at most: few enough that blocks end together, many enough that tiles are not summed too often.
+fn part_limit(count: usize) -> usize {
+    (count / 2048).clamp(512, 4096)
+}
+
+impl<T: Precision> Points<T> {
+    /// Sorts points for spreading; reads the coordinates in the stream's order, and is done with them on return.
+    ///
+    /// # Safety
+    /// The coordinates are valid device memory of this precision, on the spreading's GPU.
+    pub(crate) unsafe fn new(s: &Spreading<T>, at: &Coordinates, stream: &Stream) -> Result<Self> {
+        let count = at.count;
+        if !(1..=MAX_POINTS).contains(&count) {
+            fail!(OutOfRange, "{count} points; between 1 and {MAX_POINTS} can be transformed on a GPU");
+        }
+        let device = &s.device;
+        let _current = device.enter()?;
+        let (tile, tiles) = (s.tile.own, s.tiles());
+        let tile_total: usize = tiles.iter().product();
+        if tile_total >= i32::MAX as usize {
+            fail!(OutOfRange, "a fine grid of {:?} points is too large for the GPU", s.size);
+        }
+        let cell = s.window + 1 - s.width;
+        let mut cells = tile.map(|n| n.div_ceil(cell));
+        let mut bins = cells.iter().product::<usize>() as u64 * tile_total as u64;
+        if bins > 1 << 32 {
+            (cells, bins) = ([1; 3], tile_total as u64);
+        }
+
+        let mut keys = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
+        let mut order = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
+        let found = DeviceMemory::from_slice(device, &[u32::MAX])?;
+        let points = DeviceMemory::new(device, count * 4 * size_of::<T>())?;
+        let mut locate = LocateArguments {
+            coordinates: at.axes,
+            stride: at.stride,
+            count: count as i32,
+            dims: s.dims as i32,
+            width: s.width as i32,
+            size: s.size.map(|n| n as i32),
+            tile: tile.map(|n| n as i32),
+            tile_count: tiles.map(|n| n as i32),
+            cell: cell as i32,
+            cells: cells.map(|n| n as i32),
+            keys: keys[0].address(),
+            order: order[0].address(),
+            bad: found.address(),
+            points: points.address(),
+        };
+        let each = |n: usize| Launch { grid: [n.div_ceil(THREADS), 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        let kernel = |name: &str| device.function(IMAGE, name);
+        // SAFETY: LocateArguments mirrors the kernel's struct; everything lives until the stream is waited for below.
+        unsafe { kernel(&format!("keys_{}", T::NAME))?.launch(stream, each(count), &locate)? };
+        let bad = read(device, Rows { address: found.address(), pitch: 4, bytes: 4, count: 1 }, stream)?[0];
+        if bad != u32::MAX {
+            fail!(OutOfRange, "point {bad} is NaN or not within -0.5 to 0.5 cycles per voxel");
+        }
+
+        let blocks = count.div_ceil(KEYS);
+        let counts = DeviceMemory::new(device, (blocks << DIGIT_BITS) * 4)?;
+        let sums = DeviceMemory::new(device, (blocks << DIGIT_BITS).max(tile_total + 1).div_ceil(KEYS) * 4)?;
+        let over_keys = Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        let bits = (u64::BITS - (bins - 1).leading_zeros()) as usize;
+        for pass in 0..bits.div_ceil(DIGIT_BITS) {
+            let radix = RadixArguments {
+                keys: keys[0].address(),
+                values: order[0].address(),
+                keys_out: keys[1].address(),
+                values_out: order[1].address(),
+                counts: counts.address(),
+                count: count as i32,
+                shift: (pass * DIGIT_BITS) as i32,
+            };
+            // SAFETY: RadixArguments mirrors the kernels' struct; as above.
+            unsafe {
+                kernel("radix_count")?.launch(stream, over_keys, &radix)?;
+                scan(device, counts.address(), sums.address(), blocks << DIGIT_BITS, stream)?;
+                kernel("radix_scatter")?.launch(stream, over_keys, &radix)?;
+            }
+            keys.swap(0, 1);
+            order.swap(0, 1);
+        }
+        let [order, _] = order;
+        locate.order = order.address();
+        // SAFETY: as for the keys.
+        unsafe { kernel(&format!("points_{}", T::NAME))?.launch(stream, each(count), &locate)? };
+
+        let first_point = DeviceMemory::new(device, (tile_total + 1) * 4)?;
+        let first_part = DeviceMemory::new(device, (tile_total + 1) * 4)?;
+        let mut list = PartsArguments {
+            keys: keys[0].address(),
+            first_point: first_point.address(),
+            first_part: first_part.address(),
+            parts: 0,
+            count: count as i32,
+            tiles: tile_total as i32,
+            cells: cells.iter().product::<usize>() as i32,
+            limit: part_limit(count) as i32,
+            tile: tile.map(|n| n as i32),
+            tile_count: [tiles[0] as i32, tiles[1] as i32],
+        };
+        // SAFETY: PartsArguments mirrors the kernels' struct; as above.
+        unsafe {
+            kernel("count_parts")?.launch(stream, each(tile_total + 1), &list)?;
+            scan(device, first_part.address(), sums.address(), tile_total + 1, stream)?;
+        }
+        let layers =
+            Rows { address: first_part.address(), pitch: tiles[0] * tiles[1] * 4, bytes: 4, count: tiles[2] + 1 };
+        let layers: Vec<usize> = read(device, layers, stream)?.into_iter().map(|n| n as usize).collect();
+        let part_count = layers[tiles[2]];
+        let parts = DeviceMemory::new(device, part_count * PART_BYTES)?;
+        list.parts = parts.address();
+        // SAFETY: as above; the wait ends the use of what is freed here.
+        unsafe { kernel("list_parts")?.launch(stream, each(tile_total), &list)? };
+        stream.synchronize()?;
+        Ok(Self { points, order, parts, part_count, first_part, layers, precision: PhantomData })
+    }
+}
+
+/// Replaces each of `count` u32 by the sum of those before it; `sums` has room for one in `KEYS` of them.
+///
+/// # Safety
+/// Both are valid until the stream is there; the GPU is current.
+unsafe fn scan(device: &Device, data: u64, sums: u64, count: usize, stream: &Stream) -> Result<()> {
+    let arguments = ScanArguments { data, sums, count: count as i64 };
+    let blocks = count.div_ceil(KEYS);
+    for (name, blocks) in [("scan_sums", blocks), ("scan_top", 1), ("scan_apply", blocks)] {
+        let launch = Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        // SAFETY: ScanArguments mirrors the kernels' struct; the rest by this function's contract.
+        unsafe { device.function(IMAGE, name)?.launch(stream, launch, &arguments)? };
+    }
+    Ok(())
+}
+
+/// Numbers from the device, one a row, after the stream's work.
+fn read(device: &Arc<Device>, rows: Rows, stream: &Stream) -> Result<Vec<u32>> {
+    let host = Pinned::new(device, rows.count * 4)?;
+    // SAFETY: four bytes a row on either side, waited for.
+    unsafe {
+        rows.download(host.data().addr() as u64, 4, stream)?;
+        stream.synchronize()?;
+        Ok(std::slice::from_raw_parts(host.data().cast::<u32>(), rows.count).to_vec())
+    }
+}
