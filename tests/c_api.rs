@@ -69,7 +69,7 @@ fn compile(compiler: &str, flags: &[&str], source: &Path, folder: &Path) -> Path
     let mut command = Command::new(compiler);
     command.args(["-g", "-O1", "-pthread"]).args(WARNINGS).args(flags);
     command.arg("-I").arg(root().join("include")).arg(source).args(["-x", "none"]);
-    command.arg("-L").arg(folder).arg("-lisocenter").arg("-o").arg(&program);
+    command.arg("-L").arg(folder).args(["-lisocenter", "-lm", "-o"]).arg(&program);
     let output = command.output().unwrap_or_else(|e| panic!("{compiler}: {e}"));
     assert!(output.status.success(), "{command:?}\n{}", text(&output));
     program

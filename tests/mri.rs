@@ -528,6 +528,28 @@ fn the_solution_is_that_of_the_dense_system() {
     }
 }
 
+/// Penalty weights stay while another penalty is in use.
+#[test]
+fn penalties_may_take_turns() {
+    let image = random(42, 40);
+    let weights: Vec<f64> = random(84, 41).iter().map(|v| v.norm()).collect();
+    let scan = || {
+        let scan = Scan::new([1, 6, 7], points(90, 2, 42), 1, true);
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_set_difference_weights(scan.mri, &tensor(&weights, &[2, 1, 6, 7])) });
+        scan
+    };
+    let differences = |scan: &Scan| {
+        scan.options(|o| (o.lambda, o.penalty) = (3.0, 1));
+        scan.normal(&image)
+    };
+    let (one, other) = (scan(), scan());
+    let expected = differences(&one);
+    other.options(|o| o.lambda = 3.0);
+    assert!(other.normal(&image) != expected, "R = 1 is another penalty");
+    assert!(differences(&other) == expected);
+}
+
 #[test]
 fn a_warm_start_goes_on_where_it_is() {
     let scan = Scan::new([1, 8, 8], points(300, 2, 24), 1, true);

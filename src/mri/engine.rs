@@ -1,6 +1,6 @@
 //! The encoding operator on the processor: coil sensitivities, Fourier sums, density weights, and F^H W F.
 
-use super::regulariser::Regulariser;
+use super::regulariser::{Penalty, Regulariser};
 use super::toeplitz::{Toeplitz, differences};
 use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Progress, Transform};
@@ -35,6 +35,7 @@ pub(super) struct Engine<T: Real> {
 pub(super) struct Solve {
     pub(super) stop: Stop,
     pub(super) lambda: f64,
+    pub(super) penalty: Penalty,
     /// F^H W F by Q; else by a forward and an adjoint transform.
     pub(super) toeplitz: bool,
     /// The images given are where to begin.
@@ -46,7 +47,7 @@ const GRAIN: usize = 1 << 14;
 
 impl<T: Real> Engine<T> {
     pub(super) fn new(level: Level, grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
-        let regulariser = Regulariser::Identity;
+        let regulariser = Regulariser { weights: None, matrix: None };
         Self {
             level,
             grid,
@@ -220,7 +221,7 @@ impl<T: Real> Engine<T> {
             }
         }
         if solve.lambda > 0.0 {
-            self.regulariser.add(T::of(solve.lambda), self.grid, image, out);
+            self.regulariser.add((solve.penalty, T::of(solve.lambda)), self.grid, image, out);
         }
         Ok(())
     }

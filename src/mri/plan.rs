@@ -5,7 +5,8 @@ use super::density::{self, Density};
 use super::engine::{Engine, Solve};
 use super::measures;
 use super::phantom::{self, Ellipsoid};
-use super::regulariser::{Matrix, Regulariser};
+use super::regulariser::Matrix;
+pub use super::regulariser::Penalty;
 use super::toeplitz::{Toeplitz, doubled};
 use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Method};
@@ -52,18 +53,6 @@ pub enum Normal {
     Toeplitz,
     /// By a forward and an adjoint transform.
     Pair,
-}
-
-/// R of the penalty lambda |R rho|^2; the matrix is set by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Penalty {
-    /// R = 1.
-    #[default]
-    Identity,
-    /// Differences of neighbours.
-    Differences,
-    /// The caller's matrix.
-    Matrix,
 }
 
 /// How to reconstruct.
@@ -140,8 +129,6 @@ macro_rules! each {
 struct Plan {
     geometry: Geometry,
     engine: AnyEngine,
-    /// Penalty of the engine's regulariser, if it was set.
-    weighted: Option<Penalty>,
 }
 
 /// A plan for non-Cartesian MRI.
@@ -186,7 +173,7 @@ impl Mri {
             Precision::Single => AnyEngine::Single(Box::new(Engine::new(level, grid, coils, trajectory))),
             Precision::Double => AnyEngine::Double(Box::new(Engine::new(level, grid, coils, trajectory))),
         };
-        self.plan = Some(Plan { geometry, engine, weighted: None });
+        self.plan = Some(Plan { geometry, engine });
         self.histories.clear();
         Ok(())
     }
@@ -431,9 +418,8 @@ impl Mri {
         };
         let plan = self.plan_mut()?;
         each!(&mut plan.engine, e => {
-            e.regulariser = Regulariser::Differences(squared.as_deref().map(converted).transpose()?);
+            e.regulariser.weights = squared.as_deref().map(converted).transpose()?;
         });
-        plan.weighted = Some(Penalty::Differences);
         self.replaced = replaced;
         Ok(())
     }
@@ -449,9 +435,8 @@ impl Mri {
         each!(&mut plan.engine, e => {
             // SAFETY: by this function's contract.
             let values = context.install(|| unsafe { read(values, "matrix values", policy, &mut replaced) })?;
-            e.regulariser = Regulariser::Matrix(Matrix::new(starts, columns, values, e.voxels())?);
+            e.regulariser.matrix = Some(Matrix::new(starts, columns, values, e.voxels())?);
         });
-        plan.weighted = Some(Penalty::Matrix);
         self.replaced = replaced;
         Ok(())
     }
@@ -459,14 +444,14 @@ impl Mri {
     fn solve_settings(&self) -> Result<Solve> {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
         let plan = self.plan()?;
-        let beyond = each!(&plan.engine, e => e.beyond.is_needed());
+        let (beyond, matrix) = each!(&plan.engine, e => (e.beyond.is_needed(), e.regulariser.matrix.is_some()));
         if beyond && normal == Normal::Toeplitz {
             fail!(
                 NotConfigured,
                 "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be Toeplitz"
             );
         }
-        if lambda > 0.0 && penalty == Penalty::Matrix && plan.weighted != Some(Penalty::Matrix) {
+        if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
             fail!(NotConfigured, "options.penalty is the caller's matrix, which isoc_mri_set_matrix has to set first");
         }
         let toeplitz = match normal {
@@ -474,21 +459,7 @@ impl Mri {
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
-        Ok(Solve { stop: Stop { iterations, tolerance: residual }, lambda, toeplitz, warm: warm_start })
-    }
-
-    /// The regulariser that the options ask for, whatever was set before.
-    fn settle_penalty(&mut self) -> Result<()> {
-        let penalty = self.options.penalty;
-        let plan = self.plan_mut()?;
-        if plan.weighted != Some(penalty) && penalty != Penalty::Matrix {
-            each!(&mut plan.engine, e => e.regulariser = match penalty {
-                Penalty::Differences => Regulariser::Differences(None),
-                _ => Regulariser::Identity,
-            });
-            plan.weighted = Some(penalty);
-        }
-        Ok(())
+        Ok(Solve { stop: Stop { iterations, tolerance: residual }, lambda, penalty, toeplitz, warm: warm_start })
     }
 
     /// Most bytes of working memory that `reconstruct` needs.
@@ -608,7 +579,6 @@ impl Mri {
     /// # Safety
     /// The arrays are readable and writable for the call.
     pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
-        self.settle_penalty()?;
         self.check_memory()?;
         let (solve, fourier) = (self.solve_settings()?, self.fourier(self.plan()?.geometry.precision));
         let (context, policy) = (self.context.clone(), self.context.nan_policy());
@@ -639,7 +609,6 @@ impl Mri {
     /// # Safety
     /// The arrays are readable and writable for the call.
     pub unsafe fn reconstruct(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
-        self.settle_penalty()?;
         self.check_memory()?;
         let (solve, fourier) = (self.solve_settings()?, self.fourier(self.plan()?.geometry.precision));
         let (context, policy) = (self.context.clone(), self.context.nan_policy());

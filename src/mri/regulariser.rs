@@ -6,36 +6,47 @@ use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
-/// See the module.
-pub(super) enum Regulariser<T: Real> {
+/// Which R.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Penalty {
     /// R = 1: small values are preferred.
+    #[default]
     Identity,
-    /// Differences of neighbours along every axis: smooth images are preferred. Weights, squared, `[axis][voxel]`, x first, of the
-    /// difference between a voxel and the next one; None means 1.
-    Differences(Option<Buffer<T>>),
+    /// Differences of neighbours along every axis: smooth images are preferred.
+    Differences,
     /// The caller's matrix.
-    Matrix(Matrix<T>),
+    Matrix,
+}
+
+/// What the penalties need; it stays, whichever is in use.
+pub(super) struct Regulariser<T: Real> {
+    /// Weights, squared, `[axis][voxel]`, x first, of the difference between a voxel and the next one; None means 1.
+    pub(super) weights: Option<Buffer<T>>,
+    pub(super) matrix: Option<Matrix<T>>,
 }
 
 impl<T: Real> Regulariser<T> {
     /// out = out + lambda R^H R x, for images on a grid `[nz, ny, nx]`.
-    pub(super) fn add(&mut self, lambda: T, grid: [usize; 3], x: &[Complex<T>], out: &mut [Complex<T>]) {
-        match self {
-            Regulariser::Identity => {
+    pub(super) fn add(
+        &mut self,
+        (penalty, lambda): (Penalty, T),
+        grid: [usize; 3],
+        x: &[Complex<T>],
+        out: &mut [Complex<T>],
+    ) {
+        match (penalty, &mut self.matrix) {
+            (Penalty::Identity, _) => {
                 out.par_iter_mut().zip(x).with_min_len(1 << 14).for_each(|(o, x)| *o = *o + x.scale(lambda));
             }
-            Regulariser::Differences(weights) => differences(weights.as_deref(), lambda, grid, x, out),
-            Regulariser::Matrix(matrix) => matrix.add(lambda, x, out),
+            (Penalty::Differences, _) => differences(self.weights.as_deref(), lambda, grid, x, out),
+            (Penalty::Matrix, Some(matrix)) => matrix.add(lambda, x, out),
+            (Penalty::Matrix, None) => unreachable!("a plan refuses a matrix that was not set"),
         }
     }
 
     /// Bytes that it holds.
     pub(super) fn memory(&self) -> u64 {
-        match self {
-            Regulariser::Identity => 0,
-            Regulariser::Differences(weights) => weights.as_ref().map_or(0, |w| size_of_val(&**w) as u64),
-            Regulariser::Matrix(m) => m.memory(),
-        }
+        self.weights.as_ref().map_or(0, |w| size_of_val(&**w) as u64) + self.matrix.as_ref().map_or(0, Matrix::memory)
     }
 }
 
