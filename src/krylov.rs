@@ -15,10 +15,16 @@ pub(crate) trait LinearSystem {
     fn apply(&mut self, x: &Self::Vector, out: &mut Self::Vector) -> Result<()>;
     /// Real part of the inner product.
     fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64>;
-    /// y = y + a x.
-    fn add(&mut self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<()>;
-    /// y = x + a y.
-    fn add_to(&mut self, x: &Self::Vector, a: f64, y: &mut Self::Vector) -> Result<()>;
+    /// y = a x + b y.
+    fn combine(&mut self, a: f64, x: &Self::Vector, b: f64, y: &mut Self::Vector) -> Result<()>;
+    /// x = x + a direction, residual = residual - a product, of `along`; gives |residual|^2.
+    fn step(
+        &mut self,
+        a: f64,
+        along: (&Self::Vector, &Self::Vector),
+        x: &mut Self::Vector,
+        residual: &mut Self::Vector,
+    ) -> Result<f64>;
     /// After each iteration, with its number and |residual| / |right-hand side|; an error ends the solution.
     fn after(&mut self, iteration: usize, residual: f64) -> Result<()>;
 }
@@ -45,17 +51,17 @@ pub(crate) fn conjugate_gradient<S: LinearSystem>(
     if norm == 0.0 {
         // The solution is 0 whatever the start.
         let zero = system.zeros()?;
-        system.add_to(&zero, 0.0, x)?;
+        system.combine(1.0, &zero, 0.0, x)?;
         return Ok(vec![0.0]);
     }
     let mut product = system.zeros()?;
     if !start_is_zero {
         system.apply(x, &mut product)?;
-        system.add(-1.0, &product, right)?;
+        system.combine(-1.0, &product, 1.0, right)?;
     }
     let residual = right;
     let mut direction = system.zeros()?;
-    system.add(1.0, residual, &mut direction)?;
+    system.combine(1.0, residual, 0.0, &mut direction)?;
     let mut square = system.dot(residual, residual)?;
     let mut history = vec![square.sqrt() / norm];
     for iteration in 1..=stop.iterations {
@@ -69,10 +75,8 @@ pub(crate) fn conjugate_gradient<S: LinearSystem>(
             break;
         }
         let step = square / curvature;
-        system.add(step, &direction, x)?;
-        system.add(-step, &product, residual)?;
-        let next = system.dot(residual, residual)?;
-        system.add_to(residual, next / square, &mut direction)?;
+        let next = system.step(step, (&direction, &product), x, residual)?;
+        system.combine(1.0, residual, next / square, &mut direction)?;
         square = next;
         history.push(square.sqrt() / norm);
         system.after(iteration, square.sqrt() / norm)?;
@@ -99,13 +103,14 @@ mod tests {
         fn dot(&mut self, a: &Vec<f64>, b: &Vec<f64>) -> Result<f64> {
             Ok(a.iter().zip(b).map(|(a, b)| a * b).sum())
         }
-        fn add(&mut self, a: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<()> {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+        fn combine(&mut self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) -> Result<()> {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y = a * x + b * *y);
             Ok(())
         }
-        fn add_to(&mut self, x: &Vec<f64>, a: f64, y: &mut Vec<f64>) -> Result<()> {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y = x + a * *y);
-            Ok(())
+        fn step(&mut self, a: f64, along: (&Vec<f64>, &Vec<f64>), x: &mut Vec<f64>, r: &mut Vec<f64>) -> Result<f64> {
+            self.combine(a, along.0, 1.0, x)?;
+            self.combine(-a, along.1, 1.0, r)?;
+            self.dot(r, r)
         }
         fn after(&mut self, iteration: usize, _: f64) -> Result<()> {
             self.1 = iteration;

@@ -16,8 +16,6 @@ struct Toeplitz {
     int inner, outer, batches;
     // Lines of a block (2^log_width), and blocks of an outer index.
     int width, log_width, chunks;
-    // Non-zero: the spectrum is complex; zero: it is real.
-    int is_complex;
 };
 
 template <class T> struct ToeplitzLine {
@@ -84,15 +82,9 @@ template <class T> struct ToeplitzMiddle {
             if (p.line.passes == 1) global.template run<R>(v, line, 0, 1);
             else lines.template each<R, T>(line, position, 1, [&](int r, int at) { v[r] = shared[at]; });
             Dft<R, T>::run(v);
-            if (p.is_complex) {
 #pragma unroll
-                for (int r = 0; r < R; r++)
-                    if (there) v[r] = v[r] * static_cast<const Complex<T> *>(p.spectrum)[first + (long long)r * step];
-            } else {
-#pragma unroll
-                for (int r = 0; r < R; r++)
-                    if (there) v[r] = v[r] * static_cast<const T *>(p.spectrum)[first + (long long)r * step];
-            }
+            for (int r = 0; r < R; r++)
+                if (there) v[r] = v[r] * static_cast<const T *>(p.spectrum)[first + (long long)r * step];
 #pragma unroll
             for (int r = 0; r < R; r++) v[r] = conj(v[r]);
             Dft<R, T>::run(v);

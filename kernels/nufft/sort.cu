@@ -4,7 +4,7 @@
 // Mirrors `LocateArguments` in src/nufft/gpu/sort.rs.
 template <typename Real> struct Locate {
     // Cycles per voxel, -0.5 to 0.5; the stride is in elements.
-    const Real *coordinates[3];
+    const double *coordinates[3];
     long long stride;
     int count, dims, width;
     int size[3], tile[3], tile_count[3];
@@ -43,21 +43,18 @@ struct Parts {
 
 constexpr int THREADS = 256;
 
-__device__ inline float ceiling(float v) { return ceilf(v); }
-__device__ inline double ceiling(double v) { return ceil(v); }
-
 // Start of a point along an axis, on the grid, and its place relative to the point.
-template <typename Real> __device__ inline int locate(Real k, int size, int width, Real &u) {
+template <typename Real> __device__ inline int locate(double k, int size, int width, Real &u) {
     // k * size as the sum of two numbers, so that nothing is lost.
-    Real high = k * size, low = fma(k, (Real)size, -high), half = (Real)0.5 * width;
-    Real start = ceiling(high - half);
-    u = 2 * ((half - (high - start)) - low) - 1;
+    double high = k * size, low = fma(k, (double)size, -high), half = 0.5 * width;
+    double start = ceil(high - half);
+    u = (Real)(2 * ((half - (high - start)) - low) - 1);
     int s = (int)start;
     while (s < 0) s += size;
     return s < size ? s : s - size;
 }
 
-template <typename Real> __device__ inline bool inside(Real k) { return k >= (Real)-0.5 && k <= (Real)0.5; }
+__device__ inline bool inside(double k) { return k >= -0.5 && k <= 0.5; }
 
 template <typename Real> __device__ inline void keys(const Locate<Real> &p) {
     unsigned i = blockIdx.x * THREADS + threadIdx.x;
@@ -65,7 +62,8 @@ template <typename Real> __device__ inline void keys(const Locate<Real> &p) {
     unsigned tile = 0, cells[3] = {};
     bool good = true;
     for (int a = p.dims - 1; a >= 0; a--) {
-        Real k = p.coordinates[a][i * p.stride], u;
+        double k = p.coordinates[a][i * p.stride];
+        Real u;
         good = good && inside(k);
         int start = good ? locate(k, p.size[a], p.width, u) : 0, t = start / p.tile[a];
         tile = tile * p.tile_count[a] + t;

@@ -7,6 +7,7 @@ use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit};
 use crate::tensor::{Layout, Number};
+use std::ffi::c_void;
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
 ///
@@ -66,6 +67,16 @@ pub enum isoc_mri_penalty {
     Differences = 1,
     /// The matrix of isoc_mri_set_matrix.
     Matrix = 2,
+}
+
+/// How exact sums with voxel positions or a field map compute sine and cosine.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_sines {
+    /// To rounding.
+    Precise = 0,
+    /// In single precision on a GPU by its special function units, to 5e-7 of a term, in less time; elsewhere as Precise.
+    Hardware = 1,
 }
 
 /// How density weights are found.
@@ -163,8 +174,8 @@ pub struct isoc_mri_options {
     pub penalty: u32,
     /// Non-zero: isoc_mri_reconstruct begins with the image that it is given, instead of zeros.
     pub warm_start: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// An isoc_mri_sines.
+    pub sines: u32,
     /// Most iterations; 0 means 30.
     pub iterations: i64,
     /// Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
@@ -219,7 +230,9 @@ unsafe impl Sized32 for isoc_mri_info {
 }
 
 /// A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
-/// each other, different plans run at the same time. It computes on the processor.
+/// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.
+///
+/// Tensors are in host memory, or in that GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 pub struct isoc_mri {
     _opaque: [u8; 0],
 }
@@ -265,9 +278,6 @@ impl isoc_mri_geometry {
 
 impl isoc_mri_options {
     fn to_options(self) -> Result<Options> {
-        if self.reserved != 0 {
-            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
-        }
         let method = match self.method {
             0 => Method::Auto,
             1 => Method::Fast,
@@ -286,6 +296,11 @@ impl isoc_mri_options {
             2 => Penalty::Matrix,
             v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 2 (isoc_mri_penalty)"),
         };
+        let hardware_sines = match self.sines {
+            0 => false,
+            1 => true,
+            v => fail!(UnknownValue, "options.sines is {v}; it must be 0 or 1 (isoc_mri_sines)"),
+        };
         let default = Options::default();
         let iterations = match count(self.iterations, "options.iterations", 0, MAX_ITERATIONS)? {
             0 => default.iterations,
@@ -294,27 +309,45 @@ impl isoc_mri_options {
         let residual = if self.residual == 0.0 { default.residual } else { self.residual };
         let (tolerance, upsampling, lambda) = (self.tolerance, self.upsampling, self.lambda);
         let warm_start = self.warm_start != 0;
-        Ok(Options { method, tolerance, upsampling, normal, lambda, penalty, iterations, residual, warm_start })
+        Ok(Options {
+            method,
+            tolerance,
+            upsampling,
+            normal,
+            lambda,
+            penalty,
+            iterations,
+            residual,
+            warm_start,
+            hardware_sines,
+        })
     }
 }
 
 /// One value a sample.
-fn expect_by_sample(mri: &Mri, name: &'static str) -> Result<Expected<'static, Number, 1>> {
-    Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: &[] })
+fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Number, 1>> {
+    Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: mri.gpus() })
 }
 
-fn expect_samples(mri: &Mri) -> Result<Expected<'static, Number, 2>> {
+fn expect_samples(mri: &Mri) -> Result<Expected<'_, Number, 2>> {
     let shape = [mri.geometry()?.coils, mri.samples()?];
-    Ok(Expected { name: "samples", shape, dims: ["coils", "samples"], optional: &[0], dtypes: COMPLEX, gpus: &[] })
+    Ok(Expected {
+        name: "samples",
+        shape,
+        dims: ["coils", "samples"],
+        optional: &[0],
+        dtypes: COMPLEX,
+        gpus: mri.gpus(),
+    })
 }
 
 /// `first` images, maps or axes of the geometry's grid.
-fn expect_grids(
-    mri: &Mri,
+fn expect_grids<'m>(
+    mri: &'m Mri,
     name: &'static str,
     (first, what): (usize, &'static str),
     dtypes: &'static [Number],
-) -> Result<Expected<'static, Number, 4>> {
+) -> Result<Expected<'m, Number, 4>> {
     let [nz, ny, nx] = mri.geometry()?.grid;
     Ok(Expected {
         name,
@@ -322,17 +355,17 @@ fn expect_grids(
         dims: [what, "nz", "ny", "nx"],
         optional: &[0, 1],
         dtypes,
-        gpus: &[],
+        gpus: mri.gpus(),
     })
 }
 
-fn expect_images(mri: &Mri, name: &'static str) -> Result<Expected<'static, Number, 4>> {
+fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Number, 4>> {
     expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
 }
 
-fn expect_q(mri: &Mri) -> Result<Expected<'static, Number, 3>> {
+fn expect_q(mri: &Mri) -> Result<Expected<'_, Number, 3>> {
     let shape = mri.q_grid()?;
-    Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: &[] })
+    Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
 }
 
 /// Input and output must not share memory.
@@ -404,7 +437,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
             dims: ["samples", "axes"],
             optional: &[],
             dtypes: REAL,
-            gpus: &[],
+            gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
         let values = unsafe { mri.read_trajectory(&expected.parse(trajectory)?) }?;
@@ -428,6 +461,17 @@ pub unsafe extern "C" fn isoc_mri_set_options(mri: *mut isoc_mri, options: *cons
             unsafe { read_struct(options) }?.to_options()?
         };
         mri.set_options(options)
+    })
+}
+
+/// Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
+/// that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
+/// stream. The stream must stay valid for as long as it is set.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_set_stream(mri: *mut isoc_mri, stream: *mut c_void) -> Status {
+    with_plan(mri, |mri| {
+        mri.set_stream(stream.addr());
+        Ok(())
     })
 }
 
@@ -517,7 +561,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
             dims: ["nz", "ny", "nx"],
             optional: &[0],
             dtypes: REAL,
-            gpus: &[],
+            gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
         unsafe {
@@ -546,7 +590,7 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
             dims: ["nz", "ny", "nx", "axes"],
             optional: &[0, 1],
             dtypes: REAL,
-            gpus: &[],
+            gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
         unsafe { mri.set_positions(Some(&expected.parse(positions)?)) }
@@ -592,8 +636,14 @@ pub unsafe extern "C" fn isoc_mri_set_matrix(
         mri.geometry()?;
         let rows = count(rows, "rows", 1, MAX_SAMPLES)?;
         let entries = count(entries, "entries", 1, MAX_SAMPLES)?;
-        let expected =
-            Expected { name: "values", shape: [entries], dims: ["entries"], optional: &[], dtypes: ANY, gpus: &[] };
+        let expected = Expected {
+            name: "values",
+            shape: [entries],
+            dims: ["entries"],
+            optional: &[],
+            dtypes: ANY,
+            gpus: mri.gpus(),
+        };
         // SAFETY: by this function's contract.
         unsafe {
             let starts = array(row_starts, rows + 1, "row_starts")?;
@@ -630,7 +680,8 @@ pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_m
     })
 }
 
-/// Most bytes of working memory that isoc_mri_reconstruct needs under the present geometry and options.
+/// Most bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
+/// that it computes on, where a smaller gpu_memory_cap may still do.
 ///
 /// # Safety
 /// `bytes` is NULL or writable.
@@ -940,7 +991,7 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.parse_output(image)?;
-            if mri.axes()? == 2 { mri.phantom_plane(&flats(list), &to) } else { mri.phantom_volume(&solids(list), &to) }
+            if mri.axes()? == 2 { mri.phantom_image(&flats(list), &to) } else { mri.phantom_image(&solids(list), &to) }
         }
     })
 }

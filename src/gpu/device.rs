@@ -3,6 +3,7 @@
 use super::driver::{check, device_count, probe};
 use super::kernel::{Function, Modules};
 use super::memory::owner;
+use crate::cpu::buffer::Plain;
 use crate::error::{Result, fail};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute};
 use std::ffi::CStr;
@@ -125,11 +126,11 @@ impl Device {
     }
 
     /// One value of this GPU's memory; nothing writes to it meanwhile.
-    pub(crate) fn read_f32(&self, address: u64) -> Result<f32> {
+    pub(crate) fn read<V: Plain + Default>(&self, address: u64) -> Result<V> {
         let _current = self.enter()?;
-        let mut value = 0.0f32;
-        // SAFETY: the caller's address, and a local of that size.
-        check("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoH_v2((&raw mut value).cast(), address, size_of::<f32>()) })?;
+        let mut value = V::default();
+        // SAFETY: the caller's address, and a local of that size; all bit patterns are values.
+        check("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoH_v2((&raw mut value).cast(), address, size_of::<V>()) })?;
         Ok(value)
     }
 

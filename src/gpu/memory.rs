@@ -65,6 +65,15 @@ impl Drop for DeviceMemory {
     }
 }
 
+/// Copies within a GPU's memory, in the stream's order.
+///
+/// # Safety
+/// Both sides are device memory of as many bytes until the stream has passed the copy; the GPU is current.
+pub(crate) unsafe fn copy_device(from: u64, to: u64, bytes: usize, stream: &Stream) -> Result<()> {
+    // SAFETY: by this function's contract.
+    check("cuMemcpyDtoDAsync", unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.raw()) })
+}
+
 /// Mirrors `Scatter` in `kernels/common/copy.cu`.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@
 mod boxes;
 mod device;
 mod driver;
-// Its callers, Fourier-space reconstructions, are on their way.
-#[cfg_attr(not(test), expect(dead_code, unused_imports))]
 pub(crate) mod fft;
 mod kernel;
 mod memory;
+mod pool;
+mod precision;
 mod stream;
 mod texture;
 
@@ -17,6 +17,8 @@ pub(crate) use boxes::BoxMap;
 pub use device::Device;
 pub use driver::device_count;
 pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for};
-pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
+pub(crate) use memory::{DeviceMemory, Pinned, Rows, copy_device, is_pinned, scatter};
+pub(crate) use pool::{Lent, Pool};
+pub(crate) use precision::{DeviceReal, Precision};
 pub(crate) use stream::{Event, Stream};
 pub(crate) use texture::{Texel, Texture};

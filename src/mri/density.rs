@@ -1,14 +1,14 @@
 //! Density weights: how much of k-space each sample stands for, in (cycles per voxel)^dimensions, so that gridding comes out in
 //! the image's own scale.
 
+use super::engine::Engine;
 use super::trajectory::Trajectory;
-use super::transform::{Beyond, Fourier, Progress, Transform};
-use crate::cpu::buffer::{Buffer, zeros};
-use crate::cpu::level::Level;
+use super::transform::Fourier;
+use crate::context::{Job, Stage};
+use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
-use std::sync::Arc;
 
 /// How weights are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,22 +22,8 @@ pub enum Density {
     Radial(usize),
 }
 
-/// Weights of a trajectory on a grid `[nz, ny, nx]`.
-pub(super) fn weights(
-    density: Density,
-    fourier: &Fourier,
-    level: Level,
-    grid: [usize; 3],
-    trajectory: &Arc<Trajectory>,
-    progress: Progress,
-) -> Result<Vec<f64>> {
-    match density {
-        Density::Radial(readout) => radial(readout, trajectory),
-        Density::Iterative(iterations) => iterative(iterations, fourier, level, grid, trajectory, progress),
-    }
-}
-
-fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
+/// See [`Density::Radial`].
+pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
     let dims = trajectory.dims();
     let samples = trajectory.samples();
     if readout < 2 || !samples.is_multiple_of(readout) {
@@ -84,37 +70,40 @@ fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
     Ok(out)
 }
 
-fn iterative(
+/// See [`Density::Iterative`]; the engine has one coil, no maps and no weights.
+pub(super) fn iterative<E: Engine>(
     iterations: usize,
+    engine: &mut E,
     fourier: &Fourier,
-    level: Level,
-    grid: [usize; 3],
-    trajectory: &Arc<Trajectory>,
-    progress: Progress,
+    job: &Job,
 ) -> Result<Vec<f64>> {
-    let mut transform = Transform::<f64>::new(fourier, level, grid, trajectory, &Beyond::default())?;
-    let samples = trajectory.samples();
+    job.enter(Stage::Density);
+    engine.prepare(fourier)?;
+    let (grid, samples) = (engine.scan().grid, engine.scan().samples());
     let mut weights = zeros::<f64>(samples)?;
     weights.fill(1.0);
-    let mut values = Buffer::<Complex<f64>>::zeroed(samples)?;
-    let mut image = Buffer::<Complex<f64>>::zeroed(grid.iter().product())?;
+    let mut image = engine.zeros(grid.iter().product())?;
     // 1 at the centre, so that the kernel's integral over k-space is 1.
     let triangle = |n: usize| -> Vec<f64> {
         let centre = (n / 2) as f64;
         (0..n).map(|j| if n == 1 { 1.0 } else { 1.0 - (j as f64 - centre).abs() / (centre + 1.0) }).collect()
     };
     let [tz, ty, tx] = grid.map(triangle);
-    for iteration in 0..iterations {
-        progress(iteration as f64 / iterations as f64)?;
-        values.iter_mut().zip(&weights).for_each(|(v, w)| *v = Complex::new(*w, 0.0));
-        transform.adjoint(&values, &mut image, &mut |_| Ok(()))?;
-        for (row, line) in image.chunks_exact_mut(grid[2]).enumerate() {
+    for _ in 0..iterations {
+        let values: Vec<_> = weights.iter().map(|w| Complex::new(*w, 0.0)).collect();
+        let mut samples = engine.from_host(&values)?;
+        engine.adjoint(&samples, &mut image, &mut |_| job.check())?;
+        let mut voxels = engine.to_host(&image)?;
+        for (row, line) in voxels.chunks_exact_mut(grid[2]).enumerate() {
             let scale = tz[row / grid[1]] * ty[row % grid[1]];
             line.iter_mut().zip(&tx).for_each(|(v, t)| *v *= scale * t);
         }
-        transform.forward(&image, &mut values, &mut |_| Ok(()))?;
+        let voxels = engine.from_host(&voxels)?;
+        engine.forward(&voxels, &mut samples, &mut |_| job.check())?;
         // The kernel is nowhere negative and 1 at a sample itself, so the convolution is at least the weight.
-        weights.iter_mut().zip(&*values).for_each(|(w, v)| *w /= v.re.max(*w * f64::EPSILON));
+        let sums = engine.to_host(&samples)?;
+        weights.iter_mut().zip(&sums).for_each(|(w, v)| *w /= v.re.max(*w * f64::EPSILON));
+        job.advance(1.0 / iterations as f64);
     }
     Ok(weights)
 }

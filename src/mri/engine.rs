@@ -1,33 +1,62 @@
-//! The encoding operator on the processor: coil sensitivities, Fourier sums, density weights, and F^H W F.
+//! What a plan computes with, on the processor or on a GPU: the encoding operator (coil sensitivities, Fourier sums, density
+//! weights), F^H W F, the penalty, and arithmetic of their vectors.
 
-use super::regulariser::{Penalty, Regulariser};
-use super::toeplitz::{Toeplitz, differences};
+use super::regulariser::{Matrix, Penalty};
 use super::trajectory::Trajectory;
-use super::transform::{Beyond, Fourier, Progress, Transform};
-use crate::context::{Job, Stage};
-use crate::cpu::buffer::Buffer;
-use crate::cpu::level::Level;
+use super::transform::{Beyond, Fourier, Progress};
+use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
-use crate::krylov::{LinearSystem, Stop, conjugate_gradient};
-use rayon::prelude::*;
+use crate::krylov::Stop;
+use crate::tensor::{Layout, Number};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
-/// See the module. With coil maps, one image gives the samples of all coils; without, each coil has an image of its own.
-pub(super) struct Engine<T: Real> {
-    pub(super) level: Level,
+/// What a plan was told of image and scan, wherever it computes.
+pub(super) struct Scan {
     pub(super) grid: [usize; 3],
     pub(super) coils: usize,
     pub(super) trajectory: Arc<Trajectory>,
     /// Density weights; None means 1.
-    pub(super) weights: Option<Buffer<T>>,
-    /// Sensitivities `[coil][voxel]`.
-    pub(super) maps: Option<Buffer<Complex<T>>>,
+    pub(super) weights: Option<Vec<f64>>,
     pub(super) beyond: Beyond,
-    pub(super) regulariser: Regulariser<T>,
-    pub(super) toeplitz: Option<Toeplitz<T>>,
-    transform: Option<Transform<T>>,
+    /// Whether there are coil sensitivities: all coils then see one image; without, each coil has an image of its own.
+    pub(super) mapped: bool,
+}
+
+impl Scan {
+    pub(super) fn new(grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
+        Self { grid, coils, trajectory, weights: None, beyond: Beyond::default(), mapped: false }
+    }
+
+    pub(super) fn voxels(&self) -> usize {
+        self.grid.iter().product()
+    }
+
+    pub(super) fn samples(&self) -> usize {
+        self.trajectory.samples()
+    }
+
+    /// Images that a scan gives.
+    pub(super) fn images(&self) -> usize {
+        if self.mapped { 1 } else { self.coils }
+    }
+
+    /// Coils that see one image.
+    pub(super) fn seen_by(&self) -> usize {
+        if self.mapped { self.coils } else { 1 }
+    }
+
+    /// An error if F^H W F is no convolution.
+    pub(super) fn check_convolution(&self) -> Result<()> {
+        if self.beyond.is_needed() {
+            fail!(
+                NotConfigured,
+                "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
+            );
+        }
+        Ok(())
+    }
 }
 
 /// How a system is solved.
@@ -42,287 +71,109 @@ pub(super) struct Solve {
     pub(super) warm: bool,
 }
 
-/// Elements that a task of plain arithmetic takes at least.
-const GRAIN: usize = 1 << 14;
+/// See the module. Vectors are contiguous complex numbers, of images `[image][z][y][x]` or of samples `[coil][sample]`; all but the
+/// setters are called inside [`Engine::within`].
+pub(super) trait Engine: Sized + Send {
+    type Real: Real;
+    type Vector: Send;
+    /// Calls mostly wait for a GPU.
+    const WAITS: bool;
 
-impl<T: Real> Engine<T> {
-    pub(super) fn new(level: Level, grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
-        let regulariser = Regulariser { weights: None, matrix: None };
-        Self {
-            level,
-            grid,
-            coils,
-            trajectory,
-            weights: None,
-            maps: None,
-            beyond: Beyond::default(),
-            regulariser,
-            toeplitz: None,
-            transform: None,
+    fn scan(&self) -> &Scan;
+    /// The caller's stream, whose work on arrays on a GPU is waited for.
+    fn set_stream(&mut self, stream: usize);
+    /// Density weights; forgets Q.
+    fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
+    fn set_maps(&mut self, maps: Option<Self::Vector>);
+    /// Forgets the transform and Q.
+    fn set_beyond(&mut self, beyond: Beyond);
+    /// Squared, `[axis][voxel]`, x first.
+    fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()>;
+    fn set_matrix(&mut self, matrix: Matrix<Self::Real>) -> Result<()>;
+    fn has_matrix(&self) -> bool;
+    /// For another way to compute; forgets Q too.
+    fn forget_transform(&mut self);
+
+    /// Runs where the engine works.
+    fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
+    /// The same with progress and cancel.
+    fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
+        if Self::WAITS {
+            context.run_waiting(|job| self.within(context, |e| work(e, job)))
+        } else {
+            context.run(|job| self.within(context, |e| work(e, job)))
         }
     }
 
-    pub(super) fn voxels(&self) -> usize {
-        self.grid.iter().product()
-    }
+    /// Most bytes that a solution takes, where the engine keeps its vectors.
+    fn memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64>;
+    /// An error if there is too little memory for a solution; then whatever fits is used.
+    fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()>;
 
-    pub(super) fn samples(&self) -> usize {
-        self.trajectory.samples()
-    }
+    /// Copies a caller's array; what is not finite is replaced by 0, and counted, or is an error, here or from [`Engine::verify`].
+    ///
+    /// # Safety
+    /// The array is readable until [`Engine::within`] returns.
+    unsafe fn read<const N: usize>(
+        &mut self,
+        from: &Layout<Number, N>,
+        name: &str,
+        policy: NanPolicy,
+    ) -> Result<Self::Vector>;
+    /// The error of a value that is not finite in what was read, if there is one.
+    fn verify(&mut self) -> Result<()>;
+    /// Values replaced since this was asked last.
+    fn replaced(&mut self) -> u64;
+    /// Copies into a caller's array, after [`Engine::verify`].
+    ///
+    /// # Safety
+    /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
+    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<Number, N>) -> Result<()>;
 
-    /// Images that a scan gives.
-    pub(super) fn images(&self) -> usize {
-        if self.maps.is_some() { 1 } else { self.coils }
-    }
-
-    /// Coils that see one image.
-    fn seen_by(&self) -> usize {
-        if self.maps.is_some() { self.coils } else { 1 }
-    }
-
-    /// For another way to compute.
-    pub(super) fn forget_transform(&mut self) {
-        self.transform = None;
-    }
-
-    /// What the transform is, once it is there.
-    pub(super) fn transform(&self) -> Option<&Transform<T>> {
-        self.transform.as_ref()
-    }
+    fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
+    fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector>;
+    fn to_host(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>>;
+    /// Copies `count` elements from a place in one vector to a place in another.
+    fn copy(&mut self, from: (&Self::Vector, usize), to: (&mut Self::Vector, usize), count: usize) -> Result<()>;
 
     /// Makes the transform, unless it is there.
-    pub(super) fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
-        if self.transform.is_none() {
-            let made = Transform::new(fourier, self.level, self.grid, &self.trajectory, &self.beyond)?;
-            self.transform = Some(made);
-        }
-        Ok(())
-    }
-
-    fn ready(&mut self) -> Result<&mut Transform<T>> {
-        match &mut self.transform {
-            Some(t) => Ok(t),
-            None => fail!(Internal, "no transform was prepared"),
-        }
-    }
-
-    /// samples = F image, for one image.
-    pub(super) fn forward(
-        &mut self,
-        image: &[Complex<T>],
-        samples: &mut [Complex<T>],
-        progress: Progress,
-    ) -> Result<()> {
-        let (voxels, count, coils) = (self.voxels(), self.samples(), self.seen_by());
-        let Some(maps) = self.maps.take() else { return self.ready()?.forward(image, samples, progress) };
-        let mut seen = || -> Result<()> {
-            let mut weighted = Buffer::<Complex<T>>::zeroed(voxels)?;
-            for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
-                let map = &maps[coil * voxels..][..voxels];
-                let all = weighted.par_iter_mut().zip(image).zip(map).with_min_len(GRAIN);
-                all.for_each(|((w, i), s)| *w = *i * *s);
-                let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-                self.ready()?.forward(&weighted, samples, part)?;
-            }
-            Ok(())
-        };
-        let result = seen();
-        self.maps = Some(maps);
-        result
-    }
-
-    /// image = F^H samples, for one image.
-    pub(super) fn adjoint(
-        &mut self,
-        samples: &[Complex<T>],
-        image: &mut [Complex<T>],
-        progress: Progress,
-    ) -> Result<()> {
-        let (voxels, count, coils) = (self.voxels(), self.samples(), self.seen_by());
-        let Some(maps) = self.maps.take() else { return self.ready()?.adjoint(samples, image, progress) };
-        let mut seen = || -> Result<()> {
-            let mut one = Buffer::<Complex<T>>::zeroed(voxels)?;
-            image.fill(Complex::default());
-            for (coil, samples) in samples.chunks_exact(count).enumerate() {
-                let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-                self.ready()?.adjoint(samples, &mut one, part)?;
-                let map = &maps[coil * voxels..][..voxels];
-                let all = image.par_iter_mut().zip(&*one).zip(map).with_min_len(GRAIN);
-                all.for_each(|((i, o), s)| *i = *i + s.conj() * *o);
-            }
-            Ok(())
-        };
-        let result = seen();
-        self.maps = Some(maps);
-        result
-    }
-
-    /// samples = W samples, for the samples of any number of coils.
-    pub(super) fn weigh(&self, samples: &mut [Complex<T>]) {
-        let Some(weights) = &self.weights else { return };
-        for coil in samples.chunks_exact_mut(weights.len()) {
-            coil.par_iter_mut().zip(&**weights).with_min_len(GRAIN).for_each(|(s, w)| *s = s.scale(*w));
-        }
-    }
+    fn prepare(&mut self, fourier: &Fourier) -> Result<()>;
+    /// The fast transform's grid along z, y, x, and its spreading function's width; 0 before it is there.
+    fn fine_grid(&self) -> ([usize; 3], usize);
+    /// samples = F images, for one image or for all.
+    fn forward(&mut self, images: &Self::Vector, samples: &mut Self::Vector, progress: Progress) -> Result<()>;
+    /// images = F^H samples, for one image or for all.
+    fn adjoint(&mut self, samples: &Self::Vector, images: &mut Self::Vector, progress: Progress) -> Result<()>;
+    /// samples = W samples, of any number of coils.
+    fn weigh(&mut self, samples: &mut Self::Vector) -> Result<()>;
 
     /// Makes Q of the trajectory and the weights, unless it is there.
-    pub(super) fn prepare_toeplitz(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
-        if self.toeplitz.is_some() {
-            return Ok(());
-        }
-        if self.beyond.is_needed() {
-            fail!(
-                NotConfigured,
-                "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
-            );
-        }
-        job.enter(Stage::Toeplitz);
-        let grid = differences(self.grid);
-        let mut kernel = Buffer::<Complex<T>>::zeroed(grid.iter().product())?;
-        let mut ones = Buffer::<Complex<T>>::zeroed(self.samples())?;
-        ones.fill(Complex::new(T::of(1.0), T::ZERO));
-        self.weigh(&mut ones);
-        let mut transform = Transform::new(fourier, self.level, grid, &self.trajectory, &Beyond::default())?;
-        transform.adjoint(&ones, &mut kernel, &mut |_| job.check())?;
-        drop(transform);
-        self.toeplitz = Some(Toeplitz::new(self.grid, &kernel)?);
-        Ok(())
-    }
-
-    /// out = (F^H W F + lambda R^H R) image, for one image.
-    fn normal(
+    fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;
+    fn has_q(&self) -> bool;
+    /// Q on the doubled grid, frequency 0 first.
+    fn q(&mut self) -> Result<Option<Vec<f64>>>;
+    fn set_q(&mut self, q: &[f64]) -> Result<()>;
+    /// out = F^H W F image by Q.
+    fn apply_q(&mut self, image: &Self::Vector, out: &mut Self::Vector, job: &Job) -> Result<()>;
+    /// out = out + lambda R^H R image.
+    fn add_penalty(
         &mut self,
-        image: &[Complex<T>],
-        out: &mut [Complex<T>],
-        scratch: &mut Scratch<T>,
-        solve: &Solve,
-        job: &Job,
-    ) -> Result<()> {
-        if !solve.toeplitz {
-            self.forward(image, &mut scratch.samples, &mut |_| job.check())?;
-            self.weigh(&mut scratch.samples);
-            self.adjoint(&scratch.samples, out, &mut |_| job.check())?;
-        } else {
-            let Self { toeplitz: Some(toeplitz), maps, .. } = self else { fail!(Internal, "no Q was prepared") };
-            match maps {
-                None => toeplitz.apply(image, out),
-                Some(maps) => {
-                    out.fill(Complex::default());
-                    let [seen, summed] = &mut scratch.images;
-                    for map in maps.chunks_exact(image.len()) {
-                        let all = seen.par_iter_mut().zip(image).zip(map).with_min_len(GRAIN);
-                        all.for_each(|((w, i), s)| *w = *i * *s);
-                        toeplitz.apply(seen, summed);
-                        let all = out.par_iter_mut().zip(&**summed).zip(map).with_min_len(GRAIN);
-                        all.for_each(|((o, v), s)| *o = *o + s.conj() * *v);
-                        job.check()?;
-                    }
-                }
-            }
-        }
-        if solve.lambda > 0.0 {
-            self.regulariser.add((solve.penalty, T::of(solve.lambda)), self.grid, image, out);
-        }
-        Ok(())
-    }
+        penalty: Penalty,
+        lambda: f64,
+        image: &Self::Vector,
+        out: &mut Self::Vector,
+    ) -> Result<()>;
 
-    /// Bytes of the vectors of a solution.
-    pub(super) fn solution_memory(&self, solve: &Solve) -> u64 {
-        let complex = size_of::<Complex<T>>() as u64;
-        let images = 6 + if self.maps.is_some() { 2 } else { 0 };
-        let samples = self.seen_by() as u64 * if solve.toeplitz { 1 } else { 2 };
-        complex * (images * self.voxels() as u64 + samples * self.samples() as u64)
-    }
-
-    /// The normal operator on one image.
-    pub(super) fn apply_normal(
+    /// Real part of the inner product.
+    fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64>;
+    /// y = a x + b y.
+    fn combine(&mut self, a: f64, x: &Self::Vector, b: f64, y: &mut Self::Vector) -> Result<()>;
+    /// x = x + a direction, residual = residual - a product; |residual|^2.
+    fn step(
         &mut self,
-        image: &[Complex<T>],
-        out: &mut [Complex<T>],
-        solve: &Solve,
-        job: &Job,
-    ) -> Result<()> {
-        let mut scratch = Scratch::new(self, solve)?;
-        self.normal(image, out, &mut scratch, solve, job)
-    }
-
-    /// Solves `(F^H W F + lambda R^H R) image = F^H W samples` for one image; `samples` are used up. `share`: this image's part of the
-    /// whole. Returns the residuals' history.
-    pub(super) fn solve(
-        &mut self,
-        samples: &mut [Complex<T>],
-        image: &mut Buffer<Complex<T>>,
-        solve: &Solve,
-        (job, share): (&Job, f64),
-    ) -> Result<Vec<f64>> {
-        self.weigh(samples);
-        let mut right = Buffer::zeroed(self.voxels())?;
-        self.adjoint(samples, &mut right, &mut |_| job.check())?;
-        job.enter(Stage::Solve);
-        let scratch = Scratch::new(self, solve)?;
-        let mut system = System { engine: self, scratch, solve, job, share };
-        let history = conjugate_gradient(&mut system, &mut right, image, !solve.warm, solve.stop)?;
-        let left = solve.stop.iterations - (history.len() - 1).min(solve.stop.iterations);
-        job.advance(share * left as f64 / solve.stop.iterations.max(1) as f64);
-        Ok(history)
-    }
-}
-
-/// What the normal operator needs besides its input and output.
-struct Scratch<T: Real> {
-    samples: Buffer<Complex<T>>,
-    images: [Buffer<Complex<T>>; 2],
-}
-
-impl<T: Real> Scratch<T> {
-    fn new(engine: &Engine<T>, solve: &Solve) -> Result<Self> {
-        let samples = if solve.toeplitz { 0 } else { engine.seen_by() * engine.samples() };
-        let image = if solve.toeplitz && engine.maps.is_some() { engine.voxels() } else { 0 };
-        Ok(Self { samples: Buffer::zeroed(samples)?, images: [Buffer::zeroed(image)?, Buffer::zeroed(image)?] })
-    }
-}
-
-struct System<'a, T: Real> {
-    engine: &'a mut Engine<T>,
-    scratch: Scratch<T>,
-    solve: &'a Solve,
-    job: &'a Job,
-    share: f64,
-}
-
-impl<T: Real> LinearSystem for System<'_, T> {
-    type Vector = Buffer<Complex<T>>;
-
-    fn zeros(&mut self) -> Result<Self::Vector> {
-        Buffer::zeroed(self.engine.voxels())
-    }
-
-    fn apply(&mut self, x: &Self::Vector, out: &mut Self::Vector) -> Result<()> {
-        self.engine.normal(x, out, &mut self.scratch, self.solve, self.job)
-    }
-
-    /// Parts of a fixed size are added in their order, so that the sum is the same for any number of threads.
-    fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64> {
-        let product = |(a, b): (&Complex<T>, &Complex<T>)| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
-        let parts = a.par_chunks(GRAIN).zip(b.par_chunks(GRAIN));
-        let parts: Vec<f64> = parts.map(|(a, b)| a.iter().zip(b).map(product).sum()).collect();
-        Ok(parts.iter().sum())
-    }
-
-    fn add(&mut self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<()> {
-        let a = T::of(a);
-        y.par_iter_mut().zip(&**x).with_min_len(GRAIN).for_each(|(y, x)| *y = *y + x.scale(a));
-        Ok(())
-    }
-
-    fn add_to(&mut self, x: &Self::Vector, a: f64, y: &mut Self::Vector) -> Result<()> {
-        let a = T::of(a);
-        y.par_iter_mut().zip(&**x).with_min_len(GRAIN).for_each(|(y, x)| *y = *x + y.scale(a));
-        Ok(())
-    }
-
-    fn after(&mut self, _: usize, _: f64) -> Result<()> {
-        self.job.advance(self.share / self.solve.stop.iterations as f64);
-        self.job.check()
-    }
+        a: f64,
+        along: (&Self::Vector, &Self::Vector),
+        x: &mut Self::Vector,
+        residual: &mut Self::Vector,
+    ) -> Result<f64>;
 }

@@ -82,13 +82,18 @@ fn differences<T: Real>(
 }
 
 /// A sparse matrix by rows.
-struct Rows<T: Real> {
+pub(super) struct Rows<T: Real> {
     starts: Vec<usize>,
     columns: Vec<usize>,
     values: Buffer<Complex<T>>,
 }
 
 impl<T: Real> Rows<T> {
+    /// First entry of each row (and one past the last), columns, values.
+    pub(super) fn parts(&self) -> (&[usize], &[usize], &[Complex<T>]) {
+        (&self.starts, &self.columns, &self.values)
+    }
+
     fn memory(&self) -> u64 {
         (size_of_val(&*self.starts) + size_of_val(&*self.columns) + size_of_val(&*self.values)) as u64
     }
@@ -110,7 +115,10 @@ pub(super) struct Matrix<T: Real> {
 
 impl<T: Real> Matrix<T> {
     /// Compressed sparse rows: row i has the entries `starts[i]..starts[i + 1]` of columns and values.
-    pub(super) fn new(starts: &[i64], columns: &[i64], values: Buffer<Complex<T>>, voxels: usize) -> Result<Self> {
+    pub(super) fn new(starts: &[i64], columns: &[i64], values: &[Complex<f64>], voxels: usize) -> Result<Self> {
+        let mut own = Buffer::<Complex<T>>::zeroed(values.len())?;
+        own.iter_mut().zip(values).for_each(|(o, v)| *o = Complex::new(T::of(v.re), T::of(v.im)));
+        let values = own;
         let rows = starts.len().saturating_sub(1);
         let entries = values.len();
         if starts.first() != Some(&0) || starts.last() != i64::try_from(entries).ok().as_ref() {
@@ -148,6 +156,11 @@ impl<T: Real> Matrix<T> {
         let whole = |list: &[i64]| list.iter().map(|v| *v as usize).collect();
         let forward = Rows { starts: whole(starts), columns: whole(columns), values };
         Ok(Self { forward, adjoint, product: Buffer::zeroed(rows)? })
+    }
+
+    /// The matrix and its conjugate transpose.
+    pub(super) fn both(&self) -> (&Rows<T>, &Rows<T>) {
+        (&self.forward, &self.adjoint)
     }
 
     fn memory(&self) -> u64 {

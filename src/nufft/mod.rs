@@ -8,6 +8,7 @@
 //! Trans. Med. Imaging 24, 2005 (Kaiser-Bessel at low upsampling); A. H. Barnett, J. Magland, L. af Klinteberg, "A parallel
 //! nonuniform fast Fourier transform library based on an exponential of semicircle kernel", SIAM J. Sci. Comput. 41, 2019.
 
+mod choice;
 mod cpu;
 pub(crate) mod gpu;
 pub mod kernel;

@@ -1,11 +1,12 @@
 //! A problem's shape and tolerance, its points, and the two transforms.
 
+use super::choice::choose;
 use super::cpu::Lattice;
 use super::cpu::interpolate::Interpolate;
 use super::cpu::sort::Sorted;
 use super::cpu::spread::Spread;
 use super::cpu::taps::Taps;
-use super::kernel::{Kernel, UPSAMPLING, smooth};
+use super::kernel::Kernel;
 use crate::cpu::buffer::Buffer;
 use crate::cpu::fft::{Axis, BoxFft};
 use crate::cpu::level::Level;
@@ -35,7 +36,7 @@ impl Settings {
         Self { shape, tolerance, upsampling: None, samples, level: Level::detect() }
     }
 
-    fn dims(&self) -> usize {
+    pub(super) fn dims(&self) -> usize {
         if self.shape[0] == 1 { 2 } else { 3 }
     }
 }
@@ -67,7 +68,8 @@ impl<T: Real> Plan<T> {
         if let Some(n) = shape.iter().find(|n| !(1..=MAX_SIDE).contains(*n)) {
             fail!(OutOfRange, "shape is {shape:?}, with an axis of {n}; every axis must be 1 to {MAX_SIDE}");
         }
-        let (kernel, lattice) = choose::<T>(&settings)?;
+        let (kernel, len) = choose::<T>(&settings, |kernel, len| Some(cost::<T>(&settings, kernel, len)))?;
+        let lattice = Lattice { len, width: kernel.width() };
         if grid_bytes::<T>(&lattice).is_none() {
             fail!(SizeOverflow, "shape is {shape:?}; its fine grid of {:?} is more than memory can be", lattice.len);
         }
@@ -115,6 +117,11 @@ impl<T: Real> Plan<T> {
         self.sorted = None;
         self.sorted = Some(Sorted::new(&self.lattice, samples, &at)?);
         Ok(())
+    }
+
+    /// Whether there are points.
+    pub fn has_points(&self) -> bool {
+        self.sorted.is_some()
     }
 
     /// `images[coil][j] = sum_m values[coil][m] exp(+2 pi i k_m . (j - floor(N / 2)))`, for all coils.
@@ -186,45 +193,10 @@ fn grid_bytes<T: Real>(lattice: &Lattice) -> Option<u64> {
     Some((lattice.grid_len() * size_of::<Complex<T>>()) as u64)
 }
 
-/// The kernel and grid that take the least time, or those of the upsampling that is asked for.
-fn choose<T: Real>(settings: &Settings) -> Result<(Kernel, Lattice)> {
-    if let Some(upsampling) = settings.upsampling {
-        return at_least::<T>(settings, upsampling);
-    }
-    let candidates: Vec<_> = UPSAMPLINGS.iter().map(|upsampling| at_least::<T>(settings, *upsampling)).collect();
-    let (possible, impossible): (Vec<_>, Vec<_>) = candidates.into_iter().partition(Result::is_ok);
-    let fastest =
-        possible.into_iter().flatten().min_by(|a, b| cost::<T>(settings, &a.1).total_cmp(&cost::<T>(settings, &b.1)));
-    // The last has the longest grid: what it cannot reach, none can.
-    match fastest {
-        Some(fastest) => Ok(fastest),
-        None => impossible.into_iter().last().unwrap_or_else(|| unreachable!("there are candidates")),
-    }
-}
-
-/// What is tried, in rising order.
-const UPSAMPLINGS: [f64; 6] = [1.25, 1.4, 1.5, 1.5625, 1.6875, 2.0];
-
-fn at_least<T: Real>(settings: &Settings, upsampling: f64) -> Result<(Kernel, Lattice)> {
-    if !UPSAMPLING.contains(&upsampling) {
-        let (low, high) = UPSAMPLING.into_inner();
-        fail!(OutOfRange, "upsampling is {upsampling}; it must be {low} to {high}");
-    }
-    // Good sizes are a little longer than asked for: what they all have more serves the kernel.
-    let split = 3 - settings.dims();
-    let ratio = |n: &usize| smooth((*n as f64 * upsampling - 1e-9).ceil() as usize) as f64 / *n as f64;
-    let least = settings.shape[split..].iter().map(ratio).fold(*UPSAMPLING.end(), f64::min);
-    let kernel = Kernel::new(settings.tolerance, least, settings.dims(), T::UNIT)?;
-    let mut len = settings.shape;
-    for n in &mut len[split..] {
-        *n = kernel.grid_size(*n);
-    }
-    Ok((kernel.clone(), Lattice { len, width: kernel.width() }))
-}
-
 /// Of one coil with AVX2, in processor cycles, about: a transform's step for each number of the grid that takes part, and a row
 /// of taps for each point.
-fn cost<T: Real>(settings: &Settings, lattice: &Lattice) -> f64 {
+fn cost<T: Real>(settings: &Settings, kernel: &Kernel, len: [usize; 3]) -> f64 {
+    let lattice = Lattice { len, width: kernel.width() };
     const TRANSFORM: f64 = 1.4;
     const POINT: f64 = 120.0;
     const VECTOR: f64 = 3.2;

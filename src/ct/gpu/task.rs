@@ -231,7 +231,7 @@ pub(super) fn not_finite(task: &Task, gpu: &Device, index: u64) -> Result<()> {
     at[cut] -= task.part.map_or(0, |first| start + first);
     let address = task.source.element(at);
     let value = match task.source.gpu {
-        Some(_) => gpu.read_f32(address.addr() as u64)?,
+        Some(_) => gpu.read::<f32>(address.addr() as u64)?,
         // SAFETY: an element of the caller's array, which is valid for the call; only f32 can be no number.
         None => unsafe { address.cast::<f32>().read_unaligned() },
     };

@@ -1,11 +1,36 @@
 //! Transforms between a small image and a large grid, of which the image is a part or the wanted part.
 
+use super::Direction;
 use super::line::{Line, Window};
 use super::pass::{Pass, Side, Sum};
-use super::{Direction, Precision};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, Stream};
+use crate::gpu::{Device, DeviceMemory, Precision, Stream};
 use std::sync::Arc;
+
+/// Coil maps, `[coil][z][y][x]` on the device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Maps {
+    pub(crate) address: u64,
+    /// Elements from one coil to the next.
+    pub(crate) stride: usize,
+}
+
+/// Images on the device: one for each batch; with maps, one that all batches (coils) see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Images {
+    pub(crate) address: u64,
+    pub(crate) maps: Option<Maps>,
+}
+
+impl Images {
+    fn side(&self, side: Side) -> Side {
+        self.maps.map_or(side, |m| side.shared().map(m.address))
+    }
+
+    fn map_stride(&self) -> usize {
+        self.maps.map_or(0, |m| m.stride)
+    }
+}
 
 /// An image `[z][y][x]` whose voxel j is at position j - n / 2 of a periodic grid `[z][y][x]`, with a real factor for each voxel
 /// that is a product of one factor an axis. Two dimensions: both have nz = 1, and z's factor is 1.
@@ -53,20 +78,25 @@ impl PrunedFft {
         })
     }
 
+    /// Of an image.
+    pub(crate) fn voxels(&self) -> usize {
+        self.image.iter().product()
+    }
+
     /// Bytes of scratch memory for so many batches at a time.
     pub(crate) fn scratch_bytes(&self, batches: usize) -> usize {
         let [nz, ny, _] = self.image;
         batches * nz * ny * self.grid[2] * 2 * self.y.precision().bytes()
     }
 
-    /// Image times factors, surrounded by zeros, to its transform: `[batch][nz][ny][nx]` to `[batch][gz][gy][gx]`.
+    /// Image times factors (and map), surrounded by zeros, to its transform: `[batch][nz][ny][nx]` to `[batch][gz][gy][gx]`.
     ///
     /// # Safety
     /// All three are device memory for so many batches, apart from each other, until the stream has passed this; the GPU is
     /// current.
     pub(crate) unsafe fn pad(
         &self,
-        image: u64,
+        images: &Images,
         grid: u64,
         scratch: u64,
         batches: usize,
@@ -74,9 +104,10 @@ impl PrunedFft {
         stream: &Stream,
     ) -> Result<()> {
         let ([nz, ny, nx], [_, _, gx]) = (self.image, self.grid);
-        let small = Side::new(image, self.image, Window::centred(nx, gx)).factors(self.factors[2].address());
+        let small = Side::new(images.address, self.image, Window::centred(nx, gx)).factors(self.factors[2].address());
         let middle = Side::new(scratch, [nz, ny, gx], Window::all(gx));
-        let x = self.pass(&self.x, 2, [nz, ny, gx], small, middle, batches, direction);
+        let x = self.pass(&self.x, 2, [nz, ny, gx], images.side(small), middle, batches, direction);
+        let x = Pass { map_stride: images.map_stride(), ..x };
         // SAFETY: by this function's contract.
         unsafe { x.launch(stream)? };
         let from = Window::centred(ny, self.grid[1]);
@@ -96,15 +127,16 @@ impl PrunedFft {
         }
     }
 
-    /// The part of a grid's transform that the image takes, times factors: `[batch][gz][gy][gx]` to `[batch][nz][ny][nx]`. The
-    /// grid is overwritten.
+    /// The part of a grid's transform that the image takes, times factors: `[batch][gz][gy][gx]` to `[batch][nz][ny][nx]`; with
+    /// maps the sum over the batches of their conjugates times that, which is added to the image if `add`. The grid is
+    /// overwritten.
     ///
     /// # Safety
     /// As for `pad`.
     pub(crate) unsafe fn crop(
         &self,
         grid: u64,
-        image: u64,
+        (images, add): (&Images, bool),
         scratch: u64,
         batches: usize,
         direction: Direction,
@@ -126,9 +158,15 @@ impl PrunedFft {
             unsafe { y.launch(stream)? };
         }
         let middle = Side::new(scratch, [nz, ny, gx], Window::all(gx));
-        let small = Side::new(image, self.image, Window::centred(nx, gx)).factors(self.factors[2].address());
+        let small = Side::new(images.address, self.image, Window::centred(nx, gx)).factors(self.factors[2].address());
+        let x = self.pass(&self.x, 2, [nz, ny, gx], middle, images.side(small), batches, direction);
+        let sum = match images.maps {
+            None => Sum::No,
+            Some(_) if add => Sum::Add,
+            Some(_) => Sum::Write,
+        };
         // SAFETY: as above.
-        unsafe { self.pass(&self.x, 2, [nz, ny, gx], middle, small, batches, direction).launch(stream) }
+        unsafe { Pass { map_stride: images.map_stride(), sum, ..x }.launch(stream) }
     }
 
     /// The image's planes in scratch memory (without a window yet) and in the grid: those before position 0 and those from it on.

@@ -1,13 +1,12 @@
 //! Transforms of lines of one length: factors, tables, and how many lines a block takes. Mirrors `kernels/common/fft_lines.cuh`.
 
-use super::Precision;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory};
+use crate::gpu::{Device, DeviceMemory, Precision};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
 /// Longest line.
-const MAX_LENGTH: usize = 4096;
+pub(crate) const MAX_LENGTH: usize = 4096;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
@@ -247,17 +246,6 @@ fn order(factors: &[usize]) -> Vec<u16> {
         .collect()
 }
 
-/// The smallest length of at least this many that the transforms take; multiples of 4, whose lines begin with a sector of memory,
-/// if they are at most a little longer.
-pub(crate) fn good_length(least: usize) -> usize {
-    let next = |step: usize| {
-        let first = least.max(2).next_multiple_of(step);
-        (first..).step_by(step).find(|n| factors(*n).is_some()).unwrap_or(first)
-    };
-    let (any, aligned) = (next(1), next(4));
-    if aligned * 24 <= any * 25 { aligned } else { any }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,15 +279,6 @@ mod tests {
                 let quotient = if by == 0 { n } else { ((n as u64 * u64::from(by)) >> 32) as usize };
                 assert_eq!(quotient, n / d, "{n} / {d}");
             }
-        }
-    }
-
-    #[test]
-    fn good_lengths_are_close() {
-        assert_eq!([1, 2, 13, 127, 255, 319, 511].map(good_length), [2, 2, 14, 128, 256, 320, 512]);
-        for least in 1..2048 {
-            let n = good_length(least);
-            assert!(n >= least && factors(n).is_some() && n <= least.max(8) * 9 / 8 + 1, "{least} {n}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Against sums in f64. Skipped where there is no GPU, unless ISOC_GPU_REQUIRED is set.
 
 use super::*;
-use crate::gpu::{Device, DeviceMemory, Pinned, Rows, Stream};
+use crate::gpu::{Device, DeviceMemory, Pinned, Precision, Rows, Stream};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rustfft::num_complex::Complex;
@@ -201,8 +201,8 @@ fn images_and_grids() {
         let (from, to) = (upload(&device, &images, precision), upload(&device, &grids, precision));
         // SAFETY: memory of the sizes that are asked for.
         unsafe {
-            fft.pad(from.address(), to.address(), scratch.address(), batches, Direction::Forward, &stream)
-                .expect("pad");
+            let images = Images { address: from.address(), maps: None };
+            fft.pad(&images, to.address(), scratch.address(), batches, Direction::Forward, &stream).expect("pad");
         }
         let seen = download(&device, to.address(), batches * large, precision, &stream);
         for (b, image) in images.chunks(small).enumerate() {
@@ -216,7 +216,8 @@ fn images_and_grids() {
         let (from, to) = (upload(&device, &grids, precision), upload(&device, &images, precision));
         // SAFETY: as above.
         unsafe {
-            fft.crop(from.address(), to.address(), scratch.address(), batches, Direction::Backward, &stream)
+            let images = Images { address: to.address(), maps: None };
+            fft.crop(from.address(), (&images, false), scratch.address(), batches, Direction::Backward, &stream)
                 .expect("crop");
         }
         let seen = download(&device, to.address(), batches * small, precision, &stream);

@@ -6,10 +6,13 @@
 
 mod axis;
 pub(super) mod direct;
+pub(super) mod engine;
 mod product;
 pub(super) mod separable;
 mod separable_adjoint;
 mod separable_forward;
+mod toeplitz;
+mod transform;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Launches `kernels/mri/direct.cu`.
 
 use super::direct_order::Order;
-use super::separable::{Precision, Regions, splits};
+use super::separable::{Regions, splits};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream};
 
 const THREADS: usize = 128;
 /// Sources in shared memory.
@@ -147,8 +147,8 @@ pub(crate) struct Direct {
 /// Targets of a thread, for one coil and for several.
 fn targets(precision: Precision) -> [usize; 2] {
     match precision {
-        Precision::Single => [8, 4],
-        Precision::Double => [2, 2],
+        Precision::F32 => [8, 4],
+        Precision::F64 => [2, 2],
     }
 }
 
@@ -159,12 +159,12 @@ impl Direct {
         if voxels == 0 || samples == 0 || !(1..=3).contains(&dims) {
             fail!(OutOfRange, "a direct sum over {voxels} voxels and {samples} samples of {dims} dimensions");
         }
-        if problem.precision == Precision::Double && problem.sines == Sines::Hardware {
+        if problem.precision == Precision::F64 && problem.sines == Sines::Hardware {
             fail!(OutOfRange, "hardware sines and cosines are for f32");
         }
         let (scales, fraction) = match problem.precision {
-            Precision::Single => fixed_point(&bounds)?,
-            Precision::Double => ([[1.0; 4]; 2], FRACTION),
+            Precision::F32 => fixed_point(&bounds)?,
+            Precision::F64 => ([[1.0; 4]; 2], FRACTION),
         };
         let (target_count, source_count) = match problem.direction {
             Direction::Forward => (samples, voxels),
@@ -180,8 +180,8 @@ impl Direct {
         let sources = regions.add(source_count * place);
         // f64 needs no neighbours.
         let order = match problem.precision {
-            Precision::Single => Some(Order::new(target_count, &mut regions)?),
-            Precision::Double => None,
+            Precision::F32 => Some(Order::new(target_count, &mut regions)?),
+            Precision::F64 => None,
         };
         let partial = |splits: usize, coils| if splits > 1 { splits * coils * target_count } else { 0 };
         let partials = partial(splits[0], 1).max(partial(splits[1], COILS));
@@ -275,7 +275,7 @@ impl Direct {
     ) -> Result<()> {
         let dims = self.problem.dims as i32;
         let arguments = PlaceArguments { points, fourth, scale, places, count: count as i64, dims };
-        let function = device.function("mri/direct", &format!("direct_place_{}", self.problem.precision.name()))?;
+        let function = device.function("mri/direct", &format!("direct_place_{}", self.problem.precision.suffix()))?;
         // SAFETY: by the contract of `run`; the struct mirrors the kernel's.
         unsafe { function.launch(stream, line(count), &arguments) }
     }
@@ -295,10 +295,10 @@ impl Direct {
         if splits > 1 {
             sums.sums = finish.partials;
         }
-        let name = precision.name();
+        let name = precision.suffix();
         let sines = if sines == Sines::Hardware { "hardware" } else { "precise" };
         // In f64 the field's share does not count.
-        let field = if field || precision == Precision::Double { "_field" } else { "" };
+        let field = if field || precision == Precision::F64 { "_field" } else { "" };
         let coils = if several { COILS } else { 1 };
         let function = device.function("mri/direct", &format!("direct_{sines}{field}_{name}_{coils}"))?;
         let blocks = (sums.target_count as usize).div_ceil(THREADS * targets(precision)[usize::from(several)]);

@@ -1,11 +1,17 @@
 //! MRI on NVIDIA GPUs.
 
-pub(crate) mod direct;
+pub(super) mod array;
+mod direct;
 mod direct_order;
-pub(crate) mod separable;
-pub(crate) mod separable_adjoint;
-pub(crate) mod separable_forward;
+pub(super) mod engine;
+mod penalty;
+mod queue;
+mod separable;
+mod separable_adjoint;
+mod separable_forward;
 mod toeplitz;
+mod transform;
+mod vector;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! `kernels/mri/separable_scale.cu`.
 
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream};
 
 /// Most voxels along an axis.
 const MOST_VOXELS: usize = 1 << 15;
@@ -10,32 +10,6 @@ const MOST_VOXELS: usize = 1 << 15;
 const TABLES: usize = 192 << 20;
 /// Blocks that look for the largest value.
 const SCALE_BLOCKS: usize = 256;
-
-/// Of image and data, and of all sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Precision {
-    /// Complex f32; to about 1e-6 of the norm.
-    Single,
-    /// Complex f64; to about 1e-13 of the norm.
-    Double,
-}
-
-impl Precision {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Single => "f32",
-            Self::Double => "f64",
-        }
-    }
-
-    /// Bytes of a complex number.
-    pub(crate) fn complex(self) -> usize {
-        match self {
-            Self::Single => 8,
-            Self::Double => 16,
-        }
-    }
-}
 
 /// Sizes of an exact sum. Voxel j of an axis of n lies at j - floor(n / 2).
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +19,7 @@ pub(crate) struct Problem {
     /// Components of a point: 2 (with one voxel along z) or 3.
     pub(crate) dims: usize,
     pub(crate) samples: usize,
+    /// Of image and data, and of all sums: to about 1e-6 or 1e-13 of the norm.
     pub(crate) precision: Precision,
 }
 

@@ -1,8 +1,8 @@
 //! Launches `kernels/mri/separable_adjoint.cu`.
 
-use super::separable::{Cut, Grid, Precision, Problem, Regions, SCALE_BYTES, piece, scale, splits};
+use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream};
 
 /// First and second factors of a block.
 const FIRSTS: usize = 8;
@@ -23,8 +23,8 @@ struct Layout {
 impl Layout {
     const fn of(precision: Precision) -> Self {
         match precision {
-            Precision::Single => Self { positions: 32, factors: 1024, groups: 4, stages: 3 },
-            Precision::Double => Self { positions: 16, factors: 2048, groups: 2, stages: 4 },
+            Precision::F32 => Self { positions: 32, factors: 1024, groups: 4, stages: 3 },
+            Precision::F64 => Self { positions: 16, factors: 2048, groups: 2, stages: 4 },
         }
     }
 }
@@ -158,10 +158,10 @@ impl Adjoint {
     /// As for `run`.
     unsafe fn coil(&self, device: &Device, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let Problem { precision, samples, dims, .. } = self.problem;
-        let (grid, layout, name) = (self.grid, Layout::of(precision), precision.name());
+        let (grid, layout, name) = (self.grid, Layout::of(precision), precision.suffix());
         let function = |kind: &str| device.function("mri/separable_adjoint", &format!("adjoint_{kind}_{name}"));
         let mut scaled = 0;
-        if precision == Precision::Single {
+        if precision == Precision::F32 {
             scaled = workspace;
             // SAFETY: by the contract of `run`.
             unsafe { scale(device, (arrays.data, arrays.weights, samples), workspace, stream)? };

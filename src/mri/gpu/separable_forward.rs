@@ -1,8 +1,8 @@
 //! Launches `kernels/mri/separable_forward.cu`.
 
-use super::separable::{Cut, Grid, Precision, Problem, Regions, SCALE_BYTES, piece, scale, splits};
+use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream};
 
 /// Columns of a tile, neighbours in the first factor; bytes of a tile; tiles in shared memory.
 const FIRSTS: usize = 16;
@@ -12,8 +12,8 @@ const STAGES: usize = 4;
 /// Samples and folded positions of a block.
 fn block(precision: Precision) -> (usize, usize) {
     match precision {
-        Precision::Single => (256, 64),
-        Precision::Double => (128, 32),
+        Precision::F32 => (256, 64),
+        Precision::F64 => (128, 32),
     }
 }
 
@@ -148,13 +148,13 @@ impl Forward {
     /// As for `run`.
     unsafe fn coil(&self, device: &Device, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let Problem { precision, samples, dims, voxels } = self.problem;
-        let (grid, name) = (self.grid, precision.name());
+        let (grid, name) = (self.grid, precision.suffix());
         let (block_samples, positions) = block(precision);
         let function = |kind: &str| device.function("mri/separable_forward", &format!("forward_{kind}_{name}"));
         let line = |threads: usize| Launch { grid: [threads.div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
         let blocks = grid.blocks as usize;
         let mut scaled = 0;
-        if precision == Precision::Single {
+        if precision == Precision::F32 {
             scaled = workspace;
             // SAFETY: by the contract of `run`.
             unsafe { scale(device, (arrays.image, 0, voxels.iter().product()), workspace, stream)? };

@@ -1,10 +1,10 @@
 //! Exact sums on a GPU against f64 sums on the CPU.
 
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
-use super::separable::{Precision, Problem};
+use super::separable::Problem;
 use super::separable_adjoint::{Adjoint, AdjointArrays};
 use super::separable_forward::{Forward, ForwardArrays};
-use crate::gpu::{Device, DeviceMemory, Pinned, Rows, Stream};
+use crate::gpu::{Device, DeviceMemory, Pinned, Precision, Rows, Stream};
 use std::f64::consts::PI;
 use std::io::Write;
 use std::sync::{Arc, Once};
@@ -42,7 +42,7 @@ impl Random {
 
     /// Complex numbers of very different sizes, as k-space has, that `precision` holds.
     fn complex(&mut self, count: usize, precision: Precision) -> Vec<Complex> {
-        let round = |v: f64| if precision == Precision::Single { f64::from(v as f32) } else { v };
+        let round = |v: f64| if precision == Precision::F32 { f64::from(v as f32) } else { v };
         (0..count)
             .map(|_| {
                 let size = 10f64.powf(4.0 * self.next());
@@ -54,10 +54,10 @@ impl Random {
 
 fn upload(device: &Arc<Device>, values: &[f64], precision: Precision) -> DeviceMemory {
     match precision {
-        Precision::Single => {
+        Precision::F32 => {
             DeviceMemory::from_slice(device, &values.iter().map(|v| *v as f32).collect::<Vec<_>>()).unwrap()
         }
-        Precision::Double => DeviceMemory::from_slice(device, values).unwrap(),
+        Precision::F64 => DeviceMemory::from_slice(device, values).unwrap(),
     }
 }
 
@@ -73,10 +73,8 @@ fn download(device: &Arc<Device>, memory: &DeviceMemory, precision: Precision) -
         std::slice::from_raw_parts(pinned.data(), count)
     };
     let real: Vec<f64> = match precision {
-        Precision::Single => {
-            bytes.chunks_exact(4).map(|b| f64::from(f32::from_ne_bytes(b.try_into().unwrap()))).collect()
-        }
-        Precision::Double => bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect(),
+        Precision::F32 => bytes.chunks_exact(4).map(|b| f64::from(f32::from_ne_bytes(b.try_into().unwrap()))).collect(),
+        Precision::F64 => bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect(),
     };
     real.chunks_exact(2).map(|c| [c[0], c[1]]).collect()
 }
@@ -148,7 +146,7 @@ fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usiz
     let weights: Vec<f64> = random.list(samples).into_iter().map(|w| f64::from((w + 1.0) as f32)).collect();
     let data = random.complex(coils * samples, precision);
     let image = random.complex(coils * count, precision);
-    let [points, weight_memory] = [(&k, Precision::Double), (&weights, precision)].map(|(v, p)| upload(device, v, p));
+    let [points, weight_memory] = [(&k, Precision::F64), (&weights, precision)].map(|(v, p)| upload(device, v, p));
     let [data_memory, image_memory] = [&data, &image].map(|v| upload(device, &flat(v), precision));
     let [image_out, data_out] =
         [count, samples].map(|n| DeviceMemory::new(device, coils * n * precision.complex()).unwrap());
@@ -207,7 +205,7 @@ fn direct(
     let data = random.complex(coils * samples, precision);
     let image = random.complex(coils * voxels, precision);
     let bounds = Bounds { positions: [64.0; 3], points: [0.5; 3], field: 200.0, times: 0.01 };
-    let double = |v: &Vec<f64>| upload(device, v, Precision::Double);
+    let double = |v: &Vec<f64>| upload(device, v, Precision::F64);
     let [positions_memory, points, map_memory, times_memory] = [&positions, &k, &map, &times].map(double);
     let weight_memory = upload(device, &weights, precision);
     let stream = Stream::new(device).unwrap();
@@ -259,15 +257,15 @@ fn direct(
 /// on average; hardware sines add 5e-7. f64: phases to 2^-53 times 2 pi times 96 cycles, 7e-14 at worst.
 fn tolerance(precision: Precision) -> f64 {
     match precision {
-        Precision::Single => 3e-6,
-        Precision::Double => 1e-13,
+        Precision::F32 => 3e-6,
+        Precision::F64 => 1e-13,
     }
 }
 
 #[test]
 fn separable_sums_match_the_definition() {
     let Some(device) = device() else { return };
-    for precision in [Precision::Single, Precision::Double] {
+    for precision in [Precision::F32, Precision::F64] {
         for (voxels, dims, samples, coils) in [
             ([1, 1, 1], 2, 1, 1),
             ([1, 1, 1], 3, 5, 2),
@@ -289,8 +287,7 @@ fn separable_sums_match_the_definition() {
 #[test]
 fn direct_sums_match_the_definition() {
     let Some(device) = device() else { return };
-    for kind in
-        [(Precision::Single, Sines::Precise), (Precision::Single, Sines::Hardware), (Precision::Double, Sines::Precise)]
+    for kind in [(Precision::F32, Sines::Precise), (Precision::F32, Sines::Hardware), (Precision::F64, Sines::Precise)]
     {
         for field in [false, true] {
             // The last two have targets in plenty: those of a block are close together.
@@ -312,10 +309,10 @@ fn direct_sums_match_the_definition() {
 #[test]
 fn repeated_sums_are_the_same() {
     let Some(device) = device() else { return };
-    let problem = Problem { voxels: [20, 24, 10], dims: 3, samples: 5000, precision: Precision::Single };
+    let problem = Problem { voxels: [20, 24, 10], dims: 3, samples: 5000, precision: Precision::F32 };
     // The errors' norms over all elements stand for their bits.
     let run = || {
-        let kind = (Precision::Single, Sines::Hardware);
+        let kind = (Precision::F32, Sines::Hardware);
         (separable(&device, problem, 1, usize::MAX), direct(&device, (3000, 2000, 3, 1), true, kind, usize::MAX))
     };
     let first = run();

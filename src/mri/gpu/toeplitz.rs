@@ -4,8 +4,8 @@
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
 
 use crate::error::{Result, fail};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Line, Pass, Precision, Side, Sum, Window, good_length};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Line, Maps, Pass, Side, Sum, Window};
+use crate::gpu::{Device, Launch, Precision, Stream};
 use std::sync::Arc;
 
 /// Mirrors `Toeplitz`.
@@ -26,7 +26,6 @@ struct Arguments {
     width: i32,
     log_width: i32,
     chunks: i32,
-    is_complex: i32,
 }
 
 /// Mirrors `RealPart`.
@@ -36,22 +35,6 @@ struct RealPart {
     from: u64,
     to: u64,
     count: i64,
-}
-
-/// The transform of q on the grid, in natural order `[kz][ky][kx]`, unscaled: device memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Spectrum {
-    /// Of a q with q(-d) = conj(q(d)).
-    Real(u64),
-    Complex(u64),
-}
-
-/// Coil maps, `[coil][z][y][x]` on the device.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Maps {
-    pub(crate) address: u64,
-    /// Elements from one coil to the next.
-    pub(crate) stride: usize,
 }
 
 /// Device memory that a product works on.
@@ -77,20 +60,15 @@ pub(crate) struct Toeplitz {
 }
 
 impl Toeplitz {
-    pub(crate) fn new(device: &Arc<Device>, image: [usize; 3], precision: Precision) -> Result<Self> {
-        if image.contains(&0) {
-            fail!(Internal, "an image of {image:?} has no voxels");
+    /// On a grid of at least 2 n - 1 positions an axis; one along z for images of one plane.
+    pub(crate) fn new(device: &Arc<Device>, image: [usize; 3], grid: [usize; 3], precision: Precision) -> Result<Self> {
+        if image.contains(&0) || image.iter().zip(grid).any(|(n, g)| g < 2 * n - 1) {
+            fail!(Internal, "a grid of {grid:?} does not hold all differences of an image of {image:?}");
         }
-        let [gz, gy, gx] = image.map(|n| good_length(2 * n - 1));
-        let grid = [if image[0] == 1 { 1 } else { gz }, gy, gx];
+        let [gz, gy, gx] = grid;
         let line = |n| Line::new(device, n, precision);
         let z = if grid[0] > 1 { Some(line(gz)?) } else { None };
         Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)? })
-    }
-
-    /// Positions an axis, z first; q(d) is at position d modulo these.
-    pub(crate) fn grid(&self) -> [usize; 3] {
-        self.grid
     }
 
     /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
@@ -110,20 +88,6 @@ impl Toeplitz {
         batches * (nz * ny * gx + large) * self.element()
     }
 
-    /// q `[z][y][x]` on the grid to its spectrum, in place.
-    ///
-    /// # Safety
-    /// The address is device memory of the grid's complex elements until the stream has passed this; the GPU is current.
-    pub(crate) unsafe fn transform(&self, q: u64, stream: &Stream) -> Result<()> {
-        let lines = [(Some(&self.x), 2), (Some(&self.y), 1), (self.z.as_ref(), 0)];
-        for (line, axis) in lines.into_iter().filter_map(|(l, axis)| Some((l?, axis))) {
-            let side = Side::new(q, self.grid, Window::all(self.grid[axis]));
-            // SAFETY: by this function's contract.
-            unsafe { self.pass(line, axis, self.grid, side, side).launch(stream)? };
-        }
-        Ok(())
-    }
-
     /// The real parts of a spectrum.
     ///
     /// # Safety
@@ -137,18 +101,13 @@ impl Toeplitz {
         unsafe { device.function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
     }
 
-    /// The product for each of so many images.
+    /// The product for each of so many images. The spectrum: the transform of q on the grid, in natural order `[kz][ky][kx]`,
+    /// unscaled; real, since q(-d) = conj(q(d)).
     ///
     /// # Safety
     /// The spectrum is the grid's, buffers hold so many images and what `scratch_bytes` says, until the stream has passed this;
     /// scratch memory is apart from all else. The GPU is current.
-    pub(crate) unsafe fn apply(
-        &self,
-        spectrum: Spectrum,
-        batches: usize,
-        buffers: Buffers,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(crate) unsafe fn apply(&self, spectrum: u64, batches: usize, buffers: Buffers, stream: &Stream) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe { self.run(spectrum, batches, buffers, None, Sum::No, stream) }
     }
@@ -159,7 +118,7 @@ impl Toeplitz {
     /// As for `apply`, with one input and one output image apart from each other, and maps of so many coils.
     pub(crate) unsafe fn apply_coils(
         &self,
-        spectrum: Spectrum,
+        spectrum: u64,
         coils: usize,
         maps: Maps,
         buffers: Buffers,
@@ -173,7 +132,7 @@ impl Toeplitz {
 
     unsafe fn run(
         &self,
-        spectrum: Spectrum,
+        spectrum: u64,
         batches: usize,
         buffers: Buffers,
         maps: Option<Maps>,
@@ -227,15 +186,11 @@ impl Toeplitz {
         line: &Line,
         count: usize,
         shape: &Middle,
-        spectrum: Spectrum,
+        spectrum: u64,
         batches: usize,
         stream: &Stream,
     ) -> Result<()> {
         let gx = self.grid[2];
-        let (address, element, is_complex) = match spectrum {
-            Spectrum::Real(address) => (address, self.element() / 2, 0),
-            Spectrum::Complex(address) => (address, self.element(), 1),
-        };
         let outer_stride = shape.stride / shape.outer;
         let along = line.across();
         let chunks = shape.columns.div_ceil(along.width);
@@ -245,7 +200,7 @@ impl Toeplitz {
             grid: shape.grid,
             outer_stride: outer_stride as i64,
             batch_stride: (count * shape.stride) as i64,
-            spectrum: address + (shape.column * element) as u64,
+            spectrum: spectrum + (shape.column * self.element() / 2) as u64,
             spectrum_outer: gx as i64,
             spectrum_stride: (shape.outer * gx) as i32,
             inner: shape.columns as i32,
@@ -254,7 +209,6 @@ impl Toeplitz {
             width: along.width as i32,
             log_width: along.width.ilog2() as i32,
             chunks: chunks as i32,
-            is_complex,
         };
         let launch =
             Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };

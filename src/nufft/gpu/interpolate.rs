@@ -2,9 +2,9 @@
 
 use super::sort::Points;
 use super::spread::Values;
-use super::tile::{Precision, Spreading};
+use super::tile::Spreading;
 use crate::error::Result;
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{DeviceReal, Launch, Stream};
 
 const IMAGE: &str = "nufft/interpolate";
 /// Mirrors the kernel's.
@@ -27,7 +27,7 @@ struct InterpolateArguments {
     coils: i32,
 }
 
-impl<T: Precision> Spreading<T> {
+impl<T: DeviceReal> Spreading<T> {
     /// `values[coil][coil_stride]` = sum over the grid of `grid[coil][z][y][x]` times function, at the points.
     ///
     /// # Safety

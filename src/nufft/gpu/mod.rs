@@ -1,12 +1,13 @@
 //! Spreading and interpolation on NVIDIA GPUs: points between the grid points of fine grids.
 
 mod interpolate;
+mod plan;
 mod sort;
 mod spread;
 #[cfg(test)]
 mod tests;
 mod tile;
 
-pub(crate) use sort::{Coordinates, Points};
+pub(crate) use plan::{Choice, Plan};
+pub(crate) use sort::Coordinates;
 pub(crate) use spread::Values;
-pub(crate) use tile::{Precision, Spreading};

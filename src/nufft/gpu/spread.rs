@@ -1,9 +1,9 @@
 //! Launches `kernels/nufft/spread.cu`.
 
 use super::sort::Points;
-use super::tile::{Precision, Spreading};
+use super::tile::Spreading;
 use crate::error::{Result, fail};
-use crate::gpu::{DeviceMemory, Launch, Stream};
+use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream};
 
 const IMAGE: &str = "nufft/spread";
 
@@ -54,7 +54,7 @@ pub(crate) struct Values {
     pub(crate) coil_stride: usize,
 }
 
-impl<T: Precision> Spreading<T> {
+impl<T: DeviceReal> Spreading<T> {
     /// Bytes of the tiles that [`Self::spread`] sums, for the coils that it takes at once: the least that it works with, and
     /// what it needs to do all in one go.
     pub(crate) fn tile_bytes(&self, points: &Points<T>) -> (usize, usize) {

@@ -1,7 +1,9 @@
 //! Against sums in f64, point by point and grid point by grid point. Skipped, and said so, where there is no GPU.
 
-use super::{Coordinates, Points, Precision, Spreading, Values};
-use crate::gpu::{Device, DeviceMemory, Rows, Stream};
+use super::sort::{Coordinates, Points};
+use super::spread::Values;
+use super::tile::Spreading;
+use crate::gpu::{Device, DeviceMemory, DeviceReal, Rows, Stream};
 use std::sync::Arc;
 
 fn gpu() -> Option<Arc<Device>> {
@@ -15,28 +17,13 @@ fn gpu() -> Option<Arc<Device>> {
     }
 }
 
-trait Real: Precision + PartialEq {
-    fn f64(self) -> f64;
-    /// Start of a width-w function at k, on a grid of n points, and z of [`Spreading::new`].
-    fn start(self, n: usize, w: usize) -> (i64, f64) {
-        // k n in two parts, as exact as k itself.
-        let (k, n) = (self.f64(), n as f64);
-        let (high, low) = (k * n, k.mul_add(n, -(k * n)));
-        let s = (high - 0.5 * w as f64).ceil();
-        (s as i64, 2.0 * ((s - high) - low) + w as f64 - 1.0)
-    }
-}
-
-impl Real for f32 {
-    fn f64(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Real for f64 {
-    fn f64(self) -> f64 {
-        self
-    }
+/// Start of a width-w function at k, on a grid of n points, and z of [`Spreading::new`].
+fn start(k: f64, n: usize, w: usize) -> (i64, f64) {
+    // k n in two parts, as exact as k itself.
+    let n = n as f64;
+    let (high, low) = (k * n, k.mul_add(n, -(k * n)));
+    let s = (high - 0.5 * w as f64).ceil();
+    (s as i64, 2.0 * ((s - high) - low) + w as f64 - 1.0)
 }
 
 /// Uniform numbers in [-1, 1).
@@ -123,10 +110,10 @@ fn download<T: Copy>(device: &Arc<Device>, memory: &DeviceMemory, stream: &Strea
 }
 
 /// Relative l2 error.
-fn error<T: Real>(seen: &[T], expected: &[f64]) -> f64 {
+fn error<T: DeviceReal>(seen: &[T], expected: &[f64]) -> f64 {
     let (mut difference, mut size) = (0.0, 0.0);
     for (a, b) in seen.iter().zip(expected) {
-        difference += (a.f64() - b).powi(2);
+        difference += (a.wide() - b).powi(2);
         size += b * b;
     }
     (difference / size).sqrt()
@@ -141,27 +128,27 @@ struct Case<'a> {
 }
 
 /// Both directions against f64, and (`repeats`) the same bits each time.
-fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
+fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
     let Case { kind, count, width: w, shape, coils } = *case;
-    let name = format!("{} {kind} {count} points, width {w}, grid {shape:?}, {coils} coils", T::NAME);
+    let name = format!("{} {kind} {count} points, width {w}, grid {shape:?}, {coils} coils", T::PRECISION.suffix());
     let stream = Stream::new(device).expect("a stream");
     let dims = if shape[0] == 1 { 2 } else { 3 };
-    let at: Vec<[T; 3]> = points(kind, count).iter().map(|p| p.map(T::from_f64)).collect();
+    let at = points(kind, count);
     let grid_points: usize = shape.iter().product();
     // Values have a gap between coils that must not be touched.
     let value_stride = count + 3;
     let mut noise = Noise(coils as u64 + 1);
-    let values: Vec<T> = (0..2 * coils * value_stride).map(|_| T::from_f64(noise.next())).collect();
-    let image: Vec<T> = (0..2 * coils * grid_points).map(|_| T::from_f64(noise.next())).collect();
+    let values: Vec<T> = (0..2 * coils * value_stride).map(|_| T::of(noise.next())).collect();
+    let image: Vec<T> = (0..2 * coils * grid_points).map(|_| T::of(noise.next())).collect();
 
     let mut spread = vec![0.0; 2 * coils * grid_points];
     let mut meeting = vec![0.0; grid_points];
-    let mut sampled: Vec<f64> = values.iter().map(|v| v.f64()).collect();
+    let mut sampled: Vec<f64> = values.iter().map(|v| v.wide()).collect();
     for (m, p) in at.iter().enumerate() {
-        let starts = [0, 1, 2].map(|a| p[a].start(shape[2 - a], w));
+        let starts = [0, 1, 2].map(|a| start(p[a], shape[2 - a], w));
         for c in 0..coils {
             let from = 2 * (c * value_stride + m);
-            let (re, im) = (values[from].f64(), values[from + 1].f64());
+            let (re, im) = (values[from].wide(), values[from + 1].wide());
             let mut sum = [0.0; 2];
             touch(&starts, dims, shape, w, |place, weight| {
                 let to = 2 * (c * grid_points + place);
@@ -170,8 +157,8 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
                 }
                 spread[to] += weight * re;
                 spread[to + 1] += weight * im;
-                sum[0] += weight * image[to].f64();
-                sum[1] += weight * image[to + 1].f64();
+                sum[0] += weight * image[to].wide();
+                sum[1] += weight * image[to + 1].wide();
             });
             sampled[from..from + 2].copy_from_slice(&sum);
         }
@@ -182,13 +169,13 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
     let spreading = Spreading::<T>::new(device, w, &coefficients(w), shape).expect("a spreading function");
     let upload = |values: &[T]| DeviceMemory::from_slice(device, values).expect("memory");
     let coordinates = DeviceMemory::from_slice(device, &at).expect("memory");
-    let axes = [0, 1, 2].map(|a| coordinates.address() + (a * size_of::<T>()) as u64);
+    let axes = [0, 1, 2].map(|a| coordinates.address() + 8 * a as u64);
     let coordinates = Coordinates { axes, stride: 3, count };
     let (values_there, image_there) = (upload(&values), upload(&image));
     let mut first: Option<(Vec<T>, Vec<T>)> = None;
     for repeat in 0..repeats {
         // What was there before must not matter.
-        let grid = upload(&vec![T::from_f64(f64::NAN); 2 * coils * grid_points]);
+        let grid = upload(&vec![T::of(f64::NAN); 2 * coils * grid_points]);
         let samples = upload(&values);
         // SAFETY: all memory has the sizes that the calls ask for, and lives until `download` has waited.
         unsafe {
@@ -208,7 +195,7 @@ fn check<T: Real>(device: &Arc<Device>, case: &Case, repeats: usize) {
         // Weights are rounded a dozen times, which adds up as a random walk: 30 units of round-off. A running sum of n random
         // numbers, rounded at every step, is off by sqrt(n / 2) units of its usual size, here and (f64) in the expected sums;
         // where all points fall together their sum may well be a quarter of that.
-        let unit = if T::NAME == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
+        let unit = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
         assert!(
             errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * most).sqrt()) * unit),
             "{name}: {:.1e} {:.1e}",
@@ -285,12 +272,12 @@ fn points_out_of_range_are_named() {
     let Some(device) = gpu() else { return };
     let stream = Stream::new(&device).expect("a stream");
     let spreading = Spreading::<f32>::new(&device, 6, &coefficients(6), [32, 32, 32]).expect("a spreading function");
-    for wrong in [0.500_000_1_f32, -0.6, f32::NAN, f32::INFINITY] {
-        let mut at = vec![0.25f32; 3 * 1000];
+    for wrong in [0.500_000_1, -0.6, f64::NAN, f64::INFINITY] {
+        let mut at = vec![0.25; 3 * 1000];
         at[3 * 321 + 1] = wrong;
         at[3 * 900] = wrong;
         let memory = DeviceMemory::from_slice(&device, &at).expect("memory");
-        let axes = [0, 4, 8].map(|a| memory.address() + a);
+        let axes = [0, 8, 16].map(|a| memory.address() + a);
         // SAFETY: the memory holds so many points.
         let points = unsafe { Points::new(&spreading, &Coordinates { axes, stride: 3, count: 1000 }, &stream) };
         let message = points.expect_err("a wrong point").message;

@@ -1,32 +1,16 @@
 //! How grids are divided into tiles, and the spreading function on the device: `kernels/nufft/points.cuh`.
 
+use super::sort::part_limit;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory};
+use crate::gpu::{Device, DeviceMemory, DeviceReal, Precision};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Real numbers that the kernels are compiled for.
-pub(crate) trait Precision: Copy + Send + Sync + 'static {
-    /// Part of the kernels' names.
-    const NAME: &'static str;
-    /// Mirrors `Polynomial::COUNT`.
-    const COEFFICIENTS: usize;
-    fn from_f64(v: f64) -> Self;
-}
-
-impl Precision for f32 {
-    const NAME: &'static str = "f32";
-    const COEFFICIENTS: usize = 10;
-    fn from_f64(v: f64) -> Self {
-        v as f32
-    }
-}
-
-impl Precision for f64 {
-    const NAME: &'static str = "f64";
-    const COEFFICIENTS: usize = 25;
-    fn from_f64(v: f64) -> Self {
-        v
+/// Terms of a polynomial; mirrors `Polynomial::COUNT`.
+pub(crate) fn terms(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 10,
+        Precision::F64 => 25,
     }
 }
 
@@ -60,6 +44,27 @@ impl Tile {
         Self { own, planes_at_once, planes_a_warp, planes: nz, count: nz * ny * row, kept: slots.min(nz) * ny * row }
     }
 
+    /// For a function of this width on a fine grid `[z][y][x]`.
+    pub(super) fn of<T: DeviceReal>(shape: [usize; 3], width: usize) -> Self {
+        Self::new(size_of::<T>() == 8, if shape[0] == 1 { 2 } else { 3 }, window(width))
+    }
+
+    /// Coils that the kernels take side by side.
+    pub(super) fn coils_at_once(&self, shape: [usize; 3]) -> usize {
+        if shape[0] == 1 { self.planes_at_once } else { 1 }
+    }
+
+    /// Bytes of a tile with its margin.
+    pub(super) fn bytes<T>(&self) -> usize {
+        self.count * 2 * size_of::<T>()
+    }
+
+    /// Parts that so many points can make at most.
+    pub(super) fn most_parts(&self, [nz, ny, nx]: [usize; 3], points: usize) -> usize {
+        let tiles: usize = [nx, ny, nz].iter().zip(self.own).map(|(n, t)| n.div_ceil(t)).product();
+        tiles.min(points) + points / part_limit(points)
+    }
+
     /// Blocks that sum a tile: of 256 threads, each of which takes up to 4 points.
     pub(super) fn sum_blocks(&self, dims: usize) -> usize {
         let [nx, ny, nz] = self.own;
@@ -87,29 +92,29 @@ pub(crate) struct Spreading<T> {
     precision: PhantomData<T>,
 }
 
-impl<T: Precision> Spreading<T> {
+impl<T: DeviceReal> Spreading<T> {
     /// A function of `width` grid points an axis, given as polynomials `[degree + 1][width]`, the highest power first: with
     /// g a point's place on the grid, s = ceil(g - width / 2) and z = 2 (s - g) + width - 1, grid point s + t has
     /// `sum_k coefficients[k][t] z^(degree - k)`. `shape` is that of the fine grid, as z, y, x; nz = 1 is a 2-D problem.
     pub(crate) fn new(device: &Arc<Device>, width: usize, coefficients: &[f64], shape: [usize; 3]) -> Result<Self> {
         let [nz, ny, nx] = shape;
         let dims = if nz == 1 { 2 } else { 3 };
-        let window = if width <= 8 { 8 } else { 16 };
+        let window = window(width);
         if !(1..=16).contains(&width) || coefficients.is_empty() || !coefficients.len().is_multiple_of(width) {
             fail!(Internal, "{} coefficients do not make a spreading function of width {width}", coefficients.len());
         }
-        let terms = coefficients.len() / width;
-        if terms > T::COEFFICIENTS {
-            fail!(Internal, "a polynomial of {terms} terms; the {} kernels take {}", T::NAME, T::COEFFICIENTS);
+        let (count, most) = (coefficients.len() / width, terms(T::PRECISION));
+        if count > most {
+            fail!(Internal, "a polynomial of {count} terms; the kernels take {most}");
         }
         if let Some(n) = shape.iter().rev().take(dims).find(|n| !(width..=MAX_SIZE).contains(*n)) {
             fail!(Internal, "a fine grid of {n} points along an axis; between {width} and {MAX_SIZE} can be used");
         }
         // Zeros for the highest powers, and beyond the width.
-        let mut table = vec![T::from_f64(0.0); T::COEFFICIENTS * window];
+        let mut table = vec![T::ZERO; most * window];
         for (row, values) in coefficients.chunks(width).enumerate() {
-            let start = (T::COEFFICIENTS - terms + row) * window;
-            table[start..start + width].iter_mut().zip(values).for_each(|(to, v)| *to = T::from_f64(*v));
+            let start = (most - count + row) * window;
+            table[start..start + width].iter_mut().zip(values).for_each(|(to, v)| *to = T::of(*v));
         }
         Ok(Self {
             device: device.clone(),
@@ -117,7 +122,7 @@ impl<T: Precision> Spreading<T> {
             dims,
             width,
             window,
-            tile: Tile::new(size_of::<T>() == 8, dims, window),
+            tile: Tile::of::<T>(shape, width),
             coefficients: DeviceMemory::from_slice(device, &table)?,
             precision: PhantomData,
         })
@@ -125,7 +130,7 @@ impl<T: Precision> Spreading<T> {
 
     /// Such as "spread_f32_3d_8".
     pub(super) fn kernel(&self, verb: &str) -> String {
-        format!("{verb}_{}_{}d_{}", T::NAME, self.dims, self.window)
+        format!("{verb}_{}_{}d_{}", T::PRECISION.suffix(), self.dims, self.window)
     }
 
     /// Tiles along x, y, z.
@@ -150,6 +155,11 @@ impl<T: Precision> Spreading<T> {
         let tile = if self.window == 8 { self.tile.count.next_multiple_of(2) * 2 * real } else { 0 };
         tile + 8 * 8 * 3 * self.window * real
     }
+}
+
+/// Grid points an axis that kernels work on together: a power of two.
+fn window(width: usize) -> usize {
+    if width <= 8 { 8 } else { 16 }
 }
 
 /// Longest axis of a fine grid: places on it are exact in f32.

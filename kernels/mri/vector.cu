@@ -1,0 +1,165 @@
+// Arithmetic of images and samples: combinations and inner products of conjugate gradient, density weights, coil maps.
+#include "../common/complex.cuh"
+
+constexpr int THREADS = 256;
+
+template <class F> __device__ inline void each(long long count, F f) {
+    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < count; i += gridDim.x * (long long)THREADS) f(i);
+}
+
+// Mirrors `Combine` in src/mri/gpu/vector.rs: y = a x + b y.
+struct Combine {
+    const void *x;
+    void *y;
+    double a, b;
+    long long count;
+};
+
+template <class T> __device__ inline void combine(const Combine &p) {
+    const Complex<T> *x = static_cast<const Complex<T> *>(p.x);
+    Complex<T> *y = static_cast<Complex<T> *>(p.y);
+    const T a = (T)p.a, b = (T)p.b;
+    each(p.count, [&](long long i) {
+        Complex<T> v = x[i], w = y[i];
+        y[i] = v * a + w * b;
+    });
+}
+
+// Mirrors `Dot`: the real part of an inner product; for `step` x = x + a d and r = r - a p besides, and r is what is multiplied
+// with itself. Parts are the same in every run, and so is their order.
+struct Dot {
+    const void *direction, *product;
+    void *x, *residual;
+    double a;
+    long long count;
+    // A block's share each.
+    double *parts;
+    // Blocks that are done.
+    unsigned *done;
+    // Memory of the host.
+    double *result;
+};
+
+__device__ inline double block_sum(double v) {
+    __shared__ double warps[THREADS / 32];
+    for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = 0;
+    for (int w = 0; w < THREADS / 32; w++) v += warps[w];
+    __syncthreads();
+    return v;
+}
+
+__device__ inline void finish(const Dot &p, double sum) {
+    __shared__ bool last;
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) {
+        p.parts[blockIdx.x] = sum;
+        __threadfence();
+        last = atomicAdd(p.done, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    sum = 0;
+    for (int b = threadIdx.x; b < gridDim.x; b += THREADS) sum += __ldcg(p.parts + b);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) {
+        *p.result = sum;
+        *p.done = 0;
+    }
+}
+
+template <class T> __device__ inline void dot(const Dot &p) {
+    const Complex<T> *a = static_cast<const Complex<T> *>(p.direction), *b = static_cast<const Complex<T> *>(p.product);
+    double sum = 0;
+    each(p.count, [&](long long i) {
+        Complex<T> v = a[i], w = b[i];
+        sum += (double)v.x * w.x + (double)v.y * w.y;
+    });
+    finish(p, sum);
+}
+
+template <class T> __device__ inline void step(const Dot &p) {
+    const Complex<T> *d = static_cast<const Complex<T> *>(p.direction), *q = static_cast<const Complex<T> *>(p.product);
+    Complex<T> *x = static_cast<Complex<T> *>(p.x), *r = static_cast<Complex<T> *>(p.residual);
+    const T a = (T)p.a;
+    double sum = 0;
+    each(p.count, [&](long long i) {
+        x[i] = x[i] + d[i] * a;
+        Complex<T> v = r[i] - q[i] * a;
+        r[i] = v;
+        sum += (double)v.x * v.x + (double)v.y * v.y;
+    });
+    finish(p, sum);
+}
+
+// Mirrors `Weigh`: samples [coil][count] times weights [count], in place.
+struct Weigh {
+    const void *weights;
+    void *samples;
+    long long count, coils;
+};
+
+template <class T> __device__ inline void weigh(const Weigh &p) {
+    each(p.count, [&](long long i) {
+        T w = static_cast<const T *>(p.weights)[i];
+        for (long long c = 0; c < p.coils; c++) {
+            Complex<T> *v = static_cast<Complex<T> *>(p.samples) + c * p.count + i;
+            *v = *v * w;
+        }
+    });
+}
+
+// Mirrors `Coils`: coils [coil][voxel] = maps times image, or image = sum over coils of conj(maps) times coils, added to what
+// is there if `add`.
+struct Coils {
+    const void *maps;
+    void *image, *coils;
+    long long voxels, count;
+    int add;
+};
+
+template <class T> __device__ inline void see(const Coils &p) {
+    const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps);
+    each(p.voxels, [&](long long i) {
+        Complex<T> v = static_cast<const Complex<T> *>(p.image)[i];
+        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
+            static_cast<Complex<T> *>(p.coils)[at] = maps[at] * v;
+    });
+}
+
+template <class T> __device__ inline void merge(const Coils &p) {
+    const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps), *coils = static_cast<const Complex<T> *>(p.coils);
+    Complex<T> *image = static_cast<Complex<T> *>(p.image);
+    each(p.voxels, [&](long long i) {
+        Complex<T> sum = p.add ? image[i] : Complex<T>{0, 0};
+        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
+            sum = sum + conj(maps[at]) * coils[at];
+        image[i] = sum;
+    });
+}
+
+// Mirrors `Fill`.
+struct Fill {
+    void *to;
+    double value;
+    long long count;
+};
+
+template <class T> __device__ inline void fill(const Fill &p) {
+    each(p.count, [&](long long i) { static_cast<Complex<T> *>(p.to)[i] = {(T)p.value, 0}; });
+}
+
+#define VECTOR(name, call, Parameter) \
+    extern "C" __global__ void __launch_bounds__(THREADS) name##_f32(const __grid_constant__ Parameter p) { call<float>(p); } \
+    extern "C" __global__ void __launch_bounds__(THREADS) name##_f64(const __grid_constant__ Parameter p) { call<double>(p); }
+
+VECTOR(vector_combine, combine, Combine)
+VECTOR(vector_dot, dot, Dot)
+VECTOR(vector_step, step, Dot)
+VECTOR(vector_weigh, weigh, Weigh)
+VECTOR(vector_see, see, Coils)
+VECTOR(vector_merge, merge, Coils)
+VECTOR(vector_fill, fill, Fill)

@@ -1,0 +1,137 @@
+//! Fourier sums on the processor.
+
+use super::direct::{self, Direct};
+use super::{Check, separable};
+use crate::cpu::level::Level;
+use crate::cpu::vector::Real;
+use crate::error::Result;
+use crate::mri::trajectory::Trajectory;
+use crate::mri::transform::{Beyond, Fourier, Progress, places};
+use crate::nufft;
+use rustfft::num_complex::Complex;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// See the module.
+pub(super) struct Transform<T: Real> {
+    level: Level,
+    grid: [usize; 3],
+    trajectory: Arc<Trajectory>,
+    way: Way<T>,
+}
+
+enum Way<T: Real> {
+    Fast(Box<nufft::Plan<T>>),
+    /// On the grid, where sums factorise.
+    Separable,
+    /// Anywhere.
+    Direct {
+        positions: Arc<Vec<f64>>,
+        field: Option<Arc<(Vec<f64>, Vec<f64>)>>,
+    },
+}
+
+impl<T: Real> Transform<T> {
+    /// Allocates little until [`Transform::prepare`].
+    pub(super) fn new(
+        fourier: &Fourier,
+        level: Level,
+        grid: [usize; 3],
+        trajectory: &Arc<Trajectory>,
+        beyond: &Beyond,
+    ) -> Result<Self> {
+        let samples = trajectory.samples();
+        let way = if !fourier.is_exact(beyond)? {
+            Way::Fast(Box::new(nufft::Plan::new(fourier.settings(level, grid, samples))?))
+        } else if beyond.is_needed() {
+            let positions = match &beyond.positions {
+                Some(p) => p.clone(),
+                None => Arc::new(places(grid, trajectory.dims())?),
+            };
+            Way::Direct { positions, field: beyond.field.clone() }
+        } else {
+            Way::Separable
+        };
+        Ok(Self { level, grid, trajectory: trajectory.clone(), way })
+    }
+
+    /// Sorts the samples, unless that is done.
+    pub(super) fn prepare(&mut self) -> Result<()> {
+        if let Way::Fast(plan) = &mut self.way
+            && !plan.has_points()
+        {
+            plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))?;
+        }
+        Ok(())
+    }
+
+    /// Most bytes that it holds at work.
+    pub(super) fn memory(&self) -> u64 {
+        let (voxels, samples) = (self.grid.iter().product(), self.trajectory.samples());
+        match &self.way {
+            Way::Fast(plan) => plan.memory(samples),
+            Way::Separable => separable::bytes::<T>(self.grid, samples, 1),
+            Way::Direct { positions, .. } => {
+                direct::bytes::<T>(voxels, samples, 4, 1) + size_of_val(&***positions) as u64
+            }
+        }
+    }
+
+    /// samples = sum over voxels of image exp(-2 pi i k . r), for one image.
+    pub(super) fn forward(
+        &mut self,
+        image: &[Complex<T>],
+        samples: &mut [Complex<T>],
+        progress: Progress,
+    ) -> Result<()> {
+        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
+        match &mut self.way {
+            Way::Fast(plan) => plan.forward(image, samples, progress),
+            Way::Separable => shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check)),
+            Way::Direct { positions, field } => {
+                let direct = sums(positions, &self.trajectory, field);
+                shared(progress, |check| direct.forward(level, image, 1, samples, check))
+            }
+        }
+    }
+
+    /// image = sum over samples of value exp(+2 pi i k . r), for one image.
+    pub(super) fn adjoint(
+        &mut self,
+        samples: &[Complex<T>],
+        image: &mut [Complex<T>],
+        progress: Progress,
+    ) -> Result<()> {
+        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
+        match &mut self.way {
+            Way::Fast(plan) => plan.adjoint(samples, image, progress),
+            Way::Separable => shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check)),
+            Way::Direct { positions, field } => {
+                let direct = sums(positions, &self.trajectory, field);
+                shared(progress, |check| direct.adjoint(level, samples, 1, image, check))
+            }
+        }
+    }
+
+    /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
+    pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
+        match &self.way {
+            Way::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
+            _ => ([0; 3], 0),
+        }
+    }
+}
+
+fn sums<'a>(
+    positions: &'a [f64],
+    trajectory: &'a Trajectory,
+    field: &'a Option<Arc<(Vec<f64>, Vec<f64>)>>,
+) -> Direct<'a> {
+    let field = field.as_ref().map(|f| (f.0.as_slice(), f.1.as_slice()));
+    Direct { positions, dims: trajectory.dims(), k: trajectory.axes(), field }
+}
+
+/// Runs what reports from several threads at once.
+fn shared(progress: Progress, run: impl FnOnce(Check) -> Result<()>) -> Result<()> {
+    let progress = Mutex::new(progress);
+    run(&|part| (progress.lock().unwrap_or_else(PoisonError::into_inner))(part))
+}

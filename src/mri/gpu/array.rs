@@ -1,0 +1,197 @@
+//! Launches `kernels/mri/array.cu`: between the caller's arrays on the GPU and contiguous ones.
+
+use super::queue::Queue;
+use crate::context::NanPolicy;
+use crate::cpu::buffer::Buffer;
+use crate::error::{Result, fail};
+use crate::gpu::{Device, DeviceReal, Lent};
+use crate::tensor::{Element, Layout, Number};
+use rustfft::num_complex::Complex;
+use std::sync::Arc;
+
+/// Mirrors `Copy`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Arguments {
+    array: u64,
+    packed: u64,
+    sizes: [i64; 4],
+    strides: [i64; 4],
+    count: i64,
+    rank: i32,
+    is_double: i32,
+    is_complex: i32,
+    replace: i32,
+    found: u64,
+}
+
+impl Arguments {
+    fn new<const N: usize>(layout: &Layout<Number, N>, packed: u64) -> Self {
+        // Slowest first; neighbours without a gap become one.
+        let mut dims: Vec<(i64, i64)> = Vec::new();
+        for (&size, &stride) in layout.shape.iter().zip(&layout.strides) {
+            let (size, stride) = (size as i64, stride as i64);
+            match dims.last_mut() {
+                _ if size == 1 => {}
+                Some(last) if last.1 == size * stride => *last = (last.0 * size, stride),
+                _ => dims.push((size, stride)),
+            }
+        }
+        if dims.is_empty() {
+            dims.push((1, 1));
+        }
+        let (mut sizes, mut strides) = ([1; 4], [0; 4]);
+        let first = 4 - dims.len();
+        for (k, (size, stride)) in dims.iter().enumerate() {
+            (sizes[first + k], strides[first + k]) = (*size, *stride);
+        }
+        let dtype = layout.dtype;
+        Self {
+            array: layout.origin.addr() as u64,
+            packed,
+            sizes,
+            strides,
+            count: layout.shape.iter().product::<usize>() as i64,
+            rank: dims.len() as i32,
+            is_double: i32::from([Number::F64, Number::C128].contains(&dtype)),
+            is_complex: i32::from([Number::C64, Number::C128].contains(&dtype)),
+            replace: 0,
+            found: 0,
+        }
+    }
+}
+
+/// What reading an array found, which is known once the stream is there.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// All bits of the index of the first value that is not finite flipped (0: there is none), and how many there are.
+    found: Lent,
+    name: String,
+    policy: NanPolicy,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    origin: *const u8,
+    dtype: Number,
+}
+
+// SAFETY: an address, which is followed only while the caller's array is there.
+unsafe impl Send for Pending {}
+
+impl Pending {
+    /// Waits for the stream; the number of values that were replaced, or the error that names the first. The array is still
+    /// there.
+    pub(super) fn resolve(self, queue: &Queue) -> Result<u64> {
+        let mut seen = [0.0; 2];
+        queue.fetch(self.found.address(), &mut seen)?;
+        let [first, count] = seen.map(f64::to_bits);
+        if count > 0 && self.policy == NanPolicy::Error {
+            let mut rest = !first as usize;
+            let mut at = vec![0; self.shape.len()];
+            for d in (0..at.len()).rev() {
+                at[d] = rest % self.shape[d];
+                rest /= self.shape[d];
+            }
+            let elements: isize = at.iter().zip(&self.strides).map(|(k, s)| *k as isize * s).sum();
+            let address = self.origin.wrapping_offset(elements * self.dtype.size() as isize).addr() as u64;
+            let (name, value) = (&self.name, value(queue, address, self.dtype)?);
+            fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
+        }
+        Ok(count)
+    }
+}
+
+/// As a message has it.
+fn value(queue: &Queue, address: u64, dtype: Number) -> Result<String> {
+    let device = &queue.device;
+    let real = |k: u64| -> Result<f64> {
+        match dtype {
+            Number::F64 | Number::C128 => device.read::<f64>(address + 8 * k),
+            Number::F32 | Number::C64 => Ok(device.read::<f32>(address + 4 * k)?.into()),
+        }
+    };
+    Ok(match dtype {
+        Number::F32 | Number::F64 => real(0)?.to_string(),
+        Number::C64 | Number::C128 => format!("{} + {}i", real(0)?, real(1)?),
+    })
+}
+
+/// Copies a caller's array to contiguous complex numbers; what is not finite is an error, or becomes 0 and is counted: see what
+/// is returned.
+///
+/// # Safety
+/// The layout is memory of this GPU, and `to` has room for it, until the stream has passed this; the GPU is current.
+pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
+    queue: &Queue,
+    from: &Layout<Number, N>,
+    to: u64,
+    name: &str,
+    policy: NanPolicy,
+) -> Result<Pending> {
+    let found = queue.pool.take(2 * size_of::<u64>())?;
+    found.clear(&queue.stream)?;
+    let replace = i32::from(policy == NanPolicy::Replace);
+    let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from, to) };
+    let kernel = format!("array_read_{}", T::PRECISION.suffix());
+    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+    unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments)? };
+    let (name, dtype, origin) = (name.to_owned(), from.dtype, from.origin);
+    Ok(Pending { found, name, policy, shape: from.shape.to_vec(), strides: from.strides.to_vec(), origin, dtype })
+}
+
+/// Copies contiguous complex numbers into a caller's array; of real ones the real part.
+///
+/// # Safety
+/// As for `read`; elements of the array are apart from each other.
+pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
+    queue: &Queue,
+    from: u64,
+    to: &Layout<Number, N>,
+) -> Result<()> {
+    let arguments = Arguments::new(to, from);
+    let kernel = format!("array_write_{}", T::PRECISION.suffix());
+    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+    unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments) }
+}
+
+/// Copies a caller's array to the host.
+///
+/// # Safety
+/// The layout is memory of this GPU for the call.
+pub(in crate::mri) unsafe fn read_host<const N: usize>(
+    device: &Arc<Device>,
+    stream: usize,
+    from: &Layout<Number, N>,
+    name: &str,
+    policy: NanPolicy,
+    replaced: &mut u64,
+) -> Result<Buffer<Complex<f64>>> {
+    let _current = device.enter()?;
+    let queue = Queue::new(device)?;
+    queue.follow(stream)?;
+    let mut values = Buffer::zeroed(from.shape.iter().product())?;
+    let memory = queue.pool.take(size_of_val(&*values))?;
+    // SAFETY: by this function's contract.
+    let pending = unsafe { read::<f64, N>(&queue, from, memory.address(), name, policy) }?;
+    *replaced += pending.resolve(&queue)?;
+    queue.fetch(memory.address(), &mut values)?;
+    Ok(values)
+}
+
+/// Copies values of the host into a caller's array.
+///
+/// # Safety
+/// The layout is memory of this GPU for the call, its elements apart from each other.
+pub(in crate::mri) unsafe fn write_host<const N: usize>(
+    device: &Arc<Device>,
+    stream: usize,
+    values: &[Complex<f64>],
+    to: &Layout<Number, N>,
+) -> Result<()> {
+    let _current = device.enter()?;
+    let queue = Queue::new(device)?;
+    queue.follow(stream)?;
+    let memory = queue.upload(values)?;
+    // SAFETY: by this function's contract.
+    unsafe { write::<f64, N>(&queue, memory.address(), to)? };
+    queue.stream.synchronize()
+}

@@ -1,0 +1,452 @@
+//! The engine on a GPU. All that a plan keeps stays there.
+
+use super::array::{self, Pending};
+use super::penalty::{DeviceMatrix, differences as add_differences};
+use super::queue::Queue;
+use super::toeplitz::{Buffers, Toeplitz};
+use super::transform::{Place, Transform, check_room, most_bytes};
+use super::vector::Arithmetic;
+use crate::context::{Context, Job, NanPolicy, Stage};
+use crate::cpu::buffer::Buffer;
+use crate::error::{Result, fail};
+use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
+use crate::gpu::{Device, DeviceReal, Lent};
+use crate::mri::array as host;
+use crate::mri::engine::{Engine, Scan, Solve};
+use crate::mri::regulariser::{Matrix, Penalty};
+use crate::mri::toeplitz::{differences, doubled};
+use crate::mri::transform::{Beyond, Fourier, Progress};
+use crate::tensor::{Layout, Number};
+use rustfft::num_complex::Complex;
+use std::sync::Arc;
+
+/// Bytes of working memory that coils side by side may take in products with Q.
+const PLENTY: u64 = 2 << 30;
+
+/// Complex numbers on the GPU.
+#[derive(Debug)]
+pub(in crate::mri) struct Vector {
+    memory: Lent,
+    count: usize,
+}
+
+/// Q and what applies it.
+struct Convolution {
+    toeplitz: Toeplitz,
+    spectrum: Lent,
+}
+
+/// See the module.
+pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
+    context: Arc<Context>,
+    queue: Queue,
+    arithmetic: Arithmetic<T>,
+    scan: Scan,
+    /// The caller's stream.
+    stream: usize,
+    weights: Option<Lent>,
+    maps: Option<Vector>,
+    differences: Option<Lent>,
+    matrix: Option<DeviceMatrix>,
+    transform: Option<Transform<T>>,
+    convolution: Option<Convolution>,
+    /// What was read and not yet verified.
+    pending: Vec<Pending>,
+    replaced: u64,
+    /// Bytes of working memory that the present call may take.
+    room: u64,
+}
+
+impl<T: DeviceReal> GpuEngine<T> {
+    pub(in crate::mri) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
+        let queue = Queue::new(device)?;
+        Ok(Self {
+            context: context.clone(),
+            arithmetic: Arithmetic::new(&queue)?,
+            queue,
+            scan,
+            stream: 0,
+            weights: None,
+            maps: None,
+            differences: None,
+            matrix: None,
+            transform: None,
+            convolution: None,
+            pending: Vec::new(),
+            replaced: 0,
+            room: u64::MAX,
+        })
+    }
+
+    /// Real numbers in the engine's precision.
+    fn reals(&self, values: &[f64]) -> Result<Lent> {
+        let values: Vec<T> = values.iter().map(|v| T::of(*v)).collect();
+        self.queue.upload(&values)
+    }
+
+    fn place(&self) -> Place<'_, T> {
+        Place { queue: &self.queue, arithmetic: &self.arithmetic, room: self.room }
+    }
+
+    fn images(&self, address: u64) -> Images {
+        let maps = self.maps.as_ref().map(|m| Maps { address: m.memory.address(), stride: self.scan.voxels() });
+        Images { address, maps }
+    }
+
+    fn transform(&self) -> Result<&Transform<T>> {
+        match &self.transform {
+            Some(transform) => Ok(transform),
+            None => fail!(Internal, "no transform was prepared"),
+        }
+    }
+
+    /// Bytes that it keeps from call to call.
+    fn held(&self) -> u64 {
+        let lent = |l: &Option<Lent>| l.as_ref().map_or(0, |l| l.bytes() as u64);
+        let maps = self.maps.as_ref().map_or(0, |m| m.memory.bytes() as u64);
+        let q = self.convolution.as_ref().map_or(0, |c| c.spectrum.bytes() as u64);
+        let matrix = self.matrix.as_ref().map_or(0, DeviceMatrix::bytes);
+        lent(&self.weights) + lent(&self.differences) + maps + q + matrix
+    }
+
+    /// Bytes of what it keeps and of a solution's vectors; and those of Q, if it is to be made.
+    fn fixed(&self, solve: &Solve) -> [u64; 2] {
+        let scan = &self.scan;
+        let complex = T::PRECISION.complex() as u64;
+        let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
+        let images = scan.images() as u64 + 6;
+        let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
+        let q = if solve.toeplitz && self.convolution.is_none() {
+            doubled(scan.grid).iter().product::<usize>() as u64 * T::PRECISION.bytes() as u64
+        } else {
+            0
+        };
+        [self.held() + complex * (images * voxels + coils * samples), q]
+    }
+
+    /// Bytes besides Q while it is made: q on the grid of differences, its transform, and how they come about.
+    fn making_q(&self, fourier: &Fourier) -> Result<u64> {
+        let grid = differences(self.scan.grid);
+        let numbers: usize = grid.iter().product::<usize>() + 2 * doubled(self.scan.grid).iter().product::<usize>();
+        let sums = most_bytes::<T>(fourier, grid, self.scan.samples(), &Beyond::default(), 1)?;
+        Ok((numbers * T::PRECISION.complex()) as u64 + sums)
+    }
+
+    fn convolution(&self, spectrum: Lent) -> Result<Convolution> {
+        let grid = self.scan.grid;
+        Ok(Convolution { toeplitz: Toeplitz::new(&self.queue.device, grid, doubled(grid), T::PRECISION)?, spectrum })
+    }
+}
+
+impl<T: DeviceReal> Engine for GpuEngine<T> {
+    type Real = T;
+    type Vector = Vector;
+    const WAITS: bool = true;
+
+    fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
+    fn set_stream(&mut self, stream: usize) {
+        self.stream = stream;
+    }
+
+    fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()> {
+        self.weights = weights.as_deref().map(|w| self.reals(w)).transpose()?;
+        self.scan.weights = weights;
+        self.convolution = None;
+        Ok(())
+    }
+
+    fn set_maps(&mut self, maps: Option<Vector>) {
+        self.scan.mapped = maps.is_some();
+        self.maps = maps;
+    }
+
+    fn set_beyond(&mut self, beyond: Beyond) {
+        self.scan.beyond = beyond;
+        self.forget_transform();
+    }
+
+    fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
+        self.differences = squared.map(|w| self.reals(w)).transpose()?;
+        Ok(())
+    }
+
+    fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
+        self.matrix = Some(DeviceMatrix::new(&self.queue, &matrix)?);
+        Ok(())
+    }
+
+    fn has_matrix(&self) -> bool {
+        self.matrix.is_some()
+    }
+
+    fn forget_transform(&mut self) {
+        self.transform = None;
+        self.convolution = None;
+    }
+
+    fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
+        let device = self.queue.device.clone();
+        let _current = device.enter()?;
+        let result = work(self).and_then(|r| self.verify().map(|()| r));
+        self.pending.clear();
+        // The caller's arrays are in use until then.
+        self.queue.stream.synchronize()?;
+        result
+    }
+
+    fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
+        let scan = &self.scan;
+        let sums = most_bytes::<T>(fourier, scan.grid, scan.samples(), &scan.beyond, scan.coils)?;
+        let [fixed, q] = self.fixed(solve);
+        let mut most = sums;
+        if solve.toeplitz {
+            let toeplitz = Toeplitz::new(&self.queue.device, scan.grid, doubled(scan.grid), T::PRECISION)?;
+            let (one, all) = (toeplitz.scratch_bytes(1) as u64, toeplitz.scratch_bytes(scan.seen_by()) as u64);
+            most += all.min(PLENTY.max(one));
+        }
+        if q > 0 {
+            most = most.max(sums + self.making_q(fourier)?);
+        }
+        Ok(fixed + q + most)
+    }
+
+    fn check_memory(&mut self, context: &Context, _: &Fourier, solve: &Solve) -> Result<()> {
+        let own = self.queue.pool.bytes() + self.transform.as_ref().map_or(0, Transform::bytes);
+        let cap = context.gpu_memory(&self.queue.device, own)?;
+        let [fixed, q] = self.fixed(solve);
+        let needed = fixed + q;
+        if needed >= cap {
+            fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; this needs at least {needed}");
+        }
+        self.room = cap - needed;
+        if own > cap {
+            self.queue.pool.clear();
+        }
+        Ok(())
+    }
+
+    unsafe fn read<const N: usize>(
+        &mut self,
+        from: &Layout<Number, N>,
+        name: &str,
+        policy: NanPolicy,
+    ) -> Result<Vector> {
+        let count = from.shape.iter().product();
+        if from.gpu.is_none() {
+            let (context, replaced) = (self.context.clone(), &mut self.replaced);
+            // SAFETY: by the trait's contract.
+            let values: Buffer<Complex<T>> = context.install(|| unsafe { host::read(from, name, policy, replaced) })?;
+            return Ok(Vector { memory: self.queue.upload(&values)?, count });
+        }
+        self.queue.follow(self.stream)?;
+        let memory = self.queue.pool.take(count * T::PRECISION.complex())?;
+        // SAFETY: by the trait's contract.
+        let pending = unsafe { array::read::<T, N>(&self.queue, from, memory.address(), name, policy) }?;
+        self.pending.push(pending);
+        Ok(Vector { memory, count })
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        for pending in std::mem::take(&mut self.pending) {
+            self.replaced += pending.resolve(&self.queue)?;
+        }
+        Ok(())
+    }
+
+    fn replaced(&mut self) -> u64 {
+        std::mem::take(&mut self.replaced)
+    }
+
+    unsafe fn write<const N: usize>(&mut self, from: &Vector, to: &Layout<Number, N>) -> Result<()> {
+        self.verify()?;
+        if to.gpu.is_some() {
+            self.queue.follow(self.stream)?;
+            // SAFETY: by the trait's contract.
+            return unsafe { array::write::<T, N>(&self.queue, from.memory.address(), to) };
+        }
+        let mut values = Buffer::<Complex<T>>::zeroed(from.count)?;
+        self.queue.fetch(from.memory.address(), &mut values)?;
+        // SAFETY: as above.
+        self.context.install(|| unsafe { host::write(&values, to) });
+        Ok(())
+    }
+
+    fn zeros(&mut self, count: usize) -> Result<Vector> {
+        let memory = self.queue.pool.take(count * T::PRECISION.complex())?;
+        memory.clear(&self.queue.stream)?;
+        Ok(Vector { memory, count })
+    }
+
+    fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Vector> {
+        let values: Vec<Complex<T>> = values.iter().map(|v| Complex::new(T::of(v.re), T::of(v.im))).collect();
+        Ok(Vector { memory: self.queue.upload(&values)?, count: values.len() })
+    }
+
+    fn to_host(&mut self, vector: &Vector) -> Result<Vec<Complex<f64>>> {
+        let mut values = Buffer::<Complex<T>>::zeroed(vector.count)?;
+        self.queue.fetch(vector.memory.address(), &mut values)?;
+        Ok(values.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect())
+    }
+
+    fn copy(&mut self, from: (&Vector, usize), to: (&mut Vector, usize), count: usize) -> Result<()> {
+        let complex = T::PRECISION.complex();
+        if from.1 + count > from.0.count || to.1 + count > to.0.count {
+            fail!(Internal, "{count} elements from {} and {} on are not there", from.1, to.1);
+        }
+        let at = |v: &Vector, first: usize| v.memory.address() + (first * complex) as u64;
+        // SAFETY: inside both vectors, which stay in the pool.
+        unsafe { self.queue.duplicate(at(from.0, from.1), at(to.0, to.1), count * complex) }
+    }
+
+    fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
+        if self.transform.is_none() {
+            let Scan { grid, trajectory, beyond, .. } = &self.scan;
+            self.transform = Some(Transform::new(fourier, &self.queue, *grid, trajectory, beyond)?);
+        }
+        Ok(())
+    }
+
+    fn fine_grid(&self) -> ([usize; 3], usize) {
+        self.transform.as_ref().map_or(([0; 3], 0), Transform::fine_grid)
+    }
+
+    fn forward(&mut self, images: &Vector, samples: &mut Vector, progress: Progress) -> Result<()> {
+        let (coils, from) = (samples.count / self.scan.samples(), self.images(images.memory.address()));
+        // SAFETY: vectors of these sizes, which stay in the pool.
+        unsafe { self.transform()?.forward(&self.place(), &from, samples.memory.address(), coils, progress) }
+    }
+
+    fn adjoint(&mut self, samples: &Vector, images: &mut Vector, progress: Progress) -> Result<()> {
+        let (coils, to) = (samples.count / self.scan.samples(), self.images(images.memory.address()));
+        // SAFETY: as for `forward`.
+        unsafe { self.transform()?.adjoint(&self.place(), samples.memory.address(), &to, coils, progress) }
+    }
+
+    fn weigh(&mut self, samples: &mut Vector) -> Result<()> {
+        let Some(weights) = &self.weights else { return Ok(()) };
+        let count = self.scan.samples();
+        let (coils, address) = (samples.count / count, samples.memory.address());
+        // SAFETY: as for `forward`.
+        unsafe { self.arithmetic.weigh(&self.queue, weights.address(), address, count, coils) }
+    }
+
+    fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
+        if self.convolution.is_some() {
+            return Ok(());
+        }
+        self.scan.check_convolution()?;
+        job.enter(Stage::Toeplitz);
+        let (grid, double, samples) = (differences(self.scan.grid), doubled(self.scan.grid), self.scan.samples());
+        let mut ones = self.zeros(samples)?;
+        // SAFETY: a vector of so many samples.
+        unsafe { self.arithmetic.fill(&self.queue, ones.memory.address(), 1.0, samples)? };
+        self.weigh(&mut ones)?;
+        let kernel = self.zeros(grid.iter().product())?;
+        let sums = Transform::<T>::new(fourier, &self.queue, grid, &self.scan.trajectory, &Beyond::default())?;
+        let images = Images { address: kernel.memory.address(), maps: None };
+        let progress = &mut |_| job.check();
+        // SAFETY: an image of all differences.
+        unsafe { sums.adjoint(&self.place(), ones.memory.address(), &images, 1, progress)? };
+        let numbers: usize = double.iter().product();
+        let spectrum = self.queue.pool.take(numbers * T::PRECISION.bytes())?;
+        let complex = self.queue.pool.take(numbers * T::PRECISION.complex())?;
+        let factors = grid.map(|n| vec![1.0; n]);
+        let fft =
+            PrunedFft::new(&self.queue.device, grid, double, factors.each_ref().map(Vec::as_slice), T::PRECISION)?;
+        let scratch = self.queue.pool.take(fft.scratch_bytes(1))?;
+        let made = self.convolution(spectrum)?;
+        let (to, stream) = (complex.address(), &self.queue.stream);
+        // SAFETY: memory of the sizes that are asked for.
+        unsafe {
+            fft.pad(&images, to, scratch.address(), 1, Direction::Forward, stream)?;
+            made.toeplitz.real_part(to, made.spectrum.address(), stream)?;
+        }
+        // Tables of the transforms are in use until then.
+        stream.synchronize()?;
+        self.convolution = Some(made);
+        Ok(())
+    }
+
+    fn has_q(&self) -> bool {
+        self.convolution.is_some()
+    }
+
+    fn q(&mut self) -> Result<Option<Vec<f64>>> {
+        let Some(convolution) = &self.convolution else { return Ok(None) };
+        let mut values = Buffer::<T>::zeroed(doubled(self.scan.grid).iter().product())?;
+        self.queue.fetch(convolution.spectrum.address(), &mut values)?;
+        Ok(Some(values.iter().map(|v| v.wide()).collect()))
+    }
+
+    fn set_q(&mut self, q: &[f64]) -> Result<()> {
+        self.scan.check_convolution()?;
+        self.convolution = Some(self.convolution(self.reals(q)?)?);
+        Ok(())
+    }
+
+    fn apply_q(&mut self, image: &Vector, out: &mut Vector, job: &Job) -> Result<()> {
+        let Some(Convolution { toeplitz, spectrum }) = &mut self.convolution else {
+            fail!(Internal, "no Q was prepared");
+        };
+        let coils = self.scan.seen_by();
+        let most = self.room.min(PLENTY);
+        let group = (1..=coils).rev().find(|c| toeplitz.scratch_bytes(*c) as u64 <= most).unwrap_or(1);
+        toeplitz.limit_scratch(group, usize::try_from(self.room).unwrap_or(usize::MAX));
+        check_room(self.room, toeplitz.scratch_bytes(group) as u64)?;
+        let scratch = self.queue.pool.take(toeplitz.scratch_bytes(group))?;
+        let buffers =
+            Buffers { input: image.memory.address(), output: out.memory.address(), scratch: scratch.address() };
+        let (spectrum, stream) = (spectrum.address(), &self.queue.stream);
+        let Some(maps) = &self.maps else {
+            // SAFETY: images of the plan's size, and as much scratch memory as is asked for.
+            return unsafe { toeplitz.apply(spectrum, 1, buffers, stream) };
+        };
+        let voxels = image.count;
+        for coil in (0..coils).step_by(group) {
+            job.check()?;
+            let address = maps.memory.address() + (coil * voxels * T::PRECISION.complex()) as u64;
+            let maps = Maps { address, stride: voxels };
+            let some = group.min(coils - coil);
+            // SAFETY: as above, with maps of so many coils.
+            unsafe { toeplitz.apply_coils(spectrum, some, maps, buffers, coil > 0, stream)? };
+        }
+        Ok(())
+    }
+
+    fn add_penalty(&mut self, penalty: Penalty, lambda: f64, image: &Vector, out: &mut Vector) -> Result<()> {
+        let (queue, x, to) = (&self.queue, image.memory.address(), out.memory.address());
+        // SAFETY: images of the plan's size, which stay in the pool.
+        unsafe {
+            match (penalty, &self.matrix) {
+                (Penalty::Identity, _) => self.arithmetic.combine(queue, (lambda, x), (1.0, to), image.count),
+                (Penalty::Differences, _) => {
+                    let weights = self.differences.as_ref().map_or(0, |w| w.address());
+                    add_differences::<T>(queue, (lambda, weights), self.scan.grid, x, to)
+                }
+                (Penalty::Matrix, Some(matrix)) => matrix.add::<T>(queue, lambda, x, to),
+                (Penalty::Matrix, None) => fail!(Internal, "a plan refuses a matrix that was not set"),
+            }
+        }
+    }
+
+    fn dot(&mut self, a: &Vector, b: &Vector) -> Result<f64> {
+        // SAFETY: vectors of the same size, which stay in the pool.
+        unsafe { self.arithmetic.dot(&self.queue, a.memory.address(), b.memory.address(), a.count) }
+    }
+
+    fn combine(&mut self, a: f64, x: &Vector, b: f64, y: &mut Vector) -> Result<()> {
+        let (x, y, count) = (x.memory.address(), y.memory.address(), x.count);
+        // SAFETY: as for `dot`.
+        unsafe { self.arithmetic.combine(&self.queue, (a, x), (b, y), count) }
+    }
+
+    fn step(&mut self, a: f64, along: (&Vector, &Vector), x: &mut Vector, residual: &mut Vector) -> Result<f64> {
+        let at = |v: &Vector| v.memory.address();
+        let (along, to) = ((at(along.0), at(along.1)), (at(x), at(residual)));
+        // SAFETY: as for `dot`.
+        unsafe { self.arithmetic.step(&self.queue, a, along, to, x.count) }
+    }
+}

@@ -1,0 +1,126 @@
+//! Launches `kernels/mri/penalty.cu`: R of the penalty lambda |R rho|^2, on the GPU.
+
+use super::queue::Queue;
+use crate::error::Result;
+use crate::gpu::{DeviceReal, Lent};
+use crate::mri::regulariser::{Matrix, Rows};
+
+const IMAGE: &str = "mri/penalty";
+
+/// Mirrors `Differences`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct DifferencesArguments {
+    x: u64,
+    out: u64,
+    weights: u64,
+    lambda: f64,
+    voxels: i64,
+    sizes: [i32; 3],
+}
+
+/// Mirrors `Rows`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RowsArguments {
+    starts: u64,
+    columns: u64,
+    values: u64,
+    x: u64,
+    out: u64,
+    lambda: f64,
+    rows: i64,
+    add: i32,
+}
+
+/// A matrix's rows on the device.
+#[derive(Debug)]
+struct DeviceRows {
+    starts: Lent,
+    columns: Lent,
+    values: Lent,
+    count: usize,
+}
+
+impl DeviceRows {
+    fn new<T: DeviceReal>(queue: &Queue, rows: &Rows<T>) -> Result<Self> {
+        let (starts, columns, values) = rows.parts();
+        let count = starts.len() - 1;
+        let (starts, columns) = (queue.upload(starts)?, queue.upload(columns)?);
+        Ok(Self { starts, columns, values: queue.upload(values)?, count })
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.starts.bytes() + self.columns.bytes() + self.values.bytes()) as u64
+    }
+
+    /// out = rows times x; or lambda times that is added.
+    unsafe fn launch<T: DeviceReal>(&self, queue: &Queue, x: u64, out: u64, lambda: Option<f64>) -> Result<()> {
+        let arguments = RowsArguments {
+            starts: self.starts.address(),
+            columns: self.columns.address(),
+            values: self.values.address(),
+            x,
+            out,
+            lambda: lambda.unwrap_or(1.0),
+            rows: self.count as i64,
+            add: lambda.is_some().into(),
+        };
+        let name = format!("penalty_rows_{}", T::PRECISION.suffix());
+        // SAFETY: the struct mirrors the kernel's; the rest by the contract of `DeviceMatrix::add`.
+        unsafe { queue.each(IMAGE, &name, self.count, &arguments) }
+    }
+}
+
+/// A sparse matrix and its conjugate transpose.
+#[derive(Debug)]
+pub(super) struct DeviceMatrix {
+    forward: DeviceRows,
+    adjoint: DeviceRows,
+    product: Lent,
+}
+
+impl DeviceMatrix {
+    pub(super) fn new<T: DeviceReal>(queue: &Queue, matrix: &Matrix<T>) -> Result<Self> {
+        let (forward, adjoint) = matrix.both();
+        let forward = DeviceRows::new(queue, forward)?;
+        let product = queue.pool.take(forward.count * T::PRECISION.complex())?;
+        Ok(Self { forward, adjoint: DeviceRows::new(queue, adjoint)?, product })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.forward.bytes() + self.adjoint.bytes() + self.product.bytes() as u64
+    }
+
+    /// out = out + lambda R^H R x.
+    ///
+    /// # Safety
+    /// x and out are images on this GPU until the stream has passed this; the GPU is current.
+    pub(super) unsafe fn add<T: DeviceReal>(&self, queue: &Queue, lambda: f64, x: u64, out: u64) -> Result<()> {
+        let product = self.product.address();
+        // SAFETY: by this function's contract; the product has a value for each row.
+        unsafe {
+            self.forward.launch::<T>(queue, x, product, None)?;
+            self.adjoint.launch::<T>(queue, product, out, Some(lambda))
+        }
+    }
+}
+
+/// out = out + lambda R^H R x, with R the differences of neighbours times weights, squared `[axis][voxel]` (0: ones).
+///
+/// # Safety
+/// All are arrays of images on this GPU until the stream has passed this; the GPU is current.
+pub(super) unsafe fn differences<T: DeviceReal>(
+    queue: &Queue,
+    (lambda, weights): (f64, u64),
+    [nz, ny, nx]: [usize; 3],
+    x: u64,
+    out: u64,
+) -> Result<()> {
+    let voxels = nx * ny * nz;
+    let sizes = [nx, ny, nz].map(|n| n as i32);
+    let arguments = DifferencesArguments { x, out, weights, lambda, voxels: voxels as i64, sizes };
+    let name = format!("penalty_differences_{}", T::PRECISION.suffix());
+    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+    unsafe { queue.each(IMAGE, &name, voxels, &arguments) }
+}

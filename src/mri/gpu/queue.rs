@@ -1,0 +1,89 @@
+//! The GPU that a plan computes on: its stream, memory that is used again, and plain launches.
+
+use crate::error::Result;
+use crate::gpu::{Device, Event, Launch, Lent, Pool, Rows, Stream};
+use std::sync::Arc;
+
+/// Elements that a thread of a plain launch has at most, on a large GPU.
+const BLOCKS: usize = 16;
+const THREADS: usize = 256;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) device: Arc<Device>,
+    pub(super) stream: Stream,
+    pub(super) pool: Arc<Pool>,
+    /// The caller's stream is waited for by this.
+    arrived: Event,
+}
+
+impl Queue {
+    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
+        let (device, stream) = (device.clone(), Stream::new(device)?);
+        let (pool, arrived) = (Pool::new(&device), Event::new(&device)?);
+        Ok(Self { device, stream, pool, arrived })
+    }
+
+    /// Work from now on waits for what is in the caller's stream.
+    pub(super) fn follow(&self, stream: usize) -> Result<()> {
+        self.arrived.record(&Stream::borrowed(stream))?;
+        self.stream.wait(&self.arrived)
+    }
+
+    /// At least one and at most [`BLOCKS`] blocks a multiprocessor, of 256 threads, for `count` elements.
+    pub(super) fn shape(&self, count: usize) -> Launch {
+        let blocks = count.div_ceil(THREADS).clamp(1, BLOCKS * self.device.multiprocessors());
+        Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 }
+    }
+
+    /// Launches a kernel whose threads share `count` elements out.
+    ///
+    /// # Safety
+    /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
+    /// GPU is current.
+    pub(super) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.device.function(image, name)?.launch(&self.stream, self.shape(count), parameter) }
+    }
+
+    /// Memory of the pool, with the host's values; they have been read when this returns.
+    pub(super) fn upload<V: Copy>(&self, values: &[V]) -> Result<Lent> {
+        let memory = self.pool.take(size_of_val(values))?;
+        self.copy(values, memory.address())?;
+        Ok(memory)
+    }
+
+    /// The host's values to the device; they have been read when this returns.
+    pub(super) fn copy<V: Copy>(&self, values: &[V], to: u64) -> Result<()> {
+        let bytes = size_of_val(values);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let rows = Rows { address: values.as_ptr().addr() as u64, pitch: bytes, bytes, count: 1 };
+        // SAFETY: the caller's memory has as many bytes; the wait ends their use.
+        unsafe { rows.upload(to, bytes, &self.stream)? };
+        self.stream.synchronize()
+    }
+
+    /// The device's values to the host, once all work before is done.
+    pub(super) fn fetch<V: crate::cpu::buffer::Plain>(&self, from: u64, to: &mut [V]) -> Result<()> {
+        let bytes = size_of_val(to);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let rows = Rows { address: from, pitch: bytes, bytes, count: 1 };
+        // SAFETY: as for `copy`; all bit patterns are values.
+        unsafe { rows.download(to.as_mut_ptr().addr() as u64, bytes, &self.stream)? };
+        self.stream.synchronize()
+    }
+
+    /// Copies on the device.
+    ///
+    /// # Safety
+    /// Both sides are device memory of as many bytes until the stream has passed the copy; the GPU is current.
+    pub(super) unsafe fn duplicate(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { crate::gpu::copy_device(from, to, bytes, &self.stream) }
+    }
+}

@@ -1,0 +1,330 @@
+//! Fourier sums on the GPU.
+
+use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
+use super::queue::Queue;
+use super::separable::Problem;
+use super::separable_adjoint::{Adjoint, AdjointArrays};
+use super::separable_forward::{Forward, ForwardArrays};
+use super::vector::Arithmetic;
+use crate::cpu::level::Level;
+use crate::error::{Result, fail};
+use crate::gpu::fft::{Images, Maps};
+use crate::gpu::{DeviceReal, Lent};
+use crate::mri::trajectory::Trajectory;
+use crate::mri::transform::{Beyond, Fourier, Progress, places};
+use crate::nufft::gpu::{Choice, Coordinates, Plan, Values};
+
+/// Bytes of working memory that coils side by side may take: beyond, they gain nothing.
+const PLENTY: u64 = 2 << 30;
+/// Coils that exact sums take side by side.
+const EXACT_COILS: usize = 4;
+
+/// See the module.
+pub(super) struct Transform<T: DeviceReal> {
+    voxels: usize,
+    samples: usize,
+    way: Way<T>,
+}
+
+enum Way<T: DeviceReal> {
+    Fast(Box<Plan<T>>),
+    /// On the grid, where sums factorise.
+    Separable {
+        points: Lent,
+        forward: Forward,
+        adjoint: Adjoint,
+    },
+    /// Anywhere.
+    Direct {
+        points: Lent,
+        positions: Lent,
+        /// Hz of voxels, seconds of samples.
+        field: Option<[Lent; 2]>,
+        forward: Direct,
+        adjoint: Direct,
+    },
+}
+
+/// Where the sums are computed, and with how many bytes at most.
+pub(super) struct Place<'a, T> {
+    pub(super) queue: &'a Queue,
+    pub(super) arithmetic: &'a Arithmetic<T>,
+    pub(super) room: u64,
+}
+
+/// Most bytes that a transform takes with its working memory for so many coils.
+pub(super) fn most_bytes<T: DeviceReal>(
+    fourier: &Fourier,
+    grid: [usize; 3],
+    samples: usize,
+    beyond: &Beyond,
+    coils: usize,
+) -> Result<u64> {
+    let voxels: usize = grid.iter().product();
+    if fourier.is_exact(beyond)? {
+        // Places of voxels and samples, and tables of bounded size.
+        let places = 6 * size_of::<f64>() * (voxels + samples);
+        let seen = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
+        return Ok((places + seen) as u64 + (512 << 20));
+    }
+    let choice = Choice::new::<T>(&fourier.settings(Level::Baseline, grid, samples))?;
+    let of = |coils| choice.bytes::<T>(grid, samples, coils);
+    let [points, one] = of(1);
+    let [_, all] = of(coils);
+    Ok(points + all.min(PLENTY.max(one)))
+}
+
+impl<T: DeviceReal> Transform<T> {
+    pub(super) fn new(
+        fourier: &Fourier,
+        queue: &Queue,
+        grid: [usize; 3],
+        trajectory: &Trajectory,
+        beyond: &Beyond,
+    ) -> Result<Self> {
+        let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
+        let axes = trajectory.axes();
+        let points: Vec<f64> = (0..samples).flat_map(|m| (0..dims).map(move |d| axes[d][m])).collect();
+        let points = queue.upload(&points)?;
+        let [nz, ny, nx] = grid;
+        let way = if !fourier.is_exact(beyond)? {
+            let settings = fourier.settings(Level::Baseline, grid, samples);
+            let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
+            let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
+            // SAFETY: the points were uploaded, and stay until they are sorted.
+            Way::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
+        } else if beyond.is_needed() {
+            let own;
+            let positions: &[f64] = match &beyond.positions {
+                Some(p) => p,
+                None => {
+                    own = places(grid, dims)?;
+                    &own
+                }
+            };
+            let most = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+            let of_axes = |values: &[f64]| {
+                let axis = |d: usize| values.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
+                [0, 1, 2].map(|d| if d < dims { axis(d) } else { 0.0 })
+            };
+            let (hertz, seconds) = beyond.field.as_ref().map_or((0.0, 0.0), |f| (most(&f.0), most(&f.1)));
+            let bounds = Bounds { positions: of_axes(positions), points: axes.map(most), field: hertz, times: seconds };
+            let hardware = fourier.hardware_sines && size_of::<T>() == 4;
+            let problem = DirectProblem {
+                voxels,
+                samples,
+                dims,
+                bounds,
+                field: beyond.field.is_some(),
+                direction: Direction::Forward,
+                precision: T::PRECISION,
+                sines: if hardware { Sines::Hardware } else { Sines::Precise },
+            };
+            let field = match &beyond.field {
+                Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
+                None => None,
+            };
+            let forward = Direct::new(&queue.device, &problem)?;
+            let adjoint = Direct::new(&queue.device, &DirectProblem { direction: Direction::Adjoint, ..problem })?;
+            Way::Direct { points, positions: queue.upload(positions)?, field, forward, adjoint }
+        } else {
+            let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
+            let forward = Forward::new(&queue.device, &problem)?;
+            Way::Separable { points, forward, adjoint: Adjoint::new(&queue.device, &problem)? }
+        };
+        Ok(Self { voxels, samples, way })
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.way {
+            Way::Fast(plan) => plan.point_bytes(),
+            Way::Separable { points, .. } => points.bytes() as u64,
+            Way::Direct { points, positions, field, .. } => {
+                let field: usize = field.iter().flatten().map(|f| f.bytes()).sum();
+                (points.bytes() + positions.bytes() + field) as u64
+            }
+        }
+    }
+
+    /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
+    pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
+        match &self.way {
+            Way::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
+            _ => ([0; 3], 0),
+        }
+    }
+
+    /// samples `[coil][m]` = F images: one for each coil, or with maps one that all see.
+    ///
+    /// # Safety
+    /// All are device memory of these sizes until the stream has passed this; the GPU is current.
+    pub(super) unsafe fn forward(
+        &self,
+        place: &Place<T>,
+        images: &Images,
+        samples: u64,
+        coils: usize,
+        progress: Progress,
+    ) -> Result<()> {
+        let queue = place.queue;
+        match &self.way {
+            Way::Fast(plan) => {
+                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.room)?, place.room)?;
+                let values = Values { address: samples, coil_stride: self.samples };
+                // SAFETY: by this function's contract.
+                unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
+            }
+            Way::Separable { points, forward, .. } => {
+                let workspace = self.workspace(place, forward.workspace())?;
+                let points = points.address();
+                self.by_coils(place, images, coils, progress, |image, coil, count| {
+                    self.look(place, images, image, coil, count)?;
+                    let data = samples + self.behind(coil * self.samples);
+                    let arrays = ForwardArrays { points, image: image.address, data, coils: count };
+                    // SAFETY: by this function's contract.
+                    unsafe { forward.run(&queue.device, &arrays, workspace.address(), &queue.stream) }
+                })
+            }
+            Way::Direct { forward, .. } => {
+                let workspace = self.workspace(place, forward.workspace())?;
+                self.by_coils(place, images, coils, progress, |image, coil, count| {
+                    self.look(place, images, image, coil, count)?;
+                    let output = samples + self.behind(coil * self.samples);
+                    let arrays = DirectArrays { input: image.address, output, coils: count, ..self.direct_arrays()? };
+                    // SAFETY: by this function's contract.
+                    unsafe { forward.run(&queue.device, &arrays, workspace.address(), &queue.stream) }
+                })
+            }
+        }
+    }
+
+    /// images = F^H samples; with maps the sum of what coils see.
+    ///
+    /// # Safety
+    /// As for `forward`.
+    pub(super) unsafe fn adjoint(
+        &self,
+        place: &Place<T>,
+        samples: u64,
+        images: &Images,
+        coils: usize,
+        progress: Progress,
+    ) -> Result<()> {
+        let queue = place.queue;
+        match &self.way {
+            Way::Fast(plan) => {
+                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.room)?, place.room)?;
+                let values = Values { address: samples, coil_stride: self.samples };
+                // SAFETY: by this function's contract.
+                unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
+            }
+            Way::Separable { points, adjoint, .. } => {
+                let workspace = self.workspace(place, adjoint.workspace())?;
+                let points = points.address();
+                self.by_coils(place, images, coils, progress, |image, coil, count| {
+                    let data = samples + self.behind(coil * self.samples);
+                    let arrays = AdjointArrays { points, weights: 0, data, image: image.address, coils: count };
+                    // SAFETY: by this function's contract.
+                    unsafe { adjoint.run(&queue.device, &arrays, workspace.address(), &queue.stream)? };
+                    self.merge(place, images, image, coil, count)
+                })
+            }
+            Way::Direct { adjoint, .. } => {
+                let workspace = self.workspace(place, adjoint.workspace())?;
+                self.by_coils(place, images, coils, progress, |image, coil, count| {
+                    let input = samples + self.behind(coil * self.samples);
+                    let arrays = DirectArrays { input, output: image.address, coils: count, ..self.direct_arrays()? };
+                    // SAFETY: by this function's contract.
+                    unsafe { adjoint.run(&queue.device, &arrays, workspace.address(), &queue.stream)? };
+                    self.merge(place, images, image, coil, count)
+                })
+            }
+        }
+    }
+
+    /// Bytes of so many complex numbers.
+    fn behind(&self, count: usize) -> u64 {
+        (count * T::PRECISION.complex()) as u64
+    }
+
+    fn workspace(&self, place: &Place<T>, bytes: usize) -> Result<Lent> {
+        let seen = EXACT_COILS as u64 * self.behind(self.voxels);
+        check_room(place.room, bytes as u64 + seen)?;
+        place.queue.pool.take(bytes)
+    }
+
+    fn direct_arrays(&self) -> Result<DirectArrays> {
+        let Way::Direct { points, positions, field, .. } = &self.way else { fail!(Internal, "no direct sums") };
+        let [hertz, seconds] = field.as_ref().map_or([0; 2], |f| [f[0].address(), f[1].address()]);
+        Ok(DirectArrays {
+            positions: positions.address(),
+            points: points.address(),
+            field: hertz,
+            times: seconds,
+            weights: 0,
+            input: 0,
+            output: 0,
+            coils: 0,
+        })
+    }
+
+    /// Calls with what stands for the images of a few coils, the first coil and their number; waits for each, since they take long.
+    fn by_coils(
+        &self,
+        place: &Place<T>,
+        images: &Images,
+        coils: usize,
+        progress: Progress,
+        run: impl Fn(&Images, usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let seen = match images.maps {
+            Some(_) => Some(place.queue.pool.take(EXACT_COILS.min(coils) * self.voxels * T::PRECISION.complex())?),
+            None => None,
+        };
+        for coil in (0..coils).step_by(EXACT_COILS) {
+            progress(coil as f64 / coils as f64)?;
+            let own = images.address + self.behind(coil * self.voxels);
+            let image = Images { address: seen.as_ref().map_or(own, |s| s.address()), maps: None };
+            run(&image, coil, EXACT_COILS.min(coils - coil))?;
+            place.queue.stream.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// What coils see of the image, if there are maps.
+    fn look(&self, place: &Place<T>, images: &Images, seen: &Images, coil: usize, count: usize) -> Result<()> {
+        let Some(maps) = images.maps else { return Ok(()) };
+        let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
+        // SAFETY: by the contract of `forward`; `seen` has room for so many coils.
+        unsafe { place.arithmetic.see(place.queue, maps, images.address, seen.address, sizes) }
+    }
+
+    /// Adds what comes back from coils to the image, if there are maps.
+    fn merge(&self, place: &Place<T>, images: &Images, seen: &Images, coil: usize, count: usize) -> Result<()> {
+        let Some(maps) = images.maps else { return Ok(()) };
+        let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
+        // SAFETY: by the contract of `adjoint`; `seen` has images of so many coils.
+        unsafe { place.arithmetic.merge(place.queue, maps, (images.address, coil > 0), seen.address, sizes) }
+    }
+
+    fn of_coil(&self, maps: Maps, coil: usize) -> Maps {
+        Maps { address: maps.address + self.behind(coil * maps.stride), ..maps }
+    }
+}
+
+/// Coils that a fast transform takes side by side.
+fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, room: u64) -> Result<usize> {
+    let [least, _] = plan.workspace_bytes(1);
+    check_room(room, least)?;
+    let most = room.min(PLENTY);
+    Ok((1..=coils).rev().find(|c| plan.workspace_bytes(*c)[1] <= most).unwrap_or(1))
+}
+
+/// `room` is what the memory cap leaves.
+pub(super) fn check_room(room: u64, needed: u64) -> Result<()> {
+    if needed > room {
+        fail!(MemoryCap, "gpu_memory_cap leaves {room} bytes of working memory; this needs at least {needed}");
+    }
+    Ok(())
+}

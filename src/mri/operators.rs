@@ -1,0 +1,223 @@
+//! What a plan computes: transforms, the normal operator, reconstruction, Q.
+
+use super::engine::Engine;
+use super::plan::{Array, Mri, each};
+use super::solver::{self, Scratch};
+use super::toeplitz::doubled;
+use crate::context::{Job, Stage};
+use crate::error::{Result, fail};
+use rustfft::num_complex::Complex;
+
+/// What [`Mri::encode`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encode {
+    Forward,
+    Adjoint,
+    Gridding,
+}
+
+impl Mri {
+    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
+    pub fn memory(&mut self) -> Result<u64> {
+        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.memory(&context, &fourier, &solve)))
+    }
+
+    /// samples `[coil][m]` = F images `[image][z][y][x]`.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn forward(&mut self, images: &Array<4>, samples: &Array<2>) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.encode((images, "image"), samples, Encode::Forward) }
+    }
+
+    /// images = F^H samples.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn adjoint(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.encode((samples, "samples"), images, Encode::Adjoint) }
+    }
+
+    /// images = F^H W samples: density compensation and adjoint.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn gridding(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.encode((samples, "samples"), images, Encode::Gridding) }
+    }
+
+    /// Nothing is written unless all of it is there.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    unsafe fn encode<const N: usize, const M: usize>(
+        &mut self,
+        (from, name): (&Array<N>, &str),
+        to: &Array<M>,
+        what: Encode,
+    ) -> Result<()> {
+        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let policy = context.nan_policy();
+        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+            job.enter(Stage::Check);
+            e.check_memory(&context, &fourier, &solve)?;
+            // SAFETY: by this function's contract.
+            let mut source = unsafe { e.read(from, name, policy) }?;
+            e.prepare(&fourier)?;
+            let mut out = e.zeros(to.shape.iter().product())?;
+            let mut progress = portion(job, 1.0);
+            job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
+            if what == Encode::Gridding {
+                e.weigh(&mut source)?;
+            }
+            match what {
+                Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
+                Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
+            }
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&out, to)? };
+            Ok(e.replaced())
+        }))?;
+        Ok(())
+    }
+
+    /// out = (F^H W F + lambda R^H R) image, for each image.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
+        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let policy = context.nan_policy();
+        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+            job.enter(Stage::Check);
+            e.check_memory(&context, &fourier, &solve)?;
+            // SAFETY: by this function's contract.
+            let source = unsafe { e.read(images, "image", policy) }?;
+            if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
+            job.enter(Stage::Normal);
+            let (voxels, count) = (e.scan().voxels(), e.scan().images());
+            let mut result = e.zeros(count * voxels)?;
+            let mut scratch = Scratch::new(e, &solve)?;
+            let (mut image, mut product) = (e.zeros(voxels)?, e.zeros(voxels)?);
+            for k in 0..count {
+                e.copy((&source, k * voxels), (&mut image, 0), voxels)?;
+                solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
+                e.copy((&product, 0), (&mut result, k * voxels), voxels)?;
+                job.advance(1.0 / count as f64);
+            }
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&result, out)? };
+            Ok(e.replaced())
+        }))?;
+        Ok(())
+    }
+
+    /// Solves `(F^H W F + lambda R^H R) image = F^H W samples` for each image. Nothing is written unless all of it is there.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn reconstruct(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
+        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let policy = context.nan_policy();
+        let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+            job.enter(Stage::Check);
+            e.check_memory(&context, &fourier, &solve)?;
+            // SAFETY: by this function's contract.
+            let mut data = unsafe { e.read(samples, "samples", policy) }?;
+            let start = match solve.warm {
+                // SAFETY: by this function's contract.
+                true => Some(unsafe { e.read(images, "image", policy) }?),
+                false => None,
+            };
+            e.prepare(&fourier)?;
+            if solve.toeplitz {
+                e.prepare_q(&fourier, job)?;
+            }
+            let (voxels, count) = (e.scan().voxels(), e.scan().images());
+            job.enter(Stage::Adjoint);
+            e.weigh(&mut data)?;
+            // Right-hand sides first; a solution takes the place of its own.
+            let mut result = e.zeros(count * voxels)?;
+            e.adjoint(&data, &mut result, &mut |_| job.check())?;
+            drop(data);
+            let mut right = e.zeros(voxels)?;
+            let mut histories = Vec::new();
+            for k in 0..count {
+                let mut image = e.zeros(voxels)?;
+                if let Some(start) = &start {
+                    e.copy((start, k * voxels), (&mut image, 0), voxels)?;
+                }
+                e.copy((&result, k * voxels), (&mut right, 0), voxels)?;
+                histories.push(solver::solve(e, &mut right, &mut image, &solve, (job, 1.0 / count as f64))?);
+                e.copy((&image, 0), (&mut result, k * voxels), voxels)?;
+            }
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&result, images)? };
+            Ok((e.replaced(), histories))
+        }))?;
+        (self.replaced, self.histories) = (replaced, histories);
+        Ok(())
+    }
+
+    /// |residual| / |right-hand side| before the first iteration of the last `reconstruct` and after each, by image.
+    pub fn histories(&self) -> &[Vec<f64>] {
+        &self.histories
+    }
+
+    /// The doubled grid of Q, along z, y, x.
+    pub fn q_grid(&self) -> Result<[usize; 3]> {
+        Ok(doubled(self.geometry()?.grid))
+    }
+
+    /// Makes Q of trajectory and weights, unless it is there.
+    pub fn compute_q(&mut self) -> Result<()> {
+        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+            e.check_memory(&context, &fourier, &solve)?;
+            e.prepare_q(&fourier, job)
+        }))
+    }
+
+    /// Copies Q out.
+    ///
+    /// # Safety
+    /// The array is writable for the call.
+    pub unsafe fn export_q(&mut self, to: &Array<3>) -> Result<()> {
+        let context = self.context.clone();
+        let Some(q) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.q()))? else {
+            fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
+        };
+        let values: Vec<_> = q.into_iter().map(|v| Complex::new(v, 0.0)).collect();
+        // SAFETY: by this function's contract.
+        unsafe { self.store(&values, to) }
+    }
+
+    /// Takes a Q that was exported from a plan of the same trajectory, weights and grid.
+    ///
+    /// # Safety
+    /// The array is readable for the call.
+    pub unsafe fn import_q(&mut self, from: &Array<3>) -> Result<()> {
+        let context = self.context.clone();
+        // SAFETY: by this function's contract.
+        let values = unsafe { self.fetch(from, "q", context.nan_policy()) }?;
+        let q: Vec<f64> = values.iter().map(|v| v.re).collect();
+        each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
+    }
+}
+
+/// Progress over a part of a job.
+fn portion(job: &Job, share: f64) -> impl FnMut(f64) -> Result<()> + Send {
+    let mut at = 0.0;
+    move |part| {
+        // Reports of several threads may overtake each other.
+        if part > at {
+            job.advance(share * (part - at));
+            at = part;
+        }
+        job.check()
+    }
+}
