@@ -4,6 +4,7 @@
 mod common;
 
 mod ct;
+mod memory;
 
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use std::io::Write;
