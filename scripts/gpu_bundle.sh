@@ -6,21 +6,24 @@ stage=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder"
 
-# Paths of the programs that cargo builds for a target, from its own report.
+# built TARGET ARGUMENTS...: path of the program that cargo builds for a target, from its own report.
 built() {
-    ${CARGO:-cargo} build --release "$@" --message-format=json-render-diagnostics |
+    local target=$1
+    shift
+    ${CARGO:-cargo} "$@" --release --message-format=json-render-diagnostics |
         python3 -c 'import json, sys
 for line in sys.stdin:
     message = json.loads(line)
-    if message.get("executable") and message["target"]["name"] == "gpu":
-        print(message["executable"])'
+    if message.get("executable") and message["target"]["name"] == sys.argv[1]:
+        print(message["executable"])' "$target"
 }
-strip -o "$folder/tests" "$(built --test gpu)"
-strip -o "$folder/bench" "$(built --bench gpu)"
+strip -o "$folder/tests" "$(built gpu build --test gpu)"
+strip -o "$folder/unit" "$(built isocenter test --lib --no-run)"
+strip -o "$folder/bench" "$(built gpu build --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
 soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 ln -s libisocenter.so "$folder/$soname"
-for program in bad_input handles stream; do
+for program in bad_input handles mri stream; do
     ${CC:-cc} -std=c11 -O2 -o "$folder/$program" "tests/c/$program.c" -I"$stage/include" -L"$stage/lib" -lisocenter \
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
@@ -45,10 +48,14 @@ count() { # adds the last "N passed" and "N failed" of an output; one without th
     f=${f:-1 failed}
     passed=$((passed + ${p%% *})) failed=$((failed + ${f%% *}))
 }
-output=$(ISOC_GPU_REQUIRED=1 ./tests 2>&1)
-echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
-count "$output"
-for program in bad_input handles stream; do
+required() { # tests written in Rust; those of the library's own parts are the ones that name a GPU
+    output=$(ISOC_GPU_REQUIRED=1 "$@" 2>&1)
+    echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
+    count "$output"
+}
+required ./tests
+required ./unit gpu
+for program in bad_input handles mri stream; do
     output=$(./$program 2>&1)
     echo "$output" | tail -5
     count "$output"

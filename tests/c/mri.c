@@ -1,4 +1,5 @@
-/* Bad input to isoc_mri_*: every case has its status and the words of its message, and the plan works afterwards. */
+/* Bad input to isoc_mri_*: every case has its status and the words of its message, and the plan works afterwards. Contexts choose
+   their device: the GPU where there is one. */
 #include "check.h"
 
 enum { N = 8, SAMPLES = 60, COILS = 2, PIXELS = N * N };
@@ -106,6 +107,14 @@ static void handles(void) {
     check_status("use after destroy", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_INVALID_HANDLE, NULL);
 }
 
+/* Without a GPU it does nothing. */
+static void streams(void) {
+    set_up(ctx);
+    check_ok("set_stream", isoc_mri_set_stream(mri, NULL));
+    check_status("set_stream: no plan", isoc_mri_set_stream(NULL, NULL), ISOC_STATUS_NULL_POINTER, NULL);
+    works_afterwards("set_stream");
+}
+
 static void geometries(void) {
     GEOMETRY(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
     GEOMETRY(unit, 0, UNKNOWN_VALUE, "unit is 0", "no default");
@@ -136,7 +145,7 @@ static void all_options(void) {
     OPTION(method, 3, UNKNOWN_VALUE, "method is 3");
     OPTION(normal, 3, UNKNOWN_VALUE, "normal is 3");
     OPTION(penalty, 3, UNKNOWN_VALUE, "penalty is 3");
-    OPTION(reserved, 1, UNKNOWN_VALUE, "reserved is 1");
+    OPTION(sines, 2, UNKNOWN_VALUE, "sines is 2");
     OPTION(iterations, -1, OUT_OF_RANGE, "iterations is -1");
     OPTION(tolerance, NAN, NOT_FINITE_PARAMETER, "tolerance is NaN");
     OPTION(tolerance, -1e-3, OUT_OF_RANGE, "tolerance is -0.001");
@@ -217,7 +226,7 @@ static int32_t stop_at_half(void *user, double fraction, const char *stage) {
 static void contexts(void) {
     isoc_context_options c;
     memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c, c.device = ISOC_CONTEXT_DEVICE_CPU, c.memory_cap = 1000;
+    c.struct_size = sizeof c, c.memory_cap = c.gpu_memory_cap = 1000;
     isoc_context *small = NULL, *cancelled = NULL;
     check_ok("context", isoc_context_create(&c, &small));
     isoc_tensor s = samples_tensor(), v = images(out);
@@ -225,7 +234,7 @@ static void contexts(void) {
     set_up(small);
     check_status("memory cap", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, cap);
     int calls = 0;
-    c.memory_cap = 0, c.progress = stop_at_half, c.progress_user = &calls;
+    c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop_at_half, c.progress_user = &calls;
     check_ok("context", isoc_context_create(&c, &cancelled));
     set_up(cancelled);
     isoc_mri_options o = options();
@@ -256,11 +265,12 @@ int main(void) {
     start();
     isoc_context_options c;
     memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c, c.device = ISOC_CONTEXT_DEVICE_CPU, c.threads = 2;
+    c.struct_size = sizeof c, c.threads = 2;
     check_ok("context", isoc_context_create(&c, &ctx));
     c.nan_policy = ISOC_NAN_POLICY_REPLACE;
     check_ok("context", isoc_context_create(&c, &lenient));
     handles();
+    streams();
     geometries();
     all_options();
     arrays();

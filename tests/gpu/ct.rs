@@ -1,7 +1,7 @@
 //! CT operators on the GPU.
 
+use super::memory::OnGpu;
 use super::{common, cpu, gpu, gpu_with};
-use cudarc::driver::sys;
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision, Slab};
@@ -491,42 +491,6 @@ fn a_disk_keeps_its_value() {
     }
 }
 
-/// Memory of GPU 0, made as a caller would make it.
-struct OnGpu {
-    address: u64,
-    floats: usize,
-}
-
-impl OnGpu {
-    fn new(values: &[f32]) -> Self {
-        let (mut address, mut context) = (0, std::ptr::null_mut());
-        // SAFETY: the library has initialised the driver; the primary context stays retained until the process ends.
-        unsafe {
-            assert_eq!(sys::cuDevicePrimaryCtxRetain(&mut context, 0), sys::CUresult::CUDA_SUCCESS);
-            assert_eq!(sys::cuCtxSetCurrent(context), sys::CUresult::CUDA_SUCCESS);
-            assert_eq!(sys::cuMemAlloc_v2(&mut address, size_of_val(values)), sys::CUresult::CUDA_SUCCESS);
-            let copied = sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), size_of_val(values));
-            assert_eq!(copied, sys::CUresult::CUDA_SUCCESS);
-        }
-        Self { address, floats: values.len() }
-    }
-
-    fn read(&self) -> Vec<f32> {
-        let mut values = vec![0.0f32; self.floats];
-        // SAFETY: the memory holds as many floats.
-        let copied = unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), self.address, 4 * self.floats) };
-        assert_eq!(copied, sys::CUresult::CUDA_SUCCESS);
-        values
-    }
-}
-
-impl Drop for OnGpu {
-    fn drop(&mut self) {
-        // SAFETY: made in `new`.
-        unsafe { sys::cuMemFree_v2(self.address) };
-    }
-}
-
 fn steps([_, b, c]: [usize; 3]) -> [isize; 3] {
     [(b * c) as isize, c as isize, 1]
 }
@@ -539,12 +503,12 @@ fn arrays_on_the_gpu_give_the_same_bits() {
     let (data, slices) = (random(p.iter().product(), 31), random(v.iter().product(), 32));
     let (projections, source) = (OnGpu::new(&data), OnGpu::new(&slices));
     // SAFETY: the memory holds every element, and nothing else uses it during a call.
-    let view = |m: &OnGpu, shape, strides| unsafe {
+    let view = |m: &OnGpu<f32>, shape, strides| unsafe {
         View::from_raw(m.address as *const u8, DType::F32, shape, strides, Some(0))
     };
     // SAFETY: as above.
     let view_mut =
-        |m: &OnGpu, shape, strides| unsafe { ViewMut::from_raw(m.address as *mut f32, shape, strides, Some(0)) };
+        |m: &OnGpu<f32>, shape, strides| unsafe { ViewMut::from_raw(m.address as *mut f32, shape, strides, Some(0)) };
     let mut ct = plan(&gpu, &geometry, &Options::default());
     for run in [Ct::reconstruct as fn(&mut Ct, View, ViewMut) -> _, Ct::backproject, Ct::adjoint] {
         let expected = volume(&mut ct, &data, run);

@@ -4,6 +4,8 @@
 mod common;
 
 mod ct;
+mod memory;
+mod mri;
 
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use std::io::Write;

@@ -1,261 +1,13 @@
-//! `isoc_mri_*` against sums term by term in f64, and against dense solutions of small systems.
+//! `isoc_mri_*` against sums term by term in f64, and against dense solutions of small systems, on the device that the test
+//! program names.
 
+use super::device;
+use super::scan::*;
 use isocenter::error::Status;
-use isocenter::ffi::context::{isoc_context, isoc_context_create, isoc_context_destroy, isoc_context_options};
 use isocenter::ffi::mri::*;
-use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
-
-type C = Complex<f64>;
-
-/// A contiguous tensor of complex numbers, or of real ones, in double precision. Its shape stays for the rest of the run.
-fn tensor<T>(data: &[T], shape: &[i64]) -> isoc_tensor {
-    let complex = size_of::<T>() == 16;
-    let shape = shape.to_vec().leak();
-    isoc_tensor {
-        data: data.as_ptr().cast_mut().cast(),
-        device: isoc_device { device_type: 1, device_id: 0 },
-        ndim: shape.len() as i32,
-        dtype: isoc_dtype { code: if complex { 5 } else { 2 }, bits: if complex { 128 } else { 64 }, lanes: 1 },
-        shape: shape.as_ptr(),
-        strides: std::ptr::null(),
-        byte_offset: 0,
-    }
-}
-
-/// The same to write to.
-fn output<T>(data: &mut [T], shape: &[i64]) -> isoc_tensor {
-    let start = data.as_mut_ptr().cast();
-    isoc_tensor { data: start, ..tensor(data, shape) }
-}
-
-/// A scan and its plan on the processor.
-struct Scan {
-    ctx: *mut isoc_context,
-    mri: *mut isoc_mri,
-    /// z, y, x
-    grid: [usize; 3],
-    coils: usize,
-    images: usize,
-    /// Cycles per voxel, x first.
-    k: Vec<[f64; 3]>,
-    weights: Option<Vec<f64>>,
-    maps: Option<Vec<C>>,
-    field: Option<(Vec<f64>, Vec<f64>)>,
-    /// `[voxel][axis]`, x first.
-    positions: Option<Vec<f64>>,
-}
-
-fn ok(status: Status) {
-    // SAFETY: the message lives until this thread's next failing call.
-    let text = unsafe { std::ffi::CStr::from_ptr(isocenter::ffi::context::isoc_last_error()) };
-    assert_eq!(status, Status::Ok, "{text:?}");
-}
-
-impl Scan {
-    fn new(grid: [usize; 3], k: Vec<[f64; 3]>, coils: usize, double: bool) -> Self {
-        let (mut ctx, mut mri) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: all zero is valid.
-        let mut options: isoc_context_options = unsafe { std::mem::zeroed() };
-        options.struct_size = size_of::<isoc_context_options>() as u32;
-        options.device = 1;
-        // SAFETY: valid pointers.
-        unsafe {
-            ok(isoc_context_create(&options, &mut ctx));
-            ok(isoc_mri_create(ctx, &mut mri));
-        }
-        let scan =
-            Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None, positions: None };
-        scan.set_geometry(1, 1.0, double);
-        scan
-    }
-
-    fn dims(&self) -> usize {
-        if self.grid[0] == 1 { 2 } else { 3 }
-    }
-
-    fn try_geometry(&self, unit: u32, scale: f64, double: bool) -> Status {
-        let [nz, ny, nx] = self.grid.map(|n| n as i64);
-        let g = isoc_mri_geometry {
-            struct_size: size_of::<isoc_mri_geometry>() as u32,
-            unit,
-            precision: double.into(),
-            axes: self.dims() as u32,
-            nx,
-            ny,
-            nz,
-            samples: self.k.len() as i64,
-            coils: self.coils as i64,
-        };
-        let n = [self.grid[2], self.grid[1], self.grid[0]];
-        let own = |d: usize| if unit == 2 { n[d] as f64 } else { scale };
-        let values: Vec<f64> = self.k.iter().flat_map(|k| (0..self.dims()).map(move |d| k[d] * own(d))).collect();
-        let shape = [self.k.len() as i64, self.dims() as i64];
-        // SAFETY: valid pointers.
-        unsafe { isoc_mri_set_geometry(self.mri, &g, &tensor(&values, &shape)) }
-    }
-
-    fn set_geometry(&self, unit: u32, scale: f64, double: bool) {
-        ok(self.try_geometry(unit, scale, double));
-    }
-
-    fn options(&self, change: impl FnOnce(&mut isoc_mri_options)) {
-        // SAFETY: all zero is valid.
-        let mut o: isoc_mri_options = unsafe { std::mem::zeroed() };
-        o.struct_size = size_of::<isoc_mri_options>() as u32;
-        change(&mut o);
-        // SAFETY: a valid pointer.
-        ok(unsafe { isoc_mri_set_options(self.mri, &o) });
-    }
-
-    fn set_weights(&mut self, weights: Vec<f64>) {
-        // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_set_weights(self.mri, &tensor(&weights, &[weights.len() as i64])) });
-        self.weights = Some(weights);
-    }
-
-    fn set_maps(&mut self, maps: Vec<C>) {
-        let [nz, ny, nx] = self.grid.map(|n| n as i64);
-        // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_set_maps(self.mri, &tensor(&maps, &[self.coils as i64, nz, ny, nx])) });
-        self.maps = Some(maps);
-        self.images = 1;
-    }
-
-    fn set_field(&mut self, hertz: Vec<f64>, seconds: Vec<f64>) {
-        let shape = self.grid.map(|n| n as i64);
-        // SAFETY: valid pointers.
-        ok(unsafe {
-            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &tensor(&seconds, &[seconds.len() as i64]))
-        });
-        self.field = Some((hertz, seconds));
-    }
-
-    fn voxels(&self) -> usize {
-        self.grid.iter().product()
-    }
-
-    fn image_shape(&self) -> [i64; 4] {
-        let [nz, ny, nx] = self.grid.map(|n| n as i64);
-        [self.images as i64, nz, ny, nx]
-    }
-
-    fn scan_shape(&self) -> [i64; 2] {
-        [self.coils as i64, self.k.len() as i64]
-    }
-
-    /// Images to samples.
-    fn forward(&self, image: &[C]) -> Vec<C> {
-        let mut out = vec![C::new(f64::NAN, 0.0); self.coils * self.k.len()];
-        let (from, to) = (tensor(image, &self.image_shape()), output(&mut out, &self.scan_shape()));
-        // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_forward(self.mri, &from, &to) });
-        out
-    }
-
-    /// Samples to images.
-    fn to_image(
-        &self,
-        run: unsafe extern "C" fn(*mut isoc_mri, *const isoc_tensor, *const isoc_tensor) -> Status,
-        samples: &[C],
-    ) -> Vec<C> {
-        let mut out = vec![C::new(f64::NAN, 0.0); self.images * self.voxels()];
-        let (from, to) = (tensor(samples, &self.scan_shape()), output(&mut out, &self.image_shape()));
-        // SAFETY: valid pointers.
-        ok(unsafe { run(self.mri, &from, &to) });
-        out
-    }
-
-    fn normal(&self, image: &[C]) -> Vec<C> {
-        let mut out = vec![C::new(f64::NAN, 0.0); image.len()];
-        let (from, to) = (tensor(image, &self.image_shape()), output(&mut out, &self.image_shape()));
-        // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_normal(self.mri, &from, &to) });
-        out
-    }
-
-    fn history(&self, image: i64) -> Vec<f64> {
-        let (mut found, mut values) = (0, vec![f64::NAN; 1000]);
-        // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), 1000, &mut found) });
-        values.truncate(found as usize);
-        values
-    }
-
-    /// exp(-2 pi i (k_m . r + f(r) t_m)) S_c(r), by the model's words.
-    fn element(&self, coil: usize, m: usize, voxel: usize) -> C {
-        let [nz, ny, nx] = self.grid;
-        let at = [voxel % nx, voxel / nx % ny, voxel / nx / ny];
-        let centre = [nx / 2, ny / 2, nz / 2];
-        let place = |d: usize| match &self.positions {
-            Some(p) if d < self.dims() => p[voxel * self.dims() + d],
-            _ => at[d] as f64 - centre[d] as f64,
-        };
-        let mut phase: f64 = (0..3).map(|d| self.k[m][d] * place(d)).sum();
-        if let Some((hertz, seconds)) = &self.field {
-            phase += hertz[voxel] * seconds[m];
-        }
-        let map = self.maps.as_ref().map_or(C::new(1.0, 0.0), |maps| maps[coil * self.voxels() + voxel]);
-        map * C::cis(-TAU * phase)
-    }
-
-    fn exact_forward(&self, images: &[C]) -> Vec<C> {
-        let (n, count) = (self.voxels(), self.k.len());
-        let image = |coil: usize| &images[if self.images == 1 { 0 } else { coil * n }..][..n];
-        (0..self.coils * count)
-            .map(|i| {
-                let (coil, m) = (i / count, i % count);
-                (0..n).map(|r| self.element(coil, m, r) * image(coil)[r]).sum()
-            })
-            .collect()
-    }
-
-    fn exact_adjoint(&self, samples: &[C]) -> Vec<C> {
-        let (n, count) = (self.voxels(), self.k.len());
-        let mut out = vec![C::default(); self.images * n];
-        for coil in 0..self.coils {
-            let to = if self.images == 1 { 0 } else { coil * n };
-            for r in 0..n {
-                for m in 0..count {
-                    out[to + r] += self.element(coil, m, r).conj() * samples[coil * count + m];
-                }
-            }
-        }
-        out
-    }
-}
-
-impl Drop for Scan {
-    fn drop(&mut self) {
-        isoc_mri_destroy(self.mri);
-        isoc_context_destroy(self.ctx);
-    }
-}
-
-fn random(n: usize, seed: u64) -> Vec<C> {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    (0..n).map(|_| C::new(rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0))).collect()
-}
-
-fn points(n: usize, dims: usize, seed: u64) -> Vec<[f64; 3]> {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    (0..n).map(|_| std::array::from_fn(|d| if d < dims { rng.random_range(-0.5..=0.5) } else { 0.0 })).collect()
-}
-
-/// Relative l2 error.
-fn error(seen: &[C], expected: &[C]) -> f64 {
-    assert_eq!(seen.len(), expected.len());
-    let power: f64 = expected.iter().map(C::norm_sqr).sum();
-    let wrong: f64 = seen.iter().zip(expected).map(|(a, b)| (a - b).norm_sqr()).sum();
-    (wrong / power).sqrt()
-}
-
-fn dot(a: &[C], b: &[C]) -> C {
-    a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
-}
 
 const GRIDS: [[usize; 3]; 4] = [[1, 12, 15], [6, 7, 8], [1, 1, 9], [5, 1, 16]];
 
@@ -263,11 +15,12 @@ const GRIDS: [[usize; 3]; 4] = [[1, 12, 15], [6, 7, 8], [1, 1, 9], [5, 1, 16]];
 /// round-offs of a term, relative to a sum of size sqrt(n) terms; factors of phases add a few.
 #[test]
 fn sums_are_those_of_the_model() {
+    let Some(device) = device() else { return };
     for grid in GRIDS {
         for (double, method, tolerance) in [(false, 1, 1e-5), (true, 1, 1e-9), (false, 2, 2e-6), (true, 2, 1e-13)] {
             for maps in [false, true] {
                 let dims = if grid[0] == 1 { 2 } else { 3 };
-                let mut scan = Scan::new(grid, points(150, dims, 1), 3, double);
+                let mut scan = Scan::new(device, grid, points(150, dims, 1), 3, double);
                 scan.options(|o| o.method = method);
                 if maps {
                     scan.set_maps(random(3 * scan.voxels(), 2));
@@ -285,8 +38,9 @@ fn sums_are_those_of_the_model() {
 
 #[test]
 fn a_field_map_turns_the_phase() {
+    let Some(device) = device() else { return };
     for (double, tolerance) in [(false, 2e-6), (true, 1e-13)] {
-        let mut scan = Scan::new([1, 9, 10], points(80, 2, 5), 2, double);
+        let mut scan = Scan::new(device, [1, 9, 10], points(80, 2, 5), 2, double);
         scan.set_maps(random(2 * 90, 6));
         let hertz = random(90, 7).iter().map(|v| 200.0 * v.re).collect();
         scan.set_field(hertz, (0..80).map(|m| 1e-4 * f64::from(m)).collect());
@@ -304,15 +58,13 @@ fn a_field_map_turns_the_phase() {
 
 #[test]
 fn voxels_may_be_anywhere() {
+    let Some(device) = device() else { return };
     for grid in [[1, 6, 7], [3, 4, 5]] {
         for (double, tolerance) in [(false, 2e-6), (true, 1e-13)] {
             let dims = if grid[0] == 1 { 2 } else { 3 };
-            let mut scan = Scan::new(grid, points(70, dims, 31), 1, double);
+            let mut scan = Scan::new(device, grid, points(70, dims, 31), 1, double);
             let positions: Vec<f64> = random(scan.voxels() * dims, 32).iter().map(|v| 40.0 * v.re).collect();
-            let [nz, ny, nx] = grid.map(|n| n as i64);
-            // SAFETY: valid pointers.
-            ok(unsafe { isoc_mri_set_positions(scan.mri, &tensor(&positions, &[nz, ny, nx, dims as i64])) });
-            scan.positions = Some(positions);
+            scan.set_positions(positions);
             let (image, samples) = (random(scan.voxels(), 33), random(70, 34));
             let e = error(&scan.forward(&image), &scan.exact_forward(&image));
             assert!(e <= tolerance, "forward {e:.1e}");
@@ -325,9 +77,10 @@ fn voxels_may_be_anywhere() {
 /// Rounding of two inner products of n terms: n unit round-offs at the very most; 1e-6 and 1e-12 are asked for.
 #[test]
 fn adjoint_is_the_transpose_of_forward() {
+    let Some(device) = device() else { return };
     for (double, tolerance) in [(false, 1e-6), (true, 1e-12)] {
         for method in [1, 2] {
-            let mut scan = Scan::new([7, 8, 9], points(300, 3, 10), 2, double);
+            let mut scan = Scan::new(device, [7, 8, 9], points(300, 3, 10), 2, double);
             scan.options(|o| o.method = method);
             scan.set_maps(random(2 * scan.voxels(), 11));
             let (image, samples) = (random(scan.voxels(), 12), random(600, 13));
@@ -341,7 +94,8 @@ fn adjoint_is_the_transpose_of_forward() {
 
 #[test]
 fn every_unit_means_the_same_points() {
-    let scan = Scan::new([1, 12, 16], points(100, 2, 14), 1, true);
+    let Some(device) = device() else { return };
+    let scan = Scan::new(device, [1, 12, 16], points(100, 2, 14), 1, true);
     let image = random(scan.voxels(), 15);
     let expected = scan.forward(&image);
     for (unit, scale) in [(2, 0.0), (3, TAU)] {
@@ -352,8 +106,7 @@ fn every_unit_means_the_same_points() {
     }
     // Radians given as cycles.
     assert_eq!(scan.try_geometry(1, TAU, true), Status::OutOfRange);
-    // SAFETY: the message lives until this thread's next failing call.
-    let text = unsafe { std::ffi::CStr::from_ptr(isocenter::ffi::context::isoc_last_error()) }.to_string_lossy();
+    let text = said();
     assert!(text.contains("radians per voxel") && text.contains("trajectory["), "{text}");
     assert_eq!(scan.try_geometry(0, 1.0, true), Status::UnknownValue);
 }
@@ -361,11 +114,12 @@ fn every_unit_means_the_same_points() {
 /// By Q, by a pair of transforms, and by the model, each to the transforms' tolerance.
 #[test]
 fn q_is_the_normal_operator() {
+    let Some(device) = device() else { return };
     for grid in [[1, 12, 15], [6, 7, 8], [3, 1, 5]] {
         for (double, tolerance) in [(false, 1e-5), (true, 1e-9)] {
             for maps in [false, true] {
                 let dims = if grid[0] == 1 { 2 } else { 3 };
-                let mut scan = Scan::new(grid, points(400, dims, 16), 2, double);
+                let mut scan = Scan::new(device, grid, points(400, dims, 16), 2, double);
                 scan.set_weights((0..400).map(|m| f64::from(m % 7) * 0.3).collect());
                 if maps {
                     scan.set_maps(random(2 * scan.voxels(), 17));
@@ -389,7 +143,8 @@ fn q_is_the_normal_operator() {
 
 #[test]
 fn q_serves_another_plan() {
-    let mut scan = Scan::new([1, 10, 12], points(200, 2, 19), 1, true);
+    let Some(device) = device() else { return };
+    let mut scan = Scan::new(device, [1, 10, 12], points(200, 2, 19), 1, true);
     scan.set_weights((0..200).map(|m| 0.5 + f64::from(m % 3)).collect());
     let image = random(120, 20);
     let expected = scan.normal(&image);
@@ -406,7 +161,7 @@ fn q_serves_another_plan() {
     ok(unsafe { isoc_mri_export_q(scan.mri, &t) });
     assert!(q.iter().all(|v| v.is_finite()));
     let t = tensor(&q, &[info.q_ny, info.q_nx]);
-    let other = Scan::new([1, 10, 12], points(200, 2, 19), 1, true);
+    let other = Scan::new(device, [1, 10, 12], points(200, 2, 19), 1, true);
     // SAFETY: valid pointers.
     ok(unsafe { isoc_mri_import_q(other.mri, &t) });
     assert!(other.normal(&image).iter().zip(&expected).all(|(a, b)| a == b));
@@ -450,6 +205,7 @@ fn difference_rows([nz, ny, nx]: [usize; 3], weights: &[f64]) -> Vec<Vec<(usize,
 
 #[test]
 fn the_solution_is_that_of_the_dense_system() {
+    let Some(device) = device() else { return };
     for grid in [[1, 5, 6], [3, 3, 4]] {
         let dims = if grid[0] == 1 { 2 } else { 3 };
         let n: usize = grid.iter().product();
@@ -458,7 +214,7 @@ fn the_solution_is_that_of_the_dense_system() {
         let rows = difference_rows(grid, &weights);
         for penalty in 0..3u32 {
             for normal in [1, 2] {
-                let mut scan = Scan::new(grid, points(4 * n, dims, 21), 2, true);
+                let mut scan = Scan::new(device, grid, points(4 * n, dims, 21), 2, true);
                 scan.set_weights((0..4 * n).map(|_| rng.random_range(0.1..2.0)).collect());
                 scan.set_maps(random(2 * n, 22));
                 let lambda = 5.0;
@@ -531,10 +287,11 @@ fn the_solution_is_that_of_the_dense_system() {
 /// Penalty weights stay while another penalty is in use.
 #[test]
 fn penalties_may_take_turns() {
+    let Some(device) = device() else { return };
     let image = random(42, 40);
     let weights: Vec<f64> = random(84, 41).iter().map(|v| v.norm()).collect();
     let scan = || {
-        let scan = Scan::new([1, 6, 7], points(90, 2, 42), 1, true);
+        let scan = Scan::new(device, [1, 6, 7], points(90, 2, 42), 1, true);
         // SAFETY: valid pointers.
         ok(unsafe { isoc_mri_set_difference_weights(scan.mri, &tensor(&weights, &[2, 1, 6, 7])) });
         scan
@@ -552,7 +309,8 @@ fn penalties_may_take_turns() {
 
 #[test]
 fn a_warm_start_goes_on_where_it_is() {
-    let scan = Scan::new([1, 8, 8], points(300, 2, 24), 1, true);
+    let Some(device) = device() else { return };
+    let scan = Scan::new(device, [1, 8, 8], points(300, 2, 24), 1, true);
     let samples = scan.exact_forward(&random(64, 25));
     scan.options(|o| (o.iterations, o.residual) = (200, 1e-10));
     let image = scan.to_image(isoc_mri_reconstruct, &samples);
@@ -567,7 +325,8 @@ fn a_warm_start_goes_on_where_it_is() {
 
 #[test]
 fn coils_without_maps_have_images_of_their_own() {
-    let scan = Scan::new([1, 8, 9], points(300, 2, 26), 3, true);
+    let Some(device) = device() else { return };
+    let scan = Scan::new(device, [1, 8, 9], points(300, 2, 26), 3, true);
     let images = random(3 * 72, 27);
     scan.options(|o| (o.iterations, o.residual) = (200, 1e-10));
     let seen = scan.to_image(isoc_mri_reconstruct, &scan.exact_forward(&images));
@@ -579,6 +338,7 @@ fn coils_without_maps_have_images_of_their_own() {
 /// Spokes through the centre: the disc's area, and the same scale from either kind of weights.
 #[test]
 fn density_weights_are_areas() {
+    let Some(device) = device() else { return };
     let (spokes, readout) = (64, 64);
     let mut k = Vec::new();
     for s in 0..spokes {
@@ -588,7 +348,7 @@ fn density_weights_are_areas() {
             [at * angle.cos(), at * angle.sin(), 0.0]
         }));
     }
-    let scan = Scan::new([1, 32, 32], k, 1, true);
+    let scan = Scan::new(device, [1, 32, 32], k, 1, true);
     let total = |kind, parameter| {
         ok(isoc_mri_compute_weights(scan.mri, kind, parameter));
         let mut w = vec![0.0; spokes * readout];
