@@ -257,6 +257,15 @@ enum {
     ISOC_MRI_PRECISION_DOUBLE = 1,
 };
 
+// How exact sums with voxel positions or a field map compute sine and cosine.
+typedef uint32_t isoc_mri_sines;
+enum {
+    // To rounding.
+    ISOC_MRI_SINES_PRECISE = 0,
+    // In single precision on a GPU by its special function units, to 5e-7 of a term, in less time; elsewhere as Precise.
+    ISOC_MRI_SINES_HARDWARE = 1,
+};
+
 // How Fourier sums are computed.
 typedef uint32_t isoc_mri_method;
 enum {
@@ -319,7 +328,9 @@ typedef struct isoc_context isoc_context;
 typedef struct isoc_ct isoc_ct;
 
 // A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
-// each other, different plans run at the same time. It computes on the processor.
+// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.
+//
+// Tensors are in host memory, or in that GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 typedef struct isoc_mri isoc_mri;
 
 // Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
@@ -564,8 +575,8 @@ typedef struct {
     uint32_t penalty;
     // Non-zero: isoc_mri_reconstruct begins with the image that it is given, instead of zeros.
     uint32_t warm_start;
-    // Must be 0.
-    uint32_t reserved;
+    // An isoc_mri_sines.
+    uint32_t sines;
     // Most iterations; 0 means 30.
     int64_t iterations;
     // Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
@@ -806,6 +817,12 @@ isoc_status isoc_mri_set_geometry(isoc_mri *mri,
 isoc_status isoc_mri_set_options(isoc_mri *mri,
                                  const isoc_mri_options *options);
 
+// Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
+// that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
+// stream. The stream must stay valid for as long as it is set.
+isoc_status isoc_mri_set_stream(isoc_mri *mri,
+                                void *stream);
+
 // Sets density weights W, one a sample, not negative and not all 0: real (samples); copied. NULL means 1. Forgets Q.
 isoc_status isoc_mri_set_weights(isoc_mri *mri,
                                  const isoc_tensor *weights);
@@ -853,8 +870,10 @@ isoc_status isoc_mri_set_matrix(isoc_mri *mri,
 // Tells what the plan found and decided.
 isoc_status isoc_mri_get_info(isoc_mri *mri, isoc_mri_info *info);
 
-// Most bytes of working memory that isoc_mri_reconstruct needs under the present geometry and options.
-isoc_status isoc_mri_memory(isoc_mri *mri, uint64_t *bytes);
+// Most bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
+// that it computes on, where a smaller gpu_memory_cap may still do.
+isoc_status isoc_mri_memory(isoc_mri *mri,
+                            uint64_t *bytes);
 
 // samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 // `samples`: complex (coils, samples).

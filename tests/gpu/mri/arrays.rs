@@ -213,8 +213,7 @@ fn a_callers_stream_is_waited_for() {
         scan.set_weights(weights.clone());
         scan.set_maps(maps.clone());
         let expected = everything(&scan);
-        // SAFETY: a stream of GPU 0.
-        ok(unsafe { isoc_mri_set_stream(scan.mri, stream.0.cast()) });
+        ok(isoc_mri_set_stream(scan.mri, stream.0.cast()));
         let mut given = late(&Array::real(&weights, &[200], kind), &[200], 1);
         // SAFETY: the tensor has its memory.
         ok(unsafe { isoc_mri_set_weights(scan.mri, &given.tensor()) });
@@ -237,8 +236,7 @@ fn a_callers_stream_is_waited_for() {
             stream.wait();
             assert!(same(&seen.values(), &expected), "{name}, own {own}: something came later");
         }
-        // SAFETY: as above.
-        ok(unsafe { isoc_mri_set_stream(scan.mri, std::ptr::null_mut()) });
+        ok(isoc_mri_set_stream(scan.mri, std::ptr::null_mut()));
     }
 }
 
