@@ -15,7 +15,7 @@ def attempt(name, make):
         return make()
     except Exception as e:  # whatever it is, the other cases shall run
         reason = str(e).strip().splitlines() or [""]
-        print(f"  {name}: {type(e).__name__}: {reason[0][:300]}", flush=True)
+        print(f"- {name}: {type(e).__name__}: {reason[0][:300]}", flush=True)
         return None
 
 

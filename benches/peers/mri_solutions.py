@@ -83,7 +83,7 @@ def solve(bench):
         image = images[name] = place.zeros(shape, "complex64")
         weights = bench.seconds(lambda: mri.compute_weights(RADIAL, readout))
         q = bench.seconds(mri.compute_q)
-        print(f"  {name}: weights {weights * 1e3:.1f} ms, Q {q * 1e3:.1f} ms", flush=True)
+        print(f"- {name}: weights {weights * 1e3:.1f} ms, Q {q * 1e3:.1f} ms", flush=True)
         return name, lambda: getattr(mri, operator)(data, image)
 
     cases = [attempt(name, lambda: case(name, penalty, operator)) for name, penalty, operator in (
@@ -119,7 +119,7 @@ def psnr(bench):
         seconds = bench.seconds(lambda: (mri.reconstruct if iterations else mri.gridding)(data, image))
         found = images[name] = place.get(image)
         seen, percent = maker.compare(found, truth)
-        apart = f"{l2_error(found, images[twin]):.1e}" if twin in images else ""
+        apart = f"{l2_error(found, images[twin]):.1e}" if twin != name and twin in images else ""
         rows.append([name, f"{seen:.3f}", f"{percent:.3f}", apart, f"{seconds:.3f}"])
 
     ways = ((0, "gridding"), (15, "solver, 15 iterations"))

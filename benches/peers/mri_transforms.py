@@ -59,7 +59,7 @@ def fast_transform(bench, kind, operator, shape, trajectory, coils, single, doub
     outputs = Outputs(bench, place.put(noise), to_size, ours if theirs is None else theirs)
     outputs.add(f"Isocenter {operator}", lambda: getattr(single, operator))
     for upsampling in (1.25, 2.0) if peer else ():
-        for options in [{"gpu_method": m} for m in (1, 2, 3)] if peer.__name__ == "cufinufft" else [{"nthreads": 2}]:
+        for options in [{"gpu_method": m} for m in (1, 2, 3)] if peer.__name__ == "cufinufft" else [{}]:
             words = "".join(f", {key.removeprefix('gpu_')} {value}" for key, value in options.items())
             outputs.add(f"{peer.__name__} {peer.__version__} type {kind}, upsampling {upsampling:g}{words}",
                         lambda: Nufft(peer, kind, shape, place.put(trajectory), transforms=coils, eps=TOLERANCE,

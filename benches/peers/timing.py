@@ -1,10 +1,11 @@
-"""Cases timed in turns on a machine that may be busy, and tables of them."""
+"""Cases timed in turns on a machine that may be busy, and tables of them. Progress goes to stderr."""
 import os
 import pathlib
 import platform
 import re
 import statistics
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -81,7 +82,7 @@ def in_turns(cases, settle=lambda: None):
             if k < case.rounds:
                 case.once(settle)
     for case in cases:
-        print(f"  {case.name}: {case.summary()}", flush=True)
+        print(f"  {case.name}: {case.summary()}", file=sys.stderr, flush=True)
     return cases
 
 
