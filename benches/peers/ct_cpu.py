@@ -5,10 +5,8 @@ import os
 import pathlib
 import platform
 import re
-import statistics
 import subprocess
 import sys
-import time
 
 import numpy as np
 
@@ -17,27 +15,18 @@ import criterion
 import isocenter
 import others
 from isocenter import Ct
+from timing import Load, Runs, in_turns, processor, table
 
 HERE = pathlib.Path(__file__).resolve().parent
 CORES = len(os.sched_getaffinity(0))
 
 
-class Runs:
-    """Wall and processor seconds of one case, gathered over the rounds."""
+class Updates(Runs):
+    """Runs of a case of known work."""
 
-    def __init__(self, name, work, run, rounds):
-        self.name, self.work, self.call, self.rounds = name, work, run, rounds
-        self.wall, self.cpu = [], []
-
-    def once(self):
-        wall, cpu = time.perf_counter(), time.process_time()
-        self.call()
-        self.wall.append(time.perf_counter() - wall)
-        self.cpu.append(time.process_time() - cpu)
-
-    @property
-    def seconds(self):
-        return statistics.median(self.wall)
+    def __init__(self, name, work, call, rounds):
+        super().__init__(name, call, rounds)
+        self.work = work
 
     @property
     def rate(self):
@@ -46,56 +35,16 @@ class Runs:
 
     @property
     def core_rate(self):
-        """Giga-updates a second of processor time: near the same on a busy machine."""
-        return self.work / statistics.median(self.cpu) / 1e9
+        """Giga-updates a second of processor time."""
+        return self.work / self.cpu_seconds / 1e9
 
-    @property
-    def cores(self):
-        return sum(self.cpu) / sum(self.wall)
+    def summary(self):
+        return (f"{self.seconds * 1e3:.1f} ms, {self.rate:.3f} GU/s, {self.core_rate:.3f} a core, "
+                f"{self.cores:.2f} cores")
 
     def row(self):
-        spread = (max(self.wall) - min(self.wall)) / self.seconds
         return [self.name, f"{self.seconds * 1e3:.1f}", f"{self.rate:.3f}", f"{self.core_rate:.3f}",
-                f"{self.cores:.2f}", f"{spread * 100:.0f} %", str(len(self.wall))]
-
-
-class Load:
-    """Processors that others kept busy since it was made, from the machine's own books."""
-
-    def __init__(self):
-        self.start = self.now()
-
-    @staticmethod
-    def now():
-        try:
-            fields = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-        except OSError:
-            return None
-        user, nice, system, _idle, _wait, irq, softirq, steal = (int(f) / os.sysconf("SC_CLK_TCK") for f in fields)
-        return np.array([time.perf_counter(), user + nice + system + irq + softirq + steal - time.process_time()])
-
-    def remark(self):
-        if self.start is None:
-            return "What other processes did meanwhile is not known."
-        wall, busy = self.now() - self.start
-        cores = max(0.0, busy / wall)
-        advice = " **That is too much: run this again on a quiet machine.**" if cores > 0.1 else ""
-        return f"Other processes kept {cores:.2f} cores busy meanwhile.{advice}"
-
-
-def in_turns(cases):
-    """A B C A B C ...: whatever else the machine does meanwhile falls on all."""
-    for case in cases:
-        if case.rounds > 2:
-            case.call()
-    for k in range(max(case.rounds for case in cases)):
-        for case in cases:
-            if k < case.rounds:
-                case.once()
-    for case in cases:
-        print(f"  {case.name}: {case.seconds * 1e3:.1f} ms, {case.rate:.3f} GU/s, {case.core_rate:.3f} a core, "
-              f"{case.cores:.2f} cores", flush=True)
-    return cases
+                f"{self.cores:.2f}", f"{self.spread * 100:.0f} %", str(len(self.wall))]
 
 
 def our_case(name, side, views, slices, threads, operator, rounds):
@@ -104,7 +53,7 @@ def our_case(name, side, views, slices, threads, operator, rounds):
     source, target = shapes[::-1] if operator == "forward" else shapes
     source = np.random.default_rng(0).random(source, dtype=np.float32)
     target = np.zeros(target, np.float32)
-    return Runs(name, views * slices * side * side, lambda: ct.run(operator, source, target), rounds)
+    return Updates(name, views * slices * side * side, lambda: ct.run(operator, source, target), rounds)
 
 
 def speed(side, quick):
@@ -122,7 +71,7 @@ def speed(side, quick):
     for package in others.available(side, side):
         package.load(sinogram)
         few = 1 if quick or package.name.startswith("scikit") else 3
-        theirs.append(Runs(f"{package.name}, 1 slice", side**3, package.run, few if side > 600 else rounds))
+        theirs.append(Updates(f"{package.name}, 1 slice", side**3, package.run, few if side > 600 else rounds))
     return in_turns([ours[0]] + theirs[:1] + ours[1:] + theirs[1:])
 
 
@@ -176,26 +125,6 @@ def bars(big, small, ops, extra, errors):
             rows.append(["Shepp-Logan: rms error", f"{mine:.5f}", f"at most ASTRA's, {error:.5f}",
                          "yes" if mine <= error else "**no**"])
     return rows
-
-
-def table(head, rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
-
-
-def processor():
-    """(model, file name part, facts)."""
-    try:
-        lscpu = subprocess.run(["lscpu"], check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
-        facts = dict(re.findall(r"^\s*([^:\n]+):\s+(.+)$", lscpu.stdout, re.M))
-    except (OSError, subprocess.CalledProcessError):
-        facts = {}
-    model = facts.get("Model name", platform.processor() or platform.machine())
-    numbers = [facts.get("CPU family"), facts.get("Model")]
-    slug = re.sub(r"\((r|tm)\)|\bcpu\b|@.*", " ", model.lower())
-    slug = "-".join(re.findall(r"[a-z0-9]+", slug) + [n for n in numbers if n])
-    about = f"{model}, family {numbers[0]}, model {numbers[1]}" if all(numbers) else model
-    caches = ", ".join(f"{level} {facts[f'{level} cache']}" for level in ("L1d", "L2", "L3") if f"{level} cache" in facts)
-    return about, slug, caches or "caches unknown"
 
 
 TEXT = """# CT on the CPU, {date}

@@ -47,17 +47,29 @@ CPU, GPU = 1, 2
 SINGLE, HALF = 0, 1
 
 
+CODES = {"f": 2, "c": 5}
+
+
 def tensor(array):
-    """Of a NumPy array, or of a PyTorch tensor on the first GPU."""
-    assert str(array.dtype).endswith("float32") and array.ndim == 3
-    on_gpu = hasattr(array, "data_ptr")
-    data = array.data_ptr() if on_gpu else array.ctypes.data
-    shape = (c.c_int64 * 3)(*array.shape)
-    strides = (c.c_int64 * 3)(*(array.stride() if on_gpu else (s // 4 for s in array.strides)))
-    t = Tensor(data=data, device_type=2 if on_gpu else 1, ndim=3, code=2, bits=32, lanes=1, shape=c.addressof(shape),
+    """Of a NumPy array, or of a PyTorch tensor on the processor or the first GPU; f32, f64, complex64 or complex128."""
+    of_torch = hasattr(array, "data_ptr")
+    dtype = np.dtype(str(array.dtype).removeprefix("torch."))
+    strides = array.stride() if of_torch else (s // dtype.itemsize for s in array.strides)
+    shape, strides = (c.c_int64 * array.ndim)(*array.shape), (c.c_int64 * array.ndim)(*strides)
+    t = Tensor(data=array.data_ptr() if of_torch else array.ctypes.data, device_type=2 if of_torch and array.is_cuda else 1,
+               ndim=array.ndim, code=CODES[dtype.kind], bits=8 * dtype.itemsize, lanes=1, shape=c.addressof(shape),
                strides=c.addressof(strides))
     t.keep = shape, strides
     return t
+
+
+def context(device=CPU, threads=0):
+    """A handle, to be destroyed; GPU is the first one."""
+    handle, first = c.c_void_p(), (c.c_int32 * 1)(0)
+    options = ContextOptions(struct_size=c.sizeof(ContextOptions), threads=threads, device=device,
+                             gpus=c.addressof(first) if device == GPU else None, gpu_count=1 if device == GPU else 0)
+    check(lib.isoc_context_create(c.byref(options), c.byref(handle)))
+    return handle
 
 
 class Ct:
@@ -67,11 +79,7 @@ class Ct:
     """
 
     def __init__(self, side, views, slices=1, threads=0, shift=0.0, device=CPU, precision=SINGLE):
-        self.ctx, self.ct = c.c_void_p(), c.c_void_p()
-        first = (c.c_int32 * 1)(0)
-        options = ContextOptions(struct_size=c.sizeof(ContextOptions), threads=threads, device=device,
-                                 gpus=c.addressof(first) if device == GPU else None, gpu_count=1 if device == GPU else 0)
-        check(lib.isoc_context_create(c.byref(options), c.byref(self.ctx)))
+        self.ctx, self.ct = context(device, threads), c.c_void_p()
         check(lib.isoc_ct_create(self.ctx, c.byref(self.ct)))
         angles, axis = angles_of(views), np.array([(side - 1) / 2 + shift])
         check(lib.isoc_ct_set_geometry(self.ct, c.byref(Geometry(

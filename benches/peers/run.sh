@@ -1,6 +1,7 @@
 #!/bin/sh
-# Isocenter beside ASTRA and scikit-image on this machine's processor; a few minutes. Installs the other packages into
-# target/peers. Arguments go to ct_cpu.py (see --help). ISOC_LIBRARY names another libisocenter.so to measure.
+# Isocenter beside ASTRA and scikit-image (CT) and FINUFFT (MRI) on this machine's processor; some minutes. Installs the other
+# packages into target/peers. Arguments go to ct_cpu.py and mri_cpu.py: --quick. ISOC_LIBRARY names another libisocenter.so to
+# measure.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -15,7 +16,7 @@ if [ -z "${ISOC_LIBRARY:-}" ]; then
 fi
 
 [ -x "$home/bin/python" ] || python3 -m venv "$home"
-"$home/bin/pip" install -q --disable-pip-version-check numpy scipy scikit-image
+"$home/bin/pip" install -q --disable-pip-version-check numpy scipy scikit-image finufft==2.5.1
 # Without its dependencies, which are gigabytes of GPU libraries; the CUDA runtime alone is small and must be there.
 "$home/bin/pip" install -q --disable-pip-version-check --no-deps astra-toolbox==2.5.0 nvidia-cuda-runtime-cu12
 cc -shared -fPIC -O1 -o "$home/lib/libcufft.so.11" $here/cufft_shim.c \
@@ -24,4 +25,5 @@ cc -shared -fPIC -O1 -o "$home/lib/libcufft.so.11" $here/cufft_shim.c \
 cudart=$("$home/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cuda_runtime/lib
 export PYTHONDONTWRITEBYTECODE=1 ISOC_LIBRARY CRITERION_HOME="${CRITERION_HOME:-$target/criterion}"
 export LD_LIBRARY_PATH="$(realpath "$home")/lib:$(realpath "$cudart")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-exec "$home/bin/python" $here/ct_cpu.py "$@"
+"$home/bin/python" $here/ct_cpu.py "$@"
+exec "$home/bin/python" $here/mri_cpu.py "$@"

@@ -1,0 +1,48 @@
+"""Where a benchmark's arrays are: NumPy's on the processor, or PyTorch's on the first GPU."""
+import isocenter
+
+
+class Processor:
+    name, device, stream = "processor", isocenter.CPU, None
+
+    def __init__(self):
+        import numpy
+        self.fft, self.xp = numpy.fft, numpy
+
+    def put(self, array):
+        return array
+
+    get = put
+
+    def zeros(self, shape, dtype):
+        return self.xp.zeros(shape, dtype)
+
+    def settle(self):
+        """Everything is done when a call returns."""
+
+
+class Gpu:
+    device = isocenter.GPU
+
+    def __init__(self):
+        import torch
+        self.xp, self.fft = torch, torch.fft
+        self.name = torch.cuda.get_device_name(0)
+        self.stream = torch.cuda.current_stream().cuda_stream
+
+    def put(self, array):
+        return self.xp.from_numpy(array).cuda()
+
+    def get(self, array):
+        return array.cpu().numpy()
+
+    def zeros(self, shape, dtype):
+        return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), device="cuda")
+
+    def settle(self):
+        self.xp.cuda.synchronize()
+
+
+def l2_error(seen, truth):
+    """Of arrays of the same kind."""
+    return float((abs(seen - truth)**2).sum() / (abs(truth)**2).sum())**0.5
