@@ -29,15 +29,17 @@ for program in bad_input handles mri stream; do
 done
 
 mkdir "$folder/peers"
-cp benches/peers/ct_gpu.py benches/peers/isocenter.py "$folder/peers"
+cp benches/peers/{ct_gpu,isocenter,isocenter_mri,mri_gpu,mri_bench,mri_transforms,mri_solutions,nuffts,places,plain,scans,timing}.py \
+    benches/peers/plain_sums.c benches/peers/plain_sums.cu "$folder/peers"
 
 cat >"$folder/run" <<'SCRIPT'
 #!/bin/sh
 # Tests on this machine's GPU, and `run bench` measures: both need nothing but the NVIDIA driver. `run peers` measures beside
-# ASTRA, with Python packages that peers/ct_gpu.py names.
+# ASTRA, with Python packages that peers/ct_gpu.py names; `run mri-peers` measures MRI beside cuFINUFFT and PyTorch.
 cd "$(dirname "$0")" || exit 1
 case ${1:-} in
 bench) shift; exec ./bench "$@" ;;
+mri-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/mri_gpu.py "$@" ;;
 peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/ct_gpu.py "$@" ;;
 esac
 passed=0 failed=0

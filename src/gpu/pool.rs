@@ -14,11 +14,18 @@ pub(crate) struct Pool {
     free: Mutex<Vec<DeviceMemory>>,
     /// Bytes of all of its memory, lent or not.
     total: AtomicU64,
+    /// Nothing is kept unused beyond so many.
+    limit: AtomicU64,
 }
 
 impl Pool {
     pub(crate) fn new(device: &Arc<Device>) -> Arc<Self> {
-        Arc::new(Self { device: device.clone(), free: Mutex::default(), total: AtomicU64::new(0) })
+        Arc::new(Self {
+            device: device.clone(),
+            free: Mutex::default(),
+            total: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+        })
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<DeviceMemory>> {
@@ -34,6 +41,9 @@ impl Pool {
         let memory = match best {
             Some(k) => free.swap_remove(k),
             None => {
+                if self.bytes() + bytes as u64 > self.limit.load(Ordering::Relaxed) {
+                    self.give_back(&mut free);
+                }
                 let memory = match DeviceMemory::new(&self.device, bytes) {
                     Err(e) if e.status == Status::OutOfMemory && !free.is_empty() => {
                         self.give_back(&mut free);
@@ -53,9 +63,12 @@ impl Pool {
         self.total.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Gives what nobody uses back to the driver.
-    pub(crate) fn clear(&self) {
-        self.give_back(&mut self.free());
+    /// From now on keeps to so many bytes, as far as it has any that nobody uses.
+    pub(crate) fn limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+        if self.bytes() > bytes {
+            self.give_back(&mut self.free());
+        }
     }
 
     /// Bytes that it has from the driver.

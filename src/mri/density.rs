@@ -82,7 +82,7 @@ pub(super) fn iterative<E: Engine>(
     let (grid, samples) = (engine.scan().grid, engine.scan().samples());
     let mut weights = zeros::<f64>(samples)?;
     weights.fill(1.0);
-    let mut image = engine.zeros(grid.iter().product())?;
+    let mut image = engine.room(grid.iter().product())?;
     // 1 at the centre, so that the kernel's integral over k-space is 1.
     let triangle = |n: usize| -> Vec<f64> {
         let centre = (n / 2) as f64;

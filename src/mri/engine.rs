@@ -131,6 +131,8 @@ pub(super) trait Engine: Sized + Send {
     unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<Number, N>) -> Result<()>;
 
     fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
+    /// For a result, with anything in it.
+    fn room(&mut self, count: usize) -> Result<Self::Vector>;
     fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector>;
     fn to_host(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>>;
     /// Copies `count` elements from a place in one vector to a place in another.

@@ -68,7 +68,7 @@ impl Mri {
             // SAFETY: by this function's contract.
             let mut source = unsafe { e.read(from, name, policy) }?;
             e.prepare(&fourier)?;
-            let mut out = e.zeros(to.shape.iter().product())?;
+            let mut out = e.room(to.shape.iter().product())?;
             let mut progress = portion(job, 1.0);
             job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
             if what == Encode::Gridding {
@@ -100,14 +100,18 @@ impl Mri {
             if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
             job.enter(Stage::Normal);
             let (voxels, count) = (e.scan().voxels(), e.scan().images());
-            let mut result = e.zeros(count * voxels)?;
+            let mut result = e.room(count * voxels)?;
             let mut scratch = Scratch::new(e, &solve)?;
-            let (mut image, mut product) = (e.zeros(voxels)?, e.zeros(voxels)?);
-            for k in 0..count {
-                e.copy((&source, k * voxels), (&mut image, 0), voxels)?;
-                solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
-                e.copy((&product, 0), (&mut result, k * voxels), voxels)?;
-                job.advance(1.0 / count as f64);
+            if count == 1 {
+                solver::normal(e, &source, &mut result, &mut scratch, &solve, job)?;
+            } else {
+                let (mut image, mut product) = (e.room(voxels)?, e.room(voxels)?);
+                for k in 0..count {
+                    e.copy((&source, k * voxels), (&mut image, 0), voxels)?;
+                    solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
+                    e.copy((&product, 0), (&mut result, k * voxels), voxels)?;
+                    job.advance(1.0 / count as f64);
+                }
             }
             // SAFETY: by this function's contract.
             unsafe { e.write(&result, out)? };
@@ -141,10 +145,10 @@ impl Mri {
             job.enter(Stage::Adjoint);
             e.weigh(&mut data)?;
             // Right-hand sides first; a solution takes the place of its own.
-            let mut result = e.zeros(count * voxels)?;
+            let mut result = e.room(count * voxels)?;
             e.adjoint(&data, &mut result, &mut |_| job.check())?;
             drop(data);
-            let mut right = e.zeros(voxels)?;
+            let mut right = e.room(voxels)?;
             let mut histories = Vec::new();
             for k in 0..count {
                 let mut image = e.zeros(voxels)?;

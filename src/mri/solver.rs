@@ -11,7 +11,7 @@ pub(super) struct Scratch<E: Engine>(Option<E::Vector>);
 impl<E: Engine> Scratch<E> {
     pub(super) fn new(engine: &mut E, solve: &Solve) -> Result<Self> {
         let samples = engine.scan().seen_by() * engine.scan().samples();
-        Ok(Self(if solve.toeplitz { None } else { Some(engine.zeros(samples)?) }))
+        Ok(Self(if solve.toeplitz { None } else { Some(engine.room(samples)?) }))
     }
 }
 

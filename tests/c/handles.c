@@ -76,7 +76,7 @@ static void progress_and_first_cancel(void) {
 
 /* --- cancelling in the middle of a long job --- */
 
-enum { LONG_VIEWS = 256, LONG_SIDE = 64, LONG_SLICE = LONG_SIDE * LONG_SIDE, MOST_SLICES = 4096 };
+enum { LONG_VIEWS = 256, LONG_SIDE = 64, LONG_SLICE = LONG_SIDE * LONG_SIDE, MOST_SLICES = 32768 };
 
 /* The slice holds nothing but the bytes that it held before. */
 static int untouched_slice(const float *slice) {

@@ -27,6 +27,8 @@ pub(in crate::mri) struct CpuEngine<T: Real> {
     regulariser: Regulariser<T>,
     transform: Option<Transform<T>>,
     toeplitz: Option<Toeplitz<T>>,
+    /// Bytes of the transform that makes Q, once they are known.
+    making_q: Option<u64>,
     /// An image as a coil sees it, and what becomes of it.
     seen: [Option<Buffer<Complex<T>>>; 2],
     replaced: u64,
@@ -45,6 +47,7 @@ impl<T: Real> CpuEngine<T> {
             regulariser: Regulariser { weights: None, matrix: None },
             transform: None,
             toeplitz: None,
+            making_q: None,
             seen: [None, None],
             replaced: 0,
         }
@@ -52,6 +55,16 @@ impl<T: Real> CpuEngine<T> {
 
     fn new_transform(&self, fourier: &Fourier, grid: [usize; 3], beyond: &Beyond) -> Result<Transform<T>> {
         Transform::new(fourier, self.level, grid, &self.scan.trajectory, beyond)
+    }
+
+    /// Bytes of the transform that makes Q.
+    fn making_q(&mut self, fourier: &Fourier) -> Result<u64> {
+        if let Some(bytes) = self.making_q {
+            return Ok(bytes);
+        }
+        let bytes = self.new_transform(fourier, differences(self.scan.grid), &Beyond::default())?.memory();
+        self.making_q = Some(bytes);
+        Ok(bytes)
     }
 
     /// The transform, which may not be ready yet.
@@ -132,6 +145,7 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn forget_transform(&mut self) {
         self.transform = None;
+        self.making_q = None;
         self.toeplitz = None;
     }
 
@@ -142,16 +156,13 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
         let complex = size_of::<Complex<T>>() as u64;
         let mut most = self.planned(fourier)?.memory();
-        let scan = &self.scan;
-        let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
         if solve.toeplitz {
-            let [held, making] = Toeplitz::<T>::memory(scan.grid);
-            let made = match &self.toeplitz {
-                Some(_) => 0,
-                None => making + self.new_transform(fourier, differences(scan.grid), &Beyond::default())?.memory(),
-            };
+            let [held, making] = Toeplitz::<T>::memory(self.scan.grid);
+            let made = if self.toeplitz.is_some() { 0 } else { making + self.making_q(fourier)? };
             most += held.max(made);
         }
+        let scan = &self.scan;
+        let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
         // Input and output; six vectors of conjugate gradient; what coils see, and pairs of transforms.
         let images = scan.images() as u64 + 6 + if scan.mapped { 2 } else { 0 };
         let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
@@ -191,6 +202,10 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn zeros(&mut self, count: usize) -> Result<Self::Vector> {
+        Buffer::zeroed(count)
+    }
+
+    fn room(&mut self, count: usize) -> Result<Self::Vector> {
         Buffer::zeroed(count)
     }
 

@@ -4,7 +4,7 @@ use super::array::{self, Pending};
 use super::penalty::{DeviceMatrix, differences as add_differences};
 use super::queue::Queue;
 use super::toeplitz::{Buffers, Toeplitz};
-use super::transform::{Place, Transform, check_room, most_bytes};
+use super::transform::{Needs, Place, Transform, check_room};
 use super::vector::Arithmetic;
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::Buffer;
@@ -53,7 +53,11 @@ pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     /// What was read and not yet verified.
     pending: Vec<Pending>,
     replaced: u64,
-    /// Bytes of working memory that the present call may take.
+    /// Of the transform, and of that which makes Q, once they are known.
+    needs: [Option<Needs>; 2],
+    /// Bytes that were needed last, and those that there were.
+    cap: Option<(u64, u64)>,
+    /// Bytes that the present call may take for transforms and what they work in.
     room: u64,
 }
 
@@ -74,6 +78,8 @@ impl<T: DeviceReal> GpuEngine<T> {
             convolution: None,
             pending: Vec::new(),
             replaced: 0,
+            needs: [None, None],
+            cap: None,
             room: u64::MAX,
         })
     }
@@ -84,8 +90,18 @@ impl<T: DeviceReal> GpuEngine<T> {
         self.queue.upload(&values)
     }
 
-    fn place(&self) -> Place<'_, T> {
-        Place { queue: &self.queue, arithmetic: &self.arithmetic, room: self.room }
+    /// Where sums are computed, when so many bytes are taken besides.
+    fn place(&self, besides: u64) -> Place<'_, T> {
+        Place {
+            queue: &self.queue,
+            arithmetic: &self.arithmetic,
+            room: self.room.saturating_sub(self.taken() + besides),
+        }
+    }
+
+    /// Bytes of the transform, if it is there.
+    fn taken(&self) -> u64 {
+        self.transform.as_ref().map_or(0, Transform::bytes)
     }
 
     fn images(&self, address: u64) -> Images {
@@ -109,27 +125,51 @@ impl<T: DeviceReal> GpuEngine<T> {
         lent(&self.weights) + lent(&self.differences) + maps + q + matrix
     }
 
-    /// Bytes of what it keeps and of a solution's vectors; and those of Q, if it is to be made.
-    fn fixed(&self, solve: &Solve) -> [u64; 2] {
+    /// Bytes of what it keeps and of a solution's vectors, Q included.
+    fn fixed(&self, solve: &Solve) -> u64 {
         let scan = &self.scan;
         let complex = T::PRECISION.complex() as u64;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-        let images = scan.images() as u64 + 6;
+        let images = scan.images() as u64 * if solve.warm { 2 } else { 1 } + 5;
         let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
-        let q = if solve.toeplitz && self.convolution.is_none() {
-            doubled(scan.grid).iter().product::<usize>() as u64 * T::PRECISION.bytes() as u64
-        } else {
-            0
-        };
-        [self.held() + complex * (images * voxels + coils * samples), q]
+        let q = if solve.toeplitz && self.convolution.is_none() { self.spectrum_bytes() } else { 0 };
+        self.held() + complex * (images * voxels + coils * samples) + q
     }
 
-    /// Bytes besides Q while it is made: q on the grid of differences, its transform, and how they come about.
-    fn making_q(&self, fourier: &Fourier) -> Result<u64> {
-        let grid = differences(self.scan.grid);
-        let numbers: usize = grid.iter().product::<usize>() + 2 * doubled(self.scan.grid).iter().product::<usize>();
-        let sums = most_bytes::<T>(fourier, grid, self.scan.samples(), &Beyond::default(), 1)?;
-        Ok((numbers * T::PRECISION.complex()) as u64 + sums)
+    fn spectrum_bytes(&self) -> u64 {
+        (doubled(self.scan.grid).iter().product::<usize>() * T::PRECISION.bytes()) as u64
+    }
+
+    /// Bytes besides: the least that does, and that which takes no more time.
+    fn besides(&mut self, fourier: &Fourier, solve: &Solve) -> Result<[u64; 2]> {
+        let Scan { grid, trajectory, beyond, coils, .. } = &self.scan;
+        let sums = match self.needs[0] {
+            Some(needs) => needs,
+            None => Needs::new::<T>(fourier, &self.queue, *grid, (trajectory, beyond), *coils)?,
+        };
+        self.needs[0] = Some(sums);
+        let [mut least, mut most] = [sums.least, sums.most];
+        if solve.toeplitz {
+            let of = |coils| Toeplitz::needs(*grid, doubled(*grid), T::PRECISION, coils).map(|n| n as u64);
+            let ([fewest, one], [_, all]) = (of(1), of(self.scan.seen_by()));
+            least = least.max(fewest);
+            most = most.max(all.min(PLENTY.max(one)));
+        }
+        if solve.toeplitz && self.convolution.is_none() {
+            // q on the grid of differences, its transform, and how they come about.
+            let (grid, nothing) = (differences(*grid), Beyond::default());
+            let sums = match self.needs[1] {
+                Some(needs) => needs,
+                None => Needs::new::<T>(fourier, &self.queue, grid, (trajectory, &nothing), 1)?,
+            };
+            self.needs[1] = Some(sums);
+            let numbers: usize = grid.iter().product::<usize>() + 2 * doubled(self.scan.grid).iter().product::<usize>();
+            let ones = self.scan.samples() + numbers;
+            let making = sums.held + (ones * T::PRECISION.complex()) as u64;
+            least = least.max(making + sums.least);
+            most = most.max(making + sums.most);
+        }
+        Ok([least, most].map(|n| n + sums.held))
     }
 
     fn convolution(&self, spectrum: Lent) -> Result<Convolution> {
@@ -185,6 +225,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     fn forget_transform(&mut self) {
         self.transform = None;
         self.convolution = None;
+        self.needs = [None, None];
     }
 
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
@@ -198,33 +239,24 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
-        let scan = &self.scan;
-        let sums = most_bytes::<T>(fourier, scan.grid, scan.samples(), &scan.beyond, scan.coils)?;
-        let [fixed, q] = self.fixed(solve);
-        let mut most = sums;
-        if solve.toeplitz {
-            let toeplitz = Toeplitz::new(&self.queue.device, scan.grid, doubled(scan.grid), T::PRECISION)?;
-            let (one, all) = (toeplitz.scratch_bytes(1) as u64, toeplitz.scratch_bytes(scan.seen_by()) as u64);
-            most += all.min(PLENTY.max(one));
-        }
-        if q > 0 {
-            most = most.max(sums + self.making_q(fourier)?);
-        }
-        Ok(fixed + q + most)
+        let [_, most] = self.besides(fourier, solve)?;
+        Ok(self.fixed(solve) + most)
     }
 
-    fn check_memory(&mut self, context: &Context, _: &Fourier, solve: &Solve) -> Result<()> {
-        let own = self.queue.pool.bytes() + self.transform.as_ref().map_or(0, Transform::bytes);
-        let cap = context.gpu_memory(&self.queue.device, own)?;
-        let [fixed, q] = self.fixed(solve);
-        let needed = fixed + q;
-        if needed >= cap {
+    fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
+        let (fixed, [least, _]) = (self.fixed(solve), self.besides(fourier, solve)?);
+        let needed = fixed + least;
+        // To ask the driver takes as long as a small transform.
+        let cap = match self.cap {
+            Some((for_these, cap)) if for_these == needed => cap,
+            _ => context.gpu_memory(&self.queue.device, self.queue.pool.bytes() + self.taken())?,
+        };
+        self.cap = Some((needed, cap));
+        if needed > cap {
             fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; this needs at least {needed}");
         }
-        self.room = cap - needed;
-        if own > cap {
-            self.queue.pool.clear();
-        }
+        self.room = cap - fixed;
+        self.queue.pool.limit(cap.saturating_sub(self.taken()));
         Ok(())
     }
 
@@ -275,9 +307,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn zeros(&mut self, count: usize) -> Result<Vector> {
-        let memory = self.queue.pool.take(count * T::PRECISION.complex())?;
-        memory.clear(&self.queue.stream)?;
-        Ok(Vector { memory, count })
+        let vector = self.room(count)?;
+        vector.memory.clear(&self.queue.stream)?;
+        Ok(vector)
+    }
+
+    fn room(&mut self, count: usize) -> Result<Vector> {
+        Ok(Vector { memory: self.queue.pool.take(count * T::PRECISION.complex())?, count })
     }
 
     fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Vector> {
@@ -316,13 +352,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     fn forward(&mut self, images: &Vector, samples: &mut Vector, progress: Progress) -> Result<()> {
         let (coils, from) = (samples.count / self.scan.samples(), self.images(images.memory.address()));
         // SAFETY: vectors of these sizes, which stay in the pool.
-        unsafe { self.transform()?.forward(&self.place(), &from, samples.memory.address(), coils, progress) }
+        unsafe { self.transform()?.forward(&self.place(0), &from, samples.memory.address(), coils, progress) }
     }
 
     fn adjoint(&mut self, samples: &Vector, images: &mut Vector, progress: Progress) -> Result<()> {
         let (coils, to) = (samples.count / self.scan.samples(), self.images(images.memory.address()));
         // SAFETY: as for `forward`.
-        unsafe { self.transform()?.adjoint(&self.place(), samples.memory.address(), &to, coils, progress) }
+        unsafe { self.transform()?.adjoint(&self.place(0), samples.memory.address(), &to, coils, progress) }
     }
 
     fn weigh(&mut self, samples: &mut Vector) -> Result<()> {
@@ -340,17 +376,18 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.scan.check_convolution()?;
         job.enter(Stage::Toeplitz);
         let (grid, double, samples) = (differences(self.scan.grid), doubled(self.scan.grid), self.scan.samples());
-        let mut ones = self.zeros(samples)?;
+        let mut ones = self.room(samples)?;
         // SAFETY: a vector of so many samples.
         unsafe { self.arithmetic.fill(&self.queue, ones.memory.address(), 1.0, samples)? };
         self.weigh(&mut ones)?;
-        let kernel = self.zeros(grid.iter().product())?;
+        let kernel = self.room(grid.iter().product())?;
         let sums = Transform::<T>::new(fourier, &self.queue, grid, &self.scan.trajectory, &Beyond::default())?;
         let images = Images { address: kernel.memory.address(), maps: None };
+        let numbers: usize = double.iter().product();
+        let making = sums.bytes() + ((samples + kernel.count + 2 * numbers) * T::PRECISION.complex()) as u64;
         let progress = &mut |_| job.check();
         // SAFETY: an image of all differences.
-        unsafe { sums.adjoint(&self.place(), ones.memory.address(), &images, 1, progress)? };
-        let numbers: usize = double.iter().product();
+        unsafe { sums.adjoint(&self.place(making), ones.memory.address(), &images, 1, progress)? };
         let spectrum = self.queue.pool.take(numbers * T::PRECISION.bytes())?;
         let complex = self.queue.pool.take(numbers * T::PRECISION.complex())?;
         let factors = grid.map(|n| vec![1.0; n]);
@@ -388,14 +425,15 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn apply_q(&mut self, image: &Vector, out: &mut Vector, job: &Job) -> Result<()> {
+        let room = self.room.saturating_sub(self.taken());
         let Some(Convolution { toeplitz, spectrum }) = &mut self.convolution else {
             fail!(Internal, "no Q was prepared");
         };
         let coils = self.scan.seen_by();
-        let most = self.room.min(PLENTY);
+        let most = room.min(PLENTY);
         let group = (1..=coils).rev().find(|c| toeplitz.scratch_bytes(*c) as u64 <= most).unwrap_or(1);
-        toeplitz.limit_scratch(group, usize::try_from(self.room).unwrap_or(usize::MAX));
-        check_room(self.room, toeplitz.scratch_bytes(group) as u64)?;
+        toeplitz.limit_scratch(group, usize::try_from(room).unwrap_or(usize::MAX));
+        check_room(room, toeplitz.scratch_bytes(group) as u64)?;
         let scratch = self.queue.pool.take(toeplitz.scratch_bytes(group))?;
         let buffers =
             Buffers { input: image.memory.address(), output: out.memory.address(), scratch: scratch.address() };

@@ -77,15 +77,19 @@ impl Toeplitz {
         let [_, gy, gx] = self.grid;
         let rows = batches * nz * ny * gx * self.element();
         let columns = most.saturating_sub(rows) / (batches.max(1) * nz * gy * self.element());
-        self.columns = (columns / 16 * 16).max(16).min(gx);
+        self.columns = (columns / 16 * 16).max(LEAST_COLUMNS).min(gx);
     }
 
     /// Bytes of scratch memory for so many images (coils) at a time.
     pub(crate) fn scratch_bytes(&self, batches: usize) -> usize {
-        let [nz, ny, _] = self.image;
-        let [_, gy, gx] = self.grid;
-        let large = if self.z.is_some() { nz * gy * self.columns } else { 0 };
-        batches * (nz * ny * gx + large) * self.element()
+        scratch_bytes(self.image, self.grid, self.columns, batches * self.element())
+    }
+
+    /// The same of a plan: the least for one image, and without limits for so many.
+    pub(crate) fn needs(image: [usize; 3], grid: [usize; 3], precision: Precision, batches: usize) -> [usize; 2] {
+        let of =
+            |columns: usize, batches| scratch_bytes(image, grid, columns.min(grid[2]), batches * precision.complex());
+        [of(LEAST_COLUMNS, 1), of(grid[2], batches)]
     }
 
     /// The real parts of a spectrum.
@@ -226,6 +230,15 @@ impl Toeplitz {
     fn element(&self) -> usize {
         2 * self.x.precision().bytes()
     }
+}
+
+/// Columns that are worked off at a time, at least.
+const LEAST_COLUMNS: usize = 16;
+
+/// Elements of scratch memory, times their size.
+fn scratch_bytes([nz, ny, _]: [usize; 3], [gz, gy, gx]: [usize; 3], columns: usize, size: usize) -> usize {
+    let large = if gz > 1 { nz * gy * columns } else { 0 };
+    (nz * ny * gx + large) * size
 }
 
 /// The part of the grid that the last axis's lines cross.

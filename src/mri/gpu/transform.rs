@@ -9,7 +9,7 @@ use super::vector::Arithmetic;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{DeviceReal, Lent};
+use crate::gpu::{DeviceReal, Lent, Precision};
 use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Beyond, Fourier, Progress, places};
 use crate::nufft::gpu::{Choice, Coordinates, Plan, Values};
@@ -52,26 +52,89 @@ pub(super) struct Place<'a, T> {
     pub(super) room: u64,
 }
 
-/// Most bytes that a transform takes with its working memory for so many coils.
-pub(super) fn most_bytes<T: DeviceReal>(
-    fourier: &Fourier,
-    grid: [usize; 3],
-    samples: usize,
-    beyond: &Beyond,
-    coils: usize,
-) -> Result<u64> {
-    let voxels: usize = grid.iter().product();
-    if fourier.is_exact(beyond)? {
-        // Places of voxels and samples, and tables of bounded size.
-        let places = 6 * size_of::<f64>() * (voxels + samples);
-        let seen = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
-        return Ok((places + seen) as u64 + (512 << 20));
+/// Bytes of a transform: what it holds, the working memory that always does, and that which takes no more time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needs {
+    pub(super) held: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+}
+
+impl Needs {
+    /// For so many coils, before there is a transform.
+    pub(super) fn new<T: DeviceReal>(
+        fourier: &Fourier,
+        queue: &Queue,
+        grid: [usize; 3],
+        (trajectory, beyond): (&Trajectory, &Beyond),
+        coils: usize,
+    ) -> Result<Self> {
+        let (samples, voxels): (_, usize) = (trajectory.samples(), grid.iter().product());
+        if fourier.is_exact(beyond)? {
+            let sums = sums::<T>(fourier, queue, grid, trajectory, beyond)?;
+            let held = 4 * size_of::<f64>() * (voxels + samples);
+            let seen = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
+            let work = (sums.workspace() + seen) as u64;
+            return Ok(Self { held: held as u64, least: work, most: work });
+        }
+        let choice = Choice::new::<T>(&fourier.settings(Level::Baseline, grid, samples))?;
+        let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
+        let [least, one] = of(1);
+        Ok(Self { held: choice.point_bytes::<T>(samples), least, most: of(coils)[1].min(PLENTY.max(one)) })
     }
-    let choice = Choice::new::<T>(&fourier.settings(Level::Baseline, grid, samples))?;
-    let of = |coils| choice.bytes::<T>(grid, samples, coils);
-    let [points, one] = of(1);
-    let [_, all] = of(coils);
-    Ok(points + all.min(PLENTY.max(one)))
+}
+
+/// Plans of exact sums, both ways.
+enum Sums {
+    Separable(Box<(Forward, Adjoint)>),
+    Direct(Box<(Direct, Direct)>),
+}
+
+impl Sums {
+    fn workspace(&self) -> usize {
+        match self {
+            Self::Separable(both) => both.0.workspace().max(both.1.workspace()),
+            Self::Direct(both) => both.0.workspace().max(both.1.workspace()),
+        }
+    }
+}
+
+fn sums<T: DeviceReal>(
+    fourier: &Fourier,
+    queue: &Queue,
+    grid: [usize; 3],
+    trajectory: &Trajectory,
+    beyond: &Beyond,
+) -> Result<Sums> {
+    let (dims, samples, [nz, ny, nx]) = (trajectory.dims(), trajectory.samples(), grid);
+    let device = &queue.device;
+    if !beyond.is_needed() {
+        let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
+        return Ok(Sums::Separable(Box::new((Forward::new(device, &problem)?, Adjoint::new(device, &problem)?))));
+    }
+    let most = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+    let positions = match &beyond.positions {
+        Some(p) => {
+            let axis = |d: usize| p.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
+            [0, 1, 2].map(|d| if d < dims { axis(d) } else { 0.0 })
+        }
+        None => [nx, ny, nz].map(|n| (n / 2) as f64),
+    };
+    let (hertz, seconds) = beyond.field.as_ref().map_or((0.0, 0.0), |f| (most(&f.0), most(&f.1)));
+    let points = trajectory.axes().map(most);
+    let hardware = fourier.hardware_sines && T::PRECISION == Precision::F32;
+    let problem = DirectProblem {
+        voxels: nz * ny * nx,
+        samples,
+        dims,
+        bounds: Bounds { positions, points, field: hertz, times: seconds },
+        field: beyond.field.is_some(),
+        direction: Direction::Forward,
+        precision: T::PRECISION,
+        sines: if hardware { Sines::Hardware } else { Sines::Precise },
+    };
+    let adjoint = DirectProblem { direction: Direction::Adjoint, ..problem };
+    Ok(Sums::Direct(Box::new((Direct::new(device, &problem)?, Direct::new(device, &adjoint)?))))
 }
 
 impl<T: DeviceReal> Transform<T> {
@@ -86,51 +149,27 @@ impl<T: DeviceReal> Transform<T> {
         let axes = trajectory.axes();
         let points: Vec<f64> = (0..samples).flat_map(|m| (0..dims).map(move |d| axes[d][m])).collect();
         let points = queue.upload(&points)?;
-        let [nz, ny, nx] = grid;
         let way = if !fourier.is_exact(beyond)? {
             let settings = fourier.settings(Level::Baseline, grid, samples);
             let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
             let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
             // SAFETY: the points were uploaded, and stay until they are sorted.
             Way::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
-        } else if beyond.is_needed() {
-            let own;
-            let positions: &[f64] = match &beyond.positions {
-                Some(p) => p,
-                None => {
-                    own = places(grid, dims)?;
-                    &own
-                }
-            };
-            let most = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
-            let of_axes = |values: &[f64]| {
-                let axis = |d: usize| values.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
-                [0, 1, 2].map(|d| if d < dims { axis(d) } else { 0.0 })
-            };
-            let (hertz, seconds) = beyond.field.as_ref().map_or((0.0, 0.0), |f| (most(&f.0), most(&f.1)));
-            let bounds = Bounds { positions: of_axes(positions), points: axes.map(most), field: hertz, times: seconds };
-            let hardware = fourier.hardware_sines && size_of::<T>() == 4;
-            let problem = DirectProblem {
-                voxels,
-                samples,
-                dims,
-                bounds,
-                field: beyond.field.is_some(),
-                direction: Direction::Forward,
-                precision: T::PRECISION,
-                sines: if hardware { Sines::Hardware } else { Sines::Precise },
-            };
-            let field = match &beyond.field {
-                Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
-                None => None,
-            };
-            let forward = Direct::new(&queue.device, &problem)?;
-            let adjoint = Direct::new(&queue.device, &DirectProblem { direction: Direction::Adjoint, ..problem })?;
-            Way::Direct { points, positions: queue.upload(positions)?, field, forward, adjoint }
         } else {
-            let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
-            let forward = Forward::new(&queue.device, &problem)?;
-            Way::Separable { points, forward, adjoint: Adjoint::new(&queue.device, &problem)? }
+            match sums::<T>(fourier, queue, grid, trajectory, beyond)? {
+                Sums::Separable(both) => Way::Separable { points, forward: both.0, adjoint: both.1 },
+                Sums::Direct(both) => {
+                    let field = match &beyond.field {
+                        Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
+                        None => None,
+                    };
+                    let positions = match &beyond.positions {
+                        Some(p) => queue.upload(p)?,
+                        None => queue.upload(&places(grid, dims)?)?,
+                    };
+                    Way::Direct { points, positions, field, forward: both.0, adjoint: both.1 }
+                }
+            }
         };
         Ok(Self { voxels, samples, way })
     }
@@ -176,7 +215,7 @@ impl<T: DeviceReal> Transform<T> {
                 unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
             }
             Way::Separable { points, forward, .. } => {
-                let workspace = self.workspace(place, forward.workspace())?;
+                let workspace = self.workspace(place, forward.workspace(), images, coils)?;
                 let points = points.address();
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     self.look(place, images, image, coil, count)?;
@@ -187,7 +226,7 @@ impl<T: DeviceReal> Transform<T> {
                 })
             }
             Way::Direct { forward, .. } => {
-                let workspace = self.workspace(place, forward.workspace())?;
+                let workspace = self.workspace(place, forward.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     self.look(place, images, image, coil, count)?;
                     let output = samples + self.behind(coil * self.samples);
@@ -220,7 +259,7 @@ impl<T: DeviceReal> Transform<T> {
                 unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
             }
             Way::Separable { points, adjoint, .. } => {
-                let workspace = self.workspace(place, adjoint.workspace())?;
+                let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
                 let points = points.address();
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     let data = samples + self.behind(coil * self.samples);
@@ -231,7 +270,7 @@ impl<T: DeviceReal> Transform<T> {
                 })
             }
             Way::Direct { adjoint, .. } => {
-                let workspace = self.workspace(place, adjoint.workspace())?;
+                let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     let input = samples + self.behind(coil * self.samples);
                     let arrays = DirectArrays { input, output: image.address, coils: count, ..self.direct_arrays()? };
@@ -248,8 +287,9 @@ impl<T: DeviceReal> Transform<T> {
         (count * T::PRECISION.complex()) as u64
     }
 
-    fn workspace(&self, place: &Place<T>, bytes: usize) -> Result<Lent> {
-        let seen = EXACT_COILS as u64 * self.behind(self.voxels);
+    /// Of exact sums.
+    fn workspace(&self, place: &Place<T>, bytes: usize, images: &Images, coils: usize) -> Result<Lent> {
+        let seen = if images.maps.is_some() { self.behind(EXACT_COILS.min(coils) * self.voxels) } else { 0 };
         check_room(place.room, bytes as u64 + seen)?;
         place.queue.pool.take(bytes)
     }
@@ -321,10 +361,10 @@ fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, room: u64) -> Result<usize
     Ok((1..=coils).rev().find(|c| plan.workspace_bytes(*c)[1] <= most).unwrap_or(1))
 }
 
-/// `room` is what the memory cap leaves.
+/// What a plan's check of the memory cap promised.
 pub(super) fn check_room(room: u64, needed: u64) -> Result<()> {
     if needed > room {
-        fail!(MemoryCap, "gpu_memory_cap leaves {room} bytes of working memory; this needs at least {needed}");
+        fail!(Internal, "{needed} bytes of working memory, of which {room} are left");
     }
     Ok(())
 }

@@ -33,23 +33,22 @@ impl Choice {
         self.kernel.width()
     }
 
-    /// Bytes of sorted points, those of sorting them included, and of a workspace for so many coils, at most.
-    pub(crate) fn bytes<T: DeviceReal>(&self, shape: [usize; 3], samples: usize, coils: usize) -> [u64; 2] {
-        let (complex, grid) = (T::PRECISION.complex(), self.grid.iter().product::<usize>());
-        let points = samples as u64 * (2 * complex + 4 * size_of::<u32>() + 3 * size_of::<f64>()) as u64;
-        let tiles = coils.div_ceil(coils_at_once::<T>(self)) as u64 * most_tile_bytes::<T>(self, samples);
-        let rows = shape[0] * shape[1] * self.grid[2];
-        [points, (coils * complex * (grid + rows)) as u64 + tiles]
+    /// Bytes of sorted points with what sorts them, at most.
+    pub(crate) fn point_bytes<T: DeviceReal>(&self, samples: usize) -> u64 {
+        let each = 2 * T::PRECISION.complex() + 4 * size_of::<u32>() + 3 * size_of::<f64>();
+        // Lists of tiles and parts.
+        let tile = Tile::of::<T>(self.grid, self.kernel.width());
+        (samples * each + 32 * tile.most_parts(self.grid, samples)[1]) as u64 + (1 << 20)
     }
-}
 
-fn coils_at_once<T: DeviceReal>(choice: &Choice) -> usize {
-    Tile::of::<T>(choice.grid, choice.width()).coils_at_once(choice.grid)
-}
-
-fn most_tile_bytes<T: DeviceReal>(choice: &Choice, samples: usize) -> u64 {
-    let tile = Tile::of::<T>(choice.grid, choice.width());
-    (tile.most_parts(choice.grid, samples) * tile.bytes::<T>()) as u64
+    /// Bytes of a workspace for so many coils, at most: what always does, and what takes no more time.
+    pub(crate) fn workspace_bytes<T: DeviceReal>(&self, shape: [usize; 3], samples: usize, coils: usize) -> [u64; 2] {
+        let tile = Tile::of::<T>(self.grid, self.kernel.width());
+        let [least, most] = tile.most_parts(self.grid, samples).map(|n| n * tile.bytes::<T>());
+        let points = self.grid.iter().product::<usize>() + shape[0] * shape[1] * self.grid[2];
+        let fixed = coils * T::PRECISION.complex() * points;
+        [fixed + least, fixed + most * coils.div_ceil(tile.coils_at_once(self.grid))].map(|n| n as u64)
+    }
 }
 
 /// Nanoseconds of one coil on an H200, about; None if the kernels do not take it. Spreading costs by the window, a power of two,

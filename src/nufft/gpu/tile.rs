@@ -59,10 +59,13 @@ impl Tile {
         self.count * 2 * size_of::<T>()
     }
 
-    /// Parts that so many points can make at most.
-    pub(super) fn most_parts(&self, [nz, ny, nx]: [usize; 3], points: usize) -> usize {
-        let tiles: usize = [nx, ny, nz].iter().zip(self.own).map(|(n, t)| n.div_ceil(t)).product();
-        tiles.min(points) + points / part_limit(points)
+    /// Parts that so many points can make at most: of the layers that reach into one, and of all.
+    pub(super) fn most_parts(&self, [nz, ny, nx]: [usize; 3], points: usize) -> [usize; 2] {
+        let layer = nx.div_ceil(self.own[0]) * ny.div_ceil(self.own[1]);
+        let layers = nz.div_ceil(self.own[2]);
+        // A layer, those that its margin comes from, and a last one that may be thin.
+        let reaching = (2 + self.planes.div_ceil(self.own[2])).min(layers);
+        [reaching, layers].map(|n| (n * layer).min(points) + points / part_limit(points))
     }
 
     /// Blocks that sum a tile: of 256 threads, each of which takes up to 4 points.

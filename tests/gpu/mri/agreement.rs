@@ -157,8 +157,9 @@ fn density_weights_agree_with_the_processor() {
     }
 }
 
-/// The GPU's sine and cosine units err by 5e-7 of a term at most, at random: of a sum of terms of random phase by as much. Twice
-/// that leaves room for rounding, which both sums have.
+/// The GPU's sine and cosine units err by 5e-7 at most, precise ones by 2e-7: factors differ by sqrt(2) times their sum at most,
+/// 1e-6, and so do sums of terms of random phase. Rounding in running sums of 500 random terms is 6e-8 sqrt(500 / 2) of them, in both:
+/// 1.3e-6; together not more than 1.6e-6.
 #[test]
 fn sines_of_the_hardware_stay_close() {
     let Some(_) = device() else { return };
@@ -189,7 +190,7 @@ fn sines_of_the_hardware_stay_close() {
                     if double {
                         assert!(same(&hardware, &precise), "{case}: not in double precision");
                     } else {
-                        assert!(e <= 1e-6, "{case}: {e:.2e}");
+                        assert!(e <= 1.6e-6, "{case}: {e:.2e}");
                         assert!(!same(&hardware, &precise), "{case}: the option does nothing");
                     }
                 }
