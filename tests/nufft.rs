@@ -65,11 +65,23 @@ fn trajectories(dims: usize) -> Vec<(&'static str, Vec<[f64; 3]>)> {
         ("clustered", any(0.123, 0.1235, 300)),
         ("single", any(-0.5, 0.5, 1)),
         ("edges", edges.into_iter().map(flat).collect()),
+        // On a grid point, whose function then ends on grid points.
+        ("centre", vec![[0.0; 3]; 20]),
     ]
 }
 
-const SHAPES: [[usize; 3]; 9] =
-    [[1, 12, 18], [1, 15, 9], [1, 1, 11], [1, 3, 2], [1, 2, 1], [10, 12, 8], [9, 5, 13], [2, 3, 20], [3, 1, 2]];
+const SHAPES: [[usize; 3]; 10] = [
+    [1, 67, 41],
+    [1, 12, 18],
+    [1, 15, 9],
+    [1, 1, 11],
+    [1, 3, 2],
+    [1, 2, 1],
+    [10, 12, 8],
+    [9, 5, 13],
+    [2, 3, 20],
+    [3, 1, 2],
+];
 
 fn dims(shape: [usize; 3]) -> usize {
     if shape[0] == 1 { 2 } else { 3 }
@@ -142,7 +154,7 @@ fn sweep<T: Real + Into<f64>>(tolerances: &[f64], upsampling: Option<f64>, level
                 let errors = [error(&seen.0, &expected.0, &values), error(&seen.1, &expected.1, &image)];
                 println!("{shape:?} {name} {tolerance:e}: {:.1e}, {:.1e}", errors[0], errors[1]);
                 // Samples of one place are one number, whose error is not averaged.
-                let one = matches!(name, "single" | "clustered");
+                let one = matches!(name, "single" | "clustered" | "centre");
                 for (e, bound) in errors.into_iter().zip([tolerance, if one { 2.0 * tolerance } else { tolerance }]) {
                     assert!(e <= bound, "{shape:?}, {name}, {upsampling:?}, {level:?}, {tolerance:e}: {e:.2e}");
                 }

@@ -13,6 +13,8 @@ struct Copy {
     int replace;
     // All bits of the index of the first element that is not finite flipped (0: there is none), and how many there are.
     unsigned long long *found;
+    // Values of all arrays of a call that are not finite and not replaced: then nothing is written.
+    unsigned long long *guard;
 };
 
 __device__ inline long long element(const Copy &p, long long i) {
@@ -51,12 +53,14 @@ template <class T> __device__ inline void read(const Copy &p) {
             atomicMax(p.found, ~(unsigned long long)i);
             atomicAdd(p.found + 1, 1ull);
             if (p.replace) v = {0, 0};
+            else atomicAdd(p.guard, 1ull);
         }
         static_cast<Complex<T> *>(p.packed)[i] = v;
     }
 }
 
 template <class T> __device__ inline void write(const Copy &p) {
+    if (*p.guard) return;
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i < p.count; i += gridDim.x * 256ll) {
         long long at = element(p, i);
         Complex<T> v = static_cast<const Complex<T> *>(p.packed)[i];

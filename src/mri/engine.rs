@@ -124,7 +124,7 @@ pub(super) trait Engine: Sized + Send {
     fn verify(&mut self) -> Result<()>;
     /// Values replaced since this was asked last.
     fn replaced(&mut self) -> u64;
-    /// Copies into a caller's array, after [`Engine::verify`].
+    /// Copies into a caller's array, unless [`Engine::verify`] has an error.
     ///
     /// # Safety
     /// The array is writable until [`Engine::within`] returns, its elements apart from each other.

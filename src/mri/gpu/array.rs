@@ -23,10 +23,11 @@ struct Arguments {
     is_complex: i32,
     replace: i32,
     found: u64,
+    guard: u64,
 }
 
 impl Arguments {
-    fn new<const N: usize>(layout: &Layout<Number, N>, packed: u64) -> Self {
+    fn new<const N: usize>(layout: &Layout<Number, N>, packed: u64, queue: &Queue) -> Self {
         // Slowest first; neighbours without a gap become one.
         let mut dims: Vec<(i64, i64)> = Vec::new();
         for (&size, &stride) in layout.shape.iter().zip(&layout.strides) {
@@ -57,6 +58,7 @@ impl Arguments {
             is_complex: i32::from([Number::C64, Number::C128].contains(&dtype)),
             replace: 0,
             found: 0,
+            guard: queue.guard.address(),
         }
     }
 }
@@ -130,7 +132,7 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     let found = queue.pool.take(2 * size_of::<u64>())?;
     found.clear(&queue.stream)?;
     let replace = i32::from(policy == NanPolicy::Replace);
-    let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from, to) };
+    let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from, to, queue) };
     let kernel = format!("array_read_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
     unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments)? };
@@ -138,7 +140,8 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     Ok(Pending { found, name, policy, shape: from.shape.to_vec(), strides: from.strides.to_vec(), origin, dtype })
 }
 
-/// Copies contiguous complex numbers into a caller's array; of real ones the real part.
+/// Copies contiguous complex numbers into a caller's array; of real ones the real part. Nothing is written if something that is no
+/// number was read since [`Queue::start`], and not replaced.
 ///
 /// # Safety
 /// As for `read`; elements of the array are apart from each other.
@@ -147,7 +150,7 @@ pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
     from: u64,
     to: &Layout<Number, N>,
 ) -> Result<()> {
-    let arguments = Arguments::new(to, from);
+    let arguments = Arguments::new(to, from, queue);
     let kernel = format!("array_write_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
     unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments) }

@@ -231,6 +231,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
         let device = self.queue.device.clone();
         let _current = device.enter()?;
+        self.queue.start()?;
         let result = work(self).and_then(|r| self.verify().map(|()| r));
         self.pending.clear();
         // The caller's arrays are in use until then.
@@ -293,12 +294,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     unsafe fn write<const N: usize>(&mut self, from: &Vector, to: &Layout<Number, N>) -> Result<()> {
-        self.verify()?;
         if to.gpu.is_some() {
+            // The kernel looks itself whether all was fine: to wait for that here would leave the GPU idle.
             self.queue.follow(self.stream)?;
             // SAFETY: by the trait's contract.
             return unsafe { array::write::<T, N>(&self.queue, from.memory.address(), to) };
         }
+        self.verify()?;
         let mut values = Buffer::<Complex<T>>::zeroed(from.count)?;
         self.queue.fetch(from.memory.address(), &mut values)?;
         // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! The GPU that a plan computes on: its stream, memory that is used again, and plain launches.
 
 use crate::error::Result;
-use crate::gpu::{Device, Event, Launch, Lent, Pool, Rows, Stream};
+use crate::gpu::{Device, DeviceMemory, Event, Launch, Lent, Pool, Rows, Stream};
 use std::sync::Arc;
 
 /// Elements that a thread of a plain launch has at most, on a large GPU.
@@ -14,6 +14,8 @@ pub(super) struct Queue {
     pub(super) device: Arc<Device>,
     pub(super) stream: Stream,
     pub(super) pool: Arc<Pool>,
+    /// Counts what a call read and must not have.
+    pub(super) guard: DeviceMemory,
     /// The caller's stream is waited for by this.
     arrived: Event,
 }
@@ -22,7 +24,13 @@ impl Queue {
     pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
         let (device, stream) = (device.clone(), Stream::new(device)?);
         let (pool, arrived) = (Pool::new(&device), Event::new(&device)?);
-        Ok(Self { device, stream, pool, arrived })
+        let guard = DeviceMemory::from_slice(&device, &[0u64])?;
+        Ok(Self { device, stream, pool, guard, arrived })
+    }
+
+    /// A call begins.
+    pub(super) fn start(&self) -> Result<()> {
+        self.guard.clear(&self.stream)
     }
 
     /// Work from now on waits for what is in the caller's stream.
