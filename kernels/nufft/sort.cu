@@ -45,8 +45,9 @@ constexpr int THREADS = 256;
 
 // Start of a point along an axis, on the grid, and its place relative to the point.
 template <typename Real> __device__ inline int locate(double k, int size, int width, Real &u) {
-    // k * size as the sum of two numbers, so that nothing is lost.
-    double high = k * size, low = fma(k, (double)size, -high), half = 0.5 * width;
+    // k * size as the sum of two numbers, so that nothing is lost. The product is rounded here in every kernel: fused with the
+    // difference below, a start on a grid point would be one in the keys and another in the points.
+    double high = __dmul_rn(k, size), low = fma(k, (double)size, -high), half = 0.5 * width;
     double start = ceil(high - half);
     u = (Real)(2 * ((half - (high - start)) - low) - 1);
     int s = (int)start;

@@ -79,9 +79,8 @@ impl Mri {
                 Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
             }
             // SAFETY: by this function's contract.
-            unsafe { e.write(&out, to)? };
-            Ok(e.replaced())
-        }))?;
+            unsafe { e.write(&out, to) }
+        }).map(|()| e.replaced()))?;
         Ok(())
     }
 
@@ -114,9 +113,8 @@ impl Mri {
                 }
             }
             // SAFETY: by this function's contract.
-            unsafe { e.write(&result, out)? };
-            Ok(e.replaced())
-        }))?;
+            unsafe { e.write(&result, out) }
+        }).map(|()| e.replaced()))?;
         Ok(())
     }
 
@@ -161,8 +159,8 @@ impl Mri {
             }
             // SAFETY: by this function's contract.
             unsafe { e.write(&result, images)? };
-            Ok((e.replaced(), histories))
-        }))?;
+            Ok(histories)
+        }).map(|histories| (e.replaced(), histories)))?;
         (self.replaced, self.histories) = (replaced, histories);
         Ok(())
     }

@@ -74,6 +74,12 @@ fn points(kind: &str, count: usize) -> Vec<[f64; 3]> {
                 direction.map(|v| v * ((i % 64) as f64 / 63.0 - 0.5))
             }
             "clustered" => [0.21, -0.4999, 0.0].map(|c: f64| (c + 0.004 * noise.next()).max(-0.5)),
+            // Within rounding of the grid points of the grids below.
+            "ties" => [0, 1, 2].map(|a| {
+                let n = [37, 41, 53, 45, 64][(i + a) % 5];
+                let k = (i * (a + 3) % n) as f64 / n as f64 - 0.5;
+                (k * (1.0 + ((i / 7 % 5) as f64 - 2.0) * f64::EPSILON)).clamp(-0.5, 0.5)
+            }),
             // All corners, edges and faces.
             _ => [1, 3, 9].map(|n| (i / n % 3) as f64 * 0.5 - 0.5),
         })
@@ -224,7 +230,9 @@ fn widths_and_shapes() {
 #[test]
 fn kinds_of_points() {
     let Some(device) = gpu() else { return };
-    for (kind, count) in [("radial", 6400), ("clustered", 6000), ("edges", 270), ("random", 1), ("edges", 27)] {
+    for (kind, count) in
+        [("radial", 6400), ("ties", 3000), ("clustered", 6000), ("edges", 270), ("random", 1), ("edges", 27)]
+    {
         for width in [6, 7, 8, 10] {
             for shape in [[37, 41, 53], [1, 45, 64], [64, 64, 64]] {
                 let case = Case { kind, count, width, shape, coils: 1 };
