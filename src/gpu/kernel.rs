@@ -20,10 +20,16 @@ pub(crate) fn built_for() -> Option<&'static str> {
     (!images::BUILT_FOR.is_empty()).then_some(images::BUILT_FOR)
 }
 
-/// The loaded modules of one GPU, with the kernels of each that were asked for.
+/// A loaded module, and its kernels that were asked for: driver handles.
+struct Module {
+    handle: usize,
+    functions: HashMap<String, usize>,
+}
+
+/// The loaded modules of one GPU.
 #[derive(Default)]
 pub(super) struct Modules {
-    loaded: Mutex<HashMap<&'static str, (usize, HashMap<String, usize>)>>,
+    loaded: Mutex<HashMap<&'static str, Module>>,
 }
 
 impl Modules {
@@ -33,9 +39,9 @@ impl Modules {
             fail!(NoKernelImage, "this library was built without GPU kernels (no nvcc was found then)");
         };
         let mut loaded = self.loaded.lock().unwrap_or_else(|e| e.into_inner());
-        let (module, functions) = match loaded.get_mut(image) {
+        let Module { handle, functions } = match loaded.get_mut(image) {
             Some(found) => found,
-            None => loaded.entry(image).or_insert((load(image, binary)?, HashMap::new())),
+            None => loaded.entry(image).or_insert(Module { handle: load(image, binary)?, functions: HashMap::new() }),
         };
         if let Some(raw) = functions.get(name) {
             return Ok(Function { raw: *raw as sys::CUfunction });
@@ -43,7 +49,7 @@ impl Modules {
         let text = CString::new(name).unwrap_or_default();
         let mut raw = std::ptr::null_mut();
         // SAFETY: a loaded module, a string ending in 0 and a local.
-        let result = unsafe { sys::cuModuleGetFunction(&mut raw, *module as sys::CUmodule, text.as_ptr()) };
+        let result = unsafe { sys::cuModuleGetFunction(&mut raw, *handle as sys::CUmodule, text.as_ptr()) };
         check(&format!("cuModuleGetFunction({name})"), result)?;
         functions.insert(name.to_owned(), raw as usize);
         Ok(Function { raw })
@@ -52,9 +58,9 @@ impl Modules {
     /// Needs the GPU to be current.
     pub(super) fn unload(&self) {
         let mut loaded = self.loaded.lock().unwrap_or_else(|e| e.into_inner());
-        for (_, (module, _)) in loaded.drain() {
+        for (_, module) in loaded.drain() {
             // SAFETY: loaded once; functions of it are not used after their device.
-            unsafe { sys::cuModuleUnload(module as sys::CUmodule) };
+            unsafe { sys::cuModuleUnload(module.handle as sys::CUmodule) };
         }
     }
 }

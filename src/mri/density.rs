@@ -91,17 +91,17 @@ pub(super) fn iterative<E: Engine>(
     let [tz, ty, tx] = grid.map(triangle);
     for _ in 0..iterations {
         let values: Vec<_> = weights.iter().map(|w| Complex::new(*w, 0.0)).collect();
-        let mut samples = engine.from_host(&values)?;
+        let mut samples = engine.upload(&values)?;
         engine.adjoint(&samples, &mut image, &mut |_| job.check())?;
-        let mut voxels = engine.to_host(&image)?;
+        let mut voxels = engine.download(&image)?;
         for (row, line) in voxels.chunks_exact_mut(grid[2]).enumerate() {
             let scale = tz[row / grid[1]] * ty[row % grid[1]];
             line.iter_mut().zip(&tx).for_each(|(v, t)| *v *= scale * t);
         }
-        let voxels = engine.from_host(&voxels)?;
+        let voxels = engine.upload(&voxels)?;
         engine.forward(&voxels, &mut samples, &mut |_| job.check())?;
         // The kernel is nowhere negative and 1 at a sample itself, so the convolution is at least the weight.
-        let sums = engine.to_host(&samples)?;
+        let sums = engine.download(&samples)?;
         weights.iter_mut().zip(&sums).for_each(|(w, v)| *w /= v.re.max(*w * f64::EPSILON));
         job.advance(1.0 / iterations as f64);
     }

@@ -133,8 +133,8 @@ pub(super) trait Engine: Sized + Send {
     fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
     /// For a result, with anything in it.
     fn room(&mut self, count: usize) -> Result<Self::Vector>;
-    fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector>;
-    fn to_host(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>>;
+    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector>;
+    fn download(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>>;
     /// Copies `count` elements from a place in one vector to a place in another.
     fn copy(&mut self, from: (&Self::Vector, usize), to: (&mut Self::Vector, usize), count: usize) -> Result<()>;
 

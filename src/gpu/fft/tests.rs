@@ -79,7 +79,7 @@ pub(crate) fn dft(values: &mut [C], dims: [usize; 3], axis: usize, direction: Di
     let roots: Vec<C> =
         (0..n).map(|k| C::from_polar(1.0, sign * std::f64::consts::TAU * k as f64 / n as f64)).collect();
     let stride: usize = dims[axis + 1..].iter().product();
-    for first in (0..values.len()).filter(|i| i / stride % n == 0) {
+    for first in (0..values.len()).filter(|i| (i / stride).is_multiple_of(n)) {
         let line: Vec<C> = (0..n).map(|j| values[first + j * stride]).collect();
         for k in 0..n {
             let terms = line.iter().scan(0, |at, v| {
@@ -132,7 +132,7 @@ fn check_lines(device: &Arc<Device>, n: usize, axis: usize, others: [usize; 2], 
 #[test]
 fn lines_of_all_lengths() {
     let Some(device) = gpu() else { return };
-    let smooth = |n: &usize| (1..=*n).all(|p| n % p != 0 || p < 2 || [2, 3, 5, 7].iter().any(|q| p % q == 0));
+    let smooth = |n: &usize| (1..=*n).all(|p| !n.is_multiple_of(p) || p < 2 || [2, 3, 5, 7].iter().any(|q| p % q == 0));
     for n in (2..=180).filter(smooth) {
         for precision in [Precision::F32, Precision::F64] {
             check_lines(&device, n, 2, [2, 21], precision);

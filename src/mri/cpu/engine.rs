@@ -209,13 +209,13 @@ impl<T: Real> Engine for CpuEngine<T> {
         Buffer::zeroed(count)
     }
 
-    fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector> {
+    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector> {
         let mut out = Buffer::<Complex<T>>::zeroed(values.len())?;
         out.iter_mut().zip(values).for_each(|(o, v)| *o = Complex::new(T::of(v.re), T::of(v.im)));
         Ok(out)
     }
 
-    fn to_host(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>> {
+    fn download(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>> {
         Ok(vector.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect())
     }
 

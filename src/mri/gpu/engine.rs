@@ -318,12 +318,12 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         Ok(Vector { memory: self.queue.pool.take(count * T::PRECISION.complex())?, count })
     }
 
-    fn from_host(&mut self, values: &[Complex<f64>]) -> Result<Vector> {
+    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Vector> {
         let values: Vec<Complex<T>> = values.iter().map(|v| Complex::new(T::of(v.re), T::of(v.im))).collect();
         Ok(Vector { memory: self.queue.upload(&values)?, count: values.len() })
     }
 
-    fn to_host(&mut self, vector: &Vector) -> Result<Vec<Complex<f64>>> {
+    fn download(&mut self, vector: &Vector) -> Result<Vec<Complex<f64>>> {
         let mut values = Buffer::<Complex<T>>::zeroed(vector.count)?;
         self.queue.fetch(vector.memory.address(), &mut values)?;
         Ok(values.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect())

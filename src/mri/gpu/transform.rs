@@ -31,8 +31,7 @@ enum Way<T: DeviceReal> {
     /// On the grid, where sums factorise.
     Separable {
         points: Lent,
-        forward: Forward,
-        adjoint: Adjoint,
+        both: Box<(Forward, Adjoint)>,
     },
     /// Anywhere.
     Direct {
@@ -40,8 +39,7 @@ enum Way<T: DeviceReal> {
         positions: Lent,
         /// Hz of voxels, seconds of samples.
         field: Option<[Lent; 2]>,
-        forward: Direct,
-        adjoint: Direct,
+        both: Box<(Direct, Direct)>,
     },
 }
 
@@ -157,7 +155,7 @@ impl<T: DeviceReal> Transform<T> {
             Way::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
         } else {
             match sums::<T>(fourier, queue, grid, trajectory, beyond)? {
-                Sums::Separable(both) => Way::Separable { points, forward: both.0, adjoint: both.1 },
+                Sums::Separable(both) => Way::Separable { points, both },
                 Sums::Direct(both) => {
                     let field = match &beyond.field {
                         Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
@@ -167,7 +165,7 @@ impl<T: DeviceReal> Transform<T> {
                         Some(p) => queue.upload(p)?,
                         None => queue.upload(&places(grid, dims)?)?,
                     };
-                    Way::Direct { points, positions, field, forward: both.0, adjoint: both.1 }
+                    Way::Direct { points, positions, field, both }
                 }
             }
         };
@@ -214,9 +212,9 @@ impl<T: DeviceReal> Transform<T> {
                 // SAFETY: by this function's contract.
                 unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
             }
-            Way::Separable { points, forward, .. } => {
+            Way::Separable { points, both } => {
+                let (forward, points) = (&both.0, points.address());
                 let workspace = self.workspace(place, forward.workspace(), images, coils)?;
-                let points = points.address();
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     self.look(place, images, image, coil, count)?;
                     let data = samples + self.behind(coil * self.samples);
@@ -225,7 +223,8 @@ impl<T: DeviceReal> Transform<T> {
                     unsafe { forward.run(&queue.device, &arrays, workspace.address(), &queue.stream) }
                 })
             }
-            Way::Direct { forward, .. } => {
+            Way::Direct { both, .. } => {
+                let forward = &both.0;
                 let workspace = self.workspace(place, forward.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     self.look(place, images, image, coil, count)?;
@@ -258,9 +257,9 @@ impl<T: DeviceReal> Transform<T> {
                 // SAFETY: by this function's contract.
                 unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
             }
-            Way::Separable { points, adjoint, .. } => {
+            Way::Separable { points, both } => {
+                let (adjoint, points) = (&both.1, points.address());
                 let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
-                let points = points.address();
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     let data = samples + self.behind(coil * self.samples);
                     let arrays = AdjointArrays { points, weights: 0, data, image: image.address, coils: count };
@@ -269,7 +268,8 @@ impl<T: DeviceReal> Transform<T> {
                     self.merge(place, images, image, coil, count)
                 })
             }
-            Way::Direct { adjoint, .. } => {
+            Way::Direct { both, .. } => {
+                let adjoint = &both.1;
                 let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
                     let input = samples + self.behind(coil * self.samples);
