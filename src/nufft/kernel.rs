@@ -8,12 +8,20 @@
 //! polynomials short, and its Fourier transform is known in closed form.
 
 use crate::error::{Result, fail};
+use std::collections::VecDeque;
 use std::f64::consts::PI;
+use std::sync::{Mutex, PoisonError};
 
 /// Longest spreading function.
 pub const MAX_WIDTH: usize = 16;
 /// Upsampling that [`Kernel::new`] takes.
 pub const UPSAMPLING: std::ops::RangeInclusive<f64> = 1.1..=4.0;
+
+/// Tolerance, upsampling, dimensions and unit round-off.
+type Key = (u64, u64, usize, u64);
+/// What was found last: a search takes milliseconds, and a plan makes a dozen, mostly of the same.
+static FOUND: Mutex<VecDeque<(Key, Result<Kernel>)>> = Mutex::new(VecDeque::new());
+const MOST_FOUND: usize = 64;
 
 /// A spreading function and how to evaluate it.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +46,20 @@ impl Kernel {
         if !(tolerance > 0.0 && tolerance < 1.0) {
             fail!(OutOfRange, "tolerance is {tolerance}; it must be above 0 and below 1");
         }
+        let key = (tolerance.to_bits(), upsampling.to_bits(), dims, unit.to_bits());
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kernel)) = found.iter().find(|(k, _)| *k == key) {
+            return kernel.clone();
+        }
+        let kernel = Self::search(tolerance, upsampling, dims, unit);
+        if found.len() == MOST_FOUND {
+            found.pop_front();
+        }
+        found.push_back((key, kernel.clone()));
+        kernel
+    }
+
+    fn search(tolerance: f64, upsampling: f64, dims: usize, unit: f64) -> Result<Self> {
         // The error falls about so much with every grid point; start one shorter.
         let rate = PI * (1.0 - 1.0 / upsampling).sqrt();
         let first = ((-tolerance.ln() / rate) as usize).saturating_sub(1).clamp(2, MAX_WIDTH);
