@@ -5,7 +5,9 @@ use super::context::{context, isoc_context};
 use super::tensor::{Expected, isoc_tensor};
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
-use crate::mri::{Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit};
+use crate::mri::{
+    Array, Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit,
+};
 use crate::tensor::{Layout, Number};
 use std::ffi::c_void;
 
@@ -717,6 +719,24 @@ pub unsafe extern "C" fn isoc_mri_forward(
     })
 }
 
+/// # Safety
+/// Tensors are NULL or valid.
+unsafe fn to_image(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+    run: unsafe fn(&mut Mri, &Array<2>, &Array<4>) -> Result<()>,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            check_apart((&from, "samples"), (&to, "image"))?;
+            run(mri, &from, &to)
+        }
+    })
+}
+
 /// image = F^H samples, unscaled: the exact transpose of isoc_mri_forward, to the transforms' tolerance.
 ///
 /// # Safety
@@ -727,14 +747,8 @@ pub unsafe extern "C" fn isoc_mri_adjoint(
     samples: *const isoc_tensor,
     image: *const isoc_tensor,
 ) -> Status {
-    with_plan(mri, |mri| {
-        // SAFETY: by this function's contract.
-        unsafe {
-            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
-            check_apart((&from, "samples"), (&to, "image"))?;
-            mri.adjoint(&from, &to)
-        }
-    })
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::adjoint) }
 }
 
 /// image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
@@ -748,14 +762,8 @@ pub unsafe extern "C" fn isoc_mri_gridding(
     samples: *const isoc_tensor,
     image: *const isoc_tensor,
 ) -> Status {
-    with_plan(mri, |mri| {
-        // SAFETY: by this function's contract.
-        unsafe {
-            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
-            check_apart((&from, "samples"), (&to, "image"))?;
-            mri.gridding(&from, &to)
-        }
-    })
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::gridding) }
 }
 
 /// out = (F^H W F + lambda R^H R) image: the system that isoc_mri_reconstruct solves, for solvers of your own.
@@ -790,14 +798,8 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
     samples: *const isoc_tensor,
     image: *const isoc_tensor,
 ) -> Status {
-    with_plan(mri, |mri| {
-        // SAFETY: by this function's contract.
-        unsafe {
-            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
-            check_apart((&from, "samples"), (&to, "image"))?;
-            mri.reconstruct(&from, &to)
-        }
-    })
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::reconstruct) }
 }
 
 /// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.

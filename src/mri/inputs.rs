@@ -3,15 +3,16 @@
 use super::array::read;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
-use super::engine::{Engine, Scan};
+use super::engine::{Engine, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
 use super::plan::{Array, MAX_SIDE, Mri, each};
-use super::regulariser::Matrix;
+use super::regulariser::{Matrix, Penalty};
 use super::transform::{Beyond, Fourier, Method};
-use crate::context::NanPolicy;
+use crate::context::{Context, NanPolicy};
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
+use crate::krylov::Stop;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -95,13 +96,9 @@ impl Mri {
             Density::Iterative(iterations) => {
                 let scan = Scan::new(grid, 1, trajectory);
                 match context.gpus().first() {
-                    None => {
-                        let mut engine = CpuEngine::<f32>::new(context.level(), scan);
-                        engine.run(&context, |e, job| density::iterative(iterations, e, &fourier, job))?
-                    }
+                    None => iterative(CpuEngine::<f32>::new(context.level(), scan), &context, iterations, &fourier)?,
                     Some(gpu) => {
-                        let mut engine = GpuEngine::<f32>::new(&context, gpu, scan)?;
-                        engine.run(&context, |e, job| density::iterative(iterations, e, &fourier, job))?
+                        iterative(GpuEngine::<f32>::new(&context, gpu, scan)?, &context, iterations, &fourier)?
                     }
                 }
             }
@@ -220,4 +217,15 @@ impl Mri {
             e.within(&context, |e| e.set_matrix(matrix))
         })
     }
+}
+
+/// Density weights by an engine for this alone.
+fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fourier: &Fourier) -> Result<Vec<f64>> {
+    // What pairs of transforms need.
+    let stop = Stop { iterations: 1, tolerance: 0.0 };
+    let pairs = Solve { stop, lambda: 0.0, penalty: Penalty::Identity, toeplitz: false, warm: false };
+    engine.run(context, |e, job| {
+        e.check_memory(context, fourier, &pairs)?;
+        density::iterative(iterations, e, fourier, job)
+    })
 }
