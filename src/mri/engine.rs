@@ -122,7 +122,7 @@ pub(super) trait Engine: Sized + Send {
     ) -> Result<Self::Vector>;
     /// The error of a value that is not finite in what was read, if there is one.
     fn verify(&mut self) -> Result<()>;
-    /// Values replaced since this was asked last.
+    /// Values replaced in the last [`Engine::within`] that were not asked for yet.
     fn replaced(&mut self) -> u64;
     /// Copies into a caller's array, unless [`Engine::verify`] has an error.
     ///

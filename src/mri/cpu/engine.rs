@@ -150,6 +150,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
+        self.replaced = 0;
         context.install(|| work(self))
     }
 

@@ -232,6 +232,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         let device = self.queue.device.clone();
         let _current = device.enter()?;
         self.queue.start()?;
+        self.replaced = 0;
         let result = work(self).and_then(|r| self.verify().map(|()| r));
         self.pending.clear();
         // The caller's arrays are in use until then.
@@ -252,7 +253,8 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             Some((for_these, cap)) if for_these == needed => cap,
             _ => context.gpu_memory(&self.queue.device, self.queue.pool.bytes() + self.taken())?,
         };
-        self.cap = Some((needed, cap));
+        // After a failure it is asked again: others may have given memory back.
+        self.cap = (needed <= cap).then_some((needed, cap));
         if needed > cap {
             fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; this needs at least {needed}");
         }
