@@ -1,7 +1,7 @@
 //! A view's kernels, arranged for two output columns at once: what either needs of a data column, side by side.
 
 use crate::cpu::buffer::zeros;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::pet::cpu::columns::Layout;
 use crate::pet::tables::Tables;
 use std::collections::BTreeMap;
@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 /// Neighbouring offsets along z of one data column, seen from the first output column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    pub(super) x: i32,
-    pub(super) y: i32,
+    pub(super) x: i16,
+    pub(super) y: i16,
+    /// From the first output column to the data column in the map.
+    pub(super) cell: i32,
     /// From the first output column to the run's first voxel, in floats.
     pub(super) shift: isize,
     /// Of the first pair of weights in an identifier's row.
-    pub(super) weight: usize,
+    pub(super) weight: u32,
     /// Place in the order of radial distance.
     pub(super) rank: u32,
 }
@@ -41,6 +43,8 @@ pub(super) struct Taps {
     /// From the first output column to the second.
     pub(super) pair: [i32; 2],
     pub(super) groups: Vec<Group>,
+    /// Least and greatest x and y of a run.
+    pub(super) reach: [[i32; 2]; 2],
     pub(super) adjoint: Weights,
     /// None where it is the same.
     pub(super) forward: Option<Weights>,
@@ -62,6 +66,12 @@ impl Taps {
                 *span = [span[0].min(o[2]), span[1].max(o[2])];
             }
         }
+        let mut reach = [[0; 2]; 2];
+        for column in spans.keys() {
+            for (reach, c) in reach.iter_mut().zip(column) {
+                *reach = [reach[0].min(*c), reach[1].max(*c)];
+            }
+        }
         let mut ordered: Vec<_> = spans.into_iter().collect();
         let distance = |[x, y]: [i32; 2]| across(x, y).min(across(x - pair[0], y - pair[1]));
         ordered.sort_by(|(a, _), (b, _)| distance(*a).total_cmp(&distance(*b)));
@@ -73,8 +83,21 @@ impl Taps {
         for (rank, ([x, y], [low, high])) in ordered.into_iter().enumerate() {
             let length = (high - low + 1) as usize;
             let shift = y as isize * layout.row as isize + x as isize * layout.column as isize + low as isize;
-            first.insert([x, y], (weight, low, rank as u32));
-            by_length.entry(length).or_default().push(Run { x, y, shift, weight, rank: rank as u32 });
+            let rank = rank as u32;
+            first.insert([x, y], (weight, low, rank));
+            let Ok(start) = u32::try_from(weight) else {
+                fail!(SizeOverflow, "kernels of {} voxels are too large", tables.offsets().len())
+            };
+            // Sides are at most 4096.
+            let cell = y * layout.shape[2] as i32 + x;
+            by_length.entry(length).or_default().push(Run {
+                x: x as i16,
+                y: y as i16,
+                cell,
+                shift,
+                weight: start,
+                rank,
+            });
             weight += 2 * length;
         }
         let groups = by_length.into_iter().map(|(length, runs)| Group { length, runs }).collect();
@@ -102,6 +125,6 @@ impl Taps {
         };
         let adjoint = arrange(false)?;
         let forward = Some(arrange(true)?).filter(|f| f.values != adjoint.values);
-        Ok(Self { pair, groups, adjoint, forward })
+        Ok(Self { pair, groups, reach, adjoint, forward })
     }
 }
