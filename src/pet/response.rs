@@ -38,7 +38,8 @@ pub(crate) enum Shape {
     Ellipsoid,
 }
 
-/// Voxels are kept whose centres lie within `k` sigmas, along each axis of the response or as an ellipsoid.
+/// Voxels are kept whose centres lie within `k` sigmas, along each axis of the response or as an ellipsoid. Where a sigma is
+/// below a voxel, steps of the lattice decide: at 0.62 voxels, 3 sigmas keep the nearest neighbours and 3.3 the next ones too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cut {
     pub(crate) shape: Shape,

@@ -117,8 +117,8 @@ fn responses() -> Vec<(&'static str, Response)> {
 }
 
 fn lattices() -> [Lattice; 3] {
-    // Odd and even; one vector and a little, several passes; box voxels.
-    [([19, 21, 17], [4.0; 3]), ([8, 18, 22], [4.0; 3]), ([53, 16, 15], [5.0, 6.0, 4.0])]
+    // Odd and even; parts of lines; one vector and a little, several passes; box voxels.
+    [([19, 21, 17], [4.0; 3]), ([8, 38, 43], [4.0; 3]), ([53, 16, 15], [5.0, 6.0, 4.0])]
         .map(|(shape, voxel)| Lattice::new(shape, voxel).expect("valid"))
 }
 
