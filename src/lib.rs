@@ -24,4 +24,6 @@ pub mod gpu;
 mod krylov;
 pub mod mri;
 pub mod nufft;
+#[expect(dead_code, reason = "the C API of PET comes next")]
+mod pet;
 pub mod tensor;

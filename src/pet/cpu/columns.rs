@@ -1,0 +1,134 @@
+//! Image and histo-images as the projections want them: `[y][x][z]`, zeros between the columns.
+
+use crate::cpu::buffer::Buffer;
+use crate::error::{Error, Result, Status};
+use crate::pet::lattice::Lattice;
+use rayon::prelude::*;
+
+/// Columns' length is a multiple of this: the widest vector.
+const VECTOR: usize = 16;
+/// Half a cache line.
+const STEP: usize = 8;
+
+/// Where columns lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(super) shape: [usize; 3],
+    /// Zeros before each column; those of the next are behind it.
+    pub(super) margin: usize,
+    /// From column to column.
+    pub(super) column: usize,
+    /// From row to row.
+    pub(super) row: usize,
+}
+
+impl Layout {
+    /// With room for kernels that reach `reach` voxels along z.
+    pub(crate) fn new(lattice: &Lattice, reach: usize) -> Result<Self> {
+        let shape @ [nz, ny, nx] = lattice.shape();
+        let margin = reach.max(1).next_multiple_of(STEP);
+        let column = nz.next_multiple_of(VECTOR) + margin;
+        // Cache lines of a row, 25 modulo 64: the columns that a kernel touches in neighbouring rows spread over the sets of the
+        // first-level cache, which large powers of two would heap up.
+        const LINE: usize = 16;
+        let lines = (nx * column).div_ceil(LINE);
+        let row = (lines + (25 + 64 - lines % 64) % 64) * LINE;
+        let layout = Self { shape, margin, column, row };
+        let bytes = ny.checked_mul(row).and_then(|n| n.checked_add(2 * margin)?.checked_mul(size_of::<f32>()));
+        match bytes.map(isize::try_from) {
+            Some(Ok(_)) => Ok(layout),
+            _ => Err(Error::new(Status::SizeOverflow, format!("columns of {nz} x {ny} x {nx} voxels overflow"))),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.shape[1] * self.row + self.margin
+    }
+
+    /// First voxel of the column at x, y.
+    pub(super) fn start(&self, x: usize, y: usize) -> usize {
+        self.margin + y * self.row + x * self.column
+    }
+}
+
+/// An image or a histo-image.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    layout: Layout,
+    data: Buffer,
+}
+
+impl Columns {
+    pub(crate) fn zeroed(layout: Layout) -> Result<Self> {
+        Ok(Self { layout, data: Buffer::zeroed(layout.len())? })
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Voxels at x, y, from the lowest z on.
+    pub(crate) fn column(&self, x: usize, y: usize) -> &[f32] {
+        &self.data[self.layout.start(x, y)..][..self.layout.shape[0]]
+    }
+
+    /// All of it; what lies between columns must stay 0.
+    pub(super) fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    pub(super) fn data_mut(&mut self) -> &mut [f32] {
+        &mut self.data
+    }
+
+    /// From `[z][y][x]`.
+    pub(crate) fn load(&mut self, volume: &[f32]) {
+        let layout @ Layout { shape: [nz, ny, nx], margin, column, row } = self.layout;
+        assert_eq!(volume.len(), nz * ny * nx);
+        let rows = self.data[layout.margin..].par_chunks_mut(row).enumerate();
+        rows.for_each(|(y, to)| {
+            debug_assert!(to.len() + margin >= nx * column);
+            for (z, plane) in volume.chunks_exact(ny * nx).enumerate() {
+                for (x, v) in plane[y * nx..][..nx].iter().enumerate() {
+                    to[x * column + z] = *v;
+                }
+            }
+        });
+    }
+
+    /// To `[z][y][x]`.
+    pub(crate) fn store(&self, volume: &mut [f32]) {
+        let [nz, ny, nx] = self.layout.shape;
+        assert_eq!(volume.len(), nz * ny * nx);
+        volume.par_chunks_mut(nx).enumerate().for_each(|(i, to)| {
+            let (z, y) = (i / ny, i % ny);
+            for (x, to) in to.iter_mut().enumerate() {
+                *to = self.data[self.layout.start(x, y) + z];
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_come_back_and_margins_stay_zero() {
+        for (shape, reach) in [([48, 5, 7], 5), ([1, 1, 1], 0), ([17, 3, 2], 9)] {
+            let lattice = Lattice::new(shape, [4.0; 3]).expect("valid");
+            let layout = Layout::new(&lattice, reach).expect("small");
+            assert!(layout.margin >= reach && layout.row / 16 % 64 == 25);
+            let volume: Vec<f32> = (1..=lattice.voxels()).map(|i| i as f32).collect();
+            let mut columns = Columns::zeroed(layout).expect("memory");
+            columns.load(&volume);
+            let [nz, ny, nx] = shape;
+            let top = columns.column(nx - 1, ny - 1)[nz - 1];
+            assert_eq!(top, lattice.voxels() as f32);
+            assert_eq!(columns.data().iter().filter(|v| **v != 0.0).count(), lattice.voxels());
+            let mut back = vec![0.0; volume.len()];
+            columns.store(&mut back);
+            assert_eq!(back, volume);
+        }
+    }
+}

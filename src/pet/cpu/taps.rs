@@ -1,0 +1,130 @@
+//! A view's kernels, arranged for two output columns at once: what either needs of a data column, side by side.
+
+use crate::cpu::buffer::zeros;
+use crate::error::{Result, fail};
+use crate::pet::cpu::columns::Layout;
+use crate::pet::tables::Tables;
+use std::collections::BTreeMap;
+
+/// Neighbouring offsets along z of one data column, seen from the first output column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) x: i16,
+    pub(super) y: i16,
+    /// From the first output column to the data column in the map.
+    pub(super) cell: i32,
+    /// From the first output column to the run's first voxel, in floats.
+    pub(super) shift: isize,
+    /// Of the first pair of weights in an identifier's row.
+    pub(super) weight: u32,
+    /// Place in the order of radial distance.
+    pub(super) rank: u32,
+}
+
+/// Runs of one length, in the order of rank.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) length: usize,
+    pub(super) runs: Vec<Run>,
+}
+
+/// `[identifier][run][z][output column]`
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    pub(super) values: Vec<f32>,
+    pub(super) stride: usize,
+    /// Of each identifier: runs of this rank or above are all 0.
+    pub(super) limit: Vec<u32>,
+    pub(super) most: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Taps {
+    /// From the first output column to the second.
+    pub(super) pair: [i32; 2],
+    pub(super) groups: Vec<Group>,
+    /// Least and greatest x and y of a run.
+    pub(super) reach: [[i32; 2]; 2],
+    pub(super) adjoint: Weights,
+    /// None where it is the same.
+    pub(super) forward: Option<Weights>,
+}
+
+impl Taps {
+    pub(super) fn new(tables: &Tables, layout: &Layout) -> Result<Self> {
+        let [rx, ry] = tables.radial();
+        let across = |x: i32, y: i32| (f64::from(x) * rx + f64::from(y) * ry).abs();
+        // The neighbour nearest to the line of response shares most of the data.
+        let angle = |[x, y]: [i32; 2]| across(x, y) / f64::from(x * x + y * y).sqrt();
+        let candidates = [[1, 0], [0, 1], [1, 1], [-1, 1]];
+        let pair = candidates.into_iter().min_by(|a, b| angle(*a).total_cmp(&angle(*b))).unwrap_or([1, 0]);
+
+        let mut spans: BTreeMap<[i32; 2], [i32; 2]> = BTreeMap::new();
+        for o in tables.offsets() {
+            for column in [[o[0], o[1]], [o[0] + pair[0], o[1] + pair[1]]] {
+                let span = spans.entry(column).or_insert([o[2], o[2]]);
+                *span = [span[0].min(o[2]), span[1].max(o[2])];
+            }
+        }
+        let mut reach = [[0; 2]; 2];
+        for column in spans.keys() {
+            for (reach, c) in reach.iter_mut().zip(column) {
+                *reach = [reach[0].min(*c), reach[1].max(*c)];
+            }
+        }
+        let mut ordered: Vec<_> = spans.into_iter().collect();
+        let distance = |[x, y]: [i32; 2]| across(x, y).min(across(x - pair[0], y - pair[1]));
+        ordered.sort_by(|(a, _), (b, _)| distance(*a).total_cmp(&distance(*b)));
+
+        // Runs of one length one after the other: the processor foresees how often the innermost loop turns.
+        let mut by_length: BTreeMap<usize, Vec<Run>> = BTreeMap::new();
+        let mut first: BTreeMap<[i32; 2], (usize, i32, u32)> = BTreeMap::new();
+        let mut weight = 0;
+        for (rank, ([x, y], [low, high])) in ordered.into_iter().enumerate() {
+            let length = (high - low + 1) as usize;
+            let shift = y as isize * layout.row as isize + x as isize * layout.column as isize + low as isize;
+            let rank = rank as u32;
+            first.insert([x, y], (weight, low, rank));
+            let Ok(start) = u32::try_from(weight) else {
+                fail!(SizeOverflow, "kernels of {} voxels are too large", tables.offsets().len())
+            };
+            // Sides are at most 4096.
+            let cell = y * layout.shape[2] as i32 + x;
+            by_length.entry(length).or_default().push(Run {
+                x: x as i16,
+                y: y as i16,
+                cell,
+                shift,
+                weight: start,
+                rank,
+            });
+            weight += 2 * length;
+        }
+        let groups = by_length.into_iter().map(|(length, runs)| Group { length, runs }).collect();
+
+        let arrange = |opposite: bool| -> Result<Weights> {
+            let offsets = tables.offsets();
+            let mut values = zeros(weight * tables.identifiers())?;
+            let mut limit = vec![0; tables.identifiers()];
+            for (o, at) in offsets.iter().zip(0..) {
+                let from = if opposite { offsets.len() - 1 - at } else { at };
+                for (j, column) in [[o[0], o[1]], [o[0] + pair[0], o[1] + pair[1]]].into_iter().enumerate() {
+                    let (start, low, rank) = first[&column];
+                    let to = start + 2 * (o[2] - low) as usize + j;
+                    for (a, limit) in limit.iter_mut().enumerate() {
+                        let value = tables.values()[a * offsets.len() + from];
+                        values[a * weight + to] = value;
+                        if value != 0.0 {
+                            *limit = (rank + 1).max(*limit);
+                        }
+                    }
+                }
+            }
+            let most = limit.iter().copied().max().unwrap_or(0);
+            Ok(Weights { values, stride: weight, limit, most })
+        };
+        let adjoint = arrange(false)?;
+        let forward = Some(arrange(true)?).filter(|f| f.values != adjoint.values);
+        Ok(Self { pair, groups, reach, adjoint, forward })
+    }
+}

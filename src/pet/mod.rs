@@ -1,0 +1,12 @@
+//! DIRECT time-of-flight PET: events are sorted by direction into views, each with a histo-image on the lattice of the image,
+//! and a projection is a sum over the neighbourhood that timing and detectors blur.
+//!
+//! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
+//! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009.
+
+pub(crate) mod cpu;
+pub(crate) mod lattice;
+pub(crate) mod quadrature;
+pub(crate) mod response;
+pub(crate) mod tables;
+pub(crate) mod view;
