@@ -24,4 +24,5 @@ pub mod gpu;
 mod krylov;
 pub mod mri;
 pub mod nufft;
+pub mod pet;
 pub mod tensor;
