@@ -5,9 +5,11 @@
 
 use super::deposit_views::NearestView;
 use crate::cpu::buffer::zeros;
+use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Half the speed of light: millimetres along the line for a picosecond of time difference.
 pub const HALF_LIGHT_SPEED: f64 = 0.149896229;
@@ -87,6 +89,7 @@ impl<'a, T: Copy + Into<f64>> Events<'a, T> {
     }
 
     /// A column's values from event `first` on.
+    #[inline(always)]
     fn read(&self, column: usize, first: usize, out: &mut [f64]) {
         assert!(first + out.len() <= self.len);
         let stride = self.strides[column];
@@ -154,11 +157,15 @@ const MOST_REGIONS: usize = 1 << 10;
 /// Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
 /// chunks of events are sorted by region of the counts, and then each region is counted by one task.
 pub fn deposit<T: Copy + Into<f64> + Sync>(
+    level: Level,
     events: &Events<T>,
     views: &impl NearestView,
     voxels: &Voxels,
     counts: &mut [u32],
 ) -> Result<Dropped> {
+    if voxels.shape.iter().any(|n| *n == 0 || i32::try_from(*n).is_err()) {
+        fail!(OutOfRange, "the lattice is {:?}; each side must be 1 to 2^31 - 1", voxels.shape);
+    }
     if counts.len() != views.count() * voxels.count() {
         let (v, shape) = (views.count(), voxels.shape);
         fail!(TensorShape, "the histo-images have {} voxels; {v} views of {shape:?} were expected", counts.len());
@@ -181,7 +188,7 @@ pub fn deposit<T: Copy + Into<f64> + Sync>(
                 |places, (k, (offsets, starts))| {
                     let from = first + k * CHUNK;
                     places.clear();
-                    let dropped = locate(events, from..(from + CHUNK).min(first + batch), views, voxels, places);
+                    let dropped = locate(level, events, from..(from + CHUNK).min(first + batch), views, voxels, places);
                     sort(places, region, offsets, starts);
                     dropped
                 },
@@ -192,18 +199,44 @@ pub fn deposit<T: Copy + Into<f64> + Sync>(
         dropped.overflow += counts
             .par_chunks_mut(region)
             .enumerate()
-            .map(|(r, counts)| {
-                parts().map(|(o, s)| count(&o[s[r] as usize..s[r + 1] as usize], counts)).sum::<u64>()
-            })
+            .map(|(r, counts)| parts().map(|(o, s)| count(&o[s[r] as usize..s[r + 1] as usize], counts)).sum::<u64>())
             .sum::<u64>();
     }
     Ok(dropped)
 }
 
-/// Indices of the counts that events belong to.
+/// [`locate_any`] with the level's instructions; its results are the same with all of them.
 fn locate<T: Copy + Into<f64>>(
+    level: Level,
     events: &Events<T>,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
+    views: &impl NearestView,
+    voxels: &Voxels,
+    places: &mut Vec<usize>,
+) -> Dropped {
+    #[cfg(target_arch = "x86_64")]
+    if level >= Level::Avx2 {
+        #[target_feature(enable = "avx2,fma")]
+        fn locate_avx2<T: Copy + Into<f64>>(
+            events: &Events<T>,
+            range: Range<usize>,
+            views: &impl NearestView,
+            voxels: &Voxels,
+            places: &mut Vec<usize>,
+        ) -> Dropped {
+            locate_any(events, range, views, voxels, places)
+        }
+        // SAFETY: the level says that the processor has these instructions.
+        return unsafe { locate_avx2(events, range, views, voxels, places) };
+    }
+    locate_any(events, range, views, voxels, places)
+}
+
+/// Indices of the counts that events belong to.
+#[inline(always)]
+fn locate_any<T: Copy + Into<f64>>(
+    events: &Events<T>,
+    range: Range<usize>,
     views: &impl NearestView,
     voxels: &Voxels,
     places: &mut Vec<usize>,
@@ -218,6 +251,7 @@ fn locate<T: Copy + Into<f64>>(
     let mut direction = [[0.0; BLOCK]; 3];
     let mut place = [[0.0; BLOCK]; 3];
     let mut squares = [0.0; BLOCK];
+    let mut view = [None; BLOCK];
     for first in range.clone().step_by(BLOCK) {
         let n = BLOCK.min(range.end - first);
         for (k, column) in column.iter_mut().enumerate() {
@@ -237,6 +271,10 @@ fn locate<T: Copy + Into<f64>>(
             }
             squares[i] = square;
         }
+        let [u, v, w] = &direction;
+        for i in 0..n {
+            view[i] = views.nearest([u[i], v[i], w[i]]);
+        }
         for i in 0..n {
             let q = [place[0][i], place[1][i], place[2][i]];
             // Whatever is not finite in the event makes one of these so.
@@ -249,7 +287,7 @@ fn locate<T: Copy + Into<f64>>(
                 }
                 continue;
             }
-            let Some(view) = views.nearest([direction[0][i], direction[1][i], direction[2][i]]) else {
+            let Some(view) = view[i] else {
                 dropped.outside_tilts += 1;
                 continue;
             };
@@ -258,7 +296,7 @@ fn locate<T: Copy + Into<f64>>(
                 dropped.outside_lattice += 1;
                 continue;
             }
-            let [x, y, z] = q.map(|v| v as usize);
+            let [x, y, z] = q.map(|v| v as i32 as usize);
             places.push(((view * nz + z) * ny + y) * nx + x);
         }
     }

@@ -34,7 +34,7 @@ fn deposited(events: &[[f64; 7]], views: &impl NearestView) -> (Vec<u32>, Droppe
     let columns = columns(events);
     let mut counts = vec![0; views.count() * VOXELS.count()];
     let events = Events::new(std::array::from_fn(|k| &columns[k][..])).unwrap();
-    let dropped = deposit(&events, views, &VOXELS, &mut counts).unwrap();
+    let dropped = deposit(Level::detect(), &events, views, &VOXELS, &mut counts).unwrap();
     (counts, dropped)
 }
 
@@ -107,8 +107,7 @@ fn each_cause_is_counted() {
         }
     }
     let (counts, dropped) = deposited(&events, &grid());
-    let expected =
-        Dropped { not_finite: 21, equal_positions: 1, outside_tilts: 2, outside_lattice: 6, overflow: 0 };
+    let expected = Dropped { not_finite: 21, equal_positions: 1, outside_tilts: 2, outside_lattice: 6, overflow: 0 };
     assert_eq!(dropped, expected);
     assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>() + dropped.total(), events.len() as u64);
 }
@@ -118,7 +117,7 @@ fn full_voxels_stay_full() {
     let columns = columns(&[event([0.1; 3], unit(0.0, 0.0), 0.0); 5]);
     let events = Events::new(std::array::from_fn(|k| &columns[k][..])).unwrap();
     let mut counts = vec![u32::MAX - 2; grid().count() * VOXELS.count()];
-    let dropped = deposit(&events, &grid(), &VOXELS, &mut counts).unwrap();
+    let dropped = deposit(Level::detect(), &events, &grid(), &VOXELS, &mut counts).unwrap();
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
     assert_eq!(counts.iter().filter(|c| **c == u32::MAX).count(), 1);
 }
@@ -151,7 +150,9 @@ fn plain_view(azimuths: &[f64], tilts: &[f64], n: [f64; 3]) -> Option<usize> {
 #[test]
 fn agrees_with_the_definition() {
     let uneven: Vec<f64> = [0.3, 2.9, 1.0, 1.1, -0.2, 5.0, 1.7].to_vec();
-    for (azimuths, tilts) in [(azimuths(8), vec![-0.116, 0.0, 0.116]), (uneven, vec![0.12, -0.1]), (vec![1.0], vec![0.0])] {
+    for (azimuths, tilts) in
+        [(azimuths(8), vec![-0.116, 0.0, 0.116]), (uneven, vec![0.12, -0.1]), (vec![1.0], vec![0.0])]
+    {
         let views = ViewGrid::new(&azimuths, &tilts, [-TILT, TILT]).unwrap();
         let events = many(20_000, 3);
         let (counts, dropped) = deposited(&events, &views);
@@ -184,12 +185,12 @@ fn agrees_with_the_definition() {
 
 /// Several rounds of chunks, several regions.
 #[test]
-fn does_not_depend_on_threads_or_strides() {
+fn does_not_depend_on_threads_strides_or_level() {
     let voxels = Voxels { shape: [9, 100, 100], size: [1.0, 1.0, 3.0] };
     let events: Vec<f32> = many(CHUNK * 7 + 123, 4).into_iter().flatten().map(|v| v as f32).collect();
     let len = events.len() / 7;
     let last = 7 * (len - 1);
-    let run = |threads, reverse: bool| {
+    let run = |level, threads, reverse: bool| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut counts = vec![0; grid().count() * voxels.count()];
         assert!(counts.len() > 2 * REGION);
@@ -198,14 +199,16 @@ fn does_not_depend_on_threads_or_strides() {
             let first = events.as_ptr().wrapping_add(if reverse { last } else { 0 });
             Events::from_raw(std::array::from_fn(|k| first.wrapping_add(k)), [if reverse { -7 } else { 7 }; 7], len)
         };
-        let dropped = pool.install(|| deposit(&list, &grid(), &voxels, &mut counts)).unwrap();
+        let dropped = pool.install(|| deposit(level, &list, &grid(), &voxels, &mut counts)).unwrap();
         assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>() + dropped.total(), len as u64);
         (counts, dropped)
     };
-    let one = run(1, false);
+    let one = run(Level::Baseline, 1, false);
     assert!(one.1.total() < len as u64 / 2);
-    assert!(one == run(2, true));
-    assert!(one == run(3, false));
+    for level in Level::available() {
+        assert!(one == run(level, 2, true));
+        assert!(one == run(level, 3, false));
+    }
 }
 
 /// Both take the view at the smallest angle, but where two are equally near to rounding.
@@ -243,9 +246,9 @@ fn refuses_impossible_views_and_arrays() {
     assert!(ViewList::new(&[[1.0, 0.0, 0.0]], 0.0).is_err());
     assert!(Events::new([&[1.0][..], &[], &[1.0], &[1.0], &[1.0], &[1.0], &[1.0]]).is_err());
     let none = Events::<f32>::new([&[]; 7]).unwrap();
-    assert!(deposit(&none, &grid(), &VOXELS, &mut [0; 5]).is_err());
+    assert!(deposit(Level::detect(), &none, &grid(), &VOXELS, &mut [0; 5]).is_err());
     let mut counts = vec![7; grid().count() * VOXELS.count()];
-    assert_eq!(deposit(&none, &grid(), &VOXELS, &mut counts).unwrap(), Dropped::default());
+    assert_eq!(deposit(Level::detect(), &none, &grid(), &VOXELS, &mut counts).unwrap(), Dropped::default());
     let mut out = vec![0.0; counts.len()];
     to_f32(&counts, &mut out).unwrap();
     assert!(out.iter().all(|v| *v == 7.0));

@@ -25,45 +25,71 @@ fn fold([x, y, z]: [f64; 3]) -> [f64; 3] {
     [x * sign, y * sign, z * sign]
 }
 
-/// Which of several intervals a number lies in: a table of equal cells says where to begin.
+/// Which of several intervals a number lies in. No branch depends on the number: mispredicted ones would cost the most here.
 #[derive(Debug)]
 struct Intervals {
-    /// Between the intervals, ascending; each belongs to the interval above it.
+    /// Between the intervals, ascending, each belonging to the interval above it; then infinity for each of `steps`.
     bounds: Vec<f64>,
     origin: f64,
     per_unit: f64,
-    /// Bounds in earlier cells.
+    /// The last of equal cells that say where to begin.
+    last: f64,
+    /// Bounds in earlier cells; no cells if there are few bounds.
     before: Vec<u32>,
+    /// Most bounds in a cell.
+    steps: usize,
 }
 
 impl Intervals {
+    /// Bounds that are all looked at.
+    const FEW: usize = 4;
+    /// Most cells: the table stays in the first-level cache.
+    const MOST_CELLS: usize = 2048;
+
+    /// `bounds` between `from` and `to`, or infinite.
     fn new(bounds: Vec<f64>, from: f64, to: f64) -> Self {
-        // Few cells have a bound in them if there are 32 for each.
-        let cells = (32 * (bounds.len() + 1)).min(1 << 16);
-        let per_unit = if to > from { cells as f64 / (to - from) } else { 0.0 };
-        let mut this = Self { bounds, origin: from, per_unit, before: vec![0; cells] };
-        let mut k = 0;
-        for c in 0..cells {
-            while k < this.bounds.len() && this.cell(this.bounds[k]) < c {
-                k += 1;
-            }
-            this.before[c] = k as u32;
+        if bounds.len() <= Self::FEW || from >= to {
+            let steps = bounds.len();
+            return Self { bounds, origin: from, per_unit: 0.0, last: 0.0, before: Vec::new(), steps };
         }
+        let mut cells = 64;
+        loop {
+            let this = Self::with_cells(&bounds, from, to, cells);
+            if this.steps <= 1 || cells >= Self::MOST_CELLS {
+                return this;
+            }
+            cells *= 2;
+        }
+    }
+
+    fn with_cells(bounds: &[f64], from: f64, to: f64, cells: usize) -> Self {
+        let (per_unit, last) = (cells as f64 / (to - from), (cells - 1) as f64);
+        let mut this =
+            Self { bounds: bounds.to_vec(), origin: from, per_unit, last, before: vec![0; cells + 1], steps: 0 };
+        for bound in bounds {
+            let cell = this.cell(*bound);
+            this.before[cell + 1] += 1;
+        }
+        this.steps = this.before.iter().max().map_or(0, |n| *n as usize);
+        for c in 1..=cells {
+            this.before[c] += this.before[c - 1];
+        }
+        this.bounds.extend(std::iter::repeat_n(f64::INFINITY, this.steps));
         this
     }
 
     #[inline(always)]
     fn cell(&self, v: f64) -> usize {
-        (((v - self.origin) * self.per_unit) as usize).min(self.before.len() - 1)
+        ((v - self.origin) * self.per_unit).clamp(0.0, self.last) as i32 as usize
     }
 
     #[inline(always)]
     fn find(&self, v: f64) -> usize {
-        let mut k = self.before[self.cell(v)] as usize;
-        while k < self.bounds.len() && v >= self.bounds[k] {
-            k += 1;
+        if self.before.is_empty() {
+            return self.bounds.iter().map(|b| usize::from(v >= *b)).sum();
         }
-        k
+        let k = self.before[self.cell(v)] as usize;
+        k + self.bounds[k..k + self.steps].iter().map(|b| usize::from(v >= *b)).sum::<usize>()
     }
 }
 

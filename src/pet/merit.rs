@@ -48,7 +48,12 @@ impl Region {
         let inside = (0..2).all(|d| centre[d].abs() + outer <= half(d)) && centre[2].abs() <= half(2);
         if !inside {
             let d = diameters[1];
-            fail!(OutOfRange, "a region of {d} mm at {centre:?} leaves the lattice {:?} of {:?} mm", voxels.shape, voxels.size);
+            fail!(
+                OutOfRange,
+                "a region of {d} mm at {centre:?} leaves the lattice {:?} of {:?} mm",
+                voxels.shape,
+                voxels.size
+            );
         }
         let distance = |z: usize| (voxels.centre(2, z) - centre[2]).abs();
         let least = (0..nz).map(distance).fold(f64::INFINITY, f64::min);

@@ -87,9 +87,7 @@ impl Shape {
         match self {
             Shape::Cylinder { .. } => both(ball([a[0], a[1]], [b[0], b[1]]), slab(a[2], b[2], 1.0)),
             Shape::Ellipsoid { .. } => ball(a, b),
-            Shape::Box { .. } => {
-                both(both(slab(a[0], b[0], 1.0), slab(a[1], b[1], 1.0)), slab(a[2], b[2], 1.0))
-            }
+            Shape::Box { .. } => both(both(slab(a[0], b[0], 1.0), slab(a[1], b[1], 1.0)), slab(a[2], b[2], 1.0)),
         }
     }
 

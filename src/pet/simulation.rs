@@ -85,7 +85,10 @@ impl Width {
         let valid = match self {
             Width::Constant(v) => v.is_finite() && *v >= 0.0,
             Width::Table { step, values } => {
-                step.is_finite() && *step > 0.0 && !values.is_empty() && values.iter().all(|v| v.is_finite() && *v >= 0.0)
+                step.is_finite()
+                    && *step > 0.0
+                    && !values.is_empty()
+                    && values.iter().all(|v| v.is_finite() && *v >= 0.0)
             }
         };
         if !valid {

@@ -3,6 +3,7 @@ use super::super::deposit_views::ViewGrid;
 use super::super::phantom::{Object, Shape, SpherePhantom};
 use super::super::simulation_expectation::ViewCell;
 use super::*;
+use crate::cpu::level::Level;
 use std::f64::consts::PI;
 
 const SCANNER: Scanner = Scanner { diameter: 930.0, axial_length: 250.0, max_tilt: 0.1745 };
@@ -131,7 +132,7 @@ fn images_are_sources() {
     let simulated = scan.simulate(n, 5).unwrap();
     let views = ViewGrid::new(&[0.0], &[0.0], [-0.2, 0.2]).unwrap();
     let mut counts = vec![0; 24];
-    let dropped = deposit(&simulated.events(), &views, &voxels, &mut counts).unwrap();
+    let dropped = deposit(Level::detect(), &simulated.events(), &views, &voxels, &mut counts).unwrap();
     // Positions in f32 put a few places across a voxel's border: 3e-5 mm of 10 each.
     let strays = n as u64 - u64::from(counts[5]) - u64::from(counts[23]);
     assert!(strays <= 10 && dropped.total() <= strays, "{counts:?} {dropped:?}");
@@ -174,7 +175,7 @@ fn expected_counts_are_those_that_come() {
     let events = 600_000;
     let simulated = scan.simulate(events, 7).unwrap();
     let mut counts = vec![0; 6 * count];
-    deposit(&simulated.events(), &views, &voxels, &mut counts).unwrap();
+    deposit(Level::detect(), &simulated.events(), &views, &voxels, &mut counts).unwrap();
     let activity = phantom.voxel_means(super::super::phantom::Quantity::Activity, &voxels).unwrap();
     let (mut factors, mut additive) = (vec![0.0; count], vec![0.0; count]);
     let mut all = 0.0;
