@@ -43,6 +43,19 @@ fn both(p: Option<(f64, f64)>, q: Option<(f64, f64)>) -> Option<(f64, f64)> {
     (a.max(c) < b.min(d)).then(|| (a.max(c), b.min(d)))
 }
 
+/// A uniform point of the unit disc or ball, and its squared distance from the middle: points of the square or cube until one
+/// is inside, which is cheaper than a sine and a cosine.
+#[inline]
+pub(super) fn in_ball<const D: usize>(uniform: &mut impl FnMut() -> f64) -> ([f64; D], f64) {
+    loop {
+        let point: [f64; D] = std::array::from_fn(|_| 2.0 * uniform() - 1.0);
+        let square = point.iter().map(|v| v * v).sum();
+        if 0.0 < square && square < 1.0 {
+            return (point, square);
+        }
+    }
+}
+
 impl Shape {
     /// A sphere.
     pub fn sphere(centre: [f64; 3], radius: f64) -> Self {
@@ -91,20 +104,16 @@ impl Shape {
         }
     }
 
-    /// The place in it that three numbers from 0 to 1 stand for; uniform if they are.
-    pub fn place(&self, u: [f64; 3]) -> [f64; 3] {
+    /// A uniform place in it, from numbers uniform between 0 and 1.
+    pub fn place(&self, uniform: &mut impl FnMut() -> f64) -> [f64; 3] {
         let (centre, reach) = self.extent();
         let unit = match self {
             Shape::Cylinder { .. } => {
-                let (r, (sin, cos)) = (u[0].sqrt(), (TAU * u[1]).sin_cos());
-                [r * cos, r * sin, 2.0 * u[2] - 1.0]
+                let ([x, y], _) = in_ball(uniform);
+                [x, y, 2.0 * uniform() - 1.0]
             }
-            Shape::Ellipsoid { .. } => {
-                let (r, (sin, cos), z) = (u[0].cbrt(), (TAU * u[1]).sin_cos(), 2.0 * u[2] - 1.0);
-                let across = r * (1.0 - z * z).sqrt();
-                [across * cos, across * sin, r * z]
-            }
-            Shape::Box { .. } => u.map(|v| 2.0 * v - 1.0),
+            Shape::Ellipsoid { .. } => in_ball(uniform).0,
+            Shape::Box { .. } => std::array::from_fn(|_| 2.0 * uniform() - 1.0),
         };
         std::array::from_fn(|d| centre[d] + reach[d] * unit[d])
     }

@@ -87,7 +87,7 @@ fn places_fill_the_body() {
         let (mut sums, mut octants) = ([0.0; 3], [0; 8]);
         let mut inner = 0;
         for _ in 0..n {
-            let place = shape.place(std::array::from_fn(|_| random.random_range(0.0..1.0)));
+            let place = shape.place(&mut || random.random_range(0.0..1.0));
             // On the surface rounding decides.
             let within: [f64; 3] = std::array::from_fn(|d| centre[d] + (place[d] - centre[d]) * (1.0 - 1e-12));
             assert!(shape.contains(within));

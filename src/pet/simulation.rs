@@ -13,7 +13,7 @@ use super::simulation_random::Random;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
-use std::f64::consts::{FRAC_PI_2, TAU};
+use std::f64::consts::FRAC_PI_2;
 
 /// Full width at half maximum over standard deviation of a Gaussian.
 pub const FWHM_PER_SIGMA: f64 = 2.354820;
@@ -316,7 +316,7 @@ impl Scan<'_> {
 
     fn random_event(&self, random: &mut Random) -> Option<[f64; 7]> {
         let mut end = || {
-            let (sin, cos) = (TAU * random.uniform()).sin_cos();
+            let [cos, sin] = random.turn();
             let radius = self.scanner.diameter / 2.0;
             [radius * cos, radius * sin, self.scanner.axial_length * (random.uniform() - 0.5)]
         };
@@ -330,7 +330,7 @@ impl Scan<'_> {
 
     /// A unit vector within the tilts, and the radial and axial ones across it.
     fn direction(&self, random: &mut Random) -> ([f64; 3], [f64; 3], [f64; 3]) {
-        let (sin, cos) = (TAU * random.uniform()).sin_cos();
+        let [cos, sin] = random.turn();
         let w = self.scanner.max_tilt.sin() * (2.0 * random.uniform() - 1.0);
         let c = (1.0 - w * w).sqrt();
         ([c * cos, c * sin, w], [-sin, cos, 0.0], [-w * cos, -w * sin, c])
@@ -392,10 +392,9 @@ impl<'a> Sampler<'a> {
         loop {
             let u = random.uniform() * sums[sums.len() - 1];
             let k = sums.partition_point(|s| *s <= u).min(sums.len() - 1);
-            let inner = std::array::from_fn(|_| random.uniform());
             match self {
                 Sampler::Phantom { phantom, bodies, thinned, .. } => {
-                    let place = phantom.objects()[bodies[k]].shape.place(inner);
+                    let place = phantom.objects()[bodies[k]].shape.place(&mut || random.uniform());
                     if !thinned || random.uniform() * positive(phantom, place) < phantom.activity(place) {
                         return place;
                     }
@@ -403,7 +402,9 @@ impl<'a> Sampler<'a> {
                 Sampler::Image { voxels, .. } => {
                     let [nx, ny, _] = voxels.along();
                     let at = [k % nx, k / nx % ny, k / (nx * ny)];
-                    return std::array::from_fn(|d| voxels.centre(d, at[d]) + (inner[d] - 0.5) * voxels.size[d]);
+                    return std::array::from_fn(|d| {
+                        voxels.centre(d, at[d]) + (random.uniform() - 0.5) * voxels.size[d]
+                    });
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Random numbers that depend on a seed, an event and how many were drawn for it, and on nothing else: Philox 4x32-10 of
 //! J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011.
 
+use super::phantom::in_ball;
+
 /// Ten rounds of the generator: four random words for a counter and a key.
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
@@ -31,6 +33,7 @@ impl Random {
     }
 
     /// Uniform between 0 and 1, neither of which it is.
+    #[inline]
     pub(super) fn uniform(&mut self) -> f64 {
         if self.used == 4 {
             let [low, high] = halves(self.blocks);
@@ -42,11 +45,18 @@ impl Random {
         (f64::from(self.block[self.used - 1]) + 0.5) / 4_294_967_296.0
     }
 
-    /// Two of the standard normal distribution, by Box and Muller's method.
+    /// Cosine and sine of a uniform angle.
+    pub(super) fn turn(&mut self) -> [f64; 2] {
+        let (point, square) = in_ball::<2>(&mut || self.uniform());
+        let scale = 1.0 / square.sqrt();
+        point.map(|v| v * scale)
+    }
+
+    /// Two of the standard normal distribution, by Marsaglia's polar method.
     pub(super) fn normal(&mut self) -> [f64; 2] {
-        let r = (-2.0 * self.uniform().ln()).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * self.uniform()).sin_cos();
-        [r * cos, r * sin]
+        let (point, square) = in_ball::<2>(&mut || self.uniform());
+        let scale = (-2.0 * square.ln() / square).sqrt();
+        point.map(|v| v * scale)
     }
 }
 
@@ -74,5 +84,8 @@ mod tests {
         let square = values.iter().map(|v| v * v).sum::<f64>() / n as f64;
         assert!(mean.abs() < 5.0 / (n as f64).sqrt(), "{mean}");
         assert!((square - 1.0).abs() < 5.0 * (2.0 / n as f64).sqrt(), "{square}");
+        // P(|v| > 2) = 0.0455003.
+        let tails = values.iter().filter(|v| v.abs() > 2.0).count() as f64 / n as f64;
+        assert!((tails - 0.0455003).abs() < 5.0 * (0.0455 * 0.9545 / n as f64).sqrt(), "{tails}");
     }
 }
