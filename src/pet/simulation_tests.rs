@@ -136,6 +136,12 @@ fn images_are_sources() {
     // Positions in f32 put a few places across a voxel's border: 3e-5 mm of 10 each.
     let strays = n as u64 - u64::from(counts[5]) - u64::from(counts[23]);
     assert!(strays <= 10 && dropped.total() <= strays, "{counts:?} {dropped:?}");
+    // Within voxels places have the variance 1/12 of the size squared; that of such a mean is 0.8 / n of its square.
+    for d in 0..3 {
+        let part = |p: f64| (p / voxels.size[d] + voxels.along()[d] as f64 / 2.0).rem_euclid(1.0) - 0.5;
+        let square = places(&simulated).iter().map(|(p, _)| part(p[d]).powi(2)).sum::<f64>() / n as f64;
+        assert!((12.0 * square - 1.0).abs() < 5.0 * (0.8 / n as f64).sqrt(), "{d}: {square}");
+    }
     let sigma = (n as f64 * 3.0 / 16.0).sqrt();
     assert!((f64::from(counts[5]) - n as f64 / 4.0).abs() < 5.0 * sigma + 10.0, "{counts:?}");
 }
