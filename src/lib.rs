@@ -25,5 +25,5 @@ mod krylov;
 pub mod mri;
 pub mod nufft;
 #[expect(dead_code, reason = "the C API of PET comes next")]
-mod pet;
+pub mod pet;
 pub mod tensor;

@@ -2,11 +2,18 @@
 //! and a projection is a sum over the neighbourhood that timing and detectors blur.
 //!
 //! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
-//! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009.
+//! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
 pub(crate) mod cpu;
+pub mod deposit;
+pub mod deposit_views;
 pub(crate) mod lattice;
+pub mod merit;
+pub mod phantom;
 pub(crate) mod quadrature;
 pub(crate) mod response;
+pub mod simulation;
+pub mod simulation_expectation;
+mod simulation_random;
 pub(crate) mod tables;
 pub(crate) mod view;

@@ -1,0 +1,305 @@
+//! Analytic phantoms of activity and attenuation: sums of cylinders along z, ellipsoids and boxes, with exact chords.
+
+use super::deposit::Voxels;
+use crate::cpu::buffer::zeros;
+use crate::error::{Result, fail};
+use rayon::prelude::*;
+use std::f64::consts::{PI, TAU};
+
+/// A body, in mm from the scanner's centre; coordinates are x, y, z.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Shape {
+    /// Along z.
+    Cylinder { centre: [f64; 3], radius: f64, length: f64 },
+    /// With its axes along x, y and z; a sphere if they are equal.
+    Ellipsoid { centre: [f64; 3], semi: [f64; 3] },
+    /// With its edges along x, y and z.
+    Box { centre: [f64; 3], size: [f64; 3] },
+}
+
+/// Interval of t with |a + t b| <= c.
+fn slab(a: f64, b: f64, c: f64) -> Option<(f64, f64)> {
+    if b == 0.0 {
+        return (a.abs() <= c).then_some((f64::NEG_INFINITY, f64::INFINITY));
+    }
+    let (p, q) = ((-c - a) / b, (c - a) / b);
+    Some((p.min(q), p.max(q)))
+}
+
+/// Interval of t with sum of (a + t b)^2 <= 1.
+fn ball<const D: usize>(a: [f64; D], b: [f64; D]) -> Option<(f64, f64)> {
+    let dot = |p: &[f64; D], q: &[f64; D]| (0..D).map(|d| p[d] * q[d]).sum::<f64>();
+    let (bb, ab, aa) = (dot(&b, &b), dot(&a, &b), dot(&a, &a));
+    if bb == 0.0 {
+        return (aa <= 1.0).then_some((f64::NEG_INFINITY, f64::INFINITY));
+    }
+    let root = ab * ab - bb * (aa - 1.0);
+    (root > 0.0).then(|| ((-ab - root.sqrt()) / bb, (-ab + root.sqrt()) / bb))
+}
+
+fn both(p: Option<(f64, f64)>, q: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let ((a, b), (c, d)) = (p?, q?);
+    (a.max(c) < b.min(d)).then(|| (a.max(c), b.min(d)))
+}
+
+/// A uniform point of the unit disc or ball, and its squared distance from the middle: points of the square or cube until one
+/// is inside, which is cheaper than a sine and a cosine.
+#[inline]
+pub(super) fn in_ball<const D: usize>(uniform: &mut impl FnMut() -> f64) -> ([f64; D], f64) {
+    loop {
+        let point: [f64; D] = std::array::from_fn(|_| 2.0 * uniform() - 1.0);
+        let square = point.iter().map(|v| v * v).sum();
+        if 0.0 < square && square < 1.0 {
+            return (point, square);
+        }
+    }
+}
+
+impl Shape {
+    /// A sphere.
+    pub fn sphere(centre: [f64; 3], radius: f64) -> Self {
+        Shape::Ellipsoid { centre, semi: [radius; 3] }
+    }
+
+    /// Its middle, and how far it reaches along each axis.
+    fn extent(&self) -> ([f64; 3], [f64; 3]) {
+        match *self {
+            Shape::Cylinder { centre, radius, length } => (centre, [radius, radius, length / 2.0]),
+            Shape::Ellipsoid { centre, semi } => (centre, semi),
+            Shape::Box { centre, size } => (centre, size.map(|s| s / 2.0)),
+        }
+    }
+
+    /// Volume in mm^3.
+    pub fn volume(&self) -> f64 {
+        let [a, b, c] = self.extent().1;
+        match self {
+            Shape::Cylinder { .. } => TAU * a * b * c,
+            Shape::Ellipsoid { .. } => 4.0 / 3.0 * PI * a * b * c,
+            Shape::Box { .. } => 8.0 * a * b * c,
+        }
+    }
+
+    /// Whether a place lies in it.
+    pub fn contains(&self, place: [f64; 3]) -> bool {
+        let (centre, reach) = self.extent();
+        let [x, y, z]: [f64; 3] = std::array::from_fn(|d| (place[d] - centre[d]) / reach[d]);
+        match self {
+            Shape::Cylinder { .. } => x * x + y * y <= 1.0 && z.abs() <= 1.0,
+            Shape::Ellipsoid { .. } => x * x + y * y + z * z <= 1.0,
+            Shape::Box { .. } => x.abs() <= 1.0 && y.abs() <= 1.0 && z.abs() <= 1.0,
+        }
+    }
+
+    /// Where the line `from + t * along` is inside, as an interval of t.
+    pub fn chord(&self, from: [f64; 3], along: [f64; 3]) -> Option<(f64, f64)> {
+        let (centre, reach) = self.extent();
+        let a: [f64; 3] = std::array::from_fn(|d| (from[d] - centre[d]) / reach[d]);
+        let b: [f64; 3] = std::array::from_fn(|d| along[d] / reach[d]);
+        match self {
+            Shape::Cylinder { .. } => both(ball([a[0], a[1]], [b[0], b[1]]), slab(a[2], b[2], 1.0)),
+            Shape::Ellipsoid { .. } => ball(a, b),
+            Shape::Box { .. } => both(both(slab(a[0], b[0], 1.0), slab(a[1], b[1], 1.0)), slab(a[2], b[2], 1.0)),
+        }
+    }
+
+    /// A uniform place in it, from numbers uniform between 0 and 1.
+    pub fn place(&self, uniform: &mut impl FnMut() -> f64) -> [f64; 3] {
+        let (centre, reach) = self.extent();
+        let unit = match self {
+            Shape::Cylinder { .. } => {
+                let ([x, y], _) = in_ball(uniform);
+                [x, y, 2.0 * uniform() - 1.0]
+            }
+            Shape::Ellipsoid { .. } => in_ball(uniform).0,
+            Shape::Box { .. } => std::array::from_fn(|_| 2.0 * uniform() - 1.0),
+        };
+        std::array::from_fn(|d| centre[d] + reach[d] * unit[d])
+    }
+
+    fn check(&self, k: usize) -> Result<()> {
+        let (centre, reach) = self.extent();
+        if !centre.iter().chain(&reach).all(|v| v.is_finite()) {
+            fail!(NotFiniteParameter, "object {k} is {self:?}; its numbers must be finite");
+        }
+        if !reach.iter().all(|v| *v > 0.0) {
+            fail!(OutOfRange, "object {k} is {self:?}; its sizes must be above 0");
+        }
+        Ok(())
+    }
+}
+
+/// A body and what is in it. Where bodies overlap their values add, so an insert holds the differences to its surroundings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Object {
+    /// Where.
+    pub shape: Shape,
+    /// Activity in any unit for a volume.
+    pub activity: f64,
+    /// Linear attenuation coefficient in 1/mm.
+    pub attenuation: f64,
+}
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Quantity {
+    Activity,
+    Attenuation,
+}
+
+/// A sum of objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phantom {
+    objects: Vec<Object>,
+}
+
+/// Lines across a voxel along y and z, for voxel means.
+const LINES: usize = 12;
+
+impl Phantom {
+    /// Objects of finite numbers, whose sizes are above 0.
+    pub fn new(objects: Vec<Object>) -> Result<Self> {
+        for (k, o) in objects.iter().enumerate() {
+            o.shape.check(k)?;
+            if !(o.activity.is_finite() && o.attenuation.is_finite()) {
+                fail!(NotFiniteParameter, "object {k} is {o:?}; its numbers must be finite");
+            }
+        }
+        Ok(Self { objects })
+    }
+
+    /// Its objects.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// Activity at a place.
+    pub fn activity(&self, place: [f64; 3]) -> f64 {
+        self.objects.iter().filter(|o| o.shape.contains(place)).map(|o| o.activity).sum()
+    }
+
+    /// Integral of the activity over all space.
+    pub fn total_activity(&self) -> f64 {
+        self.objects.iter().map(|o| o.activity * o.shape.volume()).sum()
+    }
+
+    /// Line integral of the attenuation along the whole line through a place; `along` has unit length.
+    pub fn line_integral(&self, place: [f64; 3], along: [f64; 3]) -> f64 {
+        self.objects
+            .iter()
+            .filter(|o| o.attenuation != 0.0)
+            .filter_map(|o| o.shape.chord(place, along).map(|(a, b)| o.attenuation * (b - a)))
+            .sum()
+    }
+
+    /// Voxel means, `[z][y][x]`: exact along x; along y and z midpoints of [`LINES`] parts of what the body's extent leaves
+    /// of the voxel. So boxes are exact, and cylinders are along x and z.
+    pub fn voxel_means(&self, quantity: Quantity, voxels: &Voxels) -> Result<Vec<f32>> {
+        let [nz, ny, nx] = voxels.shape;
+        let mut image = zeros::<f32>(nz * ny * nx)?;
+        image.par_chunks_mut(nx).enumerate().for_each_init(
+            || vec![0.0; nx],
+            |sums, (row, out)| {
+                sums.fill(0.0);
+                for o in &self.objects {
+                    let value = match quantity {
+                        Quantity::Activity => o.activity,
+                        Quantity::Attenuation => o.attenuation,
+                    };
+                    if value != 0.0 {
+                        add_row(&o.shape, value, voxels, [row % ny, row / ny], sums);
+                    }
+                }
+                for (o, s) in out.iter_mut().zip(sums) {
+                    *o = *s as f32;
+                }
+            },
+        );
+        Ok(image)
+    }
+}
+
+/// Adds `value` times the part of each voxel of a row that is in the body.
+fn add_row(shape: &Shape, value: f64, voxels: &Voxels, at: [usize; 2], sums: &mut [f64]) {
+    let (centre, reach) = shape.extent();
+    // What the extent leaves of the row, along y and z.
+    let ranges: [(f64, f64); 2] = std::array::from_fn(|k| {
+        let (c, half) = (voxels.centre(k + 1, at[k]), voxels.size[k + 1] / 2.0);
+        ((c - half).max(centre[k + 1] - reach[k + 1]), (c + half).min(centre[k + 1] + reach[k + 1]))
+    });
+    let [(y0, y1), (z0, z1)] = ranges;
+    if y0 >= y1 || z0 >= z1 {
+        return;
+    }
+    let size = voxels.size[0];
+    let left = voxels.centre(0, 0) - size / 2.0;
+    let parts = LINES as f64;
+    let weight = value * (y1 - y0) * (z1 - z0) / (parts * parts * voxels.size[1] * voxels.size[2]);
+    for k in 0..LINES * LINES {
+        let part = |a: f64, b: f64, k: usize| a + (b - a) * (k as f64 + 0.5) / parts;
+        let from = [left, part(y0, y1, k % LINES), part(z0, z1, k / LINES)];
+        let Some((a, b)) = shape.chord(from, [1.0, 0.0, 0.0]) else { continue };
+        let (a, b) = (a.max(0.0) / size, (b / size).min(sums.len() as f64));
+        if a >= b {
+            continue;
+        }
+        for j in a as usize..(b.ceil() as usize).min(sums.len()) {
+            sums[j] += weight * ((b.min((j + 1) as f64)) - a.max(j as f64));
+        }
+    }
+}
+
+/// The phantom of the DIRECT measurements: a uniform cylinder of 35 cm with six 10 mm spheres in the central slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpherePhantom {
+    /// Length of the cylinder in mm.
+    pub length: f64,
+    /// Activity of the cylinder.
+    pub background: f64,
+    /// Activity of the spheres over that of the cylinder.
+    pub ratio: f64,
+    /// Attenuation coefficient of both, in 1/mm.
+    pub attenuation: f64,
+}
+
+impl Default for SpherePhantom {
+    /// 30 cm, hot spheres of 4 to 1, water at 511 keV.
+    fn default() -> Self {
+        Self { length: 300.0, background: 1.0, ratio: 4.0, attenuation: 0.0096 }
+    }
+}
+
+impl SpherePhantom {
+    /// Diameter of the cylinder in mm.
+    pub const DIAMETER: f64 = 350.0;
+    /// Diameter of the spheres in mm.
+    pub const SPHERE: f64 = 10.0;
+    /// Distance of the spheres from the centre in mm.
+    pub const RADIUS: f64 = 75.0;
+
+    /// Centres of the spheres, the first on the x axis.
+    pub fn centres() -> [[f64; 3]; 6] {
+        std::array::from_fn(|k| {
+            let (sin, cos) = (k as f64 * PI / 3.0).sin_cos();
+            [Self::RADIUS * cos, Self::RADIUS * sin, 0.0]
+        })
+    }
+
+    /// Its objects.
+    pub fn phantom(&self) -> Result<Phantom> {
+        let body = Shape::Cylinder { centre: [0.0; 3], radius: Self::DIAMETER / 2.0, length: self.length };
+        let mut objects = vec![Object { shape: body, activity: self.background, attenuation: self.attenuation }];
+        objects.extend(Self::centres().map(|c| Object {
+            shape: Shape::sphere(c, Self::SPHERE / 2.0),
+            activity: (self.ratio - 1.0) * self.background,
+            attenuation: 0.0,
+        }));
+        Phantom::new(objects)
+    }
+}
+
+#[cfg(test)]
+#[path = "phantom_tests.rs"]
+mod tests;
