@@ -67,6 +67,25 @@ impl Element for DType {
     }
 }
 
+/// Element types of images and histo-images of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// 32-bit float.
+    F32,
+    /// 32-bit unsigned.
+    U32,
+}
+
+impl Element for Counts {
+    fn size(self) -> usize {
+        4
+    }
+
+    fn alignment(self) -> usize {
+        4
+    }
+}
+
 /// Where the elements lie: shape, strides in elements, and the element at index 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<D = DType, const N: usize = 3> {

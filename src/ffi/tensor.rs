@@ -2,7 +2,7 @@
 
 use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
-use crate::tensor::{DType, Element, Layout, Number, View, ViewMut};
+use crate::tensor::{Counts, DType, Element, Layout, Number, View, ViewMut};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -107,6 +107,16 @@ impl Coded for Number {
             (ISOC_DTYPE_FLOAT, 64, 1) => Some(Number::F64),
             (ISOC_DTYPE_COMPLEX, 64, 1) => Some(Number::C64),
             (ISOC_DTYPE_COMPLEX, 128, 1) => Some(Number::C128),
+            _ => None,
+        }
+    }
+}
+
+impl Coded for Counts {
+    fn decode(dtype: isoc_dtype) -> Option<Self> {
+        match (dtype.code, dtype.bits, dtype.lanes) {
+            (ISOC_DTYPE_FLOAT, 32, 1) => Some(Counts::F32),
+            (ISOC_DTYPE_UINT, 32, 1) => Some(Counts::U32),
             _ => None,
         }
     }

@@ -1,0 +1,199 @@
+//! What a plan computes with, on the processor or on a GPU: projections of a view, the comparison with measured counts, and what
+//! becomes of the image.
+
+use super::lattice::Lattice;
+use super::response::Response;
+use super::tables::Tables;
+use super::view::View;
+use crate::context::{Context, Job, NanPolicy};
+use crate::error::Result;
+use crate::tensor::{Counts, Layout};
+use std::borrow::Cow;
+
+/// Where kernels come from.
+#[derive(Clone, Debug)]
+pub(super) enum Kernels {
+    Model(Response),
+    /// The caller's own, of each view.
+    Given(Vec<Tables>),
+}
+
+/// What a plan was told, wherever it computes.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    pub(super) lattice: Lattice,
+    pub(super) views: Vec<View>,
+    pub(super) kernels: Kernels,
+    pub(super) method: Method,
+}
+
+impl Scan {
+    pub(super) fn tables(&self, view: usize) -> Result<Cow<'_, Tables>> {
+        match &self.kernels {
+            Kernels::Model(response) => Tables::new(&self.lattice, &self.views[view], response).map(Cow::Owned),
+            Kernels::Given(tables) => Ok(Cow::Borrowed(&tables[view])),
+        }
+    }
+}
+
+/// How projections are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Method {
+    /// Which engine.
+    pub projector: Projector,
+    /// Largest error of an expansion of variant kernels, relative to the largest value; 0 takes 1e-5.
+    pub tolerance: f64,
+}
+
+/// Which engine projects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Projector {
+    /// The cheapest for each view.
+    #[default]
+    Auto,
+    /// Sums over the kernel, exact.
+    Gather,
+    /// Products of Fourier transforms, one for each term of an expansion of the kernels.
+    Fourier,
+}
+
+/// The caller's histo-images `[view][z][y][x]` of a reconstruction: `expected = factors * (H f) + additive`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Histos {
+    pub(super) measured: Layout<Counts, 4>,
+    /// Attenuation x normalisation; None is 1.
+    pub(super) factors: Option<Layout<Counts, 4>>,
+    /// Scatter + randoms; None is 0.
+    pub(super) additive: Option<Layout<Counts, 4>>,
+}
+
+/// What becomes of measured d and expected e, in histo-image voxels with factor A. Where e is 0 and d is not, nothing does: the
+/// voxel is skipped and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ratio {
+    /// A d / e; 0 where both are 0.
+    Quotient,
+    /// A (d / e - 1); -A where both are 0.
+    Discrepancy,
+}
+
+/// Of the voxels compared since it was asked for last.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    /// Sum of d ln e - e.
+    pub(super) log_likelihood: f64,
+    /// Voxels with counts where none are expected.
+    pub(super) skipped: u64,
+}
+
+/// See the module. All but the constructors and setters are called inside [`Engine::within`].
+pub(super) trait Engine: Sized + Send {
+    /// An image or a histo-image of one view, where and in the order in which the engine keeps it.
+    type Volume: Send;
+    /// The histo-images of a reconstruction, as the engine wants them.
+    type Data: Send;
+    /// Calls mostly wait for a GPU.
+    const WAITS: bool;
+
+    fn scan(&self) -> &Scan;
+    /// Forgets what it made for another method.
+    fn set_method(&mut self, method: Method);
+    /// The caller's stream, whose work on arrays on a GPU is waited for.
+    fn set_stream(&mut self, stream: usize);
+    /// Runs where the engine works.
+    fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
+    /// The same with progress and cancel.
+    fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
+        if Self::WAITS {
+            context.run_waiting(|job| self.within(context, |e| work(e, job)))
+        } else {
+            context.run(|job| self.within(context, |e| work(e, job)))
+        }
+    }
+
+    /// Makes the projections of these views, unless they are there; `volumes` of the engine's own are needed beside them. What
+    /// does not fit into the context's memory is made anew for every use; an error if even that does not fit.
+    fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()>;
+    /// Bytes of the projections of all views and so many volumes, in host and in GPU memory.
+    fn memory(&self, volumes: usize) -> Result<[u64; 2]>;
+
+    fn zeros(&mut self) -> Result<Self::Volume>;
+    fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
+    /// Copies a caller's array `[z][y][x]`; what is not finite is replaced by 0, and counted, or is an error. So are values below
+    /// 0 where `least` says so.
+    ///
+    /// # Safety
+    /// The array is readable until [`Engine::within`] returns.
+    unsafe fn read(
+        &mut self,
+        from: &Layout<Counts, 3>,
+        name: &str,
+        policy: NanPolicy,
+        least: Least,
+    ) -> Result<Self::Volume>;
+    /// Copies into a caller's f32 array `[z][y][x]`.
+    ///
+    /// # Safety
+    /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
+    unsafe fn write(&mut self, from: &Self::Volume, to: &Layout<Counts, 3>) -> Result<()>;
+    /// Values replaced since it was asked last.
+    fn replaced(&mut self) -> u64;
+
+    /// histo = H image
+    fn forward(&mut self, view: usize, image: &Self::Volume, histo: &mut Self::Volume) -> Result<()>;
+    /// image = image + H^T histo
+    fn add_adjoint(&mut self, view: usize, histo: &Self::Volume, image: &mut Self::Volume) -> Result<()>;
+
+    /// Takes the histo-images of a reconstruction: none may have values below 0; what is not finite as in [`Engine::read`].
+    ///
+    /// # Safety
+    /// The arrays are readable and stay as they are until the data are dropped, which is before [`Engine::within`] returns.
+    unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Self::Data>;
+    /// The largest factor; 1 without factors.
+    fn largest_factor(&mut self, data: &Self::Data) -> Result<f32>;
+    /// image = image + H^T A
+    fn add_sensitivity(&mut self, view: usize, data: &Self::Data, image: &mut Self::Volume) -> Result<()>;
+    /// ratio = of the measured counts and A (H image) + additive.
+    fn compare(
+        &mut self,
+        view: usize,
+        data: &Self::Data,
+        image: &Self::Volume,
+        of: Ratio,
+        ratio: &mut Self::Volume,
+    ) -> Result<()>;
+    fn tally(&mut self) -> Result<Tally>;
+    /// image = max(image + step image H^T ratio, 0)
+    fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
+    /// image = image by / over; 0 where `over` is 0.
+    fn scale(&mut self, image: &mut Self::Volume, by: &Self::Volume, over: &Self::Volume) -> Result<()>;
+    /// image = 0 where `where_zero` is 0.
+    fn mask(&mut self, image: &mut Self::Volume, where_zero: &Self::Volume) -> Result<()>;
+
+    /// A pass of block RAMLA over views in this order; `ratio` is room. Progress is told after each part that can be told.
+    fn ramla(
+        &mut self,
+        order: &[usize],
+        data: &Self::Data,
+        step: f32,
+        (image, ratio): (&mut Self::Volume, &mut Self::Volume),
+        progress: Progress,
+    ) -> Result<()> {
+        for view in order {
+            self.compare(*view, data, image, Ratio::Discrepancy, ratio)?;
+            self.relax(*view, ratio, step, image)?;
+            progress(1.0 / order.len() as f64)?;
+        }
+        Ok(())
+    }
+}
+
+/// Called with the part done.
+pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);
+
+/// Values that an array may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Least {
+    Any,
+    Zero,
+}
