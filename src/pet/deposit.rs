@@ -3,47 +3,15 @@
 //! Every event goes to `p = (p1 + p2)/2 + (c/2)(t2 - t1)(p1 - p2)/|p1 - p2|`, nearest voxel, nearest view. Counts are integers
 //! and every voxel belongs to one task, so the result does not depend on threads.
 
-use super::deposit_views::NearestView;
+use super::lattice::Lattice;
+use super::response::HALF_LIGHT;
+use super::views::{BLOCK, NONE, Views};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
-
-/// Half the speed of light: millimetres along the line for a picosecond of time difference.
-pub const HALF_LIGHT_SPEED: f64 = 0.149896229;
-
-/// A lattice `[z][y][x]` about the scanner's centre: voxel j of n on an axis lies at (j - (n-1)/2) * size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Voxels {
-    /// Numbers of voxels, nz, ny, nx.
-    pub shape: [usize; 3],
-    /// Sizes along x, y, z in mm.
-    pub size: [f64; 3],
-}
-
-impl Voxels {
-    /// How many.
-    pub fn count(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Volume of one, in mm^3.
-    pub fn volume(&self) -> f64 {
-        self.size.iter().product()
-    }
-
-    /// How many along x, y, z.
-    pub fn along(&self) -> [usize; 3] {
-        [self.shape[2], self.shape[1], self.shape[0]]
-    }
-
-    /// Centre of voxel `j` along an axis (0 is x).
-    pub fn centre(&self, axis: usize, j: usize) -> f64 {
-        (j as f64 - (self.along()[axis] - 1) as f64 / 2.0) * self.size[axis]
-    }
-}
 
 /// Events as a structure of arrays of any strides: x1, y1, z1, x2, y2, z2 in mm, and t2 - t1 in ps.
 #[derive(Clone, Copy, Debug)]
@@ -141,8 +109,6 @@ impl Dropped {
     }
 }
 
-/// Events whose geometry is computed at once, so that the compiler has loops without branches.
-const BLOCK: usize = 256;
 /// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
 const CHUNK: usize = 1 << 15;
 /// Chunks between two rounds of counting; the scratch memory is 16 MiB and a little.
@@ -159,15 +125,13 @@ const MOST_REGIONS: usize = 1 << 10;
 pub fn deposit<T: Copy + Into<f64> + Sync>(
     level: Level,
     events: &Events<T>,
-    views: &impl NearestView,
-    voxels: &Voxels,
+    views: &Views,
+    lattice: &Lattice,
     counts: &mut [u32],
 ) -> Result<Dropped> {
-    if voxels.shape.iter().any(|n| *n == 0 || i32::try_from(*n).is_err()) {
-        fail!(OutOfRange, "the lattice is {:?}; each side must be 1 to 2^31 - 1", voxels.shape);
-    }
-    if counts.len() != views.count() * voxels.count() {
-        let (v, shape) = (views.count(), voxels.shape);
+    let needed = views.list().len().checked_mul(lattice.voxels());
+    if needed != Some(counts.len()) {
+        let (v, shape) = (views.list().len(), lattice.shape());
         fail!(TensorShape, "the histo-images have {} voxels; {v} views of {shape:?} were expected", counts.len());
     }
     let region = counts.len().div_ceil(MOST_REGIONS).next_power_of_two().max(REGION);
@@ -188,7 +152,8 @@ pub fn deposit<T: Copy + Into<f64> + Sync>(
                 |places, (k, (offsets, starts))| {
                     let from = first + k * CHUNK;
                     places.clear();
-                    let dropped = locate(level, events, from..(from + CHUNK).min(first + batch), views, voxels, places);
+                    let dropped =
+                        locate(level, events, from..(from + CHUNK).min(first + batch), views, lattice, places);
                     sort(places, region, offsets, starts);
                     dropped
                 },
@@ -210,8 +175,8 @@ fn locate<T: Copy + Into<f64>>(
     level: Level,
     events: &Events<T>,
     range: Range<usize>,
-    views: &impl NearestView,
-    voxels: &Voxels,
+    views: &Views,
+    lattice: &Lattice,
     places: &mut Vec<usize>,
 ) -> Dropped {
     #[cfg(target_arch = "x86_64")]
@@ -220,16 +185,16 @@ fn locate<T: Copy + Into<f64>>(
         fn locate_avx2<T: Copy + Into<f64>>(
             events: &Events<T>,
             range: Range<usize>,
-            views: &impl NearestView,
-            voxels: &Voxels,
+            views: &Views,
+            lattice: &Lattice,
             places: &mut Vec<usize>,
         ) -> Dropped {
-            locate_any(events, range, views, voxels, places)
+            locate_any(events, range, views, lattice, places)
         }
         // SAFETY: the level says that the processor has these instructions.
-        return unsafe { locate_avx2(events, range, views, voxels, places) };
+        return unsafe { locate_avx2(events, range, views, lattice, places) };
     }
-    locate_any(events, range, views, voxels, places)
+    locate_any(events, range, views, lattice, places)
 }
 
 /// Indices of the counts that events belong to.
@@ -237,21 +202,21 @@ fn locate<T: Copy + Into<f64>>(
 fn locate_any<T: Copy + Into<f64>>(
     events: &Events<T>,
     range: Range<usize>,
-    views: &impl NearestView,
-    voxels: &Voxels,
+    views: &Views,
+    lattice: &Lattice,
     places: &mut Vec<usize>,
 ) -> Dropped {
     let mut dropped = Dropped::default();
-    let [nx, ny, nz] = voxels.along();
+    let [nx, ny, nz] = lattice.along();
     let limits = [nx, ny, nz].map(|n| n as f64);
     // Voxel j reaches from j to j + 1 in these coordinates.
-    let per_mm = voxels.size.map(|s| 1.0 / s);
+    let per_mm = lattice.voxel().map(|s| 1.0 / s);
     let middle = limits.map(|n| n / 2.0);
     let mut column = [[0.0; BLOCK]; 7];
     let mut direction = [[0.0; BLOCK]; 3];
     let mut place = [[0.0; BLOCK]; 3];
     let mut squares = [0.0; BLOCK];
-    let mut view = [None; BLOCK];
+    let mut view = [NONE; BLOCK];
     for first in range.clone().step_by(BLOCK) {
         let n = BLOCK.min(range.end - first);
         for (k, column) in column.iter_mut().enumerate() {
@@ -262,7 +227,7 @@ fn locate_any<T: Copy + Into<f64>>(
             let d = [x1[i] - x2[i], y1[i] - y2[i], z1[i] - z2[i]];
             let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             let unit = 1.0 / square.sqrt();
-            let shift = HALF_LIGHT_SPEED * dt[i];
+            let shift = HALF_LIGHT * dt[i];
             let sum = [x1[i] + x2[i], y1[i] + y2[i], z1[i] + z2[i]];
             for a in 0..3 {
                 let u = d[a] * unit;
@@ -271,10 +236,7 @@ fn locate_any<T: Copy + Into<f64>>(
             }
             squares[i] = square;
         }
-        let [u, v, w] = &direction;
-        for i in 0..n {
-            view[i] = views.nearest([u[i], v[i], w[i]]);
-        }
+        views.assign(&direction, &mut view);
         for i in 0..n {
             let q = [place[0][i], place[1][i], place[2][i]];
             // Whatever is not finite in the event makes one of these so.
@@ -287,7 +249,7 @@ fn locate_any<T: Copy + Into<f64>>(
                 }
                 continue;
             }
-            let Some(view) = view[i] else {
+            let Ok(view) = usize::try_from(view[i]) else {
                 dropped.outside_tilts += 1;
                 continue;
             };

@@ -3,18 +3,18 @@
 use crate::error::{Result, fail};
 
 /// Longest side in voxels.
-pub(crate) const MAX_SIDE: usize = 4096;
+pub const MAX_SIDE: usize = 4096;
 
 /// Voxels `[z][y][x]`; the centre of the lattice is the centre of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Lattice {
+pub struct Lattice {
     shape: [usize; 3],
     voxel: [f64; 3],
 }
 
 impl Lattice {
     /// `shape` is nz, ny, nx; `voxel` is the size along x, y, z in mm.
-    pub(crate) fn new(shape: [usize; 3], voxel: [f64; 3]) -> Result<Self> {
+    pub fn new(shape: [usize; 3], voxel: [f64; 3]) -> Result<Self> {
         for (name, side) in ["nz", "ny", "nx"].into_iter().zip(shape) {
             if !(1..=MAX_SIDE).contains(&side) {
                 fail!(OutOfRange, "{name} is {side}; it must be 1 to {MAX_SIDE}");
@@ -37,34 +37,45 @@ impl Lattice {
     }
 
     /// nz, ny, nx.
-    pub(crate) fn shape(&self) -> [usize; 3] {
+    pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
     /// Voxel size along x, y, z in mm.
-    pub(crate) fn voxel(&self) -> [f64; 3] {
+    pub fn voxel(&self) -> [f64; 3] {
         self.voxel
     }
 
-    pub(crate) fn voxels(&self) -> usize {
+    /// How many voxels.
+    pub fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Centre of voxel x, y, z in mm.
-    pub(crate) fn centre(&self, index: [usize; 3]) -> [f64; 3] {
+    /// How many voxels along x, y, z.
+    pub fn along(&self) -> [usize; 3] {
         let [nz, ny, nx] = self.shape;
-        let mut p = [0.0; 3];
-        for (axis, n) in [nx, ny, nz].into_iter().enumerate() {
-            p[axis] = (index[axis] as f64 - (n - 1) as f64 / 2.0) * self.voxel[axis];
-        }
-        p
+        [nx, ny, nz]
+    }
+
+    /// Volume of a voxel in mm^3.
+    pub fn voxel_volume(&self) -> f64 {
+        self.voxel.iter().product()
+    }
+
+    /// Centre of voxel `index` along an axis (0 is x), in mm.
+    pub fn position(&self, axis: usize, index: usize) -> f64 {
+        (index as f64 - (self.along()[axis] - 1) as f64 / 2.0) * self.voxel[axis]
+    }
+
+    /// Centre of voxel x, y, z in mm.
+    pub fn centre(&self, index: [usize; 3]) -> [f64; 3] {
+        std::array::from_fn(|axis| self.position(axis, index[axis]))
     }
 
     /// The voxel x, y, z around a point in mm, if the point is in the lattice.
-    pub(crate) fn voxel_at(&self, p: [f64; 3]) -> Option<[usize; 3]> {
-        let [nz, ny, nx] = self.shape;
+    pub fn voxel_at(&self, p: [f64; 3]) -> Option<[usize; 3]> {
         let mut index = [0; 3];
-        for (axis, n) in [nx, ny, nz].into_iter().enumerate() {
+        for (axis, n) in self.along().into_iter().enumerate() {
             let along = (p[axis] / self.voxel[axis] + n as f64 / 2.0).floor();
             // NaN lies nowhere.
             if !(along >= 0.0 && along < n as f64) {

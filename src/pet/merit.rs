@@ -4,7 +4,7 @@
 //! centre, in both where two are equally near. Means and variances are weighted with these areas; the variance is that of the
 //! population (not n - 1).
 
-use super::deposit::Voxels;
+use super::lattice::Lattice;
 use crate::error::{Result, fail};
 
 /// Diameter of the disc over a sphere, in mm.
@@ -41,29 +41,29 @@ struct Region(Vec<(usize, f64)>);
 
 impl Region {
     /// Ring between two diameters (the inner 0 for a disc) in the transverse plane.
-    fn new(voxels: &Voxels, centre: [f64; 3], diameters: [f64; 2]) -> Result<Self> {
-        let [nx, ny, nz] = voxels.along();
+    fn new(lattice: &Lattice, centre: [f64; 3], diameters: [f64; 2]) -> Result<Self> {
+        let [nx, ny, nz] = lattice.along();
         let outer = diameters[1] / 2.0;
-        let half = |d: usize| voxels.along()[d] as f64 * voxels.size[d] / 2.0;
+        let half = |d: usize| lattice.along()[d] as f64 * lattice.voxel()[d] / 2.0;
         let inside = (0..2).all(|d| centre[d].abs() + outer <= half(d)) && centre[2].abs() <= half(2);
         if !inside {
             let d = diameters[1];
             fail!(
                 OutOfRange,
                 "a region of {d} mm at {centre:?} leaves the lattice {:?} of {:?} mm",
-                voxels.shape,
-                voxels.size
+                lattice.shape(),
+                lattice.voxel()
             );
         }
-        let distance = |z: usize| (voxels.centre(2, z) - centre[2]).abs();
+        let distance = |z: usize| (lattice.position(2, z) - centre[2]).abs();
         let least = (0..nz).map(distance).fold(f64::INFINITY, f64::min);
         let mut pixels = Vec::new();
-        for z in (0..nz).filter(|z| distance(*z) <= least + 1e-6 * voxels.size[2]) {
+        for z in (0..nz).filter(|z| distance(*z) <= least + 1e-6 * lattice.voxel()[2]) {
             for y in 0..ny {
                 for x in 0..nx {
                     let edges = |d: usize, j: usize| {
-                        let c = voxels.centre(d, j) - centre[d];
-                        [c - voxels.size[d] / 2.0, c + voxels.size[d] / 2.0]
+                        let c = lattice.position(d, j) - centre[d];
+                        [c - lattice.voxel()[d] / 2.0, c + lattice.voxel()[d] / 2.0]
                     };
                     let disc = |diameter: f64| area_in_disc(diameter / 2.0, edges(0, x), edges(1, y));
                     let inner = if diameters[0] > 0.0 { disc(diameters[0]) } else { 0.0 };
@@ -84,17 +84,17 @@ impl Region {
     }
 }
 
-fn check(image: &[f32], voxels: &Voxels) -> Result<()> {
-    if image.len() != voxels.count() {
-        fail!(TensorShape, "the image has {} voxels; {:?} were expected", image.len(), voxels.shape);
+fn check(image: &[f32], lattice: &Lattice) -> Result<()> {
+    if image.len() != lattice.voxels() {
+        fail!(TensorShape, "the image has {} voxels; {:?} were expected", image.len(), lattice.shape());
     }
     Ok(())
 }
 
 /// Mean over the spheres of `((p_s - p_b) / p_b) / (ratio - 1)`: p_s the mean of the disc over a sphere, p_b of the ring about
 /// it. 1 is the true contrast; `ratio` is the sphere's activity over the background's.
-pub fn contrast_recovery(image: &[f32], voxels: &Voxels, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
-    check(image, voxels)?;
+pub fn contrast_recovery(image: &[f32], lattice: &Lattice, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
+    check(image, lattice)?;
     if spheres.is_empty() {
         fail!(OutOfRange, "there are no spheres; there must be at least 1");
     }
@@ -103,7 +103,7 @@ pub fn contrast_recovery(image: &[f32], voxels: &Voxels, spheres: &[[f64; 3]], r
     }
     let mut sum = 0.0;
     for centre in spheres {
-        let mean = |diameters| Ok(Region::new(voxels, *centre, diameters)?.mean(|k| f64::from(image[k])));
+        let mean = |diameters| Ok(Region::new(lattice, *centre, diameters)?.mean(|k| f64::from(image[k])));
         let (sphere, background): (f64, f64) = (mean([0.0, SPHERE_DISC])?, mean(RING)?);
         if background <= 0.0 || background.is_nan() {
             fail!(OutOfRange, "the background about the sphere at {centre:?} is {background}; it must be above 0");
@@ -114,9 +114,9 @@ pub fn contrast_recovery(image: &[f32], voxels: &Voxels, spheres: &[[f64; 3]], r
 }
 
 /// Standard deviation of the voxels over their mean, in a disc about the middle of the lattice.
-pub fn noise(image: &[f32], voxels: &Voxels) -> Result<f64> {
-    check(image, voxels)?;
-    let region = Region::new(voxels, [0.0; 3], [0.0, NOISE_DISC])?;
+pub fn noise(image: &[f32], lattice: &Lattice) -> Result<f64> {
+    check(image, lattice)?;
+    let region = Region::new(lattice, [0.0; 3], [0.0, NOISE_DISC])?;
     let mean = region.mean(|k| f64::from(image[k]));
     if mean <= 0.0 || mean.is_nan() {
         fail!(OutOfRange, "the mean of the central disc is {mean}; it must be above 0");
@@ -128,11 +128,15 @@ pub fn noise(image: &[f32], voxels: &Voxels) -> Result<f64> {
 mod tests {
     use super::*;
 
-    const VOXELS: Voxels = Voxels { shape: [4, 61, 64], size: [2.5, 3.0, 4.0] };
+    fn lattice() -> Lattice {
+        Lattice::new([4, 61, 64], [2.5, 3.0, 4.0]).unwrap()
+    }
 
     fn image(value: impl Fn(f64, f64, f64) -> f64) -> Vec<f32> {
-        let [nx, ny, nz] = VOXELS.along();
-        let at = |k: usize| (VOXELS.centre(0, k % nx), VOXELS.centre(1, k / nx % ny), VOXELS.centre(2, k / nx / ny));
+        let [nx, ny, nz] = lattice().along();
+        let at = |k: usize| {
+            (lattice().position(0, k % nx), lattice().position(1, k / nx % ny), lattice().position(2, k / nx / ny))
+        };
         (0..nx * ny * nz).map(at).map(|(x, y, z)| value(x, y, z) as f32).collect()
     }
 
@@ -161,11 +165,11 @@ mod tests {
     /// Areas are closed forms: the sum over pixels is the ring's to rounding, in both slices that are equally near.
     #[test]
     fn regions_have_their_area() {
-        let region = Region::new(&VOXELS, [13.0, -7.0, 0.0], RING).unwrap();
+        let region = Region::new(&lattice(), [13.0, -7.0, 0.0], RING).unwrap();
         let area: f64 = region.0.iter().map(|(_, a)| a).sum();
         let truth = 2.0 * std::f64::consts::PI * (20.0f64.powi(2) - 12.0f64.powi(2));
         assert!((area / truth - 1.0).abs() < 1e-9, "{area} {truth}");
-        let one = Region::new(&VOXELS, [13.0, -7.0, 2.5], RING).unwrap();
+        let one = Region::new(&lattice(), [13.0, -7.0, 2.5], RING).unwrap();
         assert_eq!(2 * one.0.len(), region.0.len());
     }
 
@@ -176,10 +180,10 @@ mod tests {
         let centres = [[40.0, 0.0, 0.0], [-40.0, 20.0, 0.0]];
         let near = |x: f64, y: f64| centres.iter().any(|c| (x - c[0]).hypot(y - c[1]) < 9.0);
         let image = image(|x, y, _| if near(x, y) { 3.4 } else { 2.0 });
-        let recovery = contrast_recovery(&image, &VOXELS, &centres, 2.0).unwrap();
+        let recovery = contrast_recovery(&image, &lattice(), &centres, 2.0).unwrap();
         assert!((recovery - 0.7).abs() < 1e-6, "{recovery}");
-        let flat = vec![2.0; VOXELS.count()];
-        assert_eq!(contrast_recovery(&flat, &VOXELS, &centres, 2.0).unwrap(), 0.0);
+        let flat = vec![2.0; lattice().voxels()];
+        assert_eq!(contrast_recovery(&flat, &lattice(), &centres, 2.0).unwrap(), 0.0);
     }
 
     /// A ramp of slope g over a disc of radius r has standard deviation g r / 2; voxel means of a ramp lose its variance
@@ -189,21 +193,21 @@ mod tests {
     fn noise_of_a_ramp() {
         let image = image(|x, _, _| 10.0 + 0.02 * x);
         let r = NOISE_DISC / 2.0;
-        let (truth, step) = ((0.02f64 * r / 2.0).powi(2) / 100.0, VOXELS.size[0]);
-        let variance = noise(&image, &VOXELS).unwrap().powi(2);
+        let (truth, step) = ((0.02f64 * r / 2.0).powi(2) / 100.0, lattice().voxel()[0]);
+        let variance = noise(&image, &lattice()).unwrap().powi(2);
         let share = 2.0 * 3.0 / r;
         let tolerance = 0.02f64.powi(2) / 100.0 * (step * step / 12.0 + share * r * step / 2.0);
         assert!((variance - truth).abs() < tolerance, "{variance} {truth} {tolerance}");
-        assert_eq!(noise(&vec![2.0; VOXELS.count()], &VOXELS).unwrap(), 0.0);
+        assert_eq!(noise(&vec![2.0; lattice().voxels()], &lattice()).unwrap(), 0.0);
     }
 
     #[test]
     fn refuses_what_has_no_merit() {
-        let flat = vec![1.0; VOXELS.count()];
-        assert!(contrast_recovery(&flat, &VOXELS, &[[75.0, 0.0, 0.0]], 2.0).is_err());
-        assert!(contrast_recovery(&flat, &VOXELS, &[[0.0; 3]], 1.0).is_err());
-        assert!(contrast_recovery(&flat, &VOXELS, &[], 2.0).is_err());
-        assert!(noise(&vec![0.0; VOXELS.count()], &VOXELS).is_err());
-        assert!(noise(&flat[1..], &VOXELS).is_err());
+        let flat = vec![1.0; lattice().voxels()];
+        assert!(contrast_recovery(&flat, &lattice(), &[[75.0, 0.0, 0.0]], 2.0).is_err());
+        assert!(contrast_recovery(&flat, &lattice(), &[[0.0; 3]], 1.0).is_err());
+        assert!(contrast_recovery(&flat, &lattice(), &[], 2.0).is_err());
+        assert!(noise(&vec![0.0; lattice().voxels()], &lattice()).is_err());
+        assert!(noise(&flat[1..], &lattice()).is_err());
     }
 }

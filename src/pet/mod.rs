@@ -6,15 +6,16 @@
 
 pub(crate) mod cpu;
 pub mod deposit;
-pub mod deposit_views;
 mod engine;
-pub(crate) mod lattice;
+pub mod lattice;
 pub mod merit;
 pub mod phantom;
 pub(crate) mod quadrature;
-pub(crate) mod response;
+pub mod response;
 pub mod simulation;
 pub mod simulation_expectation;
 mod simulation_random;
 pub(crate) mod tables;
-pub(crate) mod view;
+pub mod view;
+mod view_search;
+pub mod views;

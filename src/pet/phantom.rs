@@ -1,6 +1,6 @@
 //! Analytic phantoms of activity and attenuation: sums of cylinders along z, ellipsoids and boxes, with exact chords.
 
-use super::deposit::Voxels;
+use super::lattice::Lattice;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
@@ -196,8 +196,8 @@ impl Phantom {
 
     /// Voxel means, `[z][y][x]`: exact along x; along y and z midpoints of [`LINES`] parts of what the body's extent leaves
     /// of the voxel. So boxes are exact, and cylinders are along x and z.
-    pub fn voxel_means(&self, quantity: Quantity, voxels: &Voxels) -> Result<Vec<f32>> {
-        let [nz, ny, nx] = voxels.shape;
+    pub fn voxel_means(&self, quantity: Quantity, lattice: &Lattice) -> Result<Vec<f32>> {
+        let [nz, ny, nx] = lattice.shape();
         let mut image = zeros::<f32>(nz * ny * nx)?;
         image.par_chunks_mut(nx).enumerate().for_each_init(
             || vec![0.0; nx],
@@ -209,7 +209,7 @@ impl Phantom {
                         Quantity::Attenuation => o.attenuation,
                     };
                     if value != 0.0 {
-                        add_row(&o.shape, value, voxels, [row % ny, row / ny], sums);
+                        add_row(&o.shape, value, lattice, [row % ny, row / ny], sums);
                     }
                 }
                 for (o, s) in out.iter_mut().zip(sums) {
@@ -222,21 +222,21 @@ impl Phantom {
 }
 
 /// Adds `value` times the part of each voxel of a row that is in the body.
-fn add_row(shape: &Shape, value: f64, voxels: &Voxels, at: [usize; 2], sums: &mut [f64]) {
+fn add_row(shape: &Shape, value: f64, lattice: &Lattice, at: [usize; 2], sums: &mut [f64]) {
     let (centre, reach) = shape.extent();
     // What the extent leaves of the row, along y and z.
     let ranges: [(f64, f64); 2] = std::array::from_fn(|k| {
-        let (c, half) = (voxels.centre(k + 1, at[k]), voxels.size[k + 1] / 2.0);
+        let (c, half) = (lattice.position(k + 1, at[k]), lattice.voxel()[k + 1] / 2.0);
         ((c - half).max(centre[k + 1] - reach[k + 1]), (c + half).min(centre[k + 1] + reach[k + 1]))
     });
     let [(y0, y1), (z0, z1)] = ranges;
     if y0 >= y1 || z0 >= z1 {
         return;
     }
-    let size = voxels.size[0];
-    let left = voxels.centre(0, 0) - size / 2.0;
+    let size = lattice.voxel()[0];
+    let left = lattice.position(0, 0) - size / 2.0;
     let parts = LINES as f64;
-    let weight = value * (y1 - y0) * (z1 - z0) / (parts * parts * voxels.size[1] * voxels.size[2]);
+    let weight = value * (y1 - y0) * (z1 - z0) / (parts * parts * lattice.voxel()[1] * lattice.voxel()[2]);
     for k in 0..LINES * LINES {
         let part = |a: f64, b: f64, k: usize| a + (b - a) * (k as f64 + 0.5) / parts;
         let from = [left, part(y0, y1, k % LINES), part(z0, z1, k / LINES)];

@@ -44,10 +44,10 @@ fn line_integrals_match_stepping() {
 /// many; 1e-3 is kept.
 #[test]
 fn voxel_means_keep_the_amount() {
-    let voxels = Voxels { shape: [15, 18, 21], size: [1.5, 2.0, 2.0] };
+    let lattice = Lattice::new([15, 18, 21], [1.5, 2.0, 2.0]).unwrap();
     for shape in SHAPES {
-        let image = phantom(shape).voxel_means(Quantity::Activity, &voxels).unwrap();
-        let sum = image.iter().map(|v| f64::from(*v)).sum::<f64>() * voxels.volume();
+        let image = phantom(shape).voxel_means(Quantity::Activity, &lattice).unwrap();
+        let sum = image.iter().map(|v| f64::from(*v)).sum::<f64>() * lattice.voxel_volume();
         let truth = 2.0 * shape.volume();
         let tolerance = if matches!(shape, Shape::Box { .. }) { 1e-6 } else { 1e-3 };
         assert!((sum / truth - 1.0).abs() < tolerance, "{shape:?}: {sum} {truth}");
@@ -59,15 +59,15 @@ fn voxel_means_keep_the_amount() {
 /// with exact ends are better than the points; 0.06 of the value.
 #[test]
 fn voxel_means_are_where_the_body_is() {
-    let voxels = Voxels { shape: [9, 10, 11], size: [3.0, 2.5, 2.8] };
+    let lattice = Lattice::new([9, 10, 11], [3.0, 2.5, 2.8]).unwrap();
     for shape in SHAPES {
-        let image = phantom(shape).voxel_means(Quantity::Attenuation, &voxels).unwrap();
+        let image = phantom(shape).voxel_means(Quantity::Attenuation, &lattice).unwrap();
         for (k, v) in image.iter().enumerate() {
             let at = [k % 11, k / 11 % 10, k / 110];
             let hits = (0..8000usize)
                 .filter(|p| {
                     let part = [p % 20, p / 20 % 20, p / 400].map(|q| (q as f64 + 0.5) / 20.0 - 0.5);
-                    shape.contains(std::array::from_fn(|d| voxels.centre(d, at[d]) + part[d] * voxels.size[d]))
+                    shape.contains(std::array::from_fn(|d| lattice.position(d, at[d]) + part[d] * lattice.voxel()[d]))
                 })
                 .count();
             let counted = 0.5 * hits as f64 / 8000.0;

@@ -9,12 +9,15 @@ pub(crate) const FWHM_PER_SIGMA: f64 = 2.354_820_045_030_949_3;
 
 /// Radial full width at half maximum in mm.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Radial {
+pub enum Radial {
+    /// The same everywhere.
     Constant(f64),
     /// Over the signed distance from the scanner's axis in mm, ascending; linear between, constant beyond the ends. A table
     /// that begins at 0 or above holds for either sign.
     Table {
+        /// In mm.
         radius: Vec<f64>,
+        /// In mm.
         fwhm: Vec<f64>,
     },
 }
@@ -84,30 +87,7 @@ impl Response {
         positive("axial_fwhm", self.axial_fwhm)?;
         positive("step", self.step)?;
         positive("cut.k", self.cut.k)?;
-        match &self.radial {
-            Radial::Constant(fwhm) => positive("radial fwhm", *fwhm)?,
-            Radial::Table { radius, fwhm } => {
-                if radius.is_empty() || radius.len() != fwhm.len() {
-                    let (r, f) = (radius.len(), fwhm.len());
-                    fail!(
-                        OutOfRange,
-                        "the radial table has {r} radii and {f} widths; it must have as many of both, at least 1"
-                    );
-                }
-                for (i, f) in fwhm.iter().enumerate() {
-                    positive(&format!("radial fwhm[{i}]"), *f)?;
-                }
-                for (i, r) in radius.iter().enumerate() {
-                    if !r.is_finite() {
-                        fail!(NotFiniteParameter, "radius[{i}] is {r}");
-                    }
-                }
-                if let Some(i) = radius.windows(2).position(|w| w[0] >= w[1]) {
-                    let (a, b) = (radius[i], radius[i + 1]);
-                    fail!(OutOfRange, "radius[{}] is {b} after {a}; radii must ascend", i + 1);
-                }
-            }
-        }
+        self.radial.check(positive)?;
         if let Profile::Asymmetric { ratio, shift, share } = self.profile {
             for (name, value) in [("ratio", ratio), ("shift", shift), ("share", share)] {
                 if !value.is_finite() {
@@ -154,7 +134,7 @@ impl Response {
             Radial::Constant(_) => step as f64 - 0.5,
             Radial::Table { .. } => (step as f64 + 0.5) * self.step,
         };
-        let sigma = self.radial_fwhm(radius) / FWHM_PER_SIGMA;
+        let sigma = self.radial.fwhm(radius) / FWHM_PER_SIGMA;
         match self.profile {
             Profile::Symmetric => vec![Component { share: 1.0, place: 0.0, sigma }],
             Profile::Asymmetric { ratio, shift, share } => vec![
@@ -163,9 +143,40 @@ impl Response {
             ],
         }
     }
+}
 
-    fn radial_fwhm(&self, radius: f64) -> f64 {
-        match &self.radial {
+impl Radial {
+    /// `width` says whether a width may be what it is.
+    pub(super) fn check(&self, width: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
+        let (radius, fwhm) = match self {
+            Radial::Constant(fwhm) => return width("radial fwhm", *fwhm),
+            Radial::Table { radius, fwhm } => (radius, fwhm),
+        };
+        if radius.is_empty() || radius.len() != fwhm.len() {
+            let (r, f) = (radius.len(), fwhm.len());
+            fail!(
+                OutOfRange,
+                "the radial table has {r} radii and {f} widths; it must have as many of both, at least 1"
+            );
+        }
+        for (i, f) in fwhm.iter().enumerate() {
+            width(&format!("radial fwhm[{i}]"), *f)?;
+        }
+        for (i, r) in radius.iter().enumerate() {
+            if !r.is_finite() {
+                fail!(NotFiniteParameter, "radius[{i}] is {r}");
+            }
+        }
+        if let Some(i) = radius.windows(2).position(|w| w[0] >= w[1]) {
+            let (a, b) = (radius[i], radius[i + 1]);
+            fail!(OutOfRange, "radius[{}] is {b} after {a}; radii must ascend", i + 1);
+        }
+        Ok(())
+    }
+
+    /// Width at a signed radius.
+    pub(super) fn fwhm(&self, radius: f64) -> f64 {
+        match self {
             Radial::Constant(fwhm) => *fwhm,
             Radial::Table { radius: table, fwhm } => {
                 let at = if table[0] >= 0.0 { radius.abs() } else { radius };
@@ -202,11 +213,11 @@ mod tests {
     fn widths_are_linear_between_and_constant_beyond() {
         let r = Response::new(400.0, table(), 5.0);
         for (radius, fwhm) in [(0.0, 4.0), (50.0, 5.0), (-50.0, 5.0), (100.0, 6.0), (200.0, 9.0), (900.0, 12.0)] {
-            assert!((r.radial_fwhm(radius) - fwhm).abs() < 1e-12, "{radius}");
+            assert!((r.radial.fwhm(radius) - fwhm).abs() < 1e-12, "{radius}");
         }
         let signed = Radial::Table { radius: vec![-10.0, 10.0], fwhm: vec![4.0, 6.0] };
         let r = Response::new(400.0, signed, 5.0);
-        assert_eq!([-20.0, 0.0, 20.0].map(|x| r.radial_fwhm(x)), [4.0, 5.0, 6.0]);
+        assert_eq!([-20.0, 0.0, 20.0].map(|x| r.radial.fwhm(x)), [4.0, 5.0, 6.0]);
         assert_eq!([-0.1, 0.1].map(|x| r.step_of(x)), [-1, 0]);
     }
 

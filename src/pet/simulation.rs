@@ -7,16 +7,15 @@
 //! belong to the measured line: this is the model `A_v * (H_v f)` of the reconstruction, in which they multiply what the
 //! resolution has blurred.
 
-use super::deposit::{Events, HALF_LIGHT_SPEED, Voxels};
+use super::deposit::Events;
+use super::lattice::Lattice;
 use super::phantom::Phantom;
+use super::response::{FWHM_PER_SIGMA, HALF_LIGHT, Radial};
 use super::simulation_random::Random;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::f64::consts::FRAC_PI_2;
-
-/// Full width at half maximum over standard deviation of a Gaussian.
-pub const FWHM_PER_SIGMA: f64 = 2.354820;
 
 /// A cylinder of detectors about the z axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,57 +53,13 @@ impl Scanner {
     }
 }
 
-/// A full width at half maximum in mm.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Width {
-    /// The same everywhere.
-    Constant(f64),
-    /// Values at distances 0, step, 2 step ... (mm) from the axis, linear between, constant beyond.
-    Table {
-        /// In mm.
-        step: f64,
-        /// At least one.
-        values: Vec<f64>,
-    },
-}
-
-impl Width {
-    fn at(&self, radius: f64) -> f64 {
-        match self {
-            Width::Constant(v) => *v,
-            Width::Table { step, values } => {
-                let position = (radius.abs() / step).min((values.len() - 1) as f64);
-                let k = (position as usize).min(values.len().saturating_sub(2));
-                let next = values[(k + 1).min(values.len() - 1)];
-                values[k] + (position - k as f64) * (next - values[k])
-            }
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        let valid = match self {
-            Width::Constant(v) => v.is_finite() && *v >= 0.0,
-            Width::Table { step, values } => {
-                step.is_finite()
-                    && *step > 0.0
-                    && !values.is_empty()
-                    && values.iter().all(|v| v.is_finite() && *v >= 0.0)
-            }
-        };
-        if !valid {
-            fail!(OutOfRange, "the radial width is {self:?}; widths must be at least 0, the step above 0");
-        }
-        Ok(())
-    }
-}
-
 /// How measured events are blurred; widths at half maximum, 0 for none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolution {
     /// Of the time difference, in ps.
     pub time: f64,
     /// Across the line in the transverse plane, by the place's distance from the axis along that direction.
-    pub radial: Width,
+    pub radial: Radial,
     /// Across the line and the radial direction, in mm.
     pub axial: f64,
 }
@@ -115,7 +70,7 @@ pub enum Source<'a> {
     /// In a phantom's activity.
     Phantom(&'a Phantom),
     /// In the voxels of an image of activity for a volume; uniform within a voxel.
-    Image(&'a [f32], Voxels),
+    Image(&'a [f32], Lattice),
 }
 
 /// Events besides the true ones, as fractions of all.
@@ -252,11 +207,9 @@ impl Scan<'_> {
         if s.max_tilt >= FRAC_PI_2 {
             fail!(OutOfRange, "scanner.max_tilt is {}; it must be below pi/2", s.max_tilt);
         }
-        let widths = [("resolution.time", r.time), ("resolution.axial", r.axial)];
-        if let Some((name, v)) = widths.into_iter().find(|(_, v)| !(v.is_finite() && *v >= 0.0)) {
-            fail!(OutOfRange, "{name} is {v}; it must be at least 0 and finite");
-        }
-        r.radial.check()?;
+        not_negative("resolution.time", r.time)?;
+        not_negative("resolution.axial", r.axial)?;
+        r.radial.check(not_negative)?;
         if !(b.randoms >= 0.0 && b.scatter >= 0.0 && b.randoms + b.scatter < 1.0) {
             let (r, s) = (b.randoms, b.scatter);
             fail!(OutOfRange, "the fractions are {r} of randoms, {s} of scatter; at least 0, together below 1");
@@ -296,14 +249,14 @@ impl Scan<'_> {
         let (n, radial, axial) = self.direction(random);
         let across = place[0] * radial[0] + place[1] * radial[1];
         let [a, b] = random.normal();
-        let a = a * self.resolution.radial.at(across) / FWHM_PER_SIGMA;
+        let a = a * self.resolution.radial.fwhm(across) / FWHM_PER_SIGMA;
         let b = b * self.resolution.axial / FWHM_PER_SIGMA;
         let moved = std::array::from_fn(|d| place[d] + a * radial[d] + b * axial[d]);
         let ends = self.scanner.ends(moved, n)?;
         if random.uniform() >= (-self.attenuation.line_integral(moved, n)).exp() {
             return None;
         }
-        let along = HALF_LIGHT_SPEED * self.resolution.time / FWHM_PER_SIGMA * random.normal()[0];
+        let along = HALF_LIGHT * self.resolution.time / FWHM_PER_SIGMA * random.normal()[0];
         Some(event(moved, n, ends, along))
     }
 
@@ -324,7 +277,7 @@ impl Scan<'_> {
         let dt = self.background.window * (2.0 * random.uniform() - 1.0);
         let length = ((x1 - x2).powi(2) + (y1 - y2).powi(2) + (z1 - z2).powi(2)).sqrt();
         let tilted = (z1 - z2).abs() > self.scanner.max_tilt.sin() * length;
-        let between = HALF_LIGHT_SPEED * dt.abs() < length / 2.0;
+        let between = HALF_LIGHT * dt.abs() < length / 2.0;
         (!tilted && between).then_some([x1, y1, z1, x2, y2, z2, dt])
     }
 
@@ -337,11 +290,18 @@ impl Scan<'_> {
     }
 }
 
+fn not_negative(name: &str, v: f64) -> Result<()> {
+    if !(v.is_finite() && v >= 0.0) {
+        fail!(OutOfRange, "{name} is {v}; it must be at least 0 and finite");
+    }
+    Ok(())
+}
+
 /// An event on the line through `place`, measured `along` from there.
 fn event(place: [f64; 3], n: [f64; 3], (a, b): (f64, f64), along: f64) -> [f64; 7] {
     let end = |t: f64| std::array::from_fn::<_, 3, _>(|d| place[d] + t * n[d]);
     let ([x1, y1, z1], [x2, y2, z2]) = (end(b), end(a));
-    [x1, y1, z1, x2, y2, z2, (along - 0.5 * (a + b)) / HALF_LIGHT_SPEED]
+    [x1, y1, z1, x2, y2, z2, (along - 0.5 * (a + b)) / HALF_LIGHT]
 }
 
 /// Draws places in proportion to activity.
@@ -349,7 +309,7 @@ enum Sampler<'a> {
     /// Bodies of positive activity, with running sums of what they hold; and whether negative ones take some away.
     Phantom { phantom: &'a Phantom, bodies: Vec<usize>, sums: Vec<f64>, thinned: bool },
     /// Running sums over voxels.
-    Image { voxels: Voxels, sums: Vec<f64> },
+    Image { lattice: Lattice, sums: Vec<f64> },
 }
 
 impl<'a> Sampler<'a> {
@@ -366,9 +326,9 @@ impl<'a> Sampler<'a> {
                 let sums = bodies.iter().map(|k| running(objects[*k].activity * objects[*k].shape.volume())).collect();
                 Sampler::Phantom { phantom, bodies, sums, thinned: objects.iter().any(|o| o.activity < 0.0) }
             }
-            Source::Image(image, voxels) => {
-                if image.len() != voxels.count() {
-                    let shape = voxels.shape;
+            Source::Image(image, lattice) => {
+                if image.len() != lattice.voxels() {
+                    let shape = lattice.shape();
                     fail!(TensorShape, "the activity has {} values; {shape:?} were expected", image.len());
                 }
                 if let Some((k, v)) = image.iter().enumerate().find(|(_, v)| !(v.is_finite() && **v >= 0.0)) {
@@ -378,7 +338,7 @@ impl<'a> Sampler<'a> {
                 for (s, v) in sums.iter_mut().zip(image) {
                     *s = running(f64::from(*v));
                 }
-                Sampler::Image { voxels, sums }
+                Sampler::Image { lattice, sums }
             }
         };
         if sum <= 0.0 {
@@ -399,11 +359,11 @@ impl<'a> Sampler<'a> {
                         return place;
                     }
                 }
-                Sampler::Image { voxels, .. } => {
-                    let [nx, ny, _] = voxels.along();
+                Sampler::Image { lattice, .. } => {
+                    let [nx, ny, _] = lattice.along();
                     let at = [k % nx, k / nx % ny, k / (nx * ny)];
                     return std::array::from_fn(|d| {
-                        voxels.centre(d, at[d]) + (random.uniform() - 0.5) * voxels.size[d]
+                        lattice.position(d, at[d]) + (random.uniform() - 0.5) * lattice.voxel()[d]
                     });
                 }
             }

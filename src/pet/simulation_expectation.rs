@@ -6,7 +6,8 @@
 //! through x. Counts modelled with these factors have f in the phantom's own unit, whatever the scanner and the attenuation.
 //! Survival is constant along a line, and acceptance too: blur along the line leaves both as they are.
 
-use super::deposit::{HALF_LIGHT_SPEED, Voxels};
+use super::lattice::Lattice;
+use super::response::HALF_LIGHT;
 use super::simulation::{Scan, Source, Tally};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
@@ -32,35 +33,35 @@ struct Sample {
 
 impl Scan<'_> {
     /// `A_v` of a view on a lattice `[z][y][x]`.
-    pub fn factors(&self, tally: &Tally, cell: &ViewCell, voxels: &Voxels, out: &mut [f32]) -> Result<()> {
+    pub fn factors(&self, tally: &Tally, cell: &ViewCell, lattice: &Lattice, out: &mut [f32]) -> Result<()> {
         let activity = match self.source {
             Source::Phantom(phantom) => phantom.total_activity(),
-            Source::Image(image, voxels) => image.iter().map(|v| f64::from(*v)).sum::<f64>() * voxels.volume(),
+            Source::Image(image, lattice) => image.iter().map(|v| f64::from(*v)).sum::<f64>() * lattice.voxel_volume(),
         };
         let all = TAU * self.scanner.max_tilt.sin();
-        let scale = tally.decays as f64 * voxels.volume() / (activity * all);
-        self.fill(cell, voxels, out, |place, sample| match self.scanner.ends(place, sample.n) {
+        let scale = tally.decays as f64 * lattice.voxel_volume() / (activity * all);
+        self.fill(cell, lattice, out, |place, sample| match self.scanner.ends(place, sample.n) {
             Some(_) => scale * sample.solid_angle * (-self.attenuation.line_integral(place, sample.n)).exp(),
             None => 0.0,
         })
     }
 
     /// Scatter and randoms of a view on a lattice `[z][y][x]`.
-    pub fn additive(&self, tally: &Tally, cell: &ViewCell, voxels: &Voxels, out: &mut [f32]) -> Result<()> {
+    pub fn additive(&self, tally: &Tally, cell: &ViewCell, lattice: &Lattice, out: &mut [f32]) -> Result<()> {
         let (scanner, b) = (&self.scanner, &self.background);
         let (length, radius) = (scanner.axial_length, scanner.diameter / 2.0);
         // Scatter: density of its places, and of its directions.
         let spread = b.scatter_sigma * b.scatter_sigma;
         let all = TAU * scanner.max_tilt.sin();
-        let scatter = tally.scatter_draws as f64 * voxels.volume() / (TAU * spread * length * all);
+        let scatter = tally.scatter_draws as f64 * lattice.voxel_volume() / (TAU * spread * length * all);
         // Two uniform ends make lines of constant density in the area across them and the solid angle: for two pieces of the
         // cylinder at distance r, `dA1 dA2 = r^2 / (cos cos) dA dO`, r is 2 R cos(b) / cos(tilt) and both cosines are
         // cos(b) cos(tilt), so that the angle b between line and radius cancels. Twice, for either order of the ends.
         let surface = TAU * radius * length;
         let lines = 2.0 * 4.0 * radius * radius / (surface * surface);
-        let reach = HALF_LIGHT_SPEED * b.window;
-        let randoms = tally.random_draws as f64 * voxels.volume() * lines / (2.0 * reach);
-        self.fill(cell, voxels, out, |place, sample| {
+        let reach = HALF_LIGHT * b.window;
+        let randoms = tally.random_draws as f64 * lattice.voxel_volume() * lines / (2.0 * reach);
+        self.fill(cell, lattice, out, |place, sample| {
             let Some((a, b)) = scanner.ends(place, sample.n) else { return 0.0 };
             let [x, y, _] = place;
             let smooth = (-0.5 * (x * x + y * y) / spread).exp();
@@ -74,20 +75,20 @@ impl Scan<'_> {
     fn fill(
         &self,
         cell: &ViewCell,
-        voxels: &Voxels,
+        lattice: &Lattice,
         out: &mut [f32],
         value: impl Fn([f64; 3], &Sample) -> f64 + Sync,
     ) -> Result<()> {
         self.check()?;
-        if out.len() != voxels.count() {
-            fail!(TensorShape, "the array has {} values; {:?} were expected", out.len(), voxels.shape);
+        if out.len() != lattice.voxels() {
+            fail!(TensorShape, "the array has {} values; {:?} were expected", out.len(), lattice.shape());
         }
         let samples = self.samples(cell)?;
-        let [nx, ny, _] = voxels.along();
+        let [nx, ny, _] = lattice.along();
         out.par_chunks_mut(nx).enumerate().for_each(|(row, out)| {
-            let (y, z) = (voxels.centre(1, row % ny), voxels.centre(2, row / ny));
+            let (y, z) = (lattice.position(1, row % ny), lattice.position(2, row / ny));
             for (j, out) in out.iter_mut().enumerate() {
-                let place = [voxels.centre(0, j), y, z];
+                let place = [lattice.position(0, j), y, z];
                 *out = samples.iter().map(|s| value(place, s)).sum::<f64>() as f32;
             }
         });

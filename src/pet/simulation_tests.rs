@@ -1,7 +1,7 @@
 use super::super::deposit::deposit;
-use super::super::deposit_views::ViewGrid;
 use super::super::phantom::{Object, Shape, SpherePhantom};
 use super::super::simulation_expectation::ViewCell;
+use super::super::views::Views;
 use super::*;
 use crate::cpu::level::Level;
 use std::f64::consts::PI;
@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 const SCANNER: Scanner = Scanner { diameter: 930.0, axial_length: 250.0, max_tilt: 0.1745 };
 
 fn sharp() -> Resolution {
-    Resolution { time: 0.0, radial: Width::Constant(0.0), axial: 0.0 }
+    Resolution { time: 0.0, radial: Radial::Constant(0.0), axial: 0.0 }
 }
 
 fn ball(centre: [f64; 3], radius: f64) -> Phantom {
@@ -27,7 +27,7 @@ fn places(simulated: &Simulated) -> Vec<([f64; 3], [f64; 3])> {
         let e: [f64; 7] = std::array::from_fn(|k| f64::from(e[k]));
         let d: [f64; 3] = std::array::from_fn(|k| e[k] - e[k + 3]);
         let n = d.map(|v| v / d.iter().map(|v| v * v).sum::<f64>().sqrt());
-        (std::array::from_fn(|k| 0.5 * (e[k] + e[k + 3]) + HALF_LIGHT_SPEED * e[6] * n[k]), n)
+        (std::array::from_fn(|k| 0.5 * (e[k] + e[k + 3]) + HALF_LIGHT * e[6] * n[k]), n)
     };
     simulated.list.chunks_exact(7).map(place).collect()
 }
@@ -35,7 +35,7 @@ fn places(simulated: &Simulated) -> Vec<([f64; 3], [f64; 3])> {
 #[test]
 fn a_seed_gives_the_same_events_for_any_threads() {
     let phantom = SpherePhantom::default().phantom().unwrap();
-    let mut scan = scan(&phantom, &phantom, Resolution { time: 400.0, radial: Width::Constant(5.8), axial: 5.8 });
+    let mut scan = scan(&phantom, &phantom, Resolution { time: 400.0, radial: Radial::Constant(5.8), axial: 5.8 });
     scan.background = Background { randoms: 0.2, scatter: 0.3, ..Background::default() };
     let run = |threads, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -68,7 +68,7 @@ fn a_seed_gives_the_same_events_for_any_threads() {
 fn blur_has_the_widths_asked_for() {
     let source = ball([100.0, 0.0, 0.0], 0.1);
     let empty = Phantom::default();
-    let radial = Width::Table { step: 50.0, values: vec![4.0, 6.5, 9.0] };
+    let radial = Radial::Table { radius: vec![0.0, 100.0], fwhm: vec![4.0, 9.0] };
     let mut scan = scan(&source, &empty, Resolution { time: 400.0, radial, axial: 6.0 });
     // So long that no line misses it; steep ones tell the axial direction from z.
     scan.scanner = Scanner { axial_length: 2000.0, max_tilt: 0.6, ..SCANNER };
@@ -87,21 +87,12 @@ fn blur_has_the_widths_asked_for() {
         }
     }
     // 16 + 40 <|sin|> + 25 <sin^2>, with <|sin|> = 2/pi.
-    let widths = [(400.0 * HALF_LIGHT_SPEED).powi(2), 16.0 + 80.0 / PI + 12.5, 36.0];
+    let widths = [(400.0 * HALF_LIGHT).powi(2), 16.0 + 80.0 / PI + 12.5, 36.0];
     // The mixture's fourth moment is below 1.5 times that of one Gaussian with the mean variance.
     for (s, (w, mixed)) in squares.iter().zip(widths.into_iter().zip([1.0, 1.5, 1.0])) {
         let expected = w / FWHM_PER_SIGMA.powi(2) + 0.002;
         assert!((s / expected - 1.0).abs() < mixed * 5.0 * (2.0 / n as f64).sqrt(), "{squares:?} {widths:?}");
     }
-}
-
-#[test]
-fn widths_interpolate() {
-    let width = Width::Table { step: 10.0, values: vec![4.0, 5.0, 9.0] };
-    for (radius, expected) in [(0.0, 4.0), (-5.0, 4.5), (10.0, 5.0), (12.5, 6.0), (20.0, 9.0), (99.0, 9.0)] {
-        assert_eq!(width.at(radius), expected);
-    }
-    assert_eq!(Width::Table { step: 1.0, values: vec![7.0] }.at(3.0), 7.0);
 }
 
 /// A small source in the middle of a water ball of radius 50: all lines lose the same, so decays out of which one is measured
@@ -122,23 +113,23 @@ fn attenuation_takes_its_part() {
 /// What a voxel source draws is uniform over its bright voxels, in proportion to their values.
 #[test]
 fn images_are_sources() {
-    let voxels = Voxels { shape: [2, 3, 4], size: [10.0, 12.0, 14.0] };
+    let lattice = Lattice::new([2, 3, 4], [10.0, 12.0, 14.0]).unwrap();
     let mut image = vec![0.0; 24];
     (image[5], image[23]) = (1.0, 3.0);
     let empty = Phantom::default();
     let mut scan = scan(&empty, &empty, sharp());
-    scan.source = Source::Image(&image, voxels);
+    scan.source = Source::Image(&image, lattice);
     let n = 20_000;
     let simulated = scan.simulate(n, 5).unwrap();
-    let views = ViewGrid::new(&[0.0], &[0.0], [-0.2, 0.2]).unwrap();
+    let views = Views::grid(1, 1, 0.2).unwrap();
     let mut counts = vec![0; 24];
-    let dropped = deposit(Level::detect(), &simulated.events(), &views, &voxels, &mut counts).unwrap();
+    let dropped = deposit(Level::detect(), &simulated.events(), &views, &lattice, &mut counts).unwrap();
     // Positions in f32 put a few places across a voxel's border: 3e-5 mm of 10 each.
     let strays = n as u64 - u64::from(counts[5]) - u64::from(counts[23]);
     assert!(strays <= 10 && dropped.total() <= strays, "{counts:?} {dropped:?}");
     // Within voxels places have the variance 1/12 of the size squared; that of such a mean is 0.8 / n of its square.
     for d in 0..3 {
-        let part = |p: f64| (p / voxels.size[d] + voxels.along()[d] as f64 / 2.0).rem_euclid(1.0) - 0.5;
+        let part = |p: f64| (p / lattice.voxel()[d] + lattice.along()[d] as f64 / 2.0).rem_euclid(1.0) - 0.5;
         let square = places(&simulated).iter().map(|(p, _)| part(p[d]).powi(2)).sum::<f64>() / n as f64;
         assert!((12.0 * square - 1.0).abs() < 5.0 * (0.8 / n as f64).sqrt(), "{d}: {square}");
     }
@@ -180,15 +171,15 @@ fn expected_counts_are_those_that_come() {
 }
 
 fn compare_with_expected(scan: &Scan, phantom: &Phantom) {
-    let voxels = Voxels { shape: [25, 33, 33], size: [9.0, 9.0, 8.0] };
-    let count = voxels.count();
+    let lattice = Lattice::new([25, 33, 33], [9.0, 9.0, 8.0]).unwrap();
+    let count = lattice.voxels();
     let (step, tilt) = (PI / 3.0, scan.scanner.max_tilt);
     let azimuths = [0.0, step, 2.0 * step];
-    let views = ViewGrid::new(&azimuths, &[-tilt / 2.0, tilt / 2.0], [-tilt, tilt]).unwrap();
+    let views = Views::grid(3, 2, tilt).unwrap();
     let simulated = scan.simulate(600_000, 7).unwrap();
     let mut counts = vec![0; 6 * count];
-    deposit(Level::detect(), &simulated.events(), &views, &voxels, &mut counts).unwrap();
-    let activity = phantom.voxel_means(super::super::phantom::Quantity::Activity, &voxels).unwrap();
+    deposit(Level::detect(), &simulated.events(), &views, &lattice, &mut counts).unwrap();
+    let activity = phantom.voxel_means(super::super::phantom::Quantity::Activity, &lattice).unwrap();
     let (mut factors, mut additive) = (vec![0.0; count], vec![0.0; count]);
     let mut all = [0.0; 2];
     let check = |[expected, counted]: [f64; 2], part: f64| {
@@ -203,12 +194,12 @@ fn compare_with_expected(scan: &Scan, phantom: &Phantom) {
         let azimuth = azimuths[v / 2];
         let tilt = if v % 2 == 0 { [-tilt, 0.0] } else { [0.0, tilt] };
         let cell = ViewCell { azimuth: [azimuth - step / 2.0, azimuth + step / 2.0], tilt, samples: [4, 8] };
-        scan.factors(&simulated.tally, &cell, &voxels, &mut factors).unwrap();
-        scan.additive(&simulated.tally, &cell, &voxels, &mut additive).unwrap();
+        scan.factors(&simulated.tally, &cell, &lattice, &mut factors).unwrap();
+        scan.additive(&simulated.tally, &cell, &lattice, &mut additive).unwrap();
         // Slabs of z, inside and outside the body: the sums that differ if a scale, a cut or a density is wrong.
         let mut sums = vec![[0.0; 2]; 10];
         for k in 0..count {
-            let [x, y] = [voxels.centre(0, k % 33), voxels.centre(1, k / 33 % 33)];
+            let [x, y] = [lattice.position(0, k % 33), lattice.position(1, k / 33 % 33)];
             let outside = usize::from((x - 10.0).hypot(y + 5.0) > 90.0);
             let sum = &mut sums[k / (33 * 33) / 5 * 2 + outside];
             sum[0] += f64::from(factors[k]) * f64::from(activity[k]) + f64::from(additive[k]);
@@ -240,26 +231,26 @@ fn refuses_impossible_scans() {
     assert!(refused(valid(), |s| s.scanner.max_tilt = 1.6));
     assert!(refused(valid(), |s| s.resolution.time = -1.0));
     assert!(refused(valid(), |s| s.resolution.axial = f64::INFINITY));
-    assert!(refused(valid(), |s| s.resolution.radial = Width::Constant(-1.0)));
-    assert!(refused(valid(), |s| s.resolution.radial = Width::Table { step: 1.0, values: vec![] }));
+    assert!(refused(valid(), |s| s.resolution.radial = Radial::Constant(-1.0)));
+    assert!(refused(valid(), |s| s.resolution.radial = Radial::Table { radius: vec![], fwhm: vec![] }));
     assert!(refused(valid(), |s| s.background.randoms = 1.0));
     assert!(refused(valid(), |s| s.background.scatter = -0.1));
     assert!(refused(valid(), |s| s.source = Source::Phantom(&empty)));
-    let voxels = Voxels { shape: [1, 1, 2], size: [1.0; 3] };
-    assert!(refused(valid(), |s| s.source = Source::Image(&[1.0], voxels)));
-    assert!(refused(valid(), |s| s.source = Source::Image(&[1.0, -1.0], voxels)));
-    assert!(refused(valid(), |s| s.source = Source::Image(&[0.0, 0.0], voxels)));
+    let lattice = Lattice::new([1, 1, 2], [1.0; 3]).unwrap();
+    assert!(refused(valid(), |s| s.source = Source::Image(&[1.0], lattice)));
+    assert!(refused(valid(), |s| s.source = Source::Image(&[1.0, -1.0], lattice)));
+    assert!(refused(valid(), |s| s.source = Source::Image(&[0.0, 0.0], lattice)));
     let cell = ViewCell { azimuth: [0.0, 0.1], tilt: [-0.1, 0.1], samples: [1, 1] };
     let mut out = [0.0; 2];
-    assert!(valid().factors(&Tally::default(), &cell, &voxels, &mut out).is_ok());
+    assert!(valid().factors(&Tally::default(), &cell, &lattice, &mut out).is_ok());
     for bad in [
         ViewCell { azimuth: [0.1, 0.0], ..cell },
         ViewCell { tilt: [0.1, f64::NAN], ..cell },
         ViewCell { samples: [0, 1], ..cell },
     ] {
-        assert!(valid().factors(&Tally::default(), &bad, &voxels, &mut out).is_err());
+        assert!(valid().factors(&Tally::default(), &bad, &lattice, &mut out).is_err());
     }
-    assert!(valid().factors(&Tally::default(), &cell, &voxels, &mut out[..1]).is_err());
+    assert!(valid().factors(&Tally::default(), &cell, &lattice, &mut out[..1]).is_err());
     let outside = ball([600.0, 0.0, 0.0], 1.0);
     let mut blind = valid();
     blind.source = Source::Phantom(&outside);
