@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 pub mod deposit;
 pub mod deposit_views;
 mod engine;
+pub(crate) mod expansion;
 pub(crate) mod lattice;
 pub mod merit;
 pub mod phantom;

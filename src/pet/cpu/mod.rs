@@ -2,7 +2,12 @@
 
 pub(crate) mod columns;
 pub(crate) mod gather;
+pub(crate) mod fourier;
+mod fourier_kernel;
+mod fourier_stages;
 mod taps;
 
+#[cfg(test)]
+mod fourier_tests;
 #[cfg(test)]
 mod tests;
