@@ -8,6 +8,7 @@ mod array;
 pub(crate) mod cpu;
 pub mod deposit;
 mod engine;
+mod expansion;
 pub mod lattice;
 pub mod merit;
 mod operators;
