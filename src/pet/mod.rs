@@ -6,15 +6,19 @@
 
 pub(crate) mod cpu;
 pub mod deposit;
+mod elementary;
 mod engine;
+pub mod events;
 pub mod lattice;
 pub mod merit;
 pub mod phantom;
 pub(crate) mod quadrature;
 pub mod response;
 pub mod simulation;
+mod simulation_draws;
 pub mod simulation_expectation;
 mod simulation_random;
+pub mod simulation_source;
 pub(crate) mod tables;
 pub mod view;
 mod view_search;
