@@ -34,6 +34,7 @@
 #define ISOC_F64 { 2, 64, 1 }
 #define ISOC_C64 { 5, 64, 1 }
 #define ISOC_C128 { 5, 128, 1 }
+#define ISOC_U32 { 1, 32, 1 }
 #define ISOC_U16 { 1, 16, 1 }
 #define ISOC_U8 { 1, 8, 1 }
 
@@ -319,6 +320,58 @@ enum {
     ISOC_MRI_SHEPP_LOGAN_KIND_MODIFIED = 1,
 };
 
+// Radial profile of the response.
+typedef uint32_t isoc_pet_profile;
+enum {
+    // A Gaussian.
+    ISOC_PET_PROFILE_SYMMETRIC = 0,
+    // Two Gaussians: isoc_pet_response.ratio, shift and share.
+    ISOC_PET_PROFILE_ASYMMETRIC = 1,
+};
+
+// Where a response is cut off.
+typedef uint32_t isoc_pet_cut;
+enum {
+    // At a number of sigmas along each of its axes.
+    ISOC_PET_CUT_BOX = 0,
+    // At an ellipsoid of a number of sigmas.
+    ISOC_PET_CUT_ELLIPSOID = 1,
+};
+
+// How projections are computed.
+typedef uint32_t isoc_pet_projector;
+enum {
+    // The faster of the others, for each view.
+    ISOC_PET_PROJECTOR_AUTO = 0,
+    // Sums over the kernel, to rounding.
+    ISOC_PET_PROJECTOR_GATHER = 1,
+    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance.
+    ISOC_PET_PROJECTOR_FOURIER = 2,
+};
+
+// What is iterated.
+typedef uint32_t isoc_pet_algorithm;
+enum {
+    // Block RAMLA, one view a block: `f = f + lambda f H'[A (d / e - 1)]`.
+    ISOC_PET_ALGORITHM_RAMLA = 0,
+    // Ordered subsets of isoc_pet_options.subsets: `f = f / S H'[A d / e]` with sums over a subset, `S = H' A`; where a
+    // subset's S is 0, f stays.
+    ISOC_PET_ALGORITHM_OSEM = 1,
+    // The same with all views at once: the likelihood never falls.
+    ISOC_PET_ALGORITHM_MLEM = 2,
+};
+
+// The order of views in a pass.
+typedef uint32_t isoc_pet_order;
+enum {
+    // Each far from the one before, by steps of 0.382 of a half turn.
+    ISOC_PET_ORDER_GEOMETRIC = 0,
+    // Another in every pass, from isoc_pet_options.seed.
+    ISOC_PET_ORDER_RANDOM = 1,
+    // That of isoc_pet_set_order.
+    ISOC_PET_ORDER_GIVEN = 2,
+};
+
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
 typedef struct isoc_context isoc_context;
@@ -332,6 +385,14 @@ typedef struct isoc_ct isoc_ct;
 //
 // Tensors are in host memory, or in that GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 typedef struct isoc_mri isoc_mri;
+
+// A plan for DIRECT time-of-flight PET: lattice, views, response, options. Opaque. Any thread may use it; calls on one plan wait for
+// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.
+//
+// The events of a view's directions make a histo-image, in which each lies where its time difference says. The histo-image that
+// is expected of an image f is `e_v = A_v (H_v f) + b_v`, with A attenuation x normalisation and b scatter + randoms; H gives
+// each voxel of f to the voxels about it by that voxel's kernel, H' is its transpose.
+typedef struct isoc_pet isoc_pet;
 
 // Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
 // Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
@@ -455,7 +516,8 @@ typedef struct {
     int32_t device_id;
 } isoc_device;
 
-// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
+// initialisers.
 typedef struct {
     // ISOC_DTYPE_FLOAT, ISOC_DTYPE_COMPLEX or ISOC_DTYPE_UINT.
     uint8_t code;
@@ -636,6 +698,133 @@ typedef struct {
     // Rotation about z in radians, from x towards y.
     double angle;
 } isoc_mri_ellipsoid;
+
+// Lattice and views, in millimetres and radians.
+//
+// Image and histo-images have nz x ny x nx voxels, x fastest; the centre of the lattice is the centre of the scanner. A view with
+// azimuth p and tilt t looks along `n = (cos p cos t, sin p cos t, sin t)`, the same as along -n; its radial axis is
+// `(-sin p, cos p, 0)`, its axial axis the product of the two.
+typedef struct {
+    // sizeof(isoc_pet_geometry).
+    uint32_t struct_size;
+    // Tilts of a grid of views; 0 means 1.
+    uint32_t tilts;
+    // Voxels along x.
+    int64_t nx;
+    // Voxels along y.
+    int64_t ny;
+    // Voxels along z.
+    int64_t nz;
+    // Size of a voxel along x, mm.
+    double voxel_x;
+    // Along y; 0 means as along x.
+    double voxel_y;
+    // Along z; 0 means as along x.
+    double voxel_z;
+    // Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
+    // views, its length.
+    int64_t views;
+    // Largest tilt of an event, up or down, rad: the tilts of a grid are the centres of equal parts of it and its negative.
+    double max_tilt;
+} isoc_pet_geometry;
+
+// What timing and detectors do to a point: full widths at half maximum.
+typedef struct {
+    // sizeof(isoc_pet_response).
+    uint32_t struct_size;
+    // An isoc_pet_profile.
+    uint32_t profile;
+    // An isoc_pet_cut.
+    uint32_t cut;
+    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_entries;
+    // Of the time difference, ps.
+    double tof_fwhm;
+    // Across the line in the transverse plane, mm.
+    double radial_fwhm;
+    // Across the line and the radial axis, mm.
+    double axial_fwhm;
+    // Pairs of a signed distance from the axis (mm, ascending) and the radial width there (mm): linear between, constant beyond
+    // the ends. A table that begins at 0 or above holds for either sign.
+    const double *radial_table;
+    // Voxels whose distances from the axis lie in one step of so many mm share a kernel; 0 means 2.
+    double step;
+    // Sigmas at which kernels are cut; 0 means 3.
+    double cut_width;
+    // Asymmetric: sigma of the second Gaussian over that of the first, at least 1.
+    double ratio;
+    // Asymmetric: the second one is moved towards the axis by so many of the first one's sigmas.
+    double shift;
+    // Asymmetric: the second one's share of the mass.
+    double share;
+} isoc_pet_response;
+
+// Sizes of a view's tables, and what their kernels hold.
+typedef struct {
+    // sizeof(isoc_pet_table_sizes), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Kernels: identifiers are 0 to kernels - 1.
+    int64_t kernels;
+    // Voxels of a kernel.
+    int64_t offsets;
+    // The least mass that the cut leaves of a kernel; 1 of the caller's own.
+    double least_mass;
+    // The greatest.
+    double greatest_mass;
+} isoc_pet_table_sizes;
+
+// How to reconstruct. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_pet_options).
+    uint32_t struct_size;
+    // An isoc_pet_algorithm.
+    uint32_t algorithm;
+    // An isoc_pet_order.
+    uint32_t order;
+    // An isoc_pet_projector.
+    uint32_t projector;
+    // Non-zero: isoc_pet_reconstruct begins with the image that it is given, instead of a uniform one.
+    uint32_t warm_start;
+    // OSEM: subsets of views; 0 means 8, or one a view where there are fewer.
+    uint32_t subsets;
+    // Passes over all views; 0 means 10.
+    int64_t iterations;
+    // Passes made before, by other calls: relaxation and random orders go on from there.
+    int64_t first_iteration;
+    // Of random orders.
+    uint64_t seed;
+    // RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; above 0 and at most 1, which keeps images
+    // positive; 0 means 1.
+    double relaxation;
+    // See there.
+    double relaxation_decay;
+    // Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
+    double tolerance;
+} isoc_pet_options;
+
+// What a plan found and decided.
+typedef struct {
+    // sizeof(isoc_pet_info), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Views.
+    int64_t views;
+    // NaN and Inf values replaced in the last call that read data.
+    int64_t replaced_values;
+    // Passes of the last reconstruction, for isoc_pet_history.
+    int64_t iterations;
+} isoc_pet_info;
+
+// What a pass over the views saw.
+typedef struct {
+    // Sum of `d ln e - e`, each view with the image as it was when the view's turn came.
+    double log_likelihood;
+    // Voxels with counts where none are expected: they changed nothing.
+    uint64_t skipped_voxels;
+} isoc_pet_iteration;
 
 #ifdef __cplusplus
 extern "C" {
@@ -949,6 +1138,109 @@ isoc_status isoc_mri_compare(isoc_mri *mri,
                              const isoc_tensor *truth,
                              double *psnr,
                              double *percent_error);
+
+// Makes a plan; give it a geometry and a response next.
+isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
+
+// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
+isoc_status isoc_pet_destroy(isoc_pet *pet);
+
+// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
+// repeat another's direction. Forgets tables and order; keeps the response.
+isoc_status isoc_pet_set_geometry(isoc_pet *pet,
+                                  const isoc_pet_geometry *geometry,
+                                  const isoc_tensor *views);
+
+// Writes the views' directions: real (views, 2) of azimuth and tilt.
+isoc_status isoc_pet_get_views(isoc_pet *pet, double *views, int64_t number);
+
+// Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
+// below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
+isoc_status isoc_pet_set_response(isoc_pet *pet,
+                                  const isoc_pet_response *response);
+
+// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), the kernel of all voxels of a column; `offsets`: (offset_count, 3)
+// in voxels along x, y, z, none twice; `values`: (kernel_count, offset_count), not negative, scaled to a sum of 1 for each
+// kernel. A voxel p of the image gives to p + m of the histo-image with
+// the weight that its kernel has at offset m, and H' brings it back from there.
+isoc_status isoc_pet_set_tables(isoc_pet *pet,
+                                int64_t view,
+                                const uint32_t *map,
+                                const int32_t *offsets,
+                                int64_t offset_count,
+                                const float *values,
+                                int64_t kernel_count);
+
+// Tells how large a view's tables are.
+isoc_status isoc_pet_get_table_sizes(isoc_pet *pet, int64_t view, isoc_pet_table_sizes *sizes);
+
+// Writes a view's tables in the form that isoc_pet_set_tables takes, each kernel's sum 1, and the mass that the cut left of each
+// kernel (kernels); offsets are in the order of z, y, x. Sizes as isoc_pet_get_table_sizes tells. A pointer that is NULL leaves
+// its table out.
+isoc_status isoc_pet_get_tables(isoc_pet *pet,
+                                int64_t view,
+                                uint32_t *map,
+                                int32_t *offsets,
+                                float *values,
+                                double *mass);
+
+// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
+isoc_status isoc_pet_set_options(isoc_pet *pet, const isoc_pet_options *options);
+
+// Sets the order of views in a pass: each at most once; views that are left out are not used.
+isoc_status isoc_pet_set_order(isoc_pet *pet, const int64_t *order, int64_t number);
+
+// Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
+// that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
+// stream. The stream must stay valid for as long as it is set.
+isoc_status isoc_pet_set_stream(isoc_pet *pet,
+                                void *stream);
+
+// Tells what the plan found and decided.
+isoc_status isoc_pet_get_info(isoc_pet *pet, isoc_pet_info *info);
+
+// Most bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
+// the GPU that it computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for.
+isoc_status isoc_pet_memory(isoc_pet *pet,
+                            uint64_t *bytes);
+
+// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL means all.
+//
+// Here and below an image is f32 (nz, ny, nx), and a dimension of one view may be left out.
+isoc_status isoc_pet_forward(isoc_pet *pet,
+                             const int64_t *views,
+                             int64_t view_count,
+                             const isoc_tensor *image,
+                             const isoc_tensor *histo_images);
+
+// Image = sum of H' histo-images over the views that are named: the exact transpose of isoc_pet_forward. Histo-images f32 or u32
+// (view_count, nz, ny, nx).
+isoc_status isoc_pet_adjoint(isoc_pet *pet,
+                             const int64_t *views,
+                             int64_t view_count,
+                             const isoc_tensor *histo_images,
+                             const isoc_tensor *image);
+
+// Image = sum of H' A over all views; `factors`: f32 (views, nz, ny, nx), not negative, or NULL for 1.
+isoc_status isoc_pet_sensitivity(isoc_pet *pet, const isoc_tensor *factors, const isoc_tensor *image);
+
+// Reconstructs the image from measured histo-images f32 or u32 (views, nz, ny, nx), with `factors` (attenuation x normalisation;
+// NULL: 1) and `additive` (scatter + randoms; NULL: 0), f32 of the same shape. No value may be negative. Where a factor is 0
+// nothing is measured; a voxel that no view sees becomes 0. Nothing is written unless all of it is there.
+//
+// The image is in counts a voxel where factors are attenuation and normalisation alone. With relaxation 1 and one view a
+// block, RAMLA gets from a uniform image to a sharp one in few passes and goes on to noise: fewer passes, or less relaxation.
+isoc_status isoc_pet_reconstruct(isoc_pet *pet,
+                                 const isoc_tensor *measured,
+                                 const isoc_tensor *factors,
+                                 const isoc_tensor *additive,
+                                 const isoc_tensor *image);
+
+// Writes what each pass of the last reconstruction saw, the first `room` of them, and to `written` how many there are.
+isoc_status isoc_pet_history(isoc_pet *pet,
+                             isoc_pet_iteration *iterations,
+                             int64_t room,
+                             int64_t *written);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -8,6 +8,7 @@
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`mri`] | non-Cartesian MRI |
+//! | [`pet`] | DIRECT time-of-flight PET |
 //! | `krylov` | conjugate gradient |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
@@ -24,6 +25,5 @@ pub mod gpu;
 mod krylov;
 pub mod mri;
 pub mod nufft;
-#[expect(dead_code, reason = "the C API of PET comes next")]
 pub mod pet;
 pub mod tensor;

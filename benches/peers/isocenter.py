@@ -47,11 +47,11 @@ CPU, GPU = 1, 2
 SINGLE, HALF = 0, 1
 
 
-CODES = {"f": 2, "c": 5}
+CODES = {"u": 1, "f": 2, "c": 5}
 
 
 def tensor(array):
-    """Of a NumPy array, or of a PyTorch tensor on the processor or the first GPU; f32, f64, complex64 or complex128."""
+    """Of a NumPy array, or of a PyTorch tensor on the processor or the first GPU; real, complex or unsigned."""
     of_torch = hasattr(array, "data_ptr")
     dtype = np.dtype(str(array.dtype).removeprefix("torch."))
     strides = array.stride() if of_torch else (s // dtype.itemsize for s in array.strides)

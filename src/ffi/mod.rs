@@ -8,4 +8,5 @@ pub mod context;
 pub mod ct;
 pub mod host;
 pub mod mri;
+pub mod pet;
 pub mod tensor;

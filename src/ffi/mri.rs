@@ -2,13 +2,13 @@
 
 use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, isoc_tensor};
+use super::tensor::{Expected, check_apart, isoc_tensor};
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{
     Array, Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit,
 };
-use crate::tensor::{Layout, Number};
+use crate::tensor::Number;
 use std::ffi::c_void;
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
@@ -368,18 +368,6 @@ fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Nu
 fn expect_q(mri: &Mri) -> Result<Expected<'_, Number, 3>> {
     let shape = mri.q_grid()?;
     Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
-}
-
-/// Input and output must not share memory.
-fn check_apart<const N: usize, const M: usize>(
-    (a, a_name): (&Layout<Number, N>, &str),
-    (b, b_name): (&Layout<Number, M>, &str),
-) -> Result<()> {
-    let ((a0, a1), (b0, b1)) = (a.extent(), b.extent());
-    if a0 < b1 && b0 < a1 {
-        fail!(Overlap, "{a_name} ({a0:#x} to {a1:#x}) and {b_name} ({b0:#x} to {b1:#x}) share memory");
-    }
-    Ok(())
 }
 
 /// Makes a plan; give it a geometry next.

@@ -32,7 +32,8 @@ pub struct isoc_device {
     pub device_id: i32,
 }
 
-/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U16 and ISOC_U8 are ready-made initialisers.
+/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
+/// initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_dtype {
@@ -335,6 +336,18 @@ pub(super) fn check_overlap(input: &View, output: &ViewMut, names: [&str; 2]) ->
     let ((a, b), (c, d)) = (input.extent(), output.extent());
     if a < d && c < b {
         fail!(Overlap, "{} ({a:#x} to {b:#x}) and {} ({c:#x} to {d:#x}) share memory", names[0], names[1]);
+    }
+    Ok(())
+}
+
+/// The same of arrays of any dimensions and elements.
+pub(super) fn check_apart<C: Element, D: Element, const N: usize, const M: usize>(
+    (a, a_name): (&Layout<C, N>, &str),
+    (b, b_name): (&Layout<D, M>, &str),
+) -> Result<()> {
+    let ((a0, a1), (b0, b1)) = (a.extent(), b.extent());
+    if a0 < b1 && b0 < a1 {
+        fail!(Overlap, "{a_name} ({a0:#x} to {a1:#x}) and {b_name} ({b0:#x} to {b1:#x}) share memory");
     }
     Ok(())
 }

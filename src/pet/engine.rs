@@ -6,32 +6,41 @@ use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
 use crate::context::{Context, Job, NanPolicy};
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::tensor::{Counts, Layout};
 use std::borrow::Cow;
-
-/// Where kernels come from.
-#[derive(Clone, Debug)]
-pub(super) enum Kernels {
-    Model(Response),
-    /// The caller's own, of each view.
-    Given(Vec<Tables>),
-}
 
 /// What a plan was told, wherever it computes.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
     pub(super) lattice: Lattice,
     pub(super) views: Vec<View>,
-    pub(super) kernels: Kernels,
+    /// There if some view has no tables of the caller's.
+    pub(super) response: Option<Response>,
+    /// The caller's own, of each view.
+    pub(super) given: Vec<Option<Tables>>,
     pub(super) method: Method,
 }
 
 impl Scan {
+    /// Voxels along z that no kernel reaches beyond.
+    pub(super) fn height(&self) -> usize {
+        let of_view = |(v, given): (&View, &Option<Tables>)| match (given, &self.response) {
+            (Some(tables), _) => tables.height(),
+            (None, Some(response)) => response.height(&self.lattice, v),
+            (None, None) => 0,
+        };
+        self.views.iter().zip(&self.given).map(of_view).max().unwrap_or(0)
+    }
+
     pub(super) fn tables(&self, view: usize) -> Result<Cow<'_, Tables>> {
-        match &self.kernels {
-            Kernels::Model(response) => Tables::new(&self.lattice, &self.views[view], response).map(Cow::Owned),
-            Kernels::Given(tables) => Ok(Cow::Borrowed(&tables[view])),
+        match (&self.given[view], &self.response) {
+            (Some(tables), _) => Ok(Cow::Borrowed(tables)),
+            (None, Some(response)) => Tables::new(&self.lattice, &self.views[view], response).map(Cow::Owned),
+            (None, None) => fail!(
+                NotConfigured,
+                "view {view} has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
+            ),
         }
     }
 }
@@ -59,12 +68,12 @@ pub enum Projector {
 
 /// The caller's histo-images `[view][z][y][x]` of a reconstruction: `expected = factors * (H f) + additive`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Histos {
-    pub(super) measured: Layout<Counts, 4>,
+pub struct Histos {
+    pub(crate) measured: Layout<Counts, 4>,
     /// Attenuation x normalisation; None is 1.
-    pub(super) factors: Option<Layout<Counts, 4>>,
+    pub(crate) factors: Option<Layout<Counts, 4>>,
     /// Scatter + randoms; None is 0.
-    pub(super) additive: Option<Layout<Counts, 4>>,
+    pub(crate) additive: Option<Layout<Counts, 4>>,
 }
 
 /// What becomes of measured d and expected e, in histo-image voxels with factor A. Where e is 0 and d is not, nothing does: the
@@ -84,6 +93,20 @@ pub(super) struct Tally {
     pub(super) log_likelihood: f64,
     /// Voxels with counts where none are expected.
     pub(super) skipped: u64,
+}
+
+/// Of the histo-images of a reconstruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Facts {
+    /// Sum of the measured counts.
+    pub(super) measured: f64,
+    /// Sum of the factors; the number of voxels without factors.
+    pub(super) factors: f64,
+    pub(super) additive: f64,
+    /// 1 without factors.
+    pub(super) largest_factor: f32,
+    /// Some factor is 0.
+    pub(super) blind: bool,
 }
 
 /// See the module. All but the constructors and setters are called inside [`Engine::within`].
@@ -111,11 +134,13 @@ pub(super) trait Engine: Sized + Send {
         }
     }
 
-    /// Makes the projections of these views, unless they are there; `volumes` of the engine's own are needed beside them. What
-    /// does not fit into the context's memory is made anew for every use; an error if even that does not fit.
+    /// Makes the projections of these views, unless they are there; so many volumes are needed beside them. What does not fit
+    /// into the context's memory is made anew for every use; an error if even that does not fit.
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()>;
-    /// Bytes of the projections of all views and so many volumes, in host and in GPU memory.
-    fn memory(&self, volumes: usize) -> Result<[u64; 2]>;
+    /// Bytes of all that was prepared, and of so many volumes.
+    fn memory(&self, volumes: usize) -> u64;
+    /// How many volumes more than were asked for would fit.
+    fn spare(&self, context: &Context) -> Result<usize>;
 
     fn zeros(&mut self) -> Result<Self::Volume>;
     fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
@@ -149,8 +174,7 @@ pub(super) trait Engine: Sized + Send {
     /// # Safety
     /// The arrays are readable and stay as they are until the data are dropped, which is before [`Engine::within`] returns.
     unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Self::Data>;
-    /// The largest factor; 1 without factors.
-    fn largest_factor(&mut self, data: &Self::Data) -> Result<f32>;
+    fn facts(&self, data: &Self::Data) -> Facts;
     /// image = image + H^T A
     fn add_sensitivity(&mut self, view: usize, data: &Self::Data, image: &mut Self::Volume) -> Result<()>;
     /// ratio = of the measured counts and A (H image) + additive.
@@ -165,7 +189,7 @@ pub(super) trait Engine: Sized + Send {
     fn tally(&mut self) -> Result<Tally>;
     /// image = max(image + step image H^T ratio, 0)
     fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
-    /// image = image by / over; 0 where `over` is 0.
+    /// image = image by / over; as it was where `over` is 0.
     fn scale(&mut self, image: &mut Self::Volume, by: &Self::Volume, over: &Self::Volume) -> Result<()>;
     /// image = 0 where `where_zero` is 0.
     fn mask(&mut self, image: &mut Self::Volume, where_zero: &Self::Volume) -> Result<()>;

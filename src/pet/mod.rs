@@ -4,6 +4,7 @@
 //! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
 //! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
+mod array;
 pub(crate) mod cpu;
 pub mod deposit;
 mod elementary;
@@ -11,8 +12,11 @@ mod engine;
 pub mod events;
 pub mod lattice;
 pub mod merit;
+mod operators;
 pub mod phantom;
+mod plan;
 pub(crate) mod quadrature;
+mod reconstruct;
 pub mod response;
 pub mod simulation;
 mod simulation_draws;
@@ -23,3 +27,12 @@ pub(crate) mod tables;
 pub mod view;
 mod view_search;
 pub mod views;
+
+pub use engine::{Histos, Method, Projector};
+pub use lattice::Lattice;
+pub use plan::{Options, Pet};
+pub use reconstruct::{Algorithm, Iteration, Order};
+pub use response::{Cut, Profile, Radial, Response, Shape};
+pub use tables::Tables;
+pub use view::View;
+pub use views::Views;

@@ -24,29 +24,38 @@ pub enum Radial {
 
 /// Across the line, in the transverse plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Profile {
+pub enum Profile {
+    /// One Gaussian.
     Symmetric,
     /// The sum of two Gaussians: the radial width's own, and one `ratio` times wider, moved towards the scanner's axis by
     /// `shift` of the narrow one's sigmas, with the given share of the mass.
     Asymmetric {
+        /// At least 1.
         ratio: f64,
+        /// Of the narrow one's sigmas.
         shift: f64,
+        /// 0 to 1.
         share: f64,
     },
 }
 
+/// Of the region that a cut keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
+    /// Along each axis of the response.
     Box,
+    /// About all of them.
     Ellipsoid,
 }
 
 /// Voxels are kept whose centres lie within `k` sigmas, along each axis of the response or as an ellipsoid. Where a sigma is
 /// below a voxel, steps of the lattice decide: at 0.62 voxels, 3 sigmas keep the nearest neighbours and 3.3 the next ones too.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cut {
-    pub(crate) shape: Shape,
-    pub(crate) k: f64,
+pub struct Cut {
+    /// Its shape.
+    pub shape: Shape,
+    /// Its half width, in sigmas.
+    pub k: f64,
 }
 
 impl Default for Cut {
@@ -55,17 +64,21 @@ impl Default for Cut {
     }
 }
 
+/// Full widths at half maximum, and how kernels are made of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Response {
-    /// Full width at half maximum of the time difference's resolution.
-    pub(crate) tof_fwhm_ps: f64,
-    pub(crate) radial: Radial,
-    /// mm
-    pub(crate) axial_fwhm: f64,
-    pub(crate) profile: Profile,
+pub struct Response {
+    /// Of the time difference.
+    pub tof_fwhm_ps: f64,
+    /// Across the line, in the transverse plane.
+    pub radial: Radial,
+    /// Across both, in mm.
+    pub axial_fwhm: f64,
+    /// Across the line, in the transverse plane.
+    pub profile: Profile,
     /// Voxels whose radii lie in one step of so many mm share a kernel.
-    pub(crate) step: f64,
-    pub(crate) cut: Cut,
+    pub step: f64,
+    /// Where kernels end.
+    pub cut: Cut,
 }
 
 /// One Gaussian of a radial profile: share of the mass, place, and sigma in mm.
@@ -78,6 +91,7 @@ pub(super) struct Component {
 
 impl Response {
     /// Symmetric, cut by a box of three sigmas, steps of 2 mm.
+    #[cfg(test)]
     pub(crate) fn new(tof_fwhm_ps: f64, radial: Radial, axial_fwhm: f64) -> Self {
         Self { tof_fwhm_ps, radial, axial_fwhm, profile: Profile::Symmetric, step: 2.0, cut: Cut::default() }
     }

@@ -2,7 +2,7 @@
 //!
 //! A voxel's kernel depends on its x and y only, since the radial axis lies in the transverse plane.
 
-use super::lattice::Lattice;
+use super::lattice::{Lattice, MAX_SIDE};
 use super::quadrature::nodes;
 use super::response::{Component, Response, Shape};
 use super::view::View;
@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 
 /// Kernels of one view; each sums to 1 over the offsets.
 #[derive(Clone, Debug)]
-pub(crate) struct Tables {
+pub struct Tables {
     map: Vec<u32>,
     offsets: Vec<[i32; 3]>,
     values: Vec<f32>,
@@ -35,21 +35,12 @@ impl Tables {
         let (map, steps) = identifiers(lattice, view, response)?;
         let components: Vec<_> = steps.iter().map(|s| response.components(*s)).collect();
         let axial_sigma = response.axial_sigma();
-        let factored = view.tilt == 0.0 && response.cut.shape == Shape::Box;
-        let model = Model {
-            lattice,
-            view,
-            shape: response.cut.shape,
-            k: response.cut.k,
-            tof: response.tof_sigma(),
-            axial: (!factored).then_some(axial_sigma),
-            radial: &components,
-        };
+        let model = Model::new(lattice, view, response, &components);
         model.check_size(axial_sigma)?;
         let (offsets, weights) = model.weights()?;
         let (values, mut mass) = normalised(&weights, components.len(), model.total());
         let mut axial = vec![1.0];
-        if factored {
+        if model.axial.is_none() {
             let kept;
             (axial, kept) = model.axial_factor(axial_sigma);
             mass.iter_mut().for_each(|m| *m *= kept);
@@ -145,6 +136,12 @@ impl Tables {
         Ok(Full { offsets, values })
     }
 
+    /// Voxels along z that the kernels reach.
+    pub(super) fn height(&self) -> usize {
+        let of_offsets = self.offsets.iter().map(|o| o[2].unsigned_abs() as usize).max().unwrap_or(0);
+        of_offsets + self.axial.len() / 2
+    }
+
     /// The kernels, without the axial factor if there is one: offsets in the order of z, y, x.
     pub(super) fn offsets(&self) -> &[[i32; 3]] {
         &self.offsets
@@ -164,6 +161,28 @@ impl Tables {
     pub(super) fn radial(&self) -> [f64; 2] {
         self.radial
     }
+}
+
+impl Response {
+    /// An error if a view's kernels would be larger than the lattice, or too narrow for it.
+    pub(super) fn check_on(&self, lattice: &Lattice, view: &View) -> Result<()> {
+        let (_, steps) = identifiers(lattice, view, self)?;
+        let components: Vec<_> = steps.iter().map(|s| self.components(*s)).collect();
+        Model::new(lattice, view, self, &components).check_size(self.axial_sigma())
+    }
+
+    /// Voxels along z that a view's kernels do not reach beyond.
+    pub(super) fn height(&self, lattice: &Lattice, view: &View) -> usize {
+        let [n, _, a] = view.axes();
+        let mm = self.cut.k * (self.tof_sigma() * n[2].abs() + self.axial_sigma() * a[2].abs());
+        // As a float: a response of any size has a height, and lattices are smaller than what wraps.
+        voxels_within(mm, lattice.voxel()[2]).min(MAX_SIDE as f64) as usize
+    }
+}
+
+/// Whole voxels of a size in a distance; rounding must not lose one whose centre lies on the cut.
+fn voxels_within(mm: f64, side: f64) -> f64 {
+    (mm / side + 1e-9).floor()
 }
 
 fn radial_step(lattice: &Lattice, view: &View) -> [f64; 2] {
@@ -208,7 +227,20 @@ struct Model<'a> {
     radial: &'a [Vec<Component>],
 }
 
-impl Model<'_> {
+impl<'a> Model<'a> {
+    fn new(lattice: &'a Lattice, view: &'a View, response: &Response, radial: &'a [Vec<Component>]) -> Self {
+        let factored = view.tilt == 0.0 && response.cut.shape == Shape::Box;
+        Self {
+            lattice,
+            view,
+            shape: response.cut.shape,
+            k: response.cut.k,
+            tof: response.tof_sigma(),
+            axial: (!factored).then_some(response.axial_sigma()),
+            radial,
+        }
+    }
+
     /// Smallest radial sigma, and the farthest that any component is kept.
     fn radial_extent(&self) -> (f64, f64) {
         let all = || self.radial.iter().flatten();
@@ -224,8 +256,7 @@ impl Model<'_> {
         let mut reach = [0.0; 3];
         for d in 0..3 {
             let mm = self.k * self.tof * n[d].abs() + radial * r[d].abs() + self.k * axial * a[d].abs();
-            // Rounding must not lose a voxel whose centre lies on the cut.
-            reach[d] = (mm / voxel[d] + 1e-9).floor();
+            reach[d] = voxels_within(mm, voxel[d]);
         }
         reach
     }
@@ -360,7 +391,7 @@ impl Model<'_> {
     fn axial_factor(&self, sigma: f64) -> (Vec<f32>, f64) {
         let side = self.lattice.voxel()[2];
         let rule = if sigma < side { nodes(side, sigma) } else { vec![(0.0, 1.0)] };
-        let reach = (self.k * sigma / side + 1e-9).floor() as i32;
+        let reach = voxels_within(self.k * sigma, side) as i32;
         let weight = |z: i32| {
             let z = f64::from(z) * side;
             rule.iter().map(|(q, w)| w * (-0.5 * ((z + q) / sigma).powi(2)).exp()).sum::<f64>()

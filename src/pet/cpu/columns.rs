@@ -45,6 +45,11 @@ impl Layout {
         self.shape[1] * self.row + self.margin
     }
 
+    /// Of an image or histo-image.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len() * size_of::<f32>()
+    }
+
     /// First voxel of the column at x, y.
     pub(super) fn start(&self, x: usize, y: usize) -> usize {
         self.margin + y * self.row + x * self.column
@@ -68,6 +73,7 @@ impl Columns {
     }
 
     /// Voxels at x, y, from the lowest z on.
+    #[cfg(test)]
     pub(crate) fn column(&self, x: usize, y: usize) -> &[f32] {
         &self.data[self.layout.start(x, y)..][..self.layout.shape[0]]
     }
@@ -81,29 +87,60 @@ impl Columns {
         &mut self.data
     }
 
-    /// From `[z][y][x]`.
-    pub(crate) fn load(&mut self, volume: &[f32]) {
-        let layout @ Layout { shape: [nz, ny, nx], margin, column, row } = self.layout;
-        assert_eq!(volume.len(), nz * ny * nx);
-        let rows = self.data[layout.margin..].par_chunks_mut(row).enumerate();
-        rows.for_each(|(y, to)| {
-            debug_assert!(to.len() + margin >= nx * column);
-            for (z, plane) in volume.chunks_exact(ny * nx).enumerate() {
-                for (x, v) in plane[y * nx..][..nx].iter().enumerate() {
+    /// The same value in every voxel.
+    pub(crate) fn fill(&mut self, value: f32) {
+        let Layout { shape: [nz, _, nx], margin, column, row } = self.layout;
+        self.data[margin..].par_chunks_mut(row).for_each(|row| {
+            row.chunks_mut(column).take(nx).for_each(|c| c[..nz].fill(value));
+        });
+    }
+
+    /// From rows along x: `read` fills the row at z, y.
+    pub(crate) fn set_rows(&mut self, read: impl Fn(usize, usize, &mut [f32]) + Sync) {
+        let Layout { shape: [nz, _, nx], margin, column, row } = self.layout;
+        self.data[margin..].par_chunks_mut(row).enumerate().for_each(|(y, to)| {
+            let mut values = vec![0.0; nx];
+            for z in 0..nz {
+                read(z, y, &mut values);
+                for (x, v) in values.iter().enumerate() {
                     to[x * column + z] = *v;
                 }
             }
         });
     }
 
+    /// To rows along x: `write` gets the row at z, y.
+    pub(crate) fn get_rows(&self, write: impl Fn(usize, usize, &[f32]) + Sync) {
+        let [nz, ny, nx] = self.layout.shape;
+        (0..ny).into_par_iter().for_each(|y| {
+            let mut values = vec![0.0; nx];
+            for z in 0..nz {
+                for (x, v) in values.iter_mut().enumerate() {
+                    *v = self.data[self.layout.start(x, y) + z];
+                }
+                write(z, y, &values);
+            }
+        });
+    }
+
+    /// From `[z][y][x]`.
+    #[cfg(test)]
+    pub(crate) fn load(&mut self, volume: &[f32]) {
+        let [nz, ny, nx] = self.layout.shape;
+        assert_eq!(volume.len(), nz * ny * nx);
+        self.set_rows(|z, y, row| row.copy_from_slice(&volume[(z * ny + y) * nx..][..nx]));
+    }
+
     /// To `[z][y][x]`.
+    #[cfg(test)]
     pub(crate) fn store(&self, volume: &mut [f32]) {
         let [nz, ny, nx] = self.layout.shape;
         assert_eq!(volume.len(), nz * ny * nx);
-        volume.par_chunks_mut(nx).enumerate().for_each(|(i, to)| {
-            let (z, y) = (i / ny, i % ny);
-            for (x, to) in to.iter_mut().enumerate() {
-                *to = self.data[self.layout.start(x, y) + z];
+        let to = crate::cpu::shared::Shared::new(volume);
+        self.get_rows(|z, y, row| {
+            for (x, v) in row.iter().enumerate() {
+                // SAFETY: each row is written once.
+                unsafe { *to.at((z * ny + y) * nx + x) = *v };
             }
         });
     }

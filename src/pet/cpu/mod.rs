@@ -1,7 +1,10 @@
 //! Projections on the processor.
 
 pub(crate) mod columns;
+mod compare;
+pub(crate) mod engine;
 pub(crate) mod gather;
+mod projector;
 mod taps;
 
 #[cfg(test)]

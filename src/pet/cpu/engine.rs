@@ -1,0 +1,277 @@
+//! The engine on the processor. Results are the same bits for any number of threads.
+
+use super::columns::{Columns, Layout as Place};
+use super::compare::{compare, load};
+use super::projector::Projector;
+use crate::context::{Context, Job, NanPolicy};
+use crate::cpu::level::Level;
+use crate::error::{Result, fail};
+use crate::pet::array::{look, read_row, replace, write_row};
+use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Ratio, Scan, Tally};
+use crate::tensor::{Counts, Layout};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// See the module.
+pub(in crate::pet) struct CpuEngine {
+    level: Level,
+    scan: Scan,
+    place: Place,
+    /// Of each view, if it was made and kept.
+    projectors: Vec<Option<Arc<Projector>>>,
+    /// Room for what a projection gives before it is used.
+    scratch: Option<Columns>,
+    tally: Tally,
+    replaced: u64,
+}
+
+/// The caller's arrays, in place.
+pub(in crate::pet) struct Data {
+    histos: Histos,
+    facts: Facts,
+}
+
+/// Elements that a task of plain arithmetic takes.
+const GRAIN: usize = 1 << 14;
+
+impl CpuEngine {
+    pub(in crate::pet) fn new(level: Level, scan: Scan) -> Result<Self> {
+        let place = Place::new(&scan.lattice, scan.height())?;
+        let projectors = scan.views.iter().map(|_| None).collect();
+        Ok(Self { level, scan, place, projectors, scratch: None, tally: Tally::default(), replaced: 0 })
+    }
+
+    fn make(&self, view: usize) -> Result<Arc<Projector>> {
+        let tables = self.scan.tables(view)?;
+        Ok(Arc::new(Projector::new(&tables, &self.place, self.level)?))
+    }
+
+    fn projector(&self, view: usize) -> Result<Arc<Projector>> {
+        match &self.projectors[view] {
+            Some(projector) => Ok(projector.clone()),
+            None => self.make(view),
+        }
+    }
+
+    /// Bytes of the projections that are kept.
+    fn kept(&self) -> u64 {
+        self.projectors.iter().flatten().map(|p| p.bytes() as u64).sum()
+    }
+
+    fn volume(&self) -> u64 {
+        self.place.bytes() as u64
+    }
+
+    /// H^T of something, in the scratch room.
+    fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<Columns> {
+        let mut out = self.room()?;
+        self.projector(view)?.adjoint(histo, &mut out);
+        Ok(out)
+    }
+
+    fn room(&mut self) -> Result<Columns> {
+        match self.scratch.take() {
+            Some(room) => Ok(room),
+            None => Columns::zeroed(self.place),
+        }
+    }
+}
+
+/// a = op(a, b), element by element.
+fn merge(a: &mut Columns, b: &Columns, op: impl Fn(f32, f32) -> f32 + Sync) {
+    let (a, b) = (a.data_mut(), b.data());
+    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a = op(*a, *b));
+    });
+}
+
+impl Engine for CpuEngine {
+    type Volume = Columns;
+    type Data = Data;
+    const WAITS: bool = false;
+
+    fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
+    fn set_method(&mut self, method: Method) {
+        if method != self.scan.method {
+            self.scan.method = method;
+            self.projectors.fill(None);
+        }
+    }
+
+    fn set_stream(&mut self, _: usize) {}
+
+    fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
+        context.install(|| work(self))
+    }
+
+    fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
+        // One more for the scratch room.
+        let besides = (volumes as u64 + 1) * self.volume();
+        let cap = context.memory_cap();
+        if besides > cap {
+            fail!(OutOfMemory, "{besides} bytes are needed for images alone; the context's memory_cap is {cap}");
+        }
+        let mut kept = self.kept();
+        if kept > cap - besides {
+            self.projectors.fill(None);
+            kept = 0;
+        }
+        for view in views {
+            job.check()?;
+            if self.projectors[*view].is_some() {
+                continue;
+            }
+            let projector = self.make(*view)?;
+            let bytes = projector.bytes() as u64;
+            if bytes > cap - besides {
+                fail!(
+                    OutOfMemory,
+                    "{} bytes are needed for images and the kernels of one view; the context's memory_cap is {cap}",
+                    besides + bytes
+                );
+            }
+            // The most that is made beside what is kept is one view's.
+            if kept + 2 * bytes > cap - besides {
+                break;
+            }
+            kept += bytes;
+            self.projectors[*view] = Some(projector);
+        }
+        Ok(())
+    }
+
+    fn memory(&self, volumes: usize) -> u64 {
+        self.kept() + (volumes as u64 + 1) * self.volume()
+    }
+
+    fn spare(&self, context: &Context) -> Result<usize> {
+        let held = self.kept() + 8 * self.volume();
+        Ok((context.memory_cap().saturating_sub(held) / self.volume()) as usize)
+    }
+
+    fn zeros(&mut self) -> Result<Columns> {
+        Columns::zeroed(self.place)
+    }
+
+    fn fill(&mut self, volume: &mut Columns, value: f32) -> Result<()> {
+        volume.fill(value);
+        Ok(())
+    }
+
+    unsafe fn read(
+        &mut self,
+        from: &Layout<Counts, 3>,
+        name: &str,
+        policy: NanPolicy,
+        least: Least,
+    ) -> Result<Columns> {
+        // SAFETY: by the trait's contract.
+        self.replaced += unsafe { look(from, name, policy, least) }?.replaced;
+        let mut volume = Columns::zeroed(self.place)?;
+        // SAFETY: as above.
+        volume.set_rows(|z, y, row| unsafe {
+            read_row(from, [z, y, 0], row);
+            replace(row);
+        });
+        Ok(volume)
+    }
+
+    unsafe fn write(&mut self, from: &Columns, to: &Layout<Counts, 3>) -> Result<()> {
+        // SAFETY: by the trait's contract, each row from one task.
+        from.get_rows(|z, y, row| unsafe { write_row(to, [z, y, 0], row) });
+        Ok(())
+    }
+
+    fn replaced(&mut self) -> u64 {
+        std::mem::take(&mut self.replaced)
+    }
+
+    fn forward(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<()> {
+        self.projector(view)?.forward(image, histo);
+        Ok(())
+    }
+
+    fn add_adjoint(&mut self, view: usize, histo: &Columns, image: &mut Columns) -> Result<()> {
+        let part = self.adjoint(view, histo)?;
+        merge(image, &part, |a, b| a + b);
+        self.scratch = Some(part);
+        Ok(())
+    }
+
+    unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Data> {
+        let policy = context.nan_policy();
+        let mut facts = Facts { largest_factor: 1.0, ..Facts::default() };
+        // SAFETY: by the trait's contract.
+        unsafe {
+            let measured = look(&histos.measured, "measured", policy, Least::Zero)?;
+            (facts.measured, self.replaced) = (measured.sum, self.replaced + measured.replaced);
+            job.check()?;
+            facts.factors = histos.measured.shape.iter().map(|n| *n as f64).product();
+            if let Some(factors) = &histos.factors {
+                let found = look(factors, "factors", policy, Least::Zero)?;
+                (facts.factors, facts.largest_factor, facts.blind) = (found.sum, found.largest, found.zero);
+                self.replaced += found.replaced;
+                facts.blind |= found.replaced > 0;
+                job.check()?;
+            }
+            if let Some(additive) = &histos.additive {
+                let found = look(additive, "additive", policy, Least::Zero)?;
+                (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
+            }
+        }
+        Ok(Data { histos: *histos, facts })
+    }
+
+    fn facts(&self, data: &Data) -> Facts {
+        data.facts
+    }
+
+    fn add_sensitivity(&mut self, view: usize, data: &Data, image: &mut Columns) -> Result<()> {
+        let mut factors = Columns::zeroed(self.place)?;
+        match &data.histos.factors {
+            // SAFETY: by the contract of `load`.
+            Some(from) => unsafe { load(from, view, &mut factors) },
+            None => factors.fill(1.0),
+        }
+        self.add_adjoint(view, &factors, image)
+    }
+
+    fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
+        self.projector(view)?.forward(image, ratio);
+        // SAFETY: by the contract of `load`.
+        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, of, ratio) };
+        self.tally.log_likelihood += log_likelihood;
+        self.tally.skipped += skipped;
+        Ok(())
+    }
+
+    fn tally(&mut self) -> Result<Tally> {
+        Ok(std::mem::take(&mut self.tally))
+    }
+
+    fn relax(&mut self, view: usize, ratio: &Columns, step: f32, image: &mut Columns) -> Result<()> {
+        let part = self.adjoint(view, ratio)?;
+        merge(image, &part, |f, c| (f + step * f * c).max(0.0));
+        self.scratch = Some(part);
+        Ok(())
+    }
+
+    fn scale(&mut self, image: &mut Columns, by: &Columns, over: &Columns) -> Result<()> {
+        let (image, by, over) = (image.data_mut(), by.data(), over.data());
+        let parts = image.par_chunks_mut(GRAIN).zip(by.par_chunks(GRAIN)).zip(over.par_chunks(GRAIN));
+        parts.for_each(|((image, by), over)| {
+            for ((f, b), s) in image.iter_mut().zip(by).zip(over) {
+                *f = if *s > 0.0 { *f * (*b / *s) } else { *f };
+            }
+        });
+        Ok(())
+    }
+
+    fn mask(&mut self, image: &mut Columns, where_zero: &Columns) -> Result<()> {
+        merge(image, where_zero, |f, s| if s > 0.0 { f } else { 0.0 });
+        Ok(())
+    }
+}

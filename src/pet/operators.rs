@@ -1,0 +1,149 @@
+//! What a plan computes: projections, sensitivity, reconstruction.
+
+use super::engine::{Engine, Histos, Least};
+use super::plan::{Pet, each};
+use super::reconstruct::reconstruct;
+use crate::context::Stage;
+use crate::error::Result;
+use crate::tensor::{Counts, Layout};
+
+/// One histo-image of several.
+fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
+    let ([_, nz, ny, nx], [_, z, y, x]) = (all.shape, all.strides);
+    Layout {
+        origin: all.element([k, 0, 0, 0]),
+        dtype: all.dtype,
+        shape: [nz, ny, nx],
+        strides: [z, y, x],
+        gpu: all.gpu,
+    }
+}
+
+impl Pet {
+    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
+    pub fn memory(&mut self) -> Result<u64> {
+        let (solve, context) = (self.solve_settings()?, self.context.clone());
+        each!(self.engine()?, e => e.run(&context, |e, job| {
+            e.prepare(&context, &solve.order, solve.volumes(), job)?;
+            Ok(e.memory(solve.volumes()))
+        }))
+    }
+
+    /// histos `[k][z][y][x]` = H image of the k-th of these views.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn forward(
+        &mut self,
+        views: &[usize],
+        image: &Layout<Counts, 3>,
+        histos: &Layout<Counts, 4>,
+    ) -> Result<()> {
+        let context = self.context.clone();
+        let policy = context.nan_policy();
+        self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
+            job.enter(Stage::Check);
+            // SAFETY: by this function's contract.
+            let image = unsafe { e.read(image, "image", policy, Least::Any) }?;
+            e.prepare(&context, views, 2, job)?;
+            job.enter(Stage::Forward);
+            let mut histo = e.zeros()?;
+            for (k, view) in views.iter().enumerate() {
+                job.check()?;
+                e.forward(*view, &image, &mut histo)?;
+                // SAFETY: by this function's contract.
+                unsafe { e.write(&histo, &one(histos, k)) }?;
+                job.advance(1.0 / views.len() as f64);
+            }
+            Ok(e.replaced())
+        }))?;
+        Ok(())
+    }
+
+    /// image = sum of H^T histos over these views.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn adjoint(
+        &mut self,
+        views: &[usize],
+        histos: &Layout<Counts, 4>,
+        image: &Layout<Counts, 3>,
+    ) -> Result<()> {
+        let context = self.context.clone();
+        let policy = context.nan_policy();
+        self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
+            e.prepare(&context, views, 2, job)?;
+            job.enter(Stage::Adjoint);
+            let mut sum = e.zeros()?;
+            for (k, view) in views.iter().enumerate() {
+                job.check()?;
+                // SAFETY: by this function's contract.
+                let histo = unsafe { e.read(&one(histos, k), "histo_images", policy, Least::Any) }?;
+                e.add_adjoint(*view, &histo, &mut sum)?;
+                job.advance(1.0 / views.len() as f64);
+            }
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&sum, image) }?;
+            Ok(e.replaced())
+        }))?;
+        Ok(())
+    }
+
+    /// image = sum of H^T A over all views; A is 1 without factors.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn sensitivity(&mut self, factors: Option<&Layout<Counts, 4>>, image: &Layout<Counts, 3>) -> Result<()> {
+        let context = self.context.clone();
+        let policy = context.nan_policy();
+        let views: Vec<usize> = (0..self.views()?.len()).collect();
+        self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
+            e.prepare(&context, &views, 2, job)?;
+            job.enter(Stage::Adjoint);
+            let (mut sum, mut ones) = (e.zeros()?, e.zeros()?);
+            e.fill(&mut ones, 1.0)?;
+            for view in &views {
+                job.check()?;
+                if let Some(factors) = factors {
+                    // SAFETY: by this function's contract.
+                    ones = unsafe { e.read(&one(factors, *view), "factors", policy, Least::Zero) }?;
+                }
+                e.add_adjoint(*view, &ones, &mut sum)?;
+                job.advance(1.0 / views.len() as f64);
+            }
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&sum, image) }?;
+            Ok(e.replaced())
+        }))?;
+        Ok(())
+    }
+
+    /// Reconstructs the image as the options say. Nothing is written unless all of it is there.
+    ///
+    /// # Safety
+    /// The arrays are readable and writable for the call.
+    pub unsafe fn reconstruct(&mut self, histos: &Histos, image: &Layout<Counts, 3>) -> Result<()> {
+        let (solve, context) = (self.solve_settings()?, self.context.clone());
+        let mut history = Vec::new();
+        let replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
+            job.enter(Stage::Check);
+            e.prepare(&context, &solve.order, solve.volumes(), job)?;
+            let mut found = match solve.warm {
+                // SAFETY: by this function's contract.
+                true => unsafe { e.read(image, "image", context.nan_policy(), Least::Zero) }?,
+                false => e.zeros()?,
+            };
+            // SAFETY: by this function's contract; the data live as long as this closure.
+            let data = unsafe { e.load(&context, histos, job) }?;
+            e.tally()?;
+            reconstruct(e, (&data, &mut found), &solve, (&context, job), &mut history)?;
+            // SAFETY: by this function's contract.
+            unsafe { e.write(&found, image) }?;
+            Ok(e.replaced())
+        }));
+        self.history = history;
+        self.replaced = replaced?;
+        Ok(())
+    }
+}

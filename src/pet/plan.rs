@@ -1,0 +1,315 @@
+//! The plan behind `isoc_pet`.
+
+use super::array::number;
+use super::cpu::engine::CpuEngine;
+use super::engine::{Engine, Method, Scan};
+use super::lattice::Lattice;
+use super::reconstruct::{Algorithm, Iteration, Order, Solve};
+use super::response::Response;
+use super::tables::Tables;
+use super::view::{View, geometric_order};
+use super::views::Views;
+use crate::context::Context;
+use crate::error::{Result, fail};
+use crate::gpu::Device;
+use crate::tensor::{Layout, Number};
+use std::sync::Arc;
+
+/// How to reconstruct.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// What is iterated.
+    pub algorithm: Algorithm,
+    /// The order of the views.
+    pub order: Order,
+    /// How projections are computed.
+    pub method: Method,
+    /// Passes over all views.
+    pub iterations: usize,
+    /// Passes that were made before: the relaxation and random orders go on from there.
+    pub first_iteration: usize,
+    /// Of OSEM.
+    pub subsets: usize,
+    /// Of RAMLA: `relaxation / (1 + decay k)` in pass k, over the largest factor.
+    pub relaxation: f64,
+    /// See there.
+    pub decay: f64,
+    /// Begins with the image that it is given.
+    pub warm_start: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::Ramla,
+            order: Order::Geometric,
+            method: Method::default(),
+            iterations: 10,
+            first_iteration: 0,
+            subsets: 8,
+            relaxation: 1.0,
+            decay: 0.0,
+            warm_start: false,
+        }
+    }
+}
+
+/// By where it computes.
+pub(super) enum AnyEngine {
+    Cpu(Box<CpuEngine>),
+}
+
+/// Runs an expression on the engine, whichever it is.
+macro_rules! each {
+    ($any:expr, $engine:ident => $body:expr) => {
+        match $any {
+            crate::pet::plan::AnyEngine::Cpu($engine) => $body,
+        }
+    };
+}
+pub(super) use each;
+
+/// Lattice and views.
+struct Geometry {
+    lattice: Lattice,
+    views: Views,
+    given: Vec<Option<Tables>>,
+}
+
+/// A plan for DIRECT time-of-flight PET.
+pub struct Pet {
+    pub(super) context: Arc<Context>,
+    geometry: Option<Geometry>,
+    response: Option<Response>,
+    /// Made when it is first needed.
+    engine: Option<AnyEngine>,
+    options: Options,
+    /// The caller's order.
+    order: Vec<usize>,
+    pub(super) replaced: u64,
+    pub(super) history: Vec<Iteration>,
+    stream: usize,
+}
+
+impl Pet {
+    /// A plan without geometry.
+    pub fn new(context: Arc<Context>) -> Self {
+        Self {
+            context,
+            geometry: None,
+            response: None,
+            engine: None,
+            options: Options::default(),
+            order: Vec::new(),
+            replaced: 0,
+            history: Vec::new(),
+            stream: 0,
+        }
+    }
+
+    /// GPUs whose memory arrays may be in: the one that it computes on.
+    pub fn gpus(&self) -> &[Arc<Device>] {
+        &[]
+    }
+
+    /// Work on arrays that are on a GPU begins when all that is in this stream (a `cudaStream_t`) has been done.
+    pub fn set_stream(&mut self, stream: usize) {
+        self.stream = stream;
+        if let Some(engine) = &mut self.engine {
+            each!(engine, e => e.set_stream(stream));
+        }
+    }
+
+    /// Sets lattice and views; forgets the caller's tables and order.
+    pub fn set_geometry(&mut self, lattice: Lattice, views: Views) -> Result<()> {
+        let list = views.list();
+        if list.len().checked_mul(lattice.voxels()).and_then(|n| n.checked_mul(16)).is_none() {
+            fail!(SizeOverflow, "{} views of {:?} voxels are more than memory can hold", list.len(), lattice.shape());
+        }
+        if let Some(response) = &self.response {
+            check_response(&lattice, list, response)?;
+        }
+        let given = list.iter().map(|_| None).collect();
+        self.geometry = Some(Geometry { lattice, views, given });
+        self.order.clear();
+        self.history.clear();
+        self.engine = None;
+        Ok(())
+    }
+
+    fn geometry(&self) -> Result<&Geometry> {
+        match &self.geometry {
+            Some(geometry) => Ok(geometry),
+            None => fail!(NotConfigured, "the plan has no geometry yet; isoc_pet_set_geometry comes first"),
+        }
+    }
+
+    /// Of image and histo-images.
+    pub fn lattice(&self) -> Result<&Lattice> {
+        Ok(&self.geometry()?.lattice)
+    }
+
+    /// Directions of the histo-images.
+    pub fn views(&self) -> Result<&[View]> {
+        Ok(self.view_set()?.list())
+    }
+
+    /// Which view an event belongs to.
+    pub(super) fn view_set(&self) -> Result<&Views> {
+        Ok(&self.geometry()?.views)
+    }
+
+    /// Views from pairs of azimuth and tilt, `[view][angle]`.
+    ///
+    /// # Safety
+    /// The array is readable, in host memory.
+    pub unsafe fn read_views(&self, from: &Layout<Number, 2>, max_tilt: f64) -> Result<Views> {
+        // SAFETY: by this function's contract.
+        let at = |v, k| unsafe { number(from, [v, k]) };
+        Views::new((0..from.shape[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)
+    }
+
+    /// Sets the response of all views that have no tables of their own.
+    pub fn set_response(&mut self, response: Response) -> Result<()> {
+        response.check()?;
+        if let Some(g) = &self.geometry {
+            check_response(&g.lattice, g.views.list(), &response)?;
+        }
+        self.response = Some(response);
+        self.engine = None;
+        Ok(())
+    }
+
+    /// Sets a view's kernels; see [`Tables::given`].
+    pub fn set_tables(&mut self, view: usize, map: &[u32], offsets: &[[i32; 3]], values: &[f32]) -> Result<()> {
+        let Some(geometry) = &mut self.geometry else {
+            fail!(NotConfigured, "the plan has no geometry yet; isoc_pet_set_geometry comes first");
+        };
+        let tables = Tables::given(&geometry.lattice, &geometry.views.list()[view], map.to_vec(), offsets, values)?;
+        geometry.given[view] = Some(tables);
+        self.engine = None;
+        Ok(())
+    }
+
+    /// A view's kernels.
+    pub fn tables(&self, view: usize) -> Result<Tables> {
+        self.scan()?.tables(view).map(std::borrow::Cow::into_owned)
+    }
+
+    fn scan(&self) -> Result<Scan> {
+        let Geometry { lattice, views, given } = self.geometry()?;
+        let scan = Scan {
+            lattice: *lattice,
+            views: views.list().to_vec(),
+            response: self.response.clone(),
+            given: given.clone(),
+            method: self.options.method,
+        };
+        if let (None, Some(view)) = (&self.response, given.iter().position(Option::is_none)) {
+            fail!(
+                NotConfigured,
+                "view {view} has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
+            );
+        }
+        Ok(scan)
+    }
+
+    pub(super) fn engine(&mut self) -> Result<&mut AnyEngine> {
+        if self.engine.is_none() {
+            let scan = self.scan()?;
+            let mut engine = AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?));
+            each!(&mut engine, e => e.set_stream(self.stream));
+            self.engine = Some(engine);
+        }
+        match &mut self.engine {
+            Some(engine) => Ok(engine),
+            None => fail!(Internal, "there is no engine"),
+        }
+    }
+
+    /// Sets options.
+    pub fn set_options(&mut self, options: Options) -> Result<()> {
+        let Options { relaxation, decay, method, .. } = options;
+        for (name, v) in [("relaxation", relaxation), ("decay", decay), ("tolerance", method.tolerance)] {
+            if !v.is_finite() {
+                fail!(NotFiniteParameter, "options.{name} is {v}");
+            }
+            if v < 0.0 {
+                fail!(OutOfRange, "options.{name} is {v}; it must be at least 0");
+            }
+        }
+        if relaxation == 0.0 || relaxation > 1.0 {
+            fail!(OutOfRange, "options.relaxation is {relaxation}; it must be above 0 and at most 1");
+        }
+        if method.tolerance >= 1.0 {
+            fail!(OutOfRange, "options.tolerance is {}; it must be below 1", method.tolerance);
+        }
+        if let Some(engine) = &mut self.engine {
+            each!(engine, e => e.set_method(method));
+        }
+        self.options = options;
+        Ok(())
+    }
+
+    /// Sets the order of [`Order::Given`]: views, each at most once.
+    pub fn set_order(&mut self, order: &[usize]) -> Result<()> {
+        let views = self.views()?.len();
+        let mut seen = vec![false; views];
+        for (k, v) in order.iter().enumerate() {
+            match seen.get_mut(*v) {
+                None => fail!(OutOfRange, "order[{k}] is {v}; there are {views} views"),
+                Some(true) => fail!(OutOfRange, "order[{k}] is {v}, which is there already"),
+                Some(seen) => *seen = true,
+            }
+        }
+        self.order = order.to_vec();
+        Ok(())
+    }
+
+    pub(super) fn solve_settings(&self) -> Result<Solve> {
+        let views = self.views()?;
+        let o = self.options;
+        let order = match o.order {
+            Order::Geometric => geometric_order(views),
+            Order::Random(_) => (0..views.len()).collect(),
+            Order::Given if self.order.is_empty() => {
+                fail!(NotConfigured, "options.order is the caller's, which isoc_pet_set_order has to set first")
+            }
+            Order::Given => self.order.clone(),
+        };
+        let subsets = match o.algorithm {
+            Algorithm::Ramla => order.len(),
+            Algorithm::Osem if o.subsets > order.len() => {
+                fail!(OutOfRange, "options.subsets is {}; there are {} views", o.subsets, order.len())
+            }
+            Algorithm::Osem => o.subsets,
+            Algorithm::Mlem => 1,
+        };
+        Ok(Solve {
+            algorithm: o.algorithm,
+            order,
+            shuffle: if let Order::Random(seed) = o.order { Some(seed) } else { None },
+            subsets,
+            iterations: o.iterations,
+            first: o.first_iteration,
+            relaxation: o.relaxation,
+            decay: o.decay,
+            warm: o.warm_start,
+        })
+    }
+
+    /// NaN and Inf values replaced in the last call that read data.
+    pub fn replaced(&self) -> u64 {
+        self.replaced
+    }
+
+    /// What each pass of the last reconstruction saw.
+    pub fn history(&self) -> &[Iteration] {
+        &self.history
+    }
+}
+
+/// An error if the response is too large for the lattice, or too narrow, in some view.
+fn check_response(lattice: &Lattice, views: &[View], response: &Response) -> Result<()> {
+    views.iter().try_for_each(|v| response.check_on(lattice, v))
+}
