@@ -90,12 +90,16 @@ pub enum Stage {
     Normal,
     /// Conjugate gradient.
     Solve,
+    /// Events into histo-images.
+    Deposit,
+    /// Simulated events, and what is expected of them.
+    Simulate,
     /// Finished.
     Done,
 }
 
 impl Stage {
-    const ALL: [Stage; 10] = [
+    const ALL: [Stage; 12] = [
         Stage::Check,
         Stage::Filter,
         Stage::Backproject,
@@ -105,6 +109,8 @@ impl Stage {
         Stage::Toeplitz,
         Stage::Normal,
         Stage::Solve,
+        Stage::Deposit,
+        Stage::Simulate,
         Stage::Done,
     ];
 
@@ -120,6 +126,8 @@ impl Stage {
             Stage::Toeplitz => c"toeplitz",
             Stage::Normal => c"normal",
             Stage::Solve => c"solve",
+            Stage::Deposit => c"deposit",
+            Stage::Simulate => c"simulate",
             Stage::Done => c"done",
         }
     }

@@ -103,6 +103,11 @@ unsafe impl<D: Send, const N: usize> Send for Layout<D, N> {}
 unsafe impl<D: Sync, const N: usize> Sync for Layout<D, N> {}
 
 impl<D: Element, const N: usize> Layout<D, N> {
+    /// A contiguous array in host memory; with a NULL origin, for sizes alone.
+    pub fn new(origin: *const u8, dtype: D, shape: [usize; N]) -> Self {
+        Self { origin, dtype, shape, strides: contiguous(shape), gpu: None }
+    }
+
     /// Bytes of all elements.
     pub(crate) fn bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype.size()
@@ -127,11 +132,6 @@ impl<D: Element, const N: usize> Layout<D, N> {
 }
 
 impl Layout {
-    /// A contiguous array in host memory; with a NULL origin, for sizes alone.
-    pub(crate) fn new(origin: *const u8, dtype: DType, shape: [usize; 3]) -> Self {
-        Self { origin, dtype, shape, strides: contiguous(shape), gpu: None }
-    }
-
     /// Address of the first element of row (i, j).
     fn row(&self, i: usize, j: usize) -> *const u8 {
         assert!(self.gpu.is_none());
@@ -145,8 +145,8 @@ impl Layout {
     }
 }
 
-fn contiguous(shape: [usize; 3]) -> [isize; 3] {
-    [(shape[1] * shape[2]) as isize, shape[2] as isize, 1]
+fn contiguous<const N: usize>(shape: [usize; N]) -> [isize; N] {
+    std::array::from_fn(|d| shape[d + 1..].iter().product::<usize>() as isize)
 }
 
 fn check_len(len: usize, shape: [usize; 3]) -> Result<()> {

@@ -76,6 +76,15 @@ pub(crate) unsafe fn cos_sin<T: Real, V: Vector<Element = T>>(t: V) -> (V, V) {
     }
 }
 
+/// The same of a number, |t| <= 1/2, to 1e-8: loops over it are vectorised by the compiler.
+#[inline(always)]
+pub(crate) fn cos_sin_scalar(t: f64) -> (f64, f64) {
+    let square = t * t;
+    let sum = |terms: &[f64]| terms.iter().rev().fold(0.0, |sum, term| sum * square + term);
+    let (half_sine, half_cosine) = (t * sum(SINGLE.sine), sum(SINGLE.cosine));
+    (half_cosine * half_cosine - half_sine * half_sine, 2.0 * half_sine * half_cosine)
+}
+
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
@@ -124,6 +133,11 @@ mod tests {
             dispatch::<f32, _>(level, Errors(&mut worst[0]));
             dispatch::<f64, _>(level, Errors(&mut worst[1]));
             assert!(worst.iter().all(|w| *w < 8.0), "{worst:?} at {level:?}");
+        }
+        for i in -5000..=5000 {
+            let turns = f64::from(i) / 10000.0;
+            let ((c, s), (sine, cosine)) = (cos_sin_scalar(turns), (std::f64::consts::TAU * turns).sin_cos());
+            assert!((c - cosine).abs().max((s - sine).abs()) < 3e-8, "{turns}");
         }
     }
 }

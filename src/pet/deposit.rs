@@ -1,81 +1,21 @@
 //! List-mode events into the histo-images of their views.
 //!
-//! Every event goes to `p = (p1 + p2)/2 + (c/2)(t2 - t1)(p1 - p2)/|p1 - p2|`, nearest voxel, nearest view. Counts are integers
-//! and every voxel belongs to one task, so the result does not depend on threads.
+//! Every event goes to `p = (p1 + p2)/2 + (c/2)(t2 - t1)(p1 - p2)/|p1 - p2|`, nearest voxel, nearest view. Counts are whole
+//! numbers and every voxel belongs to one task, so the result does not depend on threads.
+//!
+//! Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
+//! chunks of events are sorted by region of the counts' memory, and then each region is counted by one task.
 
+use super::events::{BLOCK, EventLayouts, Events};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
-use super::views::{BLOCK, NONE, Views};
+use super::views::{NONE, Views};
+use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
+use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
-use std::marker::PhantomData;
-use std::ops::Range;
-
-/// Events as a structure of arrays of any strides: x1, y1, z1, x2, y2, z2 in mm, and t2 - t1 in ps.
-#[derive(Clone, Copy, Debug)]
-pub struct Events<'a, T> {
-    origins: [*const T; 7],
-    strides: [isize; 7],
-    len: usize,
-    lifetime: PhantomData<&'a [T]>,
-}
-
-// SAFETY: events are only read, and their lifetime keeps writers away.
-unsafe impl<T: Sync> Send for Events<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Events<'_, T> {}
-
-impl<'a, T: Copy + Into<f64>> Events<'a, T> {
-    /// Contiguous columns of one length.
-    pub fn new(columns: [&'a [T]; 7]) -> Result<Self> {
-        let len = columns[0].len();
-        if let Some((k, c)) = columns.iter().enumerate().find(|(_, c)| c.len() != len) {
-            fail!(TensorShape, "column {k} of the events has {} values, column 0 has {len}", c.len());
-        }
-        // SAFETY: the slices hold the elements.
-        Ok(unsafe { Self::from_raw(columns.map(<[T]>::as_ptr), [1; 7], len) })
-    }
-
-    /// Columns with strides in elements.
-    ///
-    /// # Safety
-    /// For `'a`, `len` elements of each column are readable, aligned and unchanged; no byte offset overflows `isize`.
-    pub unsafe fn from_raw(origins: [*const T; 7], strides: [isize; 7], len: usize) -> Self {
-        Self { origins, strides, len, lifetime: PhantomData }
-    }
-
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// None at all.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// A column's values from event `first` on.
-    #[inline(always)]
-    fn read(&self, column: usize, first: usize, out: &mut [f64]) {
-        assert!(first + out.len() <= self.len);
-        let stride = self.strides[column];
-        let start = self.origins[column].wrapping_offset(first as isize * stride);
-        if stride == 1 {
-            // SAFETY: the constructor's contract covers these elements.
-            let source = unsafe { std::slice::from_raw_parts(start, out.len()) };
-            for (o, v) in out.iter_mut().zip(source) {
-                *o = (*v).into();
-            }
-        } else {
-            for (k, o) in out.iter_mut().enumerate() {
-                // SAFETY: as above.
-                *o = unsafe { *start.offset(k as isize * stride) }.into();
-            }
-        }
-    }
-}
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +28,7 @@ pub struct Dropped {
     pub outside_tilts: u64,
     /// The place is outside the lattice.
     pub outside_lattice: u64,
-    /// The voxel has as many counts as 32 bits hold.
+    /// The voxel has as many counts as its type can add one to: 2^32 - 1 in 32 bits, 2^24 in f32.
     pub overflow: u64,
 }
 
@@ -111,203 +51,314 @@ impl Dropped {
 
 /// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
 const CHUNK: usize = 1 << 15;
-/// Chunks between two rounds of counting; the scratch memory is 16 MiB and a little.
-const CHUNKS: usize = 128;
-/// Voxels of a region: 512 kB of counts, few enough pages for the processor's table of them.
-const REGION: usize = 1 << 17;
+/// Most chunks between two rounds of counting, of 128 KiB and a little each.
+const CHUNKS: usize = 256;
+/// Counts of a region: 512 kB, few enough pages for the processor's table of them.
+const REGION: u64 = 1 << 17;
 /// Most regions; sorting would miss the cache for every event if there were many more.
-const MOST_REGIONS: usize = 1 << 10;
+const MOST_REGIONS: u64 = 1 << 10;
 
 /// Adds events to the histo-images `[view][z][y][x]`, and says which ones it dropped.
 ///
-/// Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
-/// chunks of events are sorted by region of the counts, and then each region is counted by one task.
-pub fn deposit<T: Copy + Into<f64> + Sync>(
-    level: Level,
-    events: &Events<T>,
+/// # Safety
+/// The events are readable and the histo-images writable for the call, in host memory, used by nobody else; the
+/// histo-images' elements are apart from each other.
+pub unsafe fn deposit(
+    context: &Context,
     views: &Views,
     lattice: &Lattice,
-    counts: &mut [u32],
+    events: &EventLayouts,
+    histos: &Layout<Counts, 4>,
 ) -> Result<Dropped> {
-    let needed = views.list().len().checked_mul(lattice.voxels());
-    if needed != Some(counts.len()) {
-        let (v, shape) = (views.list().len(), lattice.shape());
-        fail!(TensorShape, "the histo-images have {} voxels; {v} views of {shape:?} were expected", counts.len());
-    }
-    let region = counts.len().div_ceil(MOST_REGIONS).next_power_of_two().max(REGION);
-    let regions = counts.len().div_ceil(region);
-    let chunks = events.len.div_ceil(CHUNK).min(CHUNKS);
-    let mut offsets = zeros::<u32>(chunks * CHUNK)?;
-    let mut starts = zeros::<u32>(chunks * (regions + 1))?;
-    let mut dropped = Dropped::default();
-    for first in (0..events.len).step_by(CHUNKS * CHUNK) {
-        let batch = (events.len - first).min(CHUNKS * CHUNK);
-        dropped = offsets
-            .par_chunks_mut(CHUNK)
-            .zip(starts.par_chunks_mut(regions + 1))
-            .take(batch.div_ceil(CHUNK))
-            .enumerate()
-            .map_init(
-                || Vec::with_capacity(CHUNK),
-                |places, (k, (offsets, starts))| {
-                    let from = first + k * CHUNK;
-                    places.clear();
-                    let dropped =
-                        locate(level, events, from..(from + CHUNK).min(first + batch), views, lattice, places);
-                    sort(places, region, offsets, starts);
-                    dropped
-                },
-            )
-            .reduce(Dropped::default, Dropped::add)
-            .add(dropped);
-        let parts = || offsets.chunks(CHUNK).zip(starts.chunks(regions + 1)).take(batch.div_ceil(CHUNK));
-        dropped.overflow += counts
-            .par_chunks_mut(region)
-            .enumerate()
-            .map(|(r, counts)| parts().map(|(o, s)| count(&o[s[r] as usize..s[r + 1] as usize], counts)).sum::<u64>())
-            .sum::<u64>();
-    }
-    Ok(dropped)
+    // SAFETY: by this function's contract.
+    let events = unsafe { Events::new(events) }?;
+    let places = Places::new(views, lattice, histos)?;
+    let regions = Regions::new(histos)?;
+    let chunks = regions.chunks(context, events.len())?;
+    context.run(|job| {
+        job.enter(Stage::Deposit);
+        let task = Task { level: context.level(), events, views, places, regions };
+        task.run(chunks, job)
+    })
 }
 
-/// [`locate_any`] with the level's instructions; its results are the same with all of them.
-fn locate<T: Copy + Into<f64>>(
-    level: Level,
-    events: &Events<T>,
-    range: Range<usize>,
-    views: &Views,
-    lattice: &Lattice,
-    places: &mut Vec<usize>,
-) -> Dropped {
-    #[cfg(target_arch = "x86_64")]
-    if level >= Level::Avx2 {
-        #[target_feature(enable = "avx2,fma")]
-        fn locate_avx2<T: Copy + Into<f64>>(
-            events: &Events<T>,
-            range: Range<usize>,
-            views: &Views,
-            lattice: &Lattice,
-            places: &mut Vec<usize>,
-        ) -> Dropped {
-            locate_any(events, range, views, lattice, places)
-        }
-        // SAFETY: the level says that the processor has these instructions.
-        return unsafe { locate_avx2(events, range, views, lattice, places) };
-    }
-    locate_any(events, range, views, lattice, places)
+/// From events to the counts' memory, counted in elements from the lowest.
+#[derive(Clone, Copy)]
+struct Places {
+    /// Along x, y, z.
+    sides: [f64; 3],
+    per_mm: [f64; 3],
+    /// Steps along x, y, z and views, and of the first element.
+    strides: [f64; 4],
+    first: f64,
 }
 
-/// Indices of the counts that events belong to.
-#[inline(always)]
-fn locate_any<T: Copy + Into<f64>>(
-    events: &Events<T>,
-    range: Range<usize>,
-    views: &Views,
-    lattice: &Lattice,
-    places: &mut Vec<usize>,
-) -> Dropped {
-    let mut dropped = Dropped::default();
-    let [nx, ny, nz] = lattice.along();
-    let limits = [nx, ny, nz].map(|n| n as f64);
-    // Voxel j reaches from j to j + 1 in these coordinates.
-    let per_mm = lattice.voxel().map(|s| 1.0 / s);
-    let middle = limits.map(|n| n / 2.0);
-    let mut column = [[0.0; BLOCK]; 7];
-    let mut direction = [[0.0; BLOCK]; 3];
-    let mut place = [[0.0; BLOCK]; 3];
-    let mut squares = [0.0; BLOCK];
-    let mut view = [NONE; BLOCK];
-    for first in range.clone().step_by(BLOCK) {
-        let n = BLOCK.min(range.end - first);
-        for (k, column) in column.iter_mut().enumerate() {
-            events.read(k, first, &mut column[..n]);
+impl Places {
+    fn new(views: &Views, lattice: &Lattice, histos: &Layout<Counts, 4>) -> Result<Self> {
+        let [nz, ny, nx] = lattice.shape();
+        let shape = [views.list().len(), nz, ny, nx];
+        if histos.shape != shape {
+            fail!(TensorShape, "the histo-images have shape {:?}; it must be {shape:?}", histos.shape);
         }
-        let [x1, y1, z1, x2, y2, z2, dt] = &column;
-        for i in 0..BLOCK {
-            let d = [x1[i] - x2[i], y1[i] - y2[i], z1[i] - z2[i]];
-            let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-            let unit = 1.0 / square.sqrt();
-            let shift = HALF_LIGHT * dt[i];
-            let sum = [x1[i] + x2[i], y1[i] + y2[i], z1[i] + z2[i]];
-            for a in 0..3 {
-                let u = d[a] * unit;
-                direction[a][i] = u;
-                place[a][i] = (0.5 * sum[a] + shift * u) * per_mm[a] + middle[a];
-            }
-            squares[i] = square;
+        let [v, z, y, x] = histos.strides;
+        Ok(Self {
+            sides: lattice.along().map(|n| n as f64),
+            per_mm: lattice.voxel().map(|s| 1.0 / s),
+            strides: [x, y, z, v].map(|s| s as f64),
+            first: Span::of(histos).first as f64,
+        })
+    }
+}
+
+/// The counts' memory, in elements.
+#[derive(Clone, Copy)]
+struct Span {
+    /// From the lowest address to the element at index 0.
+    first: u64,
+    /// From the lowest to one past the highest.
+    len: u64,
+}
+
+impl Span {
+    fn of(histos: &Layout<Counts, 4>) -> Self {
+        let (low, high) = histos.extent();
+        let size = size_of::<u32>();
+        Self { first: ((histos.origin.addr() - low) / size) as u64, len: ((high - low) / size) as u64 }
+    }
+}
+
+/// Equal parts of the counts' memory, each for one task.
+#[derive(Clone, Copy)]
+struct Regions<'a> {
+    histos: &'a Layout<Counts, 4>,
+    /// Elements of a region, as a power of 2.
+    shift: u32,
+    count: usize,
+}
+
+impl<'a> Regions<'a> {
+    fn new(histos: &'a Layout<Counts, 4>) -> Result<Self> {
+        if histos.gpu.is_some() {
+            fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
         }
-        views.assign(&direction, &mut view);
-        for i in 0..n {
-            let q = [place[0][i], place[1][i], place[2][i]];
-            // Whatever is not finite in the event makes one of these so.
-            if !(q[0] + q[1] + q[2] + squares[i]).is_finite() || squares[i] == 0.0 {
-                let finite = column.iter().all(|c| c[i].is_finite());
-                match () {
-                    () if !finite => dropped.not_finite += 1,
-                    () if squares[i] == 0.0 => dropped.equal_positions += 1,
-                    () => dropped.outside_lattice += 1,
+        let len = Span::of(histos).len;
+        let region = len.div_ceil(MOST_REGIONS).next_power_of_two().max(REGION);
+        if region > 1 << 32 {
+            fail!(TensorStrides, "the histo-images span {len} elements; it must be at most 2^42");
+        }
+        Ok(Self { histos, shift: region.trailing_zeros(), count: len.div_ceil(region) as usize })
+    }
+
+    /// Chunks between two rounds of counting.
+    fn chunks(&self, context: &Context, events: usize) -> Result<usize> {
+        let a_chunk = (4 * (CHUNK + self.count + 1)) as u64;
+        let a_thread = (8 * CHUNK) as u64;
+        let (cap, fixed) = (context.memory_cap(), context.threads() as u64 * a_thread);
+        let most = cap.saturating_sub(fixed) / a_chunk;
+        if most == 0 {
+            let needed = fixed + a_chunk;
+            fail!(MemoryCap, "depositing events needs {needed} bytes; the context's memory cap is {cap}");
+        }
+        Ok(events.div_ceil(CHUNK).min(CHUNKS).min(most as usize))
+    }
+
+    /// Counts the events of a region; returns how many found their voxel full.
+    ///
+    /// # Safety
+    /// The counts are writable, and no other task uses those of this region.
+    unsafe fn count<'o>(&self, region: usize, offsets: impl Iterator<Item = &'o [u32]>) -> u64 {
+        let low = (self.histos.extent().0 as *mut u32).wrapping_add(region << self.shift);
+        let mut full = 0;
+        for offset in offsets.flatten() {
+            let p = low.wrapping_add(*offset as usize);
+            // SAFETY: the offset of an element of this region; the rest by this function's contract.
+            unsafe {
+                match self.histos.dtype {
+                    Counts::U32 => {
+                        let more = (*p).saturating_add(1);
+                        full += u64::from(more == *p);
+                        *p = more;
+                    }
+                    Counts::F32 => {
+                        let p = p.cast::<f32>();
+                        let more = *p + 1.0;
+                        full += u64::from(more == *p);
+                        *p = more;
+                    }
                 }
-                continue;
             }
-            let Ok(view) = usize::try_from(view[i]) else {
-                dropped.outside_tilts += 1;
-                continue;
-            };
-            let inside = (0..3).all(|a| q[a] >= 0.0 && q[a] < limits[a]);
-            if !inside {
-                dropped.outside_lattice += 1;
-                continue;
+        }
+        full
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    level: Level,
+    events: Events<'a>,
+    views: &'a Views,
+    places: Places,
+    regions: Regions<'a>,
+}
+
+impl Task<'_> {
+    fn run(&self, chunks: usize, job: &Job) -> Result<Dropped> {
+        let regions = self.regions.count;
+        let mut offsets = zeros::<u32>(chunks * CHUNK)?;
+        let mut starts = zeros::<u32>(chunks * (regions + 1))?;
+        let mut dropped = Dropped::default();
+        let len = self.events.len();
+        let part = |events: usize| 0.5 * events as f64 / len as f64;
+        for first in (0..len).step_by((chunks * CHUNK).max(1)) {
+            let batch = (len - first).min(chunks * CHUNK);
+            let used = batch.div_ceil(CHUNK);
+            dropped = offsets
+                .par_chunks_mut(CHUNK)
+                .zip(starts.par_chunks_mut(regions + 1))
+                .take(used)
+                .enumerate()
+                .map_init(
+                    || Vec::with_capacity(CHUNK),
+                    |places, (k, (offsets, starts))| {
+                        job.check()?;
+                        let from = first + k * CHUNK;
+                        let n = CHUNK.min(first + batch - from);
+                        let dropped = self.locate(from, n, places);
+                        sort(places, self.regions.shift, offsets, starts);
+                        job.advance(part(n));
+                        Ok(dropped)
+                    },
+                )
+                .try_reduce(Dropped::default, |a, b| Ok(a.add(b)))?
+                .add(dropped);
+            let parts = || offsets.chunks(CHUNK).zip(starts.chunks(regions + 1)).take(used);
+            // A round of counting is short, and is not left half done.
+            dropped.overflow += (0..regions)
+                .into_par_iter()
+                .map(|r| {
+                    let of = parts().map(|(o, s)| &o[s[r] as usize..s[r + 1] as usize]);
+                    // SAFETY: each region has one task; the counts are writable by the contract of `deposit`.
+                    unsafe { self.regions.count(r, of) }
+                })
+                .sum::<u64>();
+            job.advance(part(batch));
+        }
+        Ok(dropped)
+    }
+
+    /// [`Task::locate_any`] with the level's instructions; its results are the same with all of them.
+    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
+        #[cfg(target_arch = "x86_64")]
+        if self.level >= Level::Avx2 {
+            #[target_feature(enable = "avx2,fma")]
+            fn locate_avx2(task: &Task, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
+                task.locate_any(from, n, out)
             }
-            let [x, y, z] = q.map(|v| v as i32 as usize);
-            places.push(((view * nz + z) * ny + y) * nx + x);
+            // SAFETY: the level says that the processor has these instructions.
+            return unsafe { locate_avx2(self, from, n, out) };
+        }
+        self.locate_any(from, n, out)
+    }
+
+    /// Where `n` events from `from` on belong.
+    #[inline(always)]
+    fn locate_any(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
+        out.resize(CHUNK, 0);
+        let mut found = 0;
+        let mut dropped = Dropped::default();
+        let Places { sides, per_mm, strides, first } = self.places;
+        let middle = sides.map(|n| n / 2.0);
+        let mut column = [[0.0; BLOCK]; 7];
+        let mut direction = [[0.0; BLOCK]; 3];
+        let mut place = [[0.0; BLOCK]; 3];
+        let mut squares = [0.0; BLOCK];
+        let mut view = [NONE; BLOCK];
+        let mut index = [0u64; BLOCK];
+        for block in (0..n).step_by(BLOCK) {
+            let n = self.events.read(from + block, &mut column).min(n - block);
+            let [x1, y1, z1, x2, y2, z2, dt] = &column;
+            for i in 0..BLOCK {
+                let d = [x1[i] - x2[i], y1[i] - y2[i], z1[i] - z2[i]];
+                let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                let shift = HALF_LIGHT * dt[i] / square.sqrt();
+                let sum = [x1[i] + x2[i], y1[i] + y2[i], z1[i] + z2[i]];
+                for a in 0..3 {
+                    direction[a][i] = d[a];
+                    // Voxel j reaches from j to j + 1.
+                    place[a][i] = (0.5 * sum[a] + shift * d[a]) * per_mm[a] + middle[a];
+                }
+                squares[i] = square;
+            }
+            self.views.assign(&direction, &mut view);
+            let mut bad = 0;
+            let (mut tilted, mut outside) = (0, 0);
+            for i in 0..BLOCK {
+                let q = [place[0][i], place[1][i], place[2][i]];
+                // Whatever is not finite in the event makes one of these so.
+                let good = (q[0] + q[1] + q[2] + squares[i]).abs() < f64::INFINITY && squares[i] > 0.0;
+                let level = view[i] != NONE;
+                let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);
+                let inside = inside & (q[2] >= 0.0) & (q[2] < sides[2]);
+                let counted = u64::from(i < n);
+                bad += u64::from(!good) & counted;
+                tilted += u64::from(good & !level) & counted;
+                outside += u64::from(good & level & !inside) & counted;
+                let at = |a: usize| {
+                    // SAFETY: not NaN, and within 32 bits.
+                    let voxel: i32 = unsafe { q[a].max(0.0).min(sides[a]).to_int_unchecked() };
+                    f64::from(voxel) * strides[a]
+                };
+                // Whole numbers below 2^43: exact. Added to 2^52 they are its lowest bits.
+                let p = first + f64::from(view[i]) * strides[3] + at(2) + at(1) + at(0);
+                let bits = (p + (1u64 << 52) as f64).to_bits() & ((1 << 52) - 1);
+                index[i] = if good & level & inside { bits } else { u64::MAX };
+            }
+            dropped.outside_tilts += tilted;
+            dropped.outside_lattice += outside;
+            if bad > 0 {
+                dropped = dropped.add(causes(&column, &squares, &place, n));
+            }
+            for p in &index[..n] {
+                out[found] = *p;
+                found += usize::from(*p != u64::MAX);
+            }
+        }
+        out.truncate(found);
+        dropped
+    }
+}
+
+/// Of events whose places are not numbers.
+fn causes(column: &[[f64; BLOCK]; 7], squares: &[f64; BLOCK], place: &[[f64; BLOCK]; 3], n: usize) -> Dropped {
+    let mut dropped = Dropped::default();
+    for i in 0..n {
+        let good = (place[0][i] + place[1][i] + place[2][i] + squares[i]).is_finite() && squares[i] > 0.0;
+        match () {
+            () if good => {}
+            () if !column.iter().all(|c| c[i].is_finite()) => dropped.not_finite += 1,
+            () if squares[i] == 0.0 => dropped.equal_positions += 1,
+            () => dropped.outside_lattice += 1,
         }
     }
     dropped
 }
 
 /// Offsets within their regions, region after region.
-fn sort(places: &[usize], region: usize, offsets: &mut [u32], starts: &mut [u32]) {
-    let shift = region.trailing_zeros();
+fn sort(places: &[u64], shift: u32, offsets: &mut [u32], starts: &mut [u32]) {
     // One entry ahead while filling: starts[r] then counts up to the start of r + 1.
     starts.fill(0);
     for p in places {
-        starts[(p >> shift) + 1] += 1;
+        starts[(p >> shift) as usize + 1] += 1;
     }
     let mut sum = 0;
     for s in starts.iter_mut().skip(1) {
         (*s, sum) = (sum, sum + *s);
     }
     for p in places {
-        let next = &mut starts[(p >> shift) + 1];
-        offsets[*next as usize] = (p & (region - 1)) as u32;
+        let next = &mut starts[(p >> shift) as usize + 1];
+        offsets[*next as usize] = (p & ((1 << shift) - 1)) as u32;
         *next += 1;
     }
-}
-
-/// Counts the events of a region; returns how many found their voxel full.
-fn count(offsets: &[u32], counts: &mut [u32]) -> u64 {
-    let mut full = 0;
-    for o in offsets {
-        let c = &mut counts[*o as usize];
-        match c.checked_add(1) {
-            Some(more) => *c = more,
-            None => full += 1,
-        }
-    }
-    full
-}
-
-/// Counts as f32: exact up to 2^24, rounded to nearest above.
-pub fn to_f32(counts: &[u32], out: &mut [f32]) -> Result<()> {
-    if counts.len() != out.len() {
-        fail!(TensorShape, "{} counts do not fit {} values", counts.len(), out.len());
-    }
-    out.par_chunks_mut(CHUNK).zip(counts.par_chunks(CHUNK)).for_each(|(out, counts)| {
-        for (o, c) in out.iter_mut().zip(counts) {
-            *o = *c as f32;
-        }
-    });
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 use super::super::view::View;
 use super::*;
+use crate::context::{Compute, ContextOptions};
+use crate::error::Status;
+use crate::tensor::Number;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -25,15 +28,36 @@ fn event(place: [f64; 3], n: [f64; 3], off: f64) -> [f64; 7] {
     [x1, y1, z1, x2, y2, z2, off / HALF_LIGHT]
 }
 
-fn columns(events: &[[f64; 7]]) -> [Vec<f64>; 7] {
-    std::array::from_fn(|k| events.iter().map(|e| e[k]).collect())
+fn context(level: Level, threads: usize, memory_cap: u64) -> Context {
+    let (compute, level) = (Compute::Cpu, Some(level));
+    Context::new(ContextOptions { compute, level, threads, memory_cap, ..ContextOptions::default() }).unwrap()
+}
+
+/// Arrays of events that lie one after the other, seven numbers each.
+fn layouts<T>(events: &[[T; 7]], dtype: Number) -> EventLayouts {
+    let at = |k: usize| events.as_ptr().cast::<T>().wrapping_add(k).cast();
+    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), dtype, [events.len(), 3]) };
+    let time = Layout { strides: [7], ..Layout::new(at(6), dtype, [events.len()]) };
+    EventLayouts { first: positions(0), second: positions(3), time }
+}
+
+fn histos(counts: &mut [u32], views: &Views, lattice: &Lattice) -> Layout<Counts, 4> {
+    let [nz, ny, nx] = lattice.shape();
+    let shape = [views.list().len(), nz, ny, nx];
+    assert_eq!(counts.len(), shape.iter().product::<usize>());
+    Layout::new(counts.as_mut_ptr().cast_const().cast(), Counts::U32, shape)
+}
+
+fn added(counts: &mut [u32], context: &Context, events: &EventLayouts, views: &Views, lattice: &Lattice) -> Dropped {
+    let to = histos(counts, views, lattice);
+    // SAFETY: the arrays are there.
+    unsafe { deposit(context, views, lattice, events, &to) }.unwrap()
 }
 
 fn deposited(events: &[[f64; 7]], views: &Views) -> (Vec<u32>, Dropped) {
-    let columns = columns(events);
     let mut counts = vec![0; views.list().len() * lattice().voxels()];
-    let events = Events::new(std::array::from_fn(|k| &columns[k][..])).unwrap();
-    let dropped = deposit(Level::detect(), &events, views, &lattice(), &mut counts).unwrap();
+    let context = context(Level::detect(), 2, 0);
+    let dropped = added(&mut counts, &context, &layouts(events, Number::F64), views, &lattice());
     (counts, dropped)
 }
 
@@ -102,12 +126,21 @@ fn each_cause_is_counted() {
 
 #[test]
 fn full_voxels_stay_full() {
-    let columns = columns(&[event([0.1; 3], unit(0.0, 0.0), 0.0); 5]);
-    let events = Events::new(std::array::from_fn(|k| &columns[k][..])).unwrap();
+    let events = [event([0.1; 3], unit(0.0, 0.0), 0.0); 5];
+    let context = context(Level::detect(), 2, 0);
+    let events = layouts(&events, Number::F64);
     let mut counts = vec![u32::MAX - 2; grid().list().len() * lattice().voxels()];
-    let dropped = deposit(Level::detect(), &events, &grid(), &lattice(), &mut counts).unwrap();
+    let dropped = added(&mut counts, &context, &events, &grid(), &lattice());
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
     assert_eq!(counts.iter().filter(|c| **c == u32::MAX).count(), 1);
+    // f32 has no odd number beyond 2^24.
+    let most = 16_777_216f32;
+    counts.fill((most - 2.0).to_bits());
+    let to = Layout { dtype: Counts::F32, ..histos(&mut counts, &grid(), &lattice()) };
+    // SAFETY: the arrays are there.
+    let dropped = unsafe { deposit(&context, &grid(), &lattice(), &events, &to) }.unwrap();
+    assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
+    assert_eq!(counts.iter().filter(|c| f32::from_bits(**c) == most).count(), 1);
 }
 
 /// Uniform in a box somewhat larger than the lattice and tilts somewhat beyond the views'.
@@ -148,43 +181,87 @@ fn agrees_with_the_definition() {
     }
 }
 
-/// Several rounds of chunks, several regions.
+/// Several rounds of chunks (the cap leaves room for one or two of them), several regions; lists in f32 and f64, forwards and
+/// backwards, packed or not; counts in any order, with gaps.
 #[test]
-fn does_not_depend_on_threads_strides_or_level() {
+fn does_not_depend_on_threads_memory_strides_or_level() {
     let lattice = Lattice::new([9, 100, 100], [1.0, 1.0, 3.0]).unwrap();
-    let events: Vec<f32> = many(CHUNK * 7 + 123, 4).into_iter().flatten().map(|v| v as f32).collect();
-    let len = events.len() / 7;
-    let last = 7 * (len - 1);
-    let run = |level, threads, reverse: bool| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut counts = vec![0; grid().list().len() * lattice.voxels()];
-        assert!(counts.len() > 2 * REGION);
-        // SAFETY: seven columns of `len` values, forwards or backwards.
-        let list = unsafe {
-            let first = events.as_ptr().wrapping_add(if reverse { last } else { 0 });
-            Events::from_raw(std::array::from_fn(|k| first.wrapping_add(k)), [if reverse { -7 } else { 7 }; 7], len)
-        };
-        let dropped = pool.install(|| deposit(level, &list, &grid(), &lattice, &mut counts)).unwrap();
-        assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>() + dropped.total(), len as u64);
-        (counts, dropped)
+    let (views, voxels) = (grid(), lattice.voxels());
+    let events: Vec<[f32; 7]> = many(CHUNK * 3 + 123, 4).into_iter().map(|e| e.map(|v| v as f32)).collect();
+    let mut expected = vec![0; views.list().len() * voxels];
+    assert!(expected.len() as u64 > 2 * REGION);
+    let strided = layouts(&events, Number::F32);
+    let dropped = added(&mut expected, &context(Level::Baseline, 1, 0), &strided, &views, &lattice);
+    let all: u64 = expected.iter().map(|c| u64::from(*c)).sum();
+    assert!(dropped.total() < events.len() as u64 / 2 && all + dropped.total() == events.len() as u64);
+    let packed: [Vec<[f32; 3]>; 2] =
+        [0, 3].map(|k| events.iter().map(|e| std::array::from_fn(|a| e[k + a])).collect());
+    let times: Vec<f64> = events.iter().map(|e| f64::from(e[6])).collect();
+    let backwards = |mut e: EventLayouts| {
+        for p in [&mut e.first, &mut e.second] {
+            p.origin = p.element([p.shape[0] - 1, 0]);
+            p.strides[0] *= -1;
+        }
+        e.time.origin = e.time.element([e.time.shape[0] - 1]);
+        e.time.strides[0] *= -1;
+        e
     };
-    let one = run(Level::Baseline, 1, false);
-    assert!(one.1.total() < len as u64 / 2);
+    let packed = EventLayouts {
+        first: Layout::new(packed[0].as_ptr().cast(), Number::F32, [events.len(), 3]),
+        second: Layout::new(packed[1].as_ptr().cast(), Number::F32, [events.len(), 3]),
+        time: Layout::new(times.as_ptr().cast(), Number::F64, [events.len()]),
+    };
     for level in Level::available() {
-        assert!(one == run(level, 2, true));
-        assert!(one == run(level, 3, false));
+        for (threads, cap, list) in
+            [(2, 0, packed), (3, 1_200_000, strided), (1, 450_000, backwards(packed)), (2, 0, backwards(strided))]
+        {
+            let mut counts = vec![0; expected.len()];
+            let context = context(level, threads, cap);
+            assert_eq!(added(&mut counts, &context, &list, &views, &lattice), dropped);
+            assert!(counts == expected);
+            // x slowest, z backwards, room for 3 elements between neighbours; f32.
+            let [nz, ny, nx] = lattice.shape();
+            let n = views.list().len();
+            let mut room = vec![0f32; nx * ny * nz * n * 3];
+            let strides = [3, -((3 * n) as isize), (3 * n * nz) as isize, (3 * n * nz * ny) as isize];
+            let origin = room.as_mut_ptr().wrapping_add(3 * n * (nz - 1)).cast_const().cast();
+            let to = Layout { strides, ..Layout::new(origin, Counts::F32, [n, nz, ny, nx]) };
+            // SAFETY: the arrays are there.
+            assert_eq!(unsafe { deposit(&context, &views, &lattice, &list, &to) }.unwrap(), dropped);
+            for (k, e) in expected.iter().enumerate() {
+                let [v, z, y, x] = [k / voxels, k / (nx * ny) % nz, k / nx % ny, k % nx];
+                assert_eq!(room[3 * (v + n * ((nz - 1 - z) + nz * (y + ny * x)))], *e as f32);
+            }
+        }
     }
 }
 
 #[test]
-fn refuses_impossible_arrays() {
-    assert!(Events::new([&[1.0][..], &[], &[1.0], &[1.0], &[1.0], &[1.0], &[1.0]]).is_err());
-    let none = Events::<f32>::new([&[]; 7]).unwrap();
-    assert!(deposit(Level::detect(), &none, &grid(), &lattice(), &mut [0; 5]).is_err());
+fn refuses_what_does_not_fit() {
+    let list = [event([0.0; 3], unit(0.1, 0.0), 0.0)];
+    let events = layouts(&list, Number::F64);
     let mut counts = vec![7; grid().list().len() * lattice().voxels()];
-    assert_eq!(deposit(Level::detect(), &none, &grid(), &lattice(), &mut counts).unwrap(), Dropped::default());
-    let mut out = vec![0.0; counts.len()];
-    to_f32(&counts, &mut out).unwrap();
-    assert!(out.iter().all(|v| *v == 7.0));
-    assert!(to_f32(&counts, &mut out[1..]).is_err());
+    let to = histos(&mut counts, &grid(), &lattice());
+    let refused = |context: &Context, events: &EventLayouts, to: &Layout<Counts, 4>| {
+        // SAFETY: the arrays are there.
+        unsafe { deposit(context, &grid(), &lattice(), events, to) }.expect_err("refused").status
+    };
+    let usual = context(Level::detect(), 1, 0);
+    assert_eq!(refused(&context(Level::detect(), 1, 300_000), &events, &to), Status::MemoryCap);
+    assert_eq!(refused(&usual, &events, &Layout { shape: [24, 5, 20, 23], ..to }), Status::TensorShape);
+    let far = Layout { strides: [1 << 43, 480, 24, 1], ..to };
+    assert_eq!(refused(&usual, &events, &far), Status::TensorStrides);
+    let short = EventLayouts { second: Layout { shape: [1, 2], ..events.second }, ..events };
+    assert_eq!(refused(&usual, &short, &to), Status::TensorShape);
+    let complex = EventLayouts { first: Layout { dtype: Number::C64, ..events.first }, ..events };
+    assert_eq!(refused(&usual, &complex, &to), Status::TensorDtype);
+    let none = EventLayouts {
+        first: Layout { shape: [0, 3], ..events.first },
+        second: Layout { shape: [0, 3], ..events.second },
+        time: Layout { shape: [0], ..events.time },
+    };
+    assert_eq!(added(&mut counts, &usual, &none, &grid(), &lattice()), Dropped::default());
+    assert!(counts.iter().all(|c| *c == 7));
+    let cancelled = ContextOptions { progress: Some(Box::new(|_, _| true)), ..ContextOptions::default() };
+    assert_eq!(refused(&Context::new(cancelled).unwrap(), &events, &to), Status::Cancelled);
 }

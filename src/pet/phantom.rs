@@ -1,6 +1,7 @@
 //! Analytic phantoms of activity and attenuation: sums of cylinders along z, ellipsoids and boxes, with exact chords.
 
 use super::lattice::Lattice;
+use super::simulation_random::turn;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
@@ -18,40 +19,54 @@ pub enum Shape {
     Box { centre: [f64; 3], size: [f64; 3] },
 }
 
-/// Interval of t with |a + t b| <= c.
-fn slab(a: f64, b: f64, c: f64) -> Option<(f64, f64)> {
-    if b == 0.0 {
-        return (a.abs() <= c).then_some((f64::NEG_INFINITY, f64::INFINITY));
+/// Interval of t with |a + t b| <= 1; where it is empty, the first end is not below the second.
+#[inline(always)]
+fn slab(a: f64, b: f64) -> [f64; 2] {
+    // b = 0 gives both ends an infinity: of different signs inside, of the same outside.
+    let (p, q) = ((-1.0 - a) / b, (1.0 - a) / b);
+    [p.min(q), p.max(q)]
+}
+
+/// Interval of t with sum of (a + t b)^2 <= 1, in the same way.
+#[inline(always)]
+fn ball<const D: usize>(a: [f64; D], b: [f64; D]) -> [f64; 2] {
+    let (mut aa, mut ab, mut bb) = (0.0, 0.0, 0.0);
+    for d in 0..D {
+        aa += a[d] * a[d];
+        ab += a[d] * b[d];
+        bb += b[d] * b[d];
     }
-    let (p, q) = ((-c - a) / b, (c - a) / b);
-    Some((p.min(q), p.max(q)))
+    let root = (ab * ab - bb * (aa - 1.0)).max(0.0).sqrt();
+    let everywhere = if aa <= 1.0 { f64::INFINITY } else { f64::NEG_INFINITY };
+    if bb > 0.0 { [(-ab - root) / bb, (-ab + root) / bb] } else { [-everywhere, everywhere] }
 }
 
-/// Interval of t with sum of (a + t b)^2 <= 1.
-fn ball<const D: usize>(a: [f64; D], b: [f64; D]) -> Option<(f64, f64)> {
-    let dot = |p: &[f64; D], q: &[f64; D]| (0..D).map(|d| p[d] * q[d]).sum::<f64>();
-    let (bb, ab, aa) = (dot(&b, &b), dot(&a, &b), dot(&a, &a));
-    if bb == 0.0 {
-        return (aa <= 1.0).then_some((f64::NEG_INFINITY, f64::INFINITY));
-    }
-    let root = ab * ab - bb * (aa - 1.0);
-    (root > 0.0).then(|| ((-ab - root.sqrt()) / bb, (-ab + root.sqrt()) / bb))
+#[inline(always)]
+fn both([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
+    [a.max(c), b.min(d)]
 }
 
-fn both(p: Option<(f64, f64)>, q: Option<(f64, f64)>) -> Option<(f64, f64)> {
-    let ((a, b), (c, d)) = (p?, q?);
-    (a.max(c) < b.min(d)).then(|| (a.max(c), b.min(d)))
+/// A uniform place in each of the unit bodies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub(super) cylinder: [f64; 3],
+    pub(super) ball: [f64; 3],
+    pub(super) cube: [f64; 3],
 }
 
-/// A uniform point of the unit disc or ball, and its squared distance from the middle: points of the square or cube until one
-/// is inside, which is cheaper than a sine and a cosine.
-#[inline]
-pub(super) fn in_ball<const D: usize>(uniform: &mut impl FnMut() -> f64) -> ([f64; D], f64) {
-    loop {
-        let point: [f64; D] = std::array::from_fn(|_| 2.0 * uniform() - 1.0);
-        let square = point.iter().map(|v| v * v).sum();
-        if 0.0 < square && square < 1.0 {
-            return (point, square);
+impl Unit {
+    /// From numbers that are uniform between 0 and 1.
+    #[inline(always)]
+    pub(super) fn new([u, v, w, across, along]: [f64; 5]) -> Self {
+        let [cos, sin] = turn(across);
+        let height = 2.0 * along - 1.0;
+        // The largest of two or three uniform numbers is distributed as the radius in a disc or a ball.
+        let (disc, ball) = (u.max(v), u.max(v).max(w));
+        let ring = ball * (1.0 - height * height).sqrt();
+        Self {
+            cylinder: [disc * cos, disc * sin, height],
+            ball: [ring * cos, ring * sin, ball * height],
+            cube: [2.0 * u - 1.0, 2.0 * v - 1.0, height],
         }
     }
 }
@@ -92,29 +107,43 @@ impl Shape {
         }
     }
 
-    /// Where the line `from + t * along` is inside, as an interval of t.
-    pub fn chord(&self, from: [f64; 3], along: [f64; 3]) -> Option<(f64, f64)> {
+    /// Where the line `from + t * along` is inside: an interval of t, empty unless the first end is below the second.
+    #[inline(always)]
+    pub(super) fn chord(&self, from: [f64; 3], along: [f64; 3]) -> [f64; 2] {
         let (centre, reach) = self.extent();
         let a: [f64; 3] = std::array::from_fn(|d| (from[d] - centre[d]) / reach[d]);
         let b: [f64; 3] = std::array::from_fn(|d| along[d] / reach[d]);
         match self {
-            Shape::Cylinder { .. } => both(ball([a[0], a[1]], [b[0], b[1]]), slab(a[2], b[2], 1.0)),
+            Shape::Cylinder { .. } => both(self.unending_chord(from, along), self.between_ends(from[2], along[2])),
             Shape::Ellipsoid { .. } => ball(a, b),
-            Shape::Box { .. } => both(both(slab(a[0], b[0], 1.0), slab(a[1], b[1], 1.0)), slab(a[2], b[2], 1.0)),
+            Shape::Box { .. } => both(both(slab(a[0], b[0]), slab(a[1], b[1])), slab(a[2], b[2])),
         }
     }
 
-    /// A uniform place in it, from numbers uniform between 0 and 1.
-    pub fn place(&self, uniform: &mut impl FnMut() -> f64) -> [f64; 3] {
+    /// The same if it had no ends along z.
+    #[inline(always)]
+    pub(super) fn unending_chord(&self, from: [f64; 3], along: [f64; 3]) -> [f64; 2] {
         let (centre, reach) = self.extent();
+        let a: [f64; 2] = std::array::from_fn(|d| (from[d] - centre[d]) / reach[d]);
+        ball(a, std::array::from_fn(|d| along[d] / reach[d]))
+    }
+
+    /// Where a line from height `from` is between its ends along z.
+    #[inline(always)]
+    pub(super) fn between_ends(&self, from: f64, along: f64) -> [f64; 2] {
+        let (centre, reach) = self.extent();
+        slab((from - centre[2]) / reach[2], along / reach[2])
+    }
+
+    /// A uniform place in it.
+    #[inline(always)]
+    pub(super) fn place(&self, unit: &Unit) -> [f64; 3] {
         let unit = match self {
-            Shape::Cylinder { .. } => {
-                let ([x, y], _) = in_ball(uniform);
-                [x, y, 2.0 * uniform() - 1.0]
-            }
-            Shape::Ellipsoid { .. } => in_ball(uniform).0,
-            Shape::Box { .. } => std::array::from_fn(|_| 2.0 * uniform() - 1.0),
+            Shape::Cylinder { .. } => unit.cylinder,
+            Shape::Ellipsoid { .. } => unit.ball,
+            Shape::Box { .. } => unit.cube,
         };
+        let (centre, reach) = self.extent();
         std::array::from_fn(|d| centre[d] + reach[d] * unit[d])
     }
 
@@ -185,13 +214,29 @@ impl Phantom {
         self.objects.iter().map(|o| o.activity * o.shape.volume()).sum()
     }
 
-    /// Line integral of the attenuation along the whole line through a place; `along` has unit length.
-    pub fn line_integral(&self, place: [f64; 3], along: [f64; 3]) -> f64 {
-        self.objects
-            .iter()
-            .filter(|o| o.attenuation != 0.0)
-            .filter_map(|o| o.shape.chord(place, along).map(|(a, b)| o.attenuation * (b - a)))
-            .sum()
+    /// Line integrals of the attenuation along whole lines through places; `along` has unit length. In a loop over lines for
+    /// each body, which compilers vectorise.
+    #[inline(always)]
+    pub(super) fn line_integrals<const N: usize>(
+        &self,
+        from: &[[f64; N]; 3],
+        along: &[[f64; N]; 3],
+        out: &mut [f64; N],
+    ) {
+        out.fill(0.0);
+        for o in self.attenuating() {
+            // One loop for each kind of body.
+            match o.shape {
+                shape @ Shape::Cylinder { .. } => add_chords(&shape, o.attenuation, from, along, out),
+                shape @ Shape::Ellipsoid { .. } => add_chords(&shape, o.attenuation, from, along, out),
+                shape @ Shape::Box { .. } => add_chords(&shape, o.attenuation, from, along, out),
+            }
+        }
+    }
+
+    /// Bodies that photons meet.
+    pub(super) fn attenuating(&self) -> impl Iterator<Item = &Object> {
+        self.objects.iter().filter(|o| o.attenuation != 0.0)
     }
 
     /// Voxel means, `[z][y][x]`: exact along x; along y and z midpoints of [`LINES`] parts of what the body's extent leaves
@@ -221,6 +266,21 @@ impl Phantom {
     }
 }
 
+/// Adds `value` times each line's length within a body.
+#[inline(always)]
+fn add_chords<const N: usize>(
+    shape: &Shape,
+    value: f64,
+    from: &[[f64; N]; 3],
+    along: &[[f64; N]; 3],
+    out: &mut [f64; N],
+) {
+    for (i, out) in out.iter_mut().enumerate() {
+        let [a, b] = shape.chord([from[0][i], from[1][i], from[2][i]], [along[0][i], along[1][i], along[2][i]]);
+        *out += value * (b - a).max(0.0);
+    }
+}
+
 /// Adds `value` times the part of each voxel of a row that is in the body.
 fn add_row(shape: &Shape, value: f64, lattice: &Lattice, at: [usize; 2], sums: &mut [f64]) {
     let (centre, reach) = shape.extent();
@@ -240,7 +300,7 @@ fn add_row(shape: &Shape, value: f64, lattice: &Lattice, at: [usize; 2], sums: &
     for k in 0..LINES * LINES {
         let part = |a: f64, b: f64, k: usize| a + (b - a) * (k as f64 + 0.5) / parts;
         let from = [left, part(y0, y1, k % LINES), part(z0, z1, k / LINES)];
-        let Some((a, b)) = shape.chord(from, [1.0, 0.0, 0.0]) else { continue };
+        let [a, b] = shape.chord(from, [1.0, 0.0, 0.0]);
         let (a, b) = (a.max(0.0) / size, (b / size).min(sums.len() as f64));
         if a >= b {
             continue;

@@ -1,5 +1,5 @@
-//! Monte Carlo of the events of a time-of-flight scan. Every event has its own random numbers, so that a seed gives the same
-//! events for any number of threads.
+//! Monte Carlo of the events of a time-of-flight scan. Every chunk of events has its own random numbers, so that a seed gives the
+//! same events for any number of threads.
 //!
 //! A decay has a uniform place in the source's activity and a direction that is isotropic within the scanner's tilts. Its line
 //! is moved by the radial and axial blur; it counts if the moved line ends on the detectors and the photons survive the
@@ -7,12 +7,13 @@
 //! belong to the measured line: this is the model `A_v * (H_v f)` of the reconstruction, in which they multiply what the
 //! resolution has blurred.
 
-use super::deposit::Events;
-use super::lattice::Lattice;
+use super::events::{EventLayouts, Events};
 use super::phantom::Phantom;
-use super::response::{FWHM_PER_SIGMA, HALF_LIGHT, Radial};
+use super::response::Radial;
+use super::simulation_draws::{Drawer, Kind};
 use super::simulation_random::Random;
-use crate::cpu::buffer::zeros;
+use super::simulation_source::{Sampler, Source};
+use crate::context::{Context, Job, Stage};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::f64::consts::FRAC_PI_2;
@@ -35,24 +36,6 @@ impl Default for Scanner {
     }
 }
 
-impl Scanner {
-    /// Where the line `place + t * along` ends on the detectors: t below and above 0. `None` if the place is outside the
-    /// cylinder or an end misses the detectors.
-    pub(super) fn ends(&self, place: [f64; 3], along: [f64; 3]) -> Option<(f64, f64)> {
-        let ([x, y, z], [u, v, w]) = (place, along);
-        let radius = self.diameter / 2.0;
-        let (square, middle) = (u * u + v * v, -(x * u + y * v));
-        let rest = radius * radius - x * x - y * y;
-        if rest <= 0.0 || square == 0.0 {
-            return None;
-        }
-        let half = (middle * middle + square * rest).sqrt();
-        let (a, b) = ((middle - half) / square, (middle + half) / square);
-        let reach = self.axial_length / 2.0;
-        ((z + a * w).abs() <= reach && (z + b * w).abs() <= reach).then_some((a, b))
-    }
-}
-
 /// How measured events are blurred; widths at half maximum, 0 for none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolution {
@@ -62,15 +45,6 @@ pub struct Resolution {
     pub radial: Radial,
     /// Across the line and the radial direction, in mm.
     pub axial: f64,
-}
-
-/// Where decays are.
-#[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
-    /// In a phantom's activity.
-    Phantom(&'a Phantom),
-    /// In the voxels of an image of activity for a volume; uniform within a voxel.
-    Image(&'a [f32], Lattice),
 }
 
 /// Events besides the true ones, as fractions of all.
@@ -134,62 +108,82 @@ impl Tally {
     }
 }
 
-/// A simulated list.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    /// Seven numbers for each event: x1, y1, z1, x2, y2, z2 in mm, t2 - t1 in ps.
-    pub list: Vec<f32>,
-    /// Counts.
-    pub tally: Tally,
-}
-
-impl Simulated {
-    /// The list as [`super::deposit::deposit`] takes it.
-    pub fn events(&self) -> Events<'_, f32> {
-        let first = self.list.as_ptr();
-        // SAFETY: the list holds seven numbers for each event.
-        unsafe { Events::from_raw(std::array::from_fn(|k| first.wrapping_add(k)), [7; 7], self.list.len() / 7) }
-    }
-}
-
-/// What an event is.
-#[derive(Clone, Copy)]
-enum Kind {
-    True,
-    Scatter,
-    Random,
-}
-
 /// Events that a task makes at once.
-const CHUNK: usize = 1 << 12;
-/// Draws for one event after which the scan is taken to measure nothing.
-const MOST_DRAWS: u64 = 1 << 22;
+pub(super) const CHUNK: usize = 1 << 12;
 
 impl Scan<'_> {
-    /// Measures this many events.
-    pub fn simulate(&self, events: usize, seed: u64) -> Result<Simulated> {
+    /// Measures as many events as the arrays hold. The same events for a seed, whatever the threads.
+    ///
+    /// # Safety
+    /// The arrays are writable for the call, in host memory, used by nobody else, and their elements apart from each other.
+    pub unsafe fn simulate(&self, context: &Context, seed: u64, to: &EventLayouts) -> Result<Tally> {
         self.check()?;
-        let sampler = Sampler::new(&self.source)?;
-        let Some(len) = events.checked_mul(7) else {
-            fail!(SizeOverflow, "{events} events do not fit the address space");
-        };
-        let mut list = zeros::<f32>(len)?;
-        let tally = list
-            .par_chunks_mut(7 * CHUNK)
-            .enumerate()
-            .map(|(chunk, list)| {
-                let mut tally = Tally::default();
-                for (k, event) in list.chunks_exact_mut(7).enumerate() {
-                    let mut random = Random::new(seed, (chunk * CHUNK + k) as u64);
-                    let measured = self.measure(&sampler, &mut random, &mut tally)?;
-                    for (e, v) in event.iter_mut().zip(measured) {
-                        *e = v as f32;
-                    }
+        // SAFETY: by this function's contract.
+        let events = unsafe { Events::new(to) }?;
+        let sampler = Sampler::new(context, &self.source)?;
+        let drawer = Drawer { scan: self, sampler: &sampler, level: context.level(), seed };
+        context.run(|job| {
+            job.enter(Stage::Simulate);
+            (0..events.len().div_ceil(CHUNK))
+                .into_par_iter()
+                .map(|chunk| {
+                    let first = chunk * CHUNK;
+                    let n = CHUNK.min(events.len() - first);
+                    let tally = self.chunk(&drawer, chunk as u64, n, job, |k, event| {
+                        // SAFETY: the arrays are writable by this function's contract; each event is one task's.
+                        unsafe { events.write(first + k, event) }
+                    })?;
+                    job.advance(n as f64 / events.len() as f64);
+                    Ok(tally)
+                })
+                .try_reduce(Tally::default, |a, b| Ok(a.add(b)))
+        })
+    }
+
+    /// Draws which of `n` events are of which kind, and then the events.
+    fn chunk(
+        &self,
+        drawer: &Drawer,
+        chunk: u64,
+        n: usize,
+        job: &Job,
+        mut write: impl FnMut(usize, &[f64; 7]),
+    ) -> Result<Tally> {
+        let b = &self.background;
+        let mut random = Random::new(drawer.seed, Kind::ALL.len() as u32, chunk);
+        let mut places = [const { Vec::new() }; Kind::ALL.len()];
+        while places.iter().map(Vec::len).sum::<usize>() < n {
+            for u in random.uniform().as_flattened() {
+                let kind = match u {
+                    u if *u < b.randoms => Kind::Random,
+                    u if *u < b.randoms + b.scatter => Kind::Scatter,
+                    _ => Kind::True,
+                };
+                let k = places.iter().map(Vec::len).sum();
+                if k < n {
+                    places[kind as usize].push(k);
                 }
-                Ok(tally)
-            })
-            .try_reduce(Tally::default, |a, b| Ok(a.add(b)))?;
-        Ok(Simulated { list, tally })
+            }
+        }
+        let mut draws = [0; Kind::ALL.len()];
+        for kind in Kind::ALL {
+            let places = &places[kind as usize];
+            let (events, drawn) = drawer.draw(kind, chunk, places.len(), job)?;
+            draws[kind as usize] = drawn;
+            for (k, event) in places.iter().zip(&events) {
+                write(*k, event);
+            }
+        }
+        let count = |kind: Kind| places[kind as usize].len() as u64;
+        let drawn = |kind: Kind| draws[kind as usize];
+        Ok(Tally {
+            trues: count(Kind::True),
+            scatter: count(Kind::Scatter),
+            randoms: count(Kind::Random),
+            decays: drawn(Kind::True),
+            scatter_draws: drawn(Kind::Scatter),
+            random_draws: drawn(Kind::Random),
+        })
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -216,78 +210,6 @@ impl Scan<'_> {
         }
         Ok(())
     }
-
-    fn measure(&self, sampler: &Sampler, random: &mut Random, tally: &mut Tally) -> Result<[f64; 7]> {
-        let (u, b) = (random.uniform(), &self.background);
-        let kind = match u {
-            u if u < b.randoms => Kind::Random,
-            u if u < b.randoms + b.scatter => Kind::Scatter,
-            _ => Kind::True,
-        };
-        for draws in 1..=MOST_DRAWS {
-            let event = match kind {
-                Kind::True => self.true_event(sampler, random),
-                Kind::Scatter => self.scattered_event(random),
-                Kind::Random => self.random_event(random),
-            };
-            if let Some(event) = event {
-                let (measured, of) = match kind {
-                    Kind::True => (&mut tally.trues, &mut tally.decays),
-                    Kind::Scatter => (&mut tally.scatter, &mut tally.scatter_draws),
-                    Kind::Random => (&mut tally.randoms, &mut tally.random_draws),
-                };
-                *measured += 1;
-                *of += draws;
-                return Ok(event);
-            }
-        }
-        fail!(OutOfRange, "none of {MOST_DRAWS} draws was measured: the scanner sees no such events");
-    }
-
-    fn true_event(&self, sampler: &Sampler, random: &mut Random) -> Option<[f64; 7]> {
-        let place = sampler.place(random);
-        let (n, radial, axial) = self.direction(random);
-        let across = place[0] * radial[0] + place[1] * radial[1];
-        let [a, b] = random.normal();
-        let a = a * self.resolution.radial.fwhm(across) / FWHM_PER_SIGMA;
-        let b = b * self.resolution.axial / FWHM_PER_SIGMA;
-        let moved = std::array::from_fn(|d| place[d] + a * radial[d] + b * axial[d]);
-        let ends = self.scanner.ends(moved, n)?;
-        if random.uniform() >= (-self.attenuation.line_integral(moved, n)).exp() {
-            return None;
-        }
-        let along = HALF_LIGHT * self.resolution.time / FWHM_PER_SIGMA * random.normal()[0];
-        Some(event(moved, n, ends, along))
-    }
-
-    fn scattered_event(&self, random: &mut Random) -> Option<[f64; 7]> {
-        let [x, y] = random.normal().map(|v| v * self.background.scatter_sigma);
-        let place = [x, y, self.scanner.axial_length * (random.uniform() - 0.5)];
-        let n = self.direction(random).0;
-        Some(event(place, n, self.scanner.ends(place, n)?, 0.0))
-    }
-
-    fn random_event(&self, random: &mut Random) -> Option<[f64; 7]> {
-        let mut end = || {
-            let [cos, sin] = random.turn();
-            let radius = self.scanner.diameter / 2.0;
-            [radius * cos, radius * sin, self.scanner.axial_length * (random.uniform() - 0.5)]
-        };
-        let ([x1, y1, z1], [x2, y2, z2]) = (end(), end());
-        let dt = self.background.window * (2.0 * random.uniform() - 1.0);
-        let length = ((x1 - x2).powi(2) + (y1 - y2).powi(2) + (z1 - z2).powi(2)).sqrt();
-        let tilted = (z1 - z2).abs() > self.scanner.max_tilt.sin() * length;
-        let between = HALF_LIGHT * dt.abs() < length / 2.0;
-        (!tilted && between).then_some([x1, y1, z1, x2, y2, z2, dt])
-    }
-
-    /// A unit vector within the tilts, and the radial and axial ones across it.
-    fn direction(&self, random: &mut Random) -> ([f64; 3], [f64; 3], [f64; 3]) {
-        let [cos, sin] = random.turn();
-        let w = self.scanner.max_tilt.sin() * (2.0 * random.uniform() - 1.0);
-        let c = (1.0 - w * w).sqrt();
-        ([c * cos, c * sin, w], [-sin, cos, 0.0], [-w * cos, -w * sin, c])
-    }
 }
 
 fn not_negative(name: &str, v: f64) -> Result<()> {
@@ -295,85 +217,6 @@ fn not_negative(name: &str, v: f64) -> Result<()> {
         fail!(OutOfRange, "{name} is {v}; it must be at least 0 and finite");
     }
     Ok(())
-}
-
-/// An event on the line through `place`, measured `along` from there.
-fn event(place: [f64; 3], n: [f64; 3], (a, b): (f64, f64), along: f64) -> [f64; 7] {
-    let end = |t: f64| std::array::from_fn::<_, 3, _>(|d| place[d] + t * n[d]);
-    let ([x1, y1, z1], [x2, y2, z2]) = (end(b), end(a));
-    [x1, y1, z1, x2, y2, z2, (along - 0.5 * (a + b)) / HALF_LIGHT]
-}
-
-/// Draws places in proportion to activity.
-enum Sampler<'a> {
-    /// Bodies of positive activity, with running sums of what they hold; and whether negative ones take some away.
-    Phantom { phantom: &'a Phantom, bodies: Vec<usize>, sums: Vec<f64>, thinned: bool },
-    /// Running sums over voxels.
-    Image { lattice: Lattice, sums: Vec<f64> },
-}
-
-impl<'a> Sampler<'a> {
-    fn new(source: &Source<'a>) -> Result<Self> {
-        let mut sum = 0.0;
-        let mut running = |v: f64| {
-            sum += v;
-            sum
-        };
-        let sampler = match *source {
-            Source::Phantom(phantom) => {
-                let objects = phantom.objects();
-                let bodies: Vec<usize> = (0..objects.len()).filter(|k| objects[*k].activity > 0.0).collect();
-                let sums = bodies.iter().map(|k| running(objects[*k].activity * objects[*k].shape.volume())).collect();
-                Sampler::Phantom { phantom, bodies, sums, thinned: objects.iter().any(|o| o.activity < 0.0) }
-            }
-            Source::Image(image, lattice) => {
-                if image.len() != lattice.voxels() {
-                    let shape = lattice.shape();
-                    fail!(TensorShape, "the activity has {} values; {shape:?} were expected", image.len());
-                }
-                if let Some((k, v)) = image.iter().enumerate().find(|(_, v)| !(v.is_finite() && **v >= 0.0)) {
-                    fail!(OutOfRange, "the activity of voxel {k} is {v}; it must be at least 0 and finite");
-                }
-                let mut sums = zeros::<f64>(image.len())?;
-                for (s, v) in sums.iter_mut().zip(image) {
-                    *s = running(f64::from(*v));
-                }
-                Sampler::Image { lattice, sums }
-            }
-        };
-        if sum <= 0.0 {
-            fail!(OutOfRange, "the source has no activity; some of it must be above 0");
-        }
-        Ok(sampler)
-    }
-
-    fn place(&self, random: &mut Random) -> [f64; 3] {
-        let (Sampler::Phantom { sums, .. } | Sampler::Image { sums, .. }) = self;
-        loop {
-            let u = random.uniform() * sums[sums.len() - 1];
-            let k = sums.partition_point(|s| *s <= u).min(sums.len() - 1);
-            match self {
-                Sampler::Phantom { phantom, bodies, thinned, .. } => {
-                    let place = phantom.objects()[bodies[k]].shape.place(&mut || random.uniform());
-                    if !thinned || random.uniform() * positive(phantom, place) < phantom.activity(place) {
-                        return place;
-                    }
-                }
-                Sampler::Image { lattice, .. } => {
-                    let [nx, ny, _] = lattice.along();
-                    let at = [k % nx, k / nx % ny, k / (nx * ny)];
-                    return std::array::from_fn(|d| {
-                        lattice.position(d, at[d]) + (random.uniform() - 0.5) * lattice.voxel()[d]
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// Sum of the positive activities at a place.
-fn positive(phantom: &Phantom, place: [f64; 3]) -> f64 {
-    phantom.objects().iter().filter(|o| o.activity > 0.0 && o.shape.contains(place)).map(|o| o.activity).sum()
 }
 
 #[cfg(test)]

@@ -1,9 +1,17 @@
-//! Random numbers that depend on a seed, an event and how many were drawn for it, and on nothing else: Philox 4x32-10 of
+//! Random numbers that depend on a seed, a stream and how many were drawn from it, and on nothing else: Philox 4x32-10 of
 //! J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011.
 
-use super::phantom::in_ball;
+use super::elementary::ln;
+use crate::cpu::turns::cos_sin_scalar;
+
+/// Draws that are made together, in loops that the compiler vectorises.
+pub(super) const DRAWS: usize = 128;
+
+/// A number for each draw.
+pub(super) type Each = [f64; DRAWS];
 
 /// Ten rounds of the generator: four random words for a counter and a key.
+#[inline(always)]
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let (a, b) = (u64::from(counter[0]) * 0xD251_1F53, u64::from(counter[2]) * 0xCD9E_8D57);
@@ -13,51 +21,58 @@ fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// The numbers of one event.
+/// A stream of numbers.
 #[derive(Debug)]
 pub(super) struct Random {
     key: [u32; 2],
-    event: [u32; 2],
-    blocks: u64,
-    block: [u32; 4],
-    used: usize,
+    /// Upper words of the counter.
+    stream: [u32; 3],
+    blocks: u32,
 }
 
-fn halves(v: u64) -> [u32; 2] {
-    [v as u32, (v >> 32) as u32]
-}
+/// Whole blocks that 32 bits count.
+const BLOCKS: u32 = u32::MAX / DRAWS as u32;
 
 impl Random {
-    pub(super) fn new(seed: u64, event: u64) -> Self {
-        Self { key: halves(seed), event: halves(event), blocks: 0, block: [0; 4], used: 4 }
+    /// `kind` and `number` tell streams apart; `kind` is below 2^16.
+    pub(super) fn new(seed: u64, kind: u32, number: u64) -> Self {
+        let halves = |v: u64| [v as u32, (v >> 32) as u32];
+        let [low, high] = halves(number);
+        Self { key: halves(seed), stream: [kind << 16, low, high], blocks: 0 }
     }
 
-    /// Uniform between 0 and 1, neither of which it is.
-    #[inline]
-    pub(super) fn uniform(&mut self) -> f64 {
-        if self.used == 4 {
-            let [low, high] = halves(self.blocks);
-            self.block = philox([low, high, self.event[0], self.event[1]], self.key);
-            self.blocks += 1;
-            self.used = 0;
+    /// Four uniform numbers for each draw, between 0 and 1, neither of which they are.
+    #[inline(always)]
+    pub(super) fn uniform(&mut self) -> [Each; 4] {
+        let mut out = [[0.0; DRAWS]; 4];
+        let first = self.blocks * DRAWS as u32;
+        let [stream, low, high] = self.stream;
+        for i in 0..DRAWS {
+            let words = philox([first + i as u32, stream, low, high], self.key);
+            for (plane, word) in out.iter_mut().zip(words) {
+                plane[i] = (f64::from(word) + 0.5) / 4_294_967_296.0;
+            }
         }
-        self.used += 1;
-        (f64::from(self.block[self.used - 1]) + 0.5) / 4_294_967_296.0
+        self.blocks += 1;
+        if self.blocks == BLOCKS {
+            (self.blocks, self.stream[0]) = (0, stream + 1);
+        }
+        out
     }
+}
 
-    /// Cosine and sine of a uniform angle.
-    pub(super) fn turn(&mut self) -> [f64; 2] {
-        let (point, square) = in_ball::<2>(&mut || self.uniform());
-        let scale = 1.0 / square.sqrt();
-        point.map(|v| v * scale)
-    }
+/// Cosine and sine of an angle, uniform if `u` is, to 1e-8.
+#[inline(always)]
+pub(super) fn turn(u: f64) -> [f64; 2] {
+    let (cos, sin) = cos_sin_scalar(u - 0.5);
+    [cos, sin]
+}
 
-    /// Two of the standard normal distribution, by Marsaglia's polar method.
-    pub(super) fn normal(&mut self) -> [f64; 2] {
-        let (point, square) = in_ball::<2>(&mut || self.uniform());
-        let scale = (-2.0 * square.ln() / square).sqrt();
-        point.map(|v| v * scale)
-    }
+/// Two of the standard normal distribution, of uniform ones.
+#[inline(always)]
+pub(super) fn normal(u: f64, v: f64) -> [f64; 2] {
+    let radius = (-2.0 * ln(u)).sqrt();
+    turn(v).map(|c| radius * c)
 }
 
 #[cfg(test)]
@@ -75,17 +90,36 @@ mod tests {
         );
     }
 
+    #[test]
+    fn streams_and_blocks_differ() {
+        let first = |seed, kind, number| Random::new(seed, kind, number).uniform()[0][0];
+        let mut twice = Random::new(1, 2, 3);
+        let mut all = vec![first(2, 2, 3), first(1, 3, 3), first(1, 2, 4), first(1 << 40, 2, 3), first(1, 2, 1 << 40)];
+        all.extend([twice.uniform()[0][0], twice.uniform()[0][0]]);
+        twice.blocks = BLOCKS - 1;
+        all.extend([twice.uniform()[0][0], twice.uniform()[0][0]]);
+        all.sort_by(f64::total_cmp);
+        assert!(all.windows(2).all(|w| w[0] < w[1]), "{all:?}");
+    }
+
     /// Mean of n has standard deviation 1/sqrt(n), mean square sqrt(2/n); five of them.
     #[test]
     fn normal_numbers_have_their_moments() {
-        let n = 100_000;
-        let values: Vec<f64> = (0..n / 2).flat_map(|k| Random::new(7, k).normal()).collect();
-        let mean = values.iter().sum::<f64>() / n as f64;
-        let square = values.iter().map(|v| v * v).sum::<f64>() / n as f64;
-        assert!(mean.abs() < 5.0 / (n as f64).sqrt(), "{mean}");
-        assert!((square - 1.0).abs() < 5.0 * (2.0 / n as f64).sqrt(), "{square}");
+        let mut random = Random::new(7, 0, 0);
+        let values: Vec<f64> = (0..400)
+            .flat_map(|_| {
+                let [u, v, p, q] = random.uniform();
+                (0..DRAWS).flat_map(move |i| [normal(u[i], v[i]), normal(p[i], q[i])])
+            })
+            .flatten()
+            .collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let square = values.iter().map(|v| v * v).sum::<f64>() / n;
+        assert!(mean.abs() < 5.0 / n.sqrt(), "{mean}");
+        assert!((square - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
         // P(|v| > 2) = 0.0455003.
-        let tails = values.iter().filter(|v| v.abs() > 2.0).count() as f64 / n as f64;
-        assert!((tails - 0.0455003).abs() < 5.0 * (0.0455 * 0.9545 / n as f64).sqrt(), "{tails}");
+        let tails = values.iter().filter(|v| v.abs() > 2.0).count() as f64 / n;
+        assert!((tails - 0.0455003).abs() < 5.0 * (0.0455 * 0.9545 / n).sqrt(), "{tails}");
     }
 }

@@ -1,7 +1,7 @@
 //! The view at the smallest angle to a direction, among few candidates.
 
+use super::elementary::whole;
 use super::view::View;
-use super::views::whole;
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
 use std::f64::consts::{FRAC_PI_2, PI};

@@ -1,15 +1,14 @@
 //! The views of a scan, and which of them a direction belongs to.
 
+use super::elementary::{angle, whole};
+use super::events::BLOCK;
 use super::view::View;
 use super::view_search::Search;
 use crate::error::{Result, fail};
-use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Most views.
 pub const MAX_VIEWS: usize = 1 << 16;
-
-/// Directions whose views are found at once, in loops without branches.
-pub(super) const BLOCK: usize = 256;
 
 /// Views; a line of response belongs to one of them if its tilt is within a limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,13 +96,13 @@ impl Views {
                 }
             }
             Rule::Angle(search) => {
-                let mut angle = [[0.0; BLOCK]; 2];
+                let mut found = [[0.0; BLOCK]; 2];
                 for i in 0..BLOCK {
-                    [angle[0][i], angle[1][i]] = angles(at(i));
+                    [found[0][i], found[1][i]] = angles(at(i));
                 }
                 for (i, view) in view.iter_mut().enumerate() {
-                    let tilt = angle[1][i];
-                    *view = if tilt.abs() <= self.max_tilt { search.find(at(i), [angle[0][i], tilt]) } else { NONE };
+                    let [azimuth, tilt] = [found[0][i], found[1][i]];
+                    *view = if tilt.abs() <= self.max_tilt { search.find(at(i), [azimuth, tilt]) } else { NONE };
                 }
             }
         }
@@ -169,53 +168,105 @@ fn grid_view(direction: [f64; 3], [azimuths, tilts]: [usize; 2], max_tilt: f64) 
     if tilt.abs() <= max_tilt { step * tilts as i32 + interval } else { NONE }
 }
 
-/// Rounded down, 0 to `most`, which 32 bits hold; NaN is 0.
-#[inline(always)]
-pub(super) fn whole(v: f64, most: f64) -> i32 {
-    // SAFETY: clamped, and not NaN, which `max` leaves out.
-    unsafe { v.max(0.0).min(most).to_int_unchecked() }
-}
-
-/// Angle of (x, y), y >= 0, in 0..=pi, to 2e-14; NaN of (0, 0). A loop over it is vectorised.
+/// Angle of (x, y), y >= 0, in 0..=pi, NaN of (0, 0).
 #[inline(always)]
 fn upper_angle(x: f64, y: f64) -> f64 {
-    let first = octants(x.abs(), y);
+    let first = angle(x.abs(), y);
     if x < 0.0 { PI - first } else { first }
 }
 
 /// Angle of (across, z) in -pi/2..=pi/2, across >= 0.
 #[inline(always)]
 fn upper_tilt(z: f64, across: f64) -> f64 {
-    octants(across, z.abs()).copysign(z)
+    angle(across, z.abs()).copysign(z)
 }
 
-/// Angle of (x, y), x, y >= 0.
-#[inline(always)]
-fn octants(x: f64, y: f64) -> f64 {
-    /// atan(t) / t over t^2, for t to tan(pi/8), in Chebyshev's points.
-    const ATAN: [f64; 9] = [
-        0.999_999_999_999_973_2,
-        -0.333_333_333_308_034_44,
-        0.199_999_996_048_917_24,
-        -0.142_856_904_238_264_2,
-        0.111_103_850_458_280_13,
-        -0.090_783_920_686_488_91,
-        0.075_637_035_201_589_15,
-        -0.058_745_054_996_039_166,
-        0.030_662_438_483_348_382,
-    ];
-    const TAN_PI_8: f64 = 0.414_213_562_373_095_03;
-    let (low, high) = if y < x { (y, x) } else { (x, y) };
-    // Above pi/8 the angle from pi/4.
-    let (low, high, base) = if low > TAN_PI_8 * high { (low - high, low + high, FRAC_PI_4) } else { (low, high, 0.0) };
-    let t = low / high;
-    let square = t * t;
-    let mut sum = ATAN[8];
-    for c in ATAN[..8].iter().rev() {
-        sum = sum * square + c;
+/// Part of a view's directions: all tilts of an interval, at azimuths about one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Strip {
+    pub(super) azimuth: f64,
+    /// Of the azimuths.
+    pub(super) width: f64,
+    pub(super) tilts: [f64; 2],
+}
+
+/// Width of azimuths that one stands for.
+const STRIP: f64 = 0.045;
+/// Meridians a view at which the borders between views of a list are looked for, and tilts of a meridian.
+const MERIDIANS: usize = 16;
+const STEPS: usize = 256;
+
+impl Views {
+    /// The directions of each view. Exact for a grid; for a list the borders are found along meridians, many to a view.
+    pub(super) fn cells(&self) -> Vec<Vec<Strip>> {
+        match self.rule {
+            Rule::Grid { azimuths, tilts } => {
+                let width = PI / azimuths as f64;
+                let parts = (width / STRIP).ceil();
+                let cell = |v: usize| {
+                    let low = self.max_tilt * (2.0 * (v % tilts) as f64 / tilts as f64 - 1.0);
+                    let tilts = [low, low + 2.0 * self.max_tilt / tilts as f64];
+                    let azimuth = |p| self.list[v].azimuth + width * ((p as f64 + 0.5) / parts - 0.5);
+                    let strip = |p| Strip { azimuth: azimuth(p), width: width / parts, tilts };
+                    (0..parts as usize).map(strip).collect()
+                };
+                (0..self.list.len()).map(cell).collect()
+            }
+            Rule::Angle(_) => self.search_cells(),
+        }
     }
-    let angle = base + t * sum;
-    if y < x { angle } else { FRAC_PI_2 - angle }
+
+    fn search_cells(&self) -> Vec<Vec<Strip>> {
+        let meridians = (MERIDIANS * self.list.len()).clamp(1 << 10, 1 << 16);
+        let width = PI / meridians as f64;
+        let mut cells = vec![Vec::new(); self.list.len()];
+        for m in 0..meridians {
+            let azimuth = (m as f64 + 0.5) * width;
+            for (v, tilts) in self.meridian(azimuth) {
+                join(&mut cells[v], Strip { azimuth, width, tilts });
+            }
+        }
+        cells
+    }
+
+    /// Views along a meridian, and the interval of tilts of each.
+    fn meridian(&self, azimuth: f64) -> Vec<(usize, [f64; 2])> {
+        let of = |tilt: f64| self.nearest(View { azimuth, tilt }.axes()[0]);
+        let step = 2.0 * self.max_tilt / STEPS as f64;
+        let middle = |k: usize| (k as f64 + 0.5) * step - self.max_tilt;
+        let mut all = Vec::new();
+        let (mut view, mut low) = (of(middle(0)), -self.max_tilt);
+        for k in 1..=STEPS {
+            let next = if k < STEPS { of(middle(k)) } else { None };
+            if next == view {
+                continue;
+            }
+            let mut border = [middle(k - 1), middle(k)];
+            for _ in 0..40 {
+                let half = 0.5 * (border[0] + border[1]);
+                border[usize::from(of(half) != view)] = half;
+            }
+            let high = if k < STEPS { border[1] } else { self.max_tilt };
+            all.extend(view.map(|v| (v, [low, high])));
+            (view, low) = (next, high);
+        }
+        all
+    }
+}
+
+/// Adds a strip to a cell, to the last one if that is its neighbour and narrow.
+fn join(cell: &mut Vec<Strip>, strip: Strip) {
+    if let Some(last) = cell.last_mut() {
+        let all = last.width + strip.width;
+        let apart = strip.azimuth - last.azimuth - 0.5 * all;
+        if all <= STRIP && apart < 0.5 * strip.width {
+            let mean = |a: f64, b: f64| (a * last.width + b * strip.width) / all;
+            let tilts = [0, 1].map(|k| mean(last.tilts[k], strip.tilts[k]));
+            *last = Strip { azimuth: mean(last.azimuth, strip.azimuth), width: all, tilts };
+            return;
+        }
+    }
+    cell.push(strip);
 }
 
 #[cfg(test)]

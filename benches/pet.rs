@@ -1,0 +1,165 @@
+//! DIRECT PET alone: `cargo bench --bench pet`, or with a part of a name, `-- deposit`.
+//!
+//! Names are `operation/case/level/threads`. The scan is that of the DIRECT measurements: 144 x 144 x 48 voxels of 4 mm, 40 x 3
+//! views, a cylinder of 35 cm with spheres. Rates are events, or voxels of all histo-images.
+
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use isocenter::context::{Compute, Context, ContextOptions};
+use isocenter::cpu::level::Level;
+use isocenter::pet::deposit::deposit;
+use isocenter::pet::events::EventLayouts;
+use isocenter::pet::lattice::Lattice;
+use isocenter::pet::phantom::{Phantom, SpherePhantom};
+use isocenter::pet::response::Radial;
+use isocenter::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
+use isocenter::pet::simulation_source::Source;
+use isocenter::pet::views::Views;
+use isocenter::tensor::{Counts, Layout, Number};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+const SHAPE: [usize; 3] = [48, 144, 144];
+const VIEWS: [usize; 2] = [40, 3];
+/// Events of a list that is deposited, and of one that is simulated.
+const EVENTS: [usize; 2] = [20_000_000, 400_000];
+
+/// A list, as three arrays.
+struct Events {
+    first: Vec<[f32; 3]>,
+    second: Vec<[f32; 3]>,
+    time: Vec<f32>,
+}
+
+impl Events {
+    fn new(n: usize) -> Self {
+        Self { first: vec![[0.0; 3]; n], second: vec![[0.0; 3]; n], time: vec![0.0; n] }
+    }
+
+    fn layouts(&mut self) -> EventLayouts {
+        let n = self.time.len();
+        EventLayouts {
+            first: Layout::new(self.first.as_mut_ptr().cast_const().cast(), Number::F32, [n, 3]),
+            second: Layout::new(self.second.as_mut_ptr().cast_const().cast(), Number::F32, [n, 3]),
+            time: Layout::new(self.time.as_mut_ptr().cast_const().cast(), Number::F32, [n]),
+        }
+    }
+
+    /// Copies of the first events fill the list.
+    fn repeat(&mut self, made: usize) {
+        for k in made..self.time.len() {
+            self.first[k] = self.first[k - made];
+            self.second[k] = self.second[k - made];
+            self.time[k] = self.time[k - made];
+        }
+    }
+}
+
+struct Setup {
+    phantom: Phantom,
+    views: Views,
+    lattice: Lattice,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let phantom = SpherePhantom::default().phantom().expect("a phantom");
+        let views = Views::grid(VIEWS[0], VIEWS[1], 10f64.to_radians()).expect("views");
+        Self { phantom, views, lattice: Lattice::new(SHAPE, [4.0; 3]).expect("a lattice") }
+    }
+
+    fn scan(&self) -> Scan<'_> {
+        Scan {
+            source: Source::Phantom(&self.phantom),
+            attenuation: &self.phantom,
+            scanner: Scanner::default(),
+            resolution: Resolution { time: 400.0, radial: Radial::Constant(5.8), axial: 5.8 },
+            background: Background { randoms: 0.2, scatter: 0.15, ..Background::default() },
+        }
+    }
+
+    fn histos<T>(&self, values: &mut [T], dtype: Counts) -> Layout<Counts, 4> {
+        let [nz, ny, nx] = SHAPE;
+        Layout::new(values.as_mut_ptr().cast_const().cast(), dtype, [self.views.list().len(), nz, ny, nx])
+    }
+}
+
+/// Usual, lower levels, one thread.
+fn contexts() -> Vec<(String, Context)> {
+    let threads = available_parallelism().map_or(1, usize::from);
+    let mut cases = vec![(Level::detect(), threads)];
+    cases.extend(Level::available().filter(|l| *l != Level::detect()).map(|l| (l, threads)));
+    cases.extend((threads > 1).then_some((Level::detect(), 1)));
+    let context = |(level, threads): (Level, usize)| {
+        let options =
+            ContextOptions { compute: Compute::Cpu, level: Some(level), threads, ..ContextOptions::default() };
+        (format!("{}/{threads}", level.name()), Context::new(options).expect("a context"))
+    };
+    cases.into_iter().map(context).collect()
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800))
+        .without_plots()
+        .configure_from_args();
+    let setup = Setup::new();
+    let contexts = contexts();
+    let mut events = Events::new(EVENTS[0]);
+    let mut counts = vec![0u32; setup.views.list().len() * setup.lattice.voxels()];
+    let mut expected = vec![0f32; counts.len()];
+    let mut tally = Tally { decays: 10_000_000, scatter_draws: 1_000_000, random_draws: 1_000_000, ..Tally::default() };
+
+    let mut group = criterion.benchmark_group("simulate");
+    group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(EVENTS[1] as u64));
+    for (name, context) in &contexts {
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            let mut list = Events::new(EVENTS[1]);
+            // SAFETY: the arrays are there.
+            bencher.iter(|| unsafe { setup.scan().simulate(context, 1, &list.layouts()) }.expect("success"));
+        });
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group("deposit");
+    group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(EVENTS[0] as u64));
+    let mut made = false;
+    for (name, context) in &contexts {
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            if !made {
+                let mut list = Events::new(4 * EVENTS[1]);
+                // SAFETY: the arrays are there.
+                tally = unsafe { setup.scan().simulate(context, 1, &list.layouts()) }.expect("success");
+                let n = list.time.len();
+                events.first[..n].copy_from_slice(&list.first);
+                events.second[..n].copy_from_slice(&list.second);
+                events.time[..n].copy_from_slice(&list.time);
+                events.repeat(n);
+                made = true;
+            }
+            let to = setup.histos(&mut counts, Counts::U32);
+            let list = events.layouts();
+            // SAFETY: the arrays are there.
+            bencher.iter(|| unsafe { deposit(context, &setup.views, &setup.lattice, &list, &to) }.expect("success"));
+        });
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group("expect");
+    group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(expected.len() as u64));
+    for (name, context) in &contexts {
+        let to = setup.histos(&mut expected, Counts::F32);
+        let (views, lattice) = (&setup.views, &setup.lattice);
+        group.bench_function(BenchmarkId::new("factors", name), |bencher| {
+            // SAFETY: the arrays are there.
+            bencher.iter(|| unsafe { setup.scan().factors(context, &tally, views, lattice, &to) }.expect("success"));
+        });
+        group.bench_function(BenchmarkId::new("additive", name), |bencher| {
+            // SAFETY: the arrays are there.
+            bencher.iter(|| unsafe { setup.scan().additive(context, &tally, views, lattice, &to) }.expect("success"));
+        });
+    }
+    group.finish();
+    criterion.final_summary();
+}
