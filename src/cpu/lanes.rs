@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 
 /// Radices, and what an element costs in a pass: about cycles of a vector of complex numbers.
-const RADICES: [(usize, f64); 6] = [(8, 8.0), (6, 6.9), (5, 6.6), (4, 5.2), (3, 5.4), (2, 4.6)];
+const RADICES: [(usize, f64); 6] = [(8, 7.8), (6, 6.4), (5, 6.0), (4, 4.6), (3, 5.2), (2, 4.2)];
 
 /// Vectors of complex numbers in memory: element i at `re + i * step` and `im + i * step`, those from `count` on are 0 when
 /// they are read and dropped when they are written.
