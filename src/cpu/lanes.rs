@@ -5,9 +5,10 @@
 use super::level::Level;
 use super::vector::{Kernel, Vector, dispatch};
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 /// Radices, and what an element costs in a pass: about cycles of a vector of complex numbers.
-const RADICES: [(usize, f64); 6] = [(8, 8.0), (6, 6.9), (5, 6.6), (4, 5.2), (3, 5.4), (2, 4.6)];
+const RADICES: [(usize, f64); 6] = [(8, 7.8), (6, 6.4), (5, 6.0), (4, 4.6), (3, 5.2), (2, 4.2)];
 
 /// Vectors of complex numbers in memory: element i at `re + i * step` and `im + i * step`, those from `count` on are 0 when
 /// they are read and dropped when they are written.
@@ -107,6 +108,11 @@ impl LaneFft {
         Self { len, level, passes }
     }
 
+    #[cfg(test)]
+    pub(crate) fn radices(&self) -> Vec<usize> {
+        self.passes.iter().map(|p| p.radix).collect()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -179,7 +185,7 @@ impl Pass {
         }
     }
 
-    /// The first pass has a stride of 1, the last a spread of 1.
+    /// The first pass reads what the caller has, its stride is 1; the last writes where the caller wants it, its spread is 1.
     ///
     /// # Safety
     /// As [`Pass::any`].
@@ -190,31 +196,67 @@ impl Pass {
         to: Strand,
     ) {
         let (spread, stride) = (if LAST { 1 } else { self.spread }, if FIRST { 1 } else { self.stride });
+        // Butterflies before these have all elements.
+        let whole = |count: usize, apart: usize| count.saturating_sub(apart * (R - 1)).min(apart);
+        let read = if FIRST { whole(from.count, spread) } else { spread };
+        let written = if LAST { whole(to.count, stride) } else { stride };
         for p in 0..spread {
-            let twiddles = self.twiddles.as_ptr().wrapping_add(p * (R - 1));
-            for q in 0..stride {
-                // SAFETY: indices are below the length, and below the counts where strands may end early; there are R - 1
-                // twiddle factors for each p.
-                unsafe {
-                    let mut v = [C::<V>::zero(); R];
-                    for (k, v) in v.iter_mut().enumerate() {
-                        let i = q + stride * (p + spread * k);
-                        if !FIRST || i < from.count {
-                            *v = C { re: V::load(from.re.add(i * from.step)), im: V::load(from.im.add(i * from.step)) };
-                        }
+            // SAFETY: by the caller's contract.
+            unsafe {
+                if p < read {
+                    self.some::<V, R, FIRST, LAST, true>(from, to, p, 0..written);
+                    self.some::<V, R, FIRST, LAST, false>(from, to, p, written..stride);
+                } else {
+                    self.some::<V, R, FIRST, LAST, false>(from, to, p, 0..stride);
+                }
+            }
+        }
+    }
+
+    /// `WHOLE`: no element lies beyond the strands' ends.
+    ///
+    /// # Safety
+    /// As [`Pass::any`].
+    #[inline(always)]
+    unsafe fn some<V: Vector<Element = f32>, const R: usize, const FIRST: bool, const LAST: bool, const WHOLE: bool>(
+        &self,
+        from: Strand,
+        to: Strand,
+        p: usize,
+        range: Range<usize>,
+    ) {
+        let (spread, stride) = (if LAST { 1 } else { self.spread }, if FIRST { 1 } else { self.stride });
+        // Whatever is the pass's own lies as [`Strand::packed`]: distances that the compiler knows leave it registers.
+        let read_step = if FIRST { from.step } else { 2 * V::LANES };
+        let write_step = if LAST { to.step } else { 2 * V::LANES };
+        let (read_leg, write_leg) = (stride * spread * read_step, stride * write_step);
+        for q in range {
+            let (first, target) = (stride * p + q, stride * R * p + q);
+            // SAFETY: indices are below the length, and below the counts where strands may end early; there are R - 1 twiddle
+            // factors for each p.
+            unsafe {
+                let (re, im) = (from.re.add(first * read_step), from.im.add(first * read_step));
+                let mut v = [C::<V>::zero(); R];
+                for (k, v) in v.iter_mut().enumerate() {
+                    if WHOLE || !FIRST || first + stride * spread * k < from.count {
+                        let re = re.add(k * read_leg);
+                        let im = if FIRST { im.add(k * read_leg) } else { re.add(V::LANES) };
+                        *v = C { re: V::load(re), im: V::load(im) };
                     }
-                    let v = butterfly(v);
-                    for (k, mut v) in v.into_iter().enumerate() {
-                        let i = q + stride * (R * p + k);
-                        if LAST && i >= to.count {
-                            continue;
-                        }
-                        if k > 0 && !LAST {
-                            v = v.times(*twiddles.add(k - 1));
-                        }
-                        v.re.store(to.re.add(i * to.step));
-                        v.im.store(to.im.add(i * to.step));
+                }
+                let v = butterfly(v);
+                let twiddles = self.twiddles.as_ptr().add(p * (R - 1));
+                let (re, im) = (to.re.add(target * write_step), to.im.add(target * write_step));
+                for (k, mut v) in v.into_iter().enumerate() {
+                    if !WHOLE && LAST && target + stride * k >= to.count {
+                        continue;
                     }
+                    if k > 0 && !LAST {
+                        v = v.times(*twiddles.add(k - 1));
+                    }
+                    let re = re.add(k * write_leg);
+                    v.re.store(re);
+                    v.im.store(if LAST { im.add(k * write_leg) } else { re.add(V::LANES) });
                 }
             }
         }

@@ -6,7 +6,7 @@
 
 use super::columns::{Columns, Layout};
 use super::fourier_kernel::{Slices, spectrum};
-use super::fourier_stages::{Frequencies, Rows, Stages};
+use super::fourier_stages::{Lines, Rows};
 use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -25,13 +25,13 @@ pub(crate) struct Fourier {
     pub(super) grid: Grid,
     /// `[term][kx][ky][float]`
     spectra: Vec<Vec<f32>>,
-    map: Vec<u32>,
+    pub(super) map: Vec<u32>,
     /// `[term][identifier]`, none where all are 1.
-    coefficients: Vec<Vec<f32>>,
+    pub(super) coefficients: Vec<Vec<f32>>,
     axial: Vec<f32>,
 }
 
-/// How frequencies lie in memory: real parts along z, zeros, imaginary parts, zeros.
+/// Sizes of what is transformed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// Along x from 0 to half the length.
@@ -45,19 +45,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Floats of a row's frequencies, `[kx][y][re, im]`.
-    fn rows_len(self, ny: usize) -> usize {
-        self.half * self.row_column(ny)
-    }
-
-    /// From kx to kx in those.
-    pub(super) fn row_column(self, ny: usize) -> usize {
-        ny * 2 * self.deep
-    }
-
-    /// From kx to kx of `[kx][ky][re, zeros, im, zeros]`, which begin with zeros.
-    pub(super) fn full_column(self, ky: usize) -> usize {
-        self.pad + ky * 2 * (self.deep + self.pad)
+    /// Floats of a term's rows, `[kx][vector along z][y][re, im]`.
+    fn lines(self, ny: usize) -> usize {
+        self.half * self.deep * ny * 2
     }
 }
 
@@ -109,10 +99,9 @@ impl Fourier {
         self.spectra.len()
     }
 
-    /// Floats that a projection works in, in two buffers.
-    pub(crate) fn room(&self) -> [usize; 2] {
-        let full = if self.rank() > 1 { self.grid.half * self.grid.full_column(self.along_y.len()) } else { 0 };
-        [self.grid.rows_len(self.layout.shape[1]), full]
+    /// Floats that a projection works in.
+    pub(crate) fn room(&self) -> usize {
+        self.group() * self.grid.lines(self.layout.shape[1])
     }
 
     /// About the time of a projection, in cycles of one core of the AVX2 level.
@@ -129,52 +118,40 @@ impl Fourier {
     }
 
     /// y(p) = sum_m K_a(p+m)(-m) f(p+m); `room` is what [`Fourier::room`] says, contents do not matter.
-    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: [&mut [f32]; 2]) {
+    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut [f32]) {
         self.project(Direction::Forward, image, histo, room);
     }
 
     /// b(x) = sum_m K_a(x)(m) y(x+m)
-    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: [&mut [f32]; 2]) {
+    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut [f32]) {
         self.project(Direction::Adjoint, histo, image, room);
     }
 
-    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, [rows, full]: [&mut [f32]; 2]) {
-        assert!(input.layout() == self.layout && output.layout() == self.layout);
-        assert!([rows.len(), full.len()] == self.room());
-        let (rows, full) = (Shared::new(rows), Shared::new(full));
-        let (terms, forward) = (self.rank(), matches!(direction, Direction::Forward));
-        let factors = |term: usize| self.coefficients.get(term).map(|c| (self.map.as_slice(), c.as_slice()));
+    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, room: &mut [f32]) {
+        assert!(input.layout() == self.layout && output.layout() == self.layout && room.len() == self.room());
+        let forward = matches!(direction, Direction::Forward);
+        let (data, len) = (Shared::new(room), self.grid.lines(self.layout.shape[1]));
+        let lines = Lines { data, len };
+        // Along z once: before the terms part, or after they have met.
         let axial = Some(self.axial.as_slice()).filter(|a| a.len() > 1);
-        let spread = |term: Option<usize>, axial| {
-            self.rows(Rows::Spread { input: input.data(), factors: term.and_then(factors), axial }, rows);
-        };
-        let frequencies = |term: usize, stages| {
-            self.frequencies(Frequencies { spectrum: &self.spectra[term], forward, rows, full, stages });
-        };
-        let mut collect = |term: Option<usize>, add| {
-            let output = Shared::new(output.data_mut());
-            self.rows(Rows::Collect { output, factors: term.and_then(factors), add }, rows);
-        };
-        if terms == 1 {
-            spread(Some(0).filter(|_| forward), axial);
-            frequencies(0, Stages::All);
-            collect(Some(0).filter(|_| !forward), false);
-        } else if forward {
-            for term in 0..terms {
-                spread(Some(term), None);
-                frequencies(term, Stages::Add { first: term == 0, last: term + 1 == terms });
-            }
-            collect(None, false);
-            if let Some(axial) = axial {
-                self.along_z(axial, output);
-            }
-        } else {
-            spread(None, axial);
-            for term in 0..terms {
-                frequencies(term, Stages::Share { first: term == 0 });
-                collect(Some(term), term > 0);
-            }
+        let (before, after) = if forward && self.rank() > 1 { (None, axial) } else { (axial, None) };
+        for first in (0..self.rank()).step_by(self.group()) {
+            let terms = first..self.rank().min(first + self.group());
+            let (source, target) = if forward { (Some(terms.clone()), None) } else { (None, Some(terms.clone())) };
+            self.rows(Rows::Spread { input: input.data(), axial: before }, lines, source);
+            self.frequencies(&self.spectra[terms], forward, lines);
+            let result = Shared::new(output.data_mut());
+            self.rows(Rows::Collect { output: result, add: first > 0 }, lines, target);
         }
+        if let Some(axial) = after {
+            self.along_z(axial, output);
+        }
+    }
+
+    /// Terms that are projected at once: more would save a transform each time, and need more room.
+    fn group(&self) -> usize {
+        const ROOM: usize = 1 << 26;
+        (ROOM / self.grid.lines(self.layout.shape[1])).clamp(1, self.rank())
     }
 }
 

@@ -7,64 +7,53 @@ use crate::cpu::lanes::Strand;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
 use rayon::prelude::*;
+use std::ops::Range;
 
-/// Of a term, or of all: map and values by identifier.
-type Factors<'a> = Option<(&'a [u32], &'a [f32])>;
-
-/// Between columns of voxels and `[kx][y][z]`.
+/// Between columns of voxels and frequencies of rows.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     Spread {
         input: &'a [f32],
-        factors: Factors<'a>,
         axial: Option<&'a [f32]>,
     },
     /// `add`: to what is there.
     Collect {
         output: Shared<'a, f32>,
-        factors: Factors<'a>,
         add: bool,
     },
 }
 
-/// Which steps of a kx are done, and where its full frequencies are.
+/// Frequencies of rows, `[term][kx][vector along z][y][re, im]`.
 #[derive(Clone, Copy)]
-pub(super) enum Stages {
-    /// All of them, in the cache.
-    All,
-    /// Products are added up in the large buffer; the last goes back.
-    Add { first: bool, last: bool },
-    /// Frequencies stay in the large buffer for all terms.
-    Share { first: bool },
-}
-
-/// From `[kx][y][z]` to itself.
-#[derive(Clone, Copy)]
-pub(super) struct Frequencies<'a> {
-    pub(super) spectrum: &'a [f32],
-    pub(super) forward: bool,
-    pub(super) rows: Shared<'a, f32>,
-    pub(super) full: Shared<'a, f32>,
-    pub(super) stages: Stages,
+pub(super) struct Lines<'a> {
+    pub(super) data: Shared<'a, f32>,
+    /// Floats of a term.
+    pub(super) len: usize,
 }
 
 impl Fourier {
-    pub(super) fn rows(&self, what: Rows, rows: Shared<f32>) {
-        let line = 2 * self.along_x.len() * self.lanes();
-        let scratch = || vec![0.0f32; 2 * line + self.along_x.room()];
-        (0..self.layout.shape[1].div_ceil(2)).into_par_iter().for_each_init(scratch, |scratch, pair| {
-            dispatch(self.level, Pair { fourier: self, what, rows, y: 2 * pair, scratch });
+    /// From or to the lines of so many terms: of these if they have factors at this end, otherwise of one.
+    pub(super) fn rows(&self, what: Rows, lines: Lines, factors: Option<Range<usize>>) {
+        let [_, ny, nx] = self.layout.shape;
+        let room = 2 * 2 * self.along_x.len() * self.lanes() + self.along_x.room();
+        let terms = factors.clone().map_or(1, |f| f.len());
+        let scratch = || (vec![0.0f32; room], vec![1.0f32; terms * 2 * nx]);
+        (0..ny.div_ceil(2)).into_par_iter().for_each_init(scratch, |(scratch, values), pair| {
+            let own = self.factors(factors.clone(), 2 * pair * nx, values);
+            let factors = own.then_some(&*values);
+            dispatch(self.level, Pair { fourier: self, what, lines, terms, y: 2 * pair, scratch, factors });
         });
     }
 
-    pub(super) fn frequencies(&self, what: Frequencies) {
+    /// The product with spectra, from the first line to all of the terms or the other way round.
+    pub(super) fn frequencies(&self, spectra: &[Vec<f32>], forward: bool, lines: Lines) {
         let ny = self.along_y.len();
         let [near, product] = [self.grid.pad + ny * 2 * (self.block() + self.grid.pad), ny * 2 * self.block()];
         let scratch = || vec![0.0f32; near + product + self.along_y.room()];
         (0..self.grid.half).into_par_iter().for_each_init(scratch, |scratch, kx| {
             let (near, rest) = scratch.split_at_mut(near);
             let (product, room) = rest.split_at_mut(product);
-            dispatch(self.level, Column { fourier: self, what, kx, near, product, room });
+            dispatch(self.level, Column { fourier: self, spectra, forward, lines, kx, near, product, room });
         });
     }
 
@@ -82,6 +71,18 @@ impl Fourier {
         });
     }
 
+    /// `[term][row][x]` of two rows from voxel `from` of the map on; false where there are none.
+    fn factors(&self, terms: Option<Range<usize>>, from: usize, values: &mut [f32]) -> bool {
+        let Some(terms) = terms.filter(|_| !self.coefficients.is_empty()) else { return false };
+        let two = 2 * self.layout.shape[2];
+        for (of, to) in self.coefficients[terms].iter().zip(values.chunks_exact_mut(two)) {
+            for (to, a) in to.iter_mut().zip(&self.map[from..]) {
+                *to = of[*a as usize];
+            }
+        }
+        true
+    }
+
     fn lanes(&self) -> usize {
         self.grid.deep / self.grid.vectors
     }
@@ -95,11 +96,14 @@ impl Fourier {
 struct Pair<'a> {
     fourier: &'a Fourier,
     what: Rows<'a>,
-    rows: Shared<'a, f32>,
+    lines: Lines<'a>,
+    terms: usize,
     /// The first row.
     y: usize,
     /// Two lines and room of the transform.
     scratch: &'a mut [f32],
+    /// `[term][row][x]`
+    factors: Option<&'a Vec<f32>>,
 }
 
 impl Kernel<f32> for Pair<'_> {
@@ -115,27 +119,27 @@ impl Kernel<f32> for Pair<'_> {
         let (len, both) = (along_x.len(), self.y + 1 < ny);
         let starts = [layout.start(0, self.y), layout.start(0, if both { self.y + 1 } else { self.y })];
         let rows = if both { 2 } else { 1 };
-        let factor = |factors: Factors, x: usize, row: usize| match factors {
-            Some((map, values)) => values[map[(self.y + row) * nx + x] as usize],
-            None => 1.0,
-        };
-        // SAFETY: columns have whole vectors; rows of frequencies hold `deep` floats twice for each kx and y, and these y are
-        // this task's own, as are the output's rows; the scratch holds a vector pair for each element of the transform and
-        // its room; instructions by the caller's contract.
+        // SAFETY: columns have whole vectors; rows of frequencies hold a vector twice for each term, kx, vector and y, and these
+        // y are this task's own, as are the output's rows; the scratch holds a vector pair for each element of the transform
+        // and its room; factors are as many as voxels of both rows, for each term; instructions by the caller's contract.
         unsafe {
-            let at = |kx: usize, row: usize, v: usize| {
-                let (column, y) = (grid.row_column(ny), self.y + row);
-                let start = self.rows.at(kx * column + y * 2 * grid.deep).wrapping_add(v * V::LANES);
-                (start, start.wrapping_add(grid.deep))
+            let factor = |term: usize, x: usize, row: usize| match self.factors {
+                Some(factors) => V::splat(*factors.get_unchecked((2 * term + row) * nx + x)),
+                None => V::splat(1.0),
             };
             let cell = |i: usize| (frequencies.add(2 * i * V::LANES), frequencies.add((2 * i + 1) * V::LANES));
-            for v in 0..grid.vectors {
+            for (v, term) in (0..grid.vectors).flat_map(|v| (0..self.terms).map(move |t| (v, t))) {
+                let first = self.lines.data.at(term * self.lines.len);
+                let at = |kx: usize, row: usize| {
+                    let start = first.add(((kx * grid.vectors + v) * ny + self.y + row) * 2 * V::LANES);
+                    (start, start.add(V::LANES))
+                };
                 match self.what {
-                    Rows::Spread { input, factors, axial } => {
+                    Rows::Spread { input, axial } => {
                         let from = starts.map(|s| input.as_ptr().add(s + v * V::LANES));
                         let [re, im] = from.map(|p| p.cast_mut());
                         let mut strand = Strand { re, im, step: column, count: nx };
-                        if !both || factors.is_some() || axial.is_some() {
+                        if !both || self.factors.is_some() || axial.is_some() {
                             strand = voxels;
                             for x in 0..nx {
                                 for row in 0..2 {
@@ -146,9 +150,7 @@ impl Kernel<f32> for Pair<'_> {
                                             Some(axial) => along::<V>(from, axial),
                                             None => V::load(from),
                                         };
-                                        if factors.is_some() {
-                                            sum = sum.mul(V::splat(factor(factors, x, row)));
-                                        }
+                                        sum = sum.mul(factor(term, x, row));
                                     }
                                     sum.store(line.add((2 * x + row) * V::LANES));
                                 }
@@ -160,23 +162,23 @@ impl Kernel<f32> for Pair<'_> {
                             let ((re, im), (other_re, other_im)) = (cell(kx), cell((len - kx) % len));
                             let (re, im) = (V::load(re), V::load(im));
                             let (other_re, other_im) = (V::load(other_re), V::load(other_im));
-                            let to = at(kx, 0, v);
+                            let to = at(kx, 0);
                             re.add(other_re).store(to.0);
                             im.sub(other_im).store(to.1);
                             if both {
-                                let to = at(kx, 1, v);
+                                let to = at(kx, 1);
                                 im.add(other_im).store(to.0);
                                 other_re.sub(re).store(to.1);
                             }
                         }
                     }
-                    Rows::Collect { output, factors, add } => {
+                    Rows::Collect { output, add } => {
                         for kx in 0..grid.half {
-                            let (re, im) = at(kx, 0, v);
+                            let (re, im) = at(kx, 0);
                             let (re, im) = (V::load(re), V::load(im));
                             let (mut other_re, mut other_im) = (V::splat(0.0), V::splat(0.0));
                             if both {
-                                let other = at(kx, 1, v);
+                                let other = at(kx, 1);
                                 (other_re, other_im) = (V::load(other.0), V::load(other.1));
                             }
                             let to = cell(kx);
@@ -190,7 +192,7 @@ impl Kernel<f32> for Pair<'_> {
                             }
                         }
                         let to = starts.map(|s| output.at(s).add(v * V::LANES));
-                        if both && factors.is_none() && !add {
+                        if both && self.factors.is_none() && !add {
                             let strand = Strand { re: to[0], im: to[1], step: column, count: nx };
                             along_x.run(whole.swapped(), strand.swapped(), room);
                             continue;
@@ -199,9 +201,9 @@ impl Kernel<f32> for Pair<'_> {
                         for x in 0..nx {
                             for (row, to) in to.iter().enumerate().take(rows) {
                                 let to = to.add(x * column);
-                                let there = if add { V::load(to) } else { V::splat(0.0) };
+                                let there = if add || term > 0 { V::load(to) } else { V::splat(0.0) };
                                 let value = V::load(line.add((2 * x + row) * V::LANES));
-                                value.fma(V::splat(factor(factors, x, row)), there).store(to);
+                                value.fma(factor(term, x, row), there).store(to);
                             }
                         }
                     }
@@ -222,7 +224,9 @@ impl Kernel<f32> for Pair<'_> {
 
 struct Column<'a> {
     fourier: &'a Fourier,
-    what: Frequencies<'a>,
+    spectra: &'a [Vec<f32>],
+    forward: bool,
+    lines: Lines<'a>,
     kx: usize,
     /// Full frequencies of one block, its zeros never written.
     near: &'a mut [f32],
@@ -253,45 +257,29 @@ impl Kernel<f32> for Column<'_> {
         let near = Full { start: self.near.as_mut_ptr().wrapping_add(grid.pad), half: block + grid.pad };
         let product = Full { start: self.product.as_mut_ptr(), half: block };
         let room = self.room.as_mut_ptr();
+        let terms = self.spectra.len();
         for z in (0..grid.deep).step_by(block) {
             let vectors = || (0..block).step_by(V::LANES);
-            // SAFETY: this kx of both buffers is this task's own; the scratch holds a block for each ky; instructions by the
+            // SAFETY: this kx of all lines is this task's own; the scratch holds a block for each ky; instructions by the
             // caller's contract.
             unsafe {
-                let rows = |at: usize| {
-                    let re = self.what.rows.at(self.kx * grid.row_column(ny)).add(z + at);
-                    Strand { re, im: re.add(grid.deep), step: 2 * grid.deep, count: ny }
+                let line = |term: usize, at: usize| {
+                    let start = self.lines.data.at(term * self.lines.len + (self.kx * grid.deep + z + at) * 2 * ny);
+                    Strand::packed(start, V::LANES, ny)
                 };
-                let far = || {
-                    let start = self.what.full.at(self.kx * grid.full_column(long)).add(grid.pad + z);
-                    Full { start, half: grid.deep + grid.pad }
+                let there = |term| vectors().for_each(|at| along_y.run(line(term, at), near.strand(at, long), room));
+                let back = |term| {
+                    vectors().for_each(|at| {
+                        along_y.run(product.strand(at, long).swapped(), line(term, at).swapped(), room);
+                    });
                 };
-                let spread = |to: Full| vectors().for_each(|at| along_y.run(rows(at), to.strand(at, long), room));
-                let back = |from: Full| {
-                    vectors().for_each(|at| along_y.run(from.strand(at, long).swapped(), rows(at).swapped(), room));
-                };
-                match self.what.stages {
-                    Stages::All => {
-                        spread(near);
-                        self.multiply::<V>(near, product, block, false);
-                        back(product);
+                for term in 0..terms {
+                    if self.forward || term == 0 {
+                        there(term);
                     }
-                    Stages::Add { first, last } => {
-                        spread(near);
-                        self.multiply::<V>(near, far(), block, !first);
-                        if last {
-                            back(far());
-                        }
-                    }
-                    Stages::Share { first } => {
-                        if first {
-                            spread(far());
-                            let zeros = |p: *mut f32| std::slice::from_raw_parts_mut(p, grid.pad).fill(0.0);
-                            zeros(far().start.sub(grid.pad));
-                            (0..2 * long).for_each(|i| zeros(far().start.add(i * far().half + grid.deep)));
-                        }
-                        self.multiply::<V>(far(), product, block, false);
-                        back(product);
+                    self.multiply::<V>(&self.spectra[term], near, product, block, self.forward && term > 0);
+                    if !self.forward || term + 1 == terms {
+                        back(if self.forward { 0 } else { term });
                     }
                 }
             }
@@ -300,15 +288,15 @@ impl Kernel<f32> for Column<'_> {
 }
 
 impl Column<'_> {
-    /// to = spectrum * from, a sum over neighbours along z.
+    /// to = by * from, a sum over neighbours along z; `add`: to what is there.
     ///
     /// # Safety
     /// Both hold `block` floats twice for each ky, `from` with zeros around; the processor has V's instructions.
     #[inline(always)]
-    unsafe fn multiply<V: Vector<Element = f32>>(&self, from: Full, to: Full, block: usize, add: bool) {
+    unsafe fn multiply<V: Vector<Element = f32>>(&self, by: &[f32], from: Full, to: Full, block: usize, add: bool) {
         let (long, slices) = (self.fourier.along_y.len(), self.fourier.slices);
         let floats = slices.floats();
-        let weights = self.what.spectrum[self.kx * long * floats..].chunks_exact(floats).take(long);
+        let weights = by[self.kx * long * floats..].chunks_exact(floats).take(long);
         let reach = slices.reach as isize;
         for (ky, weights) in weights.enumerate() {
             let (from, to) = (from.strand(0, long), to.strand(0, long));
@@ -338,7 +326,7 @@ impl Column<'_> {
                     } else {
                         for (d, weight) in (-reach..=reach).zip(weights.chunks_exact(2)) {
                             // The transpose takes the complex conjugate, from the other side.
-                            let (d, sign) = if self.what.forward { (-d, 1.0) } else { (d, -1.0) };
+                            let (d, sign) = if self.forward { (-d, 1.0) } else { (d, -1.0) };
                             let (w_re, w_im) = (V::splat(weight[0]), V::splat(sign * weight[1]));
                             let (v_re, v_im) = (V::load(re.offset(d)), V::load(im.offset(d)));
                             sum_re = v_im.nfma(w_im, v_re.fma(w_re, sum_re));

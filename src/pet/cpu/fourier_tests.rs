@@ -21,11 +21,11 @@ fn project(fourier: &Fourier, case: &Case, forward: bool, volume: &[f32]) -> Vec
     input.load(volume);
     // What was there before must not matter.
     output.load(&vec![7.0; volume.len()]);
-    let [mut rows, mut full] = fourier.room().map(|n| vec![f32::NAN; n]);
+    let mut room = vec![f32::NAN; fourier.room()];
     if forward {
-        fourier.forward(&input, &mut output, [&mut rows, &mut full]);
+        fourier.forward(&input, &mut output, &mut room);
     } else {
-        fourier.adjoint(&input, &mut output, [&mut rows, &mut full]);
+        fourier.adjoint(&input, &mut output, &mut room);
     }
     let mut result = vec![0.0; volume.len()];
     output.store(&mut result);
