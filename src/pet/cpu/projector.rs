@@ -19,18 +19,15 @@ pub(super) enum Projector {
 
 /// Room that projections work in, used again.
 #[derive(Debug, Default)]
-pub(super) struct Room([Vec<f32>; 2]);
+pub(super) struct Room(Vec<f32>);
 
 impl Room {
-    fn of(&mut self, lengths: [usize; 2]) -> Result<[&mut [f32]; 2]> {
-        for (room, n) in self.0.iter_mut().zip(lengths) {
-            if room.len() < n {
-                *room = Vec::new();
-                *room = zeros(n)?;
-            }
+    fn of(&mut self, length: usize) -> Result<&mut [f32]> {
+        if self.0.len() < length {
+            self.0 = Vec::new();
+            self.0 = zeros(length)?;
         }
-        let [a, b] = &mut self.0;
-        Ok([&mut a[..lengths[0]], &mut b[..lengths[1]]])
+        Ok(&mut self.0[..length])
     }
 }
 
@@ -77,7 +74,7 @@ impl Projector {
     pub(super) fn room(&self) -> usize {
         match self {
             Self::Gather(_) => 0,
-            Self::Fourier(fourier, _) => fourier.room().iter().sum::<usize>() * size_of::<f32>(),
+            Self::Fourier(fourier, _) => fourier.room() * size_of::<f32>(),
         }
     }
 
