@@ -1,54 +1,29 @@
-"""DIRECT's projections by NumPy and SciPy, for an invariant symmetric response: what a Python user would write, at its best.
+"""Isocenter's PET on the processor beside projections by SciPy's Fourier transforms, in one process, in turns: prints a table for
+benches/results.
 
-Spectra of all views are made beforehand, in single precision and real, since kernels are symmetric; grids are padded to
-lengths that SciPy's transforms like; all cores work. Alone, it prints the time of one iteration of 240 projections.
+SciPy projects as a Python user would at best: spectra of all views are made beforehand, in single precision and real, since
+kernels are symmetric; grids are padded to lengths that its transforms like; all cores work. It only projects; a pass of ours
+compares and updates besides. Needs NumPy, SciPy, and libisocenter.so (ISOC_LIBRARY names it).
 """
 import argparse
+import datetime
 import os
 
 import numpy as np
 import scipy.fft
 
-from timing import Load, Runs, in_turns
+from isocenter_pet import AUTO, FOURIER, GATHER, INVARIANT, SIZES, VARIANT, Pet
+from pet_kernels import kernel, views
+from timing import Load, Runs, in_turns, processor, table
 
 CORES = len(os.sched_getaffinity(0))
-HALF_LIGHT = 0.149896229
-FWHM_PER_SIGMA = 2.3548200450309493
-RULE = np.polynomial.legendre.leggauss(4)
-
-
-def views(azimuths=40, tilts=(-10.0, 0.0, 10.0)):
-    """(azimuth, tilt) in radians."""
-    return [(np.pi * (i + 0.5) / azimuths, np.radians(tilt)) for tilt in tilts for i in range(azimuths)]
-
-
-def kernel(view, voxel, tof, fwhm, k=3.0):
-    """Voxels that it reaches along z, y, x, and its values there: a Gaussian's mean over each voxel whose centre lies within k
-    sigmas, all of sum 1."""
-    (sp, cp), (st, ct) = (np.sin(view[0]), np.cos(view[0])), (np.sin(view[1]), np.cos(view[1]))
-    axes = np.array([[cp * ct, sp * ct, st], [-sp, cp, 0.0], [-st * cp, -st * sp, ct]])
-    sigmas = np.array([tof * HALF_LIGHT, fwhm, fwhm]) / FWHM_PER_SIGMA
-    reach = np.floor(np.abs(axes).T @ (k * sigmas) / voxel + 1e-9).astype(int)[::-1]
-    z, y, x = (voxel * np.arange(-r, r + 1) for r in reach)
-    place = np.stack(np.broadcast_arrays(x, y[:, None], z[:, None, None]))
-    values = np.zeros(place.shape[1:])
-    nodes = [(voxel / 2 * q, w / 2) for q, w in zip(*RULE)]
-    for qx, wx in nodes:
-        for qy, wy in nodes:
-            for qz, wz in nodes:
-                offset = np.array([qx, qy, qz])[:, None, None, None]
-                scaled = np.tensordot(axes, place + offset, 1) / sigmas[:, None, None, None]
-                values += wx * wy * wz * np.exp(-0.5 * (scaled**2).sum(0))
-    inside = np.abs(np.tensordot(axes, place, 1)) <= k * sigmas[:, None, None, None]
-    values *= inside.all(0)
-    return reach, values / values.sum()
 
 
 class Scipy:
     """Projections of all views; forward and adjoint are the same."""
 
     def __init__(self, shape=(48, 144, 144), voxel=4.0, tof=400.0, fwhm=5.8, of_views=None):
-        self.name, self.shape = f"SciPy {scipy.__version__}, 3-D transforms", shape
+        self.name, self.shape = f"SciPy {scipy.__version__}: 240 projections alone", shape
         self.plans = [self.plan(*kernel(view, voxel, tof, fwhm)) for view in of_views or views()]
 
     def plan(self, reach, values):
@@ -86,17 +61,42 @@ def check():
         assert np.abs(peer.project(0, volume) - truth).max() < 1e-6, at
 
 
+class Ours:
+    """Passes of block RAMLA over all views: 240 projections."""
+
+    def __init__(self, size, radial, projector):
+        shape, voxel = SIZES[size]
+        self.pet = Pet(shape, voxel, radial, threads=CORES)
+        self.pet.set_options(iterations=1, projector=projector, relaxation=0.3)
+        self.pet.memory()
+        self.measured = np.random.default_rng(1).poisson(0.3, (self.pet.views,) + shape).astype(np.uint32)
+        self.image = np.zeros(shape, np.float32)
+
+    def run(self):
+        self.pet.reconstruct(self.measured, self.image)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--size", choices=SIZES, default="4 mm")
+    arguments, _ = parser.parse_known_args()
+    rounds = 2 if arguments.quick else 5
     check()
     load = Load()
-    peer = Scipy()
-    volume = np.random.default_rng(0).random(peer.shape, dtype=np.float32)
-    case = Runs(f"{peer.name}: 240 projections", lambda: peer.iteration(volume), rounds)
-    in_turns([case])
-    print(f"{case.name}: {case.seconds:.2f} s, processor time / {CORES}: {case.cpu_seconds / CORES:.2f} s. {load.remark()}")
+    shape, voxel = SIZES[arguments.size]
+    volume = np.random.default_rng(0).random(shape, dtype=np.float32)
+    peer = Scipy(shape, voxel)
+    cases = [Runs(peer.name, lambda: peer.iteration(volume), rounds)]
+    for response, radial in (("invariant", INVARIANT), ("variant", VARIANT)):
+        for way, projector in (("auto", AUTO), ("gather", GATHER), ("Fourier", FOURIER)):
+            cases.append(Runs(f"Isocenter, {response}, {way}: a pass", Ours(arguments.size, radial, projector).run, rounds))
+    in_turns(cases)
+    print(f"# PET on {processor()[0]}, {datetime.date.today()}\n")
+    print(f"{shape[2]} x {shape[1]} x {shape[0]} voxels of {voxel:g} mm, 40 x 3 views, {CORES} threads. {load.remark()}\n")
+    rows = [[c.name, f"{c.seconds:.2f}", f"{c.cpu_seconds:.2f}", f"{cases[0].seconds / c.seconds:.2f}",
+             f"{cases[0].cpu_seconds / c.cpu_seconds:.2f}", str(len(c.wall))] for c in cases]
+    print(table(["case", "s", "processor s", "SciPy's time over this", "processor time, the same", "runs"], rows))
 
 
 if __name__ == "__main__":
