@@ -1,7 +1,7 @@
 #!/bin/sh
-# Isocenter beside ASTRA and scikit-image (CT) and FINUFFT (MRI) on this machine's processor; some minutes. Installs the other
-# packages into target/peers. Arguments go to ct_cpu.py and mri_cpu.py: --quick. ISOC_LIBRARY names another libisocenter.so to
-# measure.
+# Isocenter beside ASTRA and scikit-image (CT), FINUFFT (MRI) and SciPy (PET) on this machine's processor; some minutes. Installs
+# the other packages into target/peers. Arguments go to ct_cpu.py, mri_cpu.py and pet_cpu.py: --quick. ISOC_LIBRARY names another
+# libisocenter.so to measure.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -26,4 +26,5 @@ cudart=$("$home/bin/python" -c 'import sysconfig; print(sysconfig.get_path("pure
 export PYTHONDONTWRITEBYTECODE=1 ISOC_LIBRARY CRITERION_HOME="${CRITERION_HOME:-$target/criterion}"
 export LD_LIBRARY_PATH="$(realpath "$home")/lib:$(realpath "$cudart")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 "$home/bin/python" $here/ct_cpu.py "$@"
-exec "$home/bin/python" $here/mri_cpu.py "$@"
+"$home/bin/python" $here/mri_cpu.py "$@"
+exec "$home/bin/python" $here/pet_cpu.py "$@"

@@ -2,6 +2,7 @@
 
 pub mod buffer;
 pub(crate) mod fft;
+pub(crate) mod lanes;
 pub mod level;
 pub(crate) mod shared;
 pub(crate) mod simd;

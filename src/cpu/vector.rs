@@ -31,6 +31,8 @@ pub trait Vector: Copy {
     unsafe fn mul(self, b: Self) -> Self;
     /// self * b + c; one rounding where the level has it.
     unsafe fn fma(self, b: Self, c: Self) -> Self;
+    /// c - self * b; one rounding where the level has it.
+    unsafe fn nfma(self, b: Self, c: Self) -> Self;
 }
 
 mod sealed {
@@ -139,6 +141,10 @@ macro_rules! portable {
             unsafe fn fma(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
             }
+            #[inline(always)]
+            unsafe fn nfma(self, b: Self, c: Self) -> Self {
+                self.mul_neg_add(b, c)
+            }
         }
     };
 }
@@ -153,7 +159,7 @@ mod x86 {
 
     macro_rules! x86 {
         ($vector:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, |$p:ident| $pairs:expr, $store:ident,
-         $add:ident, $sub:ident, $mul:ident, $fma:ident) => {
+         $add:ident, $sub:ident, $mul:ident, $fma:ident, $nfma:ident) => {
             // SAFETY of every block below: the trait's contract gives the instructions and the pointers.
             #[allow(clippy::undocumented_unsafe_blocks)]
             impl Vector for $vector {
@@ -192,6 +198,10 @@ mod x86 {
                 unsafe fn fma(self, b: Self, c: Self) -> Self {
                     unsafe { $fma(self, b, c) }
                 }
+                #[inline(always)]
+                unsafe fn nfma(self, b: Self, c: Self) -> Self {
+                    unsafe { $nfma(self, b, c) }
+                }
             }
         };
     }
@@ -215,7 +225,8 @@ mod x86 {
         _mm256_add_ps,
         _mm256_sub_ps,
         _mm256_mul_ps,
-        _mm256_fmadd_ps
+        _mm256_fmadd_ps,
+        _mm256_fnmadd_ps
     );
     x86!(
         __m256d,
@@ -228,7 +239,8 @@ mod x86 {
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
-        _mm256_fmadd_pd
+        _mm256_fmadd_pd,
+        _mm256_fnmadd_pd
     );
     x86!(
         __m512,
@@ -241,7 +253,8 @@ mod x86 {
         _mm512_add_ps,
         _mm512_sub_ps,
         _mm512_mul_ps,
-        _mm512_fmadd_ps
+        _mm512_fmadd_ps,
+        _mm512_fnmadd_ps
     );
     x86!(
         __m512d,
@@ -254,7 +267,8 @@ mod x86 {
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,
-        _mm512_fmadd_pd
+        _mm512_fmadd_pd,
+        _mm512_fnmadd_pd
     );
 }
 

@@ -194,8 +194,7 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
     let dropped = added(&mut expected, &context(Level::Baseline, 1, 0), &strided, &views, &lattice);
     let all: u64 = expected.iter().map(|c| u64::from(*c)).sum();
     assert!(dropped.total() < events.len() as u64 / 2 && all + dropped.total() == events.len() as u64);
-    let packed: [Vec<[f32; 3]>; 2] =
-        [0, 3].map(|k| events.iter().map(|e| std::array::from_fn(|a| e[k + a])).collect());
+    let packed: [Vec<[f32; 3]>; 2] = [0, 3].map(|k| events.iter().map(|e| std::array::from_fn(|a| e[k + a])).collect());
     let times: Vec<f64> = events.iter().map(|e| f64::from(e[6])).collect();
     let backwards = |mut e: EventLayouts| {
         for p in [&mut e.first, &mut e.second] {

@@ -35,11 +35,9 @@ impl<'a> Events<'a> {
                 fail!(TensorShape, "{name} has shape {:?}; times are of {events} events", positions.shape);
             }
         }
-        for (name, dtype, gpu) in [
-            ("first", first.dtype, first.gpu),
-            ("second", second.dtype, second.gpu),
-            ("time", time.dtype, time.gpu),
-        ] {
+        for (name, dtype, gpu) in
+            [("first", first.dtype, first.gpu), ("second", second.dtype, second.gpu), ("time", time.dtype, time.gpu)]
+        {
             if !matches!(dtype, Number::F32 | Number::F64) {
                 fail!(TensorDtype, "{name} is {dtype:?}; it must be F32 or F64");
             }

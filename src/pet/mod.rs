@@ -10,6 +10,7 @@ pub mod deposit;
 mod elementary;
 mod engine;
 pub mod events;
+mod expansion;
 pub mod lattice;
 pub mod merit;
 mod operators;

@@ -64,13 +64,7 @@ impl Drawer<'_> {
         #[cfg(target_arch = "x86_64")]
         if self.level >= Level::Avx2 {
             #[target_feature(enable = "avx2,fma")]
-            fn draw_avx2(
-                drawer: &Drawer,
-                kind: Kind,
-                chunk: u64,
-                n: usize,
-                job: &Job,
-            ) -> Result<(Vec<[f64; 7]>, u64)> {
+            fn draw_avx2(drawer: &Drawer, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
                 drawer.draw_any(kind, chunk, n, job)
             }
             // SAFETY: the level says that the processor has these instructions.

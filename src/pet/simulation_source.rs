@@ -22,9 +22,7 @@ impl Source<'_> {
     pub(super) fn total(&self) -> f64 {
         match self {
             Source::Phantom(phantom) => phantom.total_activity(),
-            Source::Image(image, lattice) => {
-                image.iter().map(|v| f64::from(*v)).sum::<f64>() * lattice.voxel_volume()
-            }
+            Source::Image(image, lattice) => image.iter().map(|v| f64::from(*v)).sum::<f64>() * lattice.voxel_volume(),
         }
     }
 }
@@ -35,8 +33,16 @@ pub(super) const UNIFORMS: usize = 7;
 /// Draws places in proportion to activity.
 pub(super) enum Sampler<'a> {
     /// Bodies of positive activity; and whether negative ones take some away.
-    Phantom { phantom: &'a Phantom, bodies: Vec<&'a Object>, choice: Choice, thinned: bool },
-    Image { lattice: Lattice, choice: Choice },
+    Phantom {
+        phantom: &'a Phantom,
+        bodies: Vec<&'a Object>,
+        choice: Choice,
+        thinned: bool,
+    },
+    Image {
+        lattice: Lattice,
+        choice: Choice,
+    },
 }
 
 impl<'a> Sampler<'a> {
@@ -170,7 +176,13 @@ mod tests {
         let choice = Choice::new([0.0, 3.0, 0.0, 0.0, 1.0, 4.0, 0.0].into_iter()).unwrap();
         for k in 0..8000 {
             let u = (k as f64 + 0.5) / 8000.0;
-            let expected = if u < 0.375 { 1 } else if u < 0.5 { 4 } else { 5 };
+            let expected = if u < 0.375 {
+                1
+            } else if u < 0.5 {
+                4
+            } else {
+                5
+            };
             assert_eq!(choice.pick(u), expected, "{u}");
         }
         assert!(Choice::new([0.0, 0.0].into_iter()).is_err() && Choice::new(std::iter::empty()).is_err());

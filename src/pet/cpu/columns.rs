@@ -95,6 +95,12 @@ impl Columns {
         });
     }
 
+    /// Largest value; 0 where none is above.
+    pub(crate) fn largest(&self) -> f32 {
+        let of = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(*v));
+        self.data.par_chunks(1 << 14).map(of).reduce(|| 0.0, f32::max)
+    }
+
     /// From rows along x: `read` fills the row at z, y.
     pub(crate) fn set_rows(&mut self, read: impl Fn(usize, usize, &mut [f32]) + Sync) {
         let Layout { shape: [nz, _, nx], margin, column, row } = self.layout;

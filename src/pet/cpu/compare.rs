@@ -9,11 +9,18 @@ use crate::pet::engine::{Histos, Ratio, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 
-/// projection = ratio of measured and expected, `expected = factors * projection + additive`.
+/// projection = ratio of measured and expected, `expected = factors * projection + additive`; nothing below `floor` is expected of a
+/// projection.
 ///
 /// # Safety
 /// The arrays are readable.
-pub(super) unsafe fn compare(level: Level, histos: &Histos, view: usize, of: Ratio, projection: &mut Columns) -> Tally {
+pub(super) unsafe fn compare(
+    level: Level,
+    histos: &Histos,
+    view: usize,
+    (of, floor): (Ratio, f32),
+    projection: &mut Columns,
+) -> Tally {
     let place = projection.layout();
     let [nz, ny, nx] = place.shape;
     let columns = Shared::new(projection.data_mut());
@@ -31,7 +38,7 @@ pub(super) unsafe fn compare(level: Level, histos: &Histos, view: usize, of: Rat
             }
         }
         let mut tally = Tally::default();
-        dispatch(level, Row { rows: &rows, place, y, of, columns, tally: &mut tally });
+        dispatch(level, Row { rows: &rows, place, y, of, floor, columns, tally: &mut tally });
         tally
     };
     // In the order of the rows, whatever the threads.
@@ -85,6 +92,7 @@ struct Row<'a> {
     place: Place,
     y: usize,
     of: Ratio,
+    floor: f32,
     columns: Shared<'a, f32>,
     tally: &'a mut Tally,
 }
@@ -105,7 +113,8 @@ impl Kernel<f32> for Row<'_> {
                 let a = if factors.is_empty() { 1.0 } else { factors[at] };
                 let b = if additive.is_empty() { 0.0 } else { additive[at] };
                 // SAFETY: as above.
-                let e = a * unsafe { *p }.max(0.0) + b;
+                let expected = unsafe { *p };
+                let e = a * if expected > self.floor { expected } else { 0.0 } + b;
                 let ratio = match self.of {
                     _ if e <= 0.0 && d > 0.0 => {
                         sums.1 += 1;

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
-use super::projector::Projector;
+use super::projector::{Projector, Room};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -21,6 +21,7 @@ pub(in crate::pet) struct CpuEngine {
     projectors: Vec<Option<Arc<Projector>>>,
     /// Room for what a projection gives before it is used.
     scratch: Option<Columns>,
+    room: Room,
     tally: Tally,
     replaced: u64,
 }
@@ -38,12 +39,21 @@ impl CpuEngine {
     pub(in crate::pet) fn new(level: Level, scan: Scan) -> Result<Self> {
         let place = Place::new(&scan.lattice, scan.height())?;
         let projectors = scan.views.iter().map(|_| None).collect();
-        Ok(Self { level, scan, place, projectors, scratch: None, tally: Tally::default(), replaced: 0 })
+        Ok(Self {
+            level,
+            scan,
+            place,
+            projectors,
+            scratch: None,
+            room: Room::default(),
+            tally: Tally::default(),
+            replaced: 0,
+        })
     }
 
     fn make(&self, view: usize) -> Result<Arc<Projector>> {
         let tables = self.scan.tables(view)?;
-        Ok(Arc::new(Projector::new(&tables, &self.place, self.level)?))
+        Ok(Arc::new(Projector::new(&tables, &self.place, self.level, self.scan.method)?))
     }
 
     fn projector(&self, view: usize) -> Result<Arc<Projector>> {
@@ -64,16 +74,12 @@ impl CpuEngine {
 
     /// H^T of something, in the scratch room.
     fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<Columns> {
-        let mut out = self.room()?;
-        self.projector(view)?.adjoint(histo, &mut out);
+        let mut out = match self.scratch.take() {
+            Some(out) => out,
+            None => Columns::zeroed(self.place)?,
+        };
+        self.projector(view)?.adjoint(histo, &mut out, &mut self.room)?;
         Ok(out)
-    }
-
-    fn room(&mut self) -> Result<Columns> {
-        match self.scratch.take() {
-            Some(room) => Ok(room),
-            None => Columns::zeroed(self.place),
-        }
     }
 }
 
@@ -125,16 +131,16 @@ impl Engine for CpuEngine {
                 continue;
             }
             let projector = self.make(*view)?;
-            let bytes = projector.bytes() as u64;
-            if bytes > cap - besides {
+            let (bytes, room) = (projector.bytes() as u64, projector.room() as u64);
+            if bytes + room > cap - besides {
                 fail!(
                     OutOfMemory,
                     "{} bytes are needed for images and the kernels of one view; the context's memory_cap is {cap}",
-                    besides + bytes
+                    besides + bytes + room
                 );
             }
             // The most that is made beside what is kept is one view's.
-            if kept + 2 * bytes > cap - besides {
+            if kept + 2 * bytes + room > cap - besides {
                 break;
             }
             kept += bytes;
@@ -190,8 +196,7 @@ impl Engine for CpuEngine {
     }
 
     fn forward(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<()> {
-        self.projector(view)?.forward(image, histo);
-        Ok(())
+        self.projector(view)?.forward(image, histo, &mut self.room)
     }
 
     fn add_adjoint(&mut self, view: usize, histo: &Columns, image: &mut Columns) -> Result<()> {
@@ -240,9 +245,14 @@ impl Engine for CpuEngine {
     }
 
     fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
-        self.projector(view)?.forward(image, ratio);
+        let projector = self.projector(view)?;
+        projector.forward(image, ratio, &mut self.room)?;
+        let floor = match projector.floor() {
+            0.0 => 0.0,
+            part => part * ratio.largest(),
+        };
         // SAFETY: by the contract of `load`.
-        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, of, ratio) };
+        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, floor), ratio) };
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())

@@ -3,9 +3,14 @@
 pub(crate) mod columns;
 mod compare;
 pub(crate) mod engine;
+pub(crate) mod fourier;
+mod fourier_kernel;
+mod fourier_stages;
 pub(crate) mod gather;
 mod projector;
 mod taps;
 
+#[cfg(test)]
+mod fourier_tests;
 #[cfg(test)]
 mod tests;

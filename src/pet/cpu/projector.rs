@@ -1,36 +1,104 @@
 //! Projections of a view, by whichever way is the cheapest or was asked for.
 
 use super::columns::{Columns, Layout};
+use super::fourier::Fourier;
 use super::gather::Gather;
+use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
-use crate::error::Result;
+use crate::error::{Result, fail};
+use crate::pet::engine::{Method, Projector as Choice};
+use crate::pet::expansion::Expansion;
 use crate::pet::tables::Tables;
 
 #[derive(Debug)]
 pub(super) enum Projector {
     Gather(Gather),
+    /// And the error of its projections of values up to 1.
+    Fourier(Fourier, f32),
 }
 
+/// Room that projections work in, used again.
+#[derive(Debug, Default)]
+pub(super) struct Room(Vec<f32>);
+
+impl Room {
+    fn of(&mut self, length: usize) -> Result<&mut [f32]> {
+        if self.0.len() < length {
+            self.0 = Vec::new();
+            self.0 = zeros(length)?;
+        }
+        Ok(&mut self.0[..length])
+    }
+}
+
+/// Of an expansion's kernels where no other is asked for.
+const TOLERANCE: f64 = 1e-5;
+/// Most terms that Auto looks at: with more, gathers are cheaper for any kernel.
+const MOST_TERMS: usize = 12;
+/// Rounding of a projection by Fourier transforms, of values up to 1.
+const ROUNDING: f64 = 1e-6;
+
 impl Projector {
-    pub(super) fn new(tables: &Tables, layout: &Layout, level: Level) -> Result<Self> {
+    pub(super) fn new(tables: &Tables, layout: &Layout, level: Level, method: Method) -> Result<Self> {
+        let tolerance = if method.tolerance > 0.0 { method.tolerance } else { TOLERANCE };
+        let most = match method.projector {
+            Choice::Gather => 0,
+            Choice::Auto => MOST_TERMS,
+            Choice::Fourier => usize::MAX,
+        };
+        let gather = Gather::cost(tables, layout);
+        let worth = |rank| most == usize::MAX || rank <= most && Fourier::cost(tables, rank, layout) < gather;
+        // What varies takes two terms or more; finding them takes as long as many projections.
+        if worth(tables.identifiers().min(2)) {
+            let expansion = Expansion::new(tables, tolerance, most);
+            match expansion.filter(|e| worth(e.rank())) {
+                Some(expansion) => {
+                    let error = (expansion.error() + ROUNDING) as f32;
+                    return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, error));
+                }
+                None if most == usize::MAX => fail!(Internal, "kernels have no expansion"),
+                None => {}
+            }
+        }
         Gather::new(tables, layout, level).map(Self::Gather)
     }
 
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Gather(gather) => gather.bytes(),
+            Self::Fourier(fourier, _) => fourier.bytes(),
         }
     }
 
-    pub(super) fn forward(&self, image: &Columns, histo: &mut Columns) {
+    /// Of the room that a projection works in.
+    pub(super) fn room(&self) -> usize {
+        match self {
+            Self::Gather(_) => 0,
+            Self::Fourier(fourier, _) => fourier.room() * size_of::<f32>(),
+        }
+    }
+
+    /// Least value of a projection, next to the largest, that is not its own error.
+    pub(super) fn floor(&self) -> f32 {
+        match self {
+            Self::Gather(_) => 0.0,
+            Self::Fourier(_, error) => *error,
+        }
+    }
+
+    pub(super) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut Room) -> Result<()> {
         match self {
             Self::Gather(gather) => gather.forward(image, histo),
+            Self::Fourier(fourier, _) => fourier.forward(image, histo, room.of(fourier.room())?),
         }
+        Ok(())
     }
 
-    pub(super) fn adjoint(&self, histo: &Columns, image: &mut Columns) {
+    pub(super) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut Room) -> Result<()> {
         match self {
             Self::Gather(gather) => gather.adjoint(histo, image),
+            Self::Fourier(fourier, _) => fourier.adjoint(histo, image, room.of(fourier.room())?),
         }
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::pet::tables::Tables;
 use crate::pet::view::View;
 
 /// Reproducible numbers in 0..1.
-fn noise(n: usize, seed: u64) -> Vec<f32> {
+pub(super) fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -18,20 +18,20 @@ fn noise(n: usize, seed: u64) -> Vec<f32> {
     (0..n).map(|_| next()).collect()
 }
 
-struct Case {
-    lattice: Lattice,
-    tables: Tables,
+pub(super) struct Case {
+    pub(super) lattice: Lattice,
+    pub(super) tables: Tables,
     gather: Gather,
-    layout: Layout,
+    pub(super) layout: Layout,
 }
 
 impl Case {
-    fn new(lattice: Lattice, view: &View, response: &Response, level: Level) -> Self {
+    pub(super) fn new(lattice: Lattice, view: &View, response: &Response, level: Level) -> Self {
         let tables = Tables::new(&lattice, view, response).expect("valid");
         Self::of(lattice, tables, level)
     }
 
-    fn of(lattice: Lattice, tables: Tables, level: Level) -> Self {
+    pub(super) fn of(lattice: Lattice, tables: Tables, level: Level) -> Self {
         let full = tables.full().expect("memory");
         let reach = full.offsets.iter().map(|o| o[2].unsigned_abs() as usize).max().expect("offsets");
         let layout = Layout::new(&lattice, reach).expect("small");
@@ -39,7 +39,7 @@ impl Case {
         Self { lattice, tables, gather, layout }
     }
 
-    fn project(&self, forward: bool, volume: &[f32]) -> Vec<f32> {
+    pub(super) fn project(&self, forward: bool, volume: &[f32]) -> Vec<f32> {
         let mut input = Columns::zeroed(self.layout).expect("memory");
         let mut output = Columns::zeroed(self.layout).expect("memory");
         input.load(volume);
@@ -58,7 +58,7 @@ impl Case {
     }
 
     /// The definition, voxel by voxel; forward scatters, so that no reflection of offsets is shared with the gather.
-    fn plain(&self, forward: bool, volume: &[f32]) -> Vec<f64> {
+    pub(super) fn plain(&self, forward: bool, volume: &[f32]) -> Vec<f64> {
         let [nz, ny, nx] = self.lattice.shape();
         let full = self.tables.full().expect("memory");
         let mut result = vec![0.0; volume.len()];
@@ -83,25 +83,25 @@ impl Case {
     }
 }
 
-fn dot(a: &[f32], b: &[f32]) -> f64 {
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-fn largest(a: &[f32], b: &[f64]) -> f64 {
+pub(super) fn largest(a: &[f32], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
 }
 
-fn view(azimuth: f64, tilt: f64) -> View {
+pub(super) fn view(azimuth: f64, tilt: f64) -> View {
     View::new(azimuth.to_radians(), tilt.to_radians()).expect("valid")
 }
 
-const ASYMMETRIC: Profile = Profile::Asymmetric { ratio: 2.0, shift: 1.0, share: 0.4 };
+pub(super) const ASYMMETRIC: Profile = Profile::Asymmetric { ratio: 2.0, shift: 1.0, share: 0.4 };
 
-fn variant() -> Radial {
+pub(super) fn variant() -> Radial {
     Radial::Table { radius: vec![0.0, 60.0], fwhm: vec![4.8, 12.0] }
 }
 
-fn responses() -> Vec<(&'static str, Response)> {
+pub(super) fn responses() -> Vec<(&'static str, Response)> {
     let mut all = Vec::new();
     for (radial_name, radial) in [("invariant", Radial::Constant(5.8)), ("variant", variant())] {
         for (profile_name, profile) in [("symmetric", Profile::Symmetric), ("asymmetric", ASYMMETRIC)] {
@@ -116,7 +116,7 @@ fn responses() -> Vec<(&'static str, Response)> {
     all
 }
 
-fn lattices() -> [Lattice; 3] {
+pub(super) fn lattices() -> [Lattice; 3] {
     // Odd and even; parts of lines; one vector and a little, several passes; box voxels.
     [([19, 21, 17], [4.0; 3]), ([8, 38, 43], [4.0; 3]), ([53, 16, 15], [5.0, 6.0, 4.0])]
         .map(|(shape, voxel)| Lattice::new(shape, voxel).expect("valid"))

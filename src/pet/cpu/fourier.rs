@@ -1,0 +1,162 @@
+//! Forward projection and adjoint of one view by Fourier transforms along x and y: one convolution for each term of the
+//! kernels' expansion. Along z, where kernels are short, sums stay sums, of a few planes for each frequency.
+//!
+//! Columns of voxels along z in SIMD lanes. Two rows make one complex line. Grids are longer than the lattice by the kernel's
+//! reach, so that what is cyclic does not show.
+
+use super::columns::{Columns, Layout};
+use super::fourier_kernel::{Slices, spectrum};
+use super::fourier_stages::{Lines, Rows};
+use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
+use crate::cpu::level::Level;
+use crate::cpu::shared::Shared;
+use crate::error::{Result, fail};
+use crate::pet::expansion::Expansion;
+use crate::pet::tables::Tables;
+
+/// Projections of one view.
+#[derive(Clone, Debug)]
+pub(crate) struct Fourier {
+    pub(super) layout: Layout,
+    pub(super) level: Level,
+    pub(super) along_x: LaneFft,
+    pub(super) along_y: LaneFft,
+    pub(super) slices: Slices,
+    pub(super) grid: Grid,
+    /// `[term][kx][ky][float]`
+    spectra: Vec<Vec<f32>>,
+    pub(super) map: Vec<u32>,
+    /// `[term][identifier]`, none where all are 1.
+    pub(super) coefficients: Vec<Vec<f32>>,
+    axial: Vec<f32>,
+}
+
+/// Sizes of what is transformed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// Along x from 0 to half the length.
+    pub(super) half: usize,
+    /// Vectors along z.
+    pub(super) vectors: usize,
+    /// Along z, of whole vectors.
+    pub(super) deep: usize,
+    /// Zeros before and after each column along z, where neighbours along z are summed.
+    pub(super) pad: usize,
+}
+
+impl Grid {
+    /// Floats of a term's rows, `[kx][vector along z][y][re, im]`.
+    fn lines(self, ny: usize) -> usize {
+        self.half * self.deep * ny * 2
+    }
+}
+
+/// What a projection does at both ends.
+#[derive(Clone, Copy)]
+enum Direction {
+    Forward,
+    Adjoint,
+}
+
+impl Fourier {
+    pub(crate) fn new(tables: &Tables, expansion: &Expansion, layout: &Layout, level: Level) -> Result<Self> {
+        let [nz, ny, nx] = layout.shape;
+        if tables.map().len() != nx * ny {
+            fail!(TensorShape, "the map has {} entries; the lattice has {ny} x {nx}", tables.map().len());
+        }
+        if tables.axial().len() / 2 > layout.margin {
+            let (reach, margin) = (tables.axial().len() / 2, layout.margin);
+            fail!(OutOfRange, "the response reaches {reach} voxels along z; the columns' margin is {margin}");
+        }
+        let [x, y, z] = reach(tables);
+        let [along_x, along_y] = [nx + x, ny + y].map(|least| LaneFft::new(good_length(least), level));
+        let slices = Slices { reach: z, even: expansion.symmetric() };
+        let vectors = nz.div_ceil(lanes(level));
+        let grid =
+            Grid { half: along_x.len() / 2 + 1, vectors, deep: vectors * lanes(level), pad: z.next_multiple_of(8) };
+        // Twice what two rows share; both inverse transforms are unscaled.
+        let scale = (0.5 / (along_x.len() * along_y.len()) as f64) as f32;
+        let of = |term| spectrum(tables.offsets(), expansion.term(term), slices, [&along_x, &along_y], scale, level);
+        let spectra = (0..expansion.rank()).map(of).collect::<Result<_>>()?;
+        let (mut map, mut coefficients) = (Vec::new(), Vec::new());
+        if !expansion.invariant() {
+            map = tables.map().to_vec();
+            coefficients = (0..expansion.rank()).map(|term| expansion.coefficients(term).to_vec()).collect();
+        }
+        let axial = tables.axial().to_vec();
+        Ok(Self { layout: *layout, level, along_x, along_y, slices, grid, spectra, map, coefficients, axial })
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        let floats = |v: &[Vec<f32>]| v.iter().map(|v| size_of_val(v.as_slice())).sum::<usize>();
+        let transforms = self.along_x.bytes() + self.along_y.bytes();
+        floats(&self.spectra) + floats(&self.coefficients) + size_of_val(self.map.as_slice()) + transforms
+    }
+
+    /// Convolutions of a projection.
+    pub(crate) fn rank(&self) -> usize {
+        self.spectra.len()
+    }
+
+    /// Floats that a projection works in.
+    pub(crate) fn room(&self) -> usize {
+        self.group() * self.grid.lines(self.layout.shape[1])
+    }
+
+    /// About the time of a projection, in cycles of one core of the AVX2 level.
+    pub(crate) fn cost(tables: &Tables, rank: usize, layout: &Layout) -> f64 {
+        let [nz, ny, nx] = layout.shape;
+        let [x, y, z] = reach(tables);
+        let [lx, ly] = [good_length(nx + x), good_length(ny + y)];
+        let (half, rank) = ((lx / 2 + 1) as f64, rank as f64);
+        // Each way and vector; what lies between the transforms is memory and costs about as much as they do.
+        let transforms = 0.5 * ny as f64 * cost(lx) + half * cost(ly);
+        let band = half * ly as f64 * (4.0 + 4.0 * z as f64);
+        let vectors = nz.div_ceil(8) as f64;
+        vectors * (1.6 * (1.0 + rank) * transforms + rank * band)
+    }
+
+    /// y(p) = sum_m K_a(p+m)(-m) f(p+m); `room` is what [`Fourier::room`] says, contents do not matter.
+    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut [f32]) {
+        self.project(Direction::Forward, image, histo, room);
+    }
+
+    /// b(x) = sum_m K_a(x)(m) y(x+m)
+    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut [f32]) {
+        self.project(Direction::Adjoint, histo, image, room);
+    }
+
+    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, room: &mut [f32]) {
+        assert!(input.layout() == self.layout && output.layout() == self.layout && room.len() == self.room());
+        let forward = matches!(direction, Direction::Forward);
+        let (data, len) = (Shared::new(room), self.grid.lines(self.layout.shape[1]));
+        let lines = Lines { data, len };
+        // Along z once: before the terms part, or after they have met.
+        let axial = Some(self.axial.as_slice()).filter(|a| a.len() > 1);
+        let (before, after) = if forward && self.rank() > 1 { (None, axial) } else { (axial, None) };
+        for first in (0..self.rank()).step_by(self.group()) {
+            let terms = first..self.rank().min(first + self.group());
+            let (source, target) = if forward { (Some(terms.clone()), None) } else { (None, Some(terms.clone())) };
+            self.rows(Rows::Spread { input: input.data(), axial: before }, lines, source);
+            self.frequencies(&self.spectra[terms], forward, lines);
+            let result = Shared::new(output.data_mut());
+            self.rows(Rows::Collect { output: result, add: first > 0 }, lines, target);
+        }
+        if let Some(axial) = after {
+            self.along_z(axial, output);
+        }
+    }
+
+    /// Terms that are projected at once: more would save a transform each time, and need more room.
+    fn group(&self) -> usize {
+        const ROOM: usize = 1 << 26;
+        (ROOM / self.grid.lines(self.layout.shape[1])).clamp(1, self.rank())
+    }
+}
+
+/// Voxels that the kernels reach along x, y, z.
+fn reach(tables: &Tables) -> [usize; 3] {
+    let most = |d: usize| tables.offsets().iter().map(|o| o[d].unsigned_abs() as usize).max().unwrap_or(0);
+    [most(0), most(1), most(2)]
+}

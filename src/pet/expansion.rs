@@ -1,0 +1,262 @@
+//! Kernels of a view as sums of few: `K_a = sum_r c_r(a) phi_r`, so that each term is a convolution.
+//!
+//! With the error `E_a` of kernel a, projections of values up to 1 are wrong by at most `max_a sum_m |E_a(m)|` (adjoint), and
+//! the error of the forward projection is its transpose. The rank is the least for which neither this sum, next to the sum 1
+//! of a kernel, nor any `|E_a(m)|`, next to the largest value of all kernels, exceeds the tolerance.
+
+use super::tables::Tables;
+use rayon::prelude::*;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Expansion {
+    rank: usize,
+    /// `[term][identifier]`
+    coefficients: Vec<f32>,
+    /// `[term][offset]`
+    terms: Vec<f32>,
+    invariant: bool,
+    symmetric: bool,
+    error: f64,
+}
+
+/// Kernels `[identifier][offset]`.
+struct Kernels<'a> {
+    values: &'a [f32],
+    offsets: usize,
+}
+
+impl Expansion {
+    /// None if more than `most` terms are needed.
+    pub(crate) fn new(tables: &Tables, tolerance: f64, most: usize) -> Option<Self> {
+        let kernels = Kernels { values: tables.values(), offsets: tables.offsets().len() };
+        let symmetric = kernels.rows().all(|row| row.iter().eq(row.iter().rev()));
+        let first = &kernels.values[..kernels.offsets];
+        if kernels.rows().all(|row| row == first) {
+            let coefficients = vec![1.0; kernels.count()];
+            return Some(Self { rank: 1, coefficients, terms: first.to_vec(), invariant: true, symmetric, error: 0.0 });
+        }
+        let largest = kernels.values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        let mut spread = Spread::new(&kernels);
+        // What the basis leaves must not count beside the tolerance; less than rounding of the kernels is not asked for at first.
+        let mut least = 0.1 * tolerance * f64::from(largest);
+        loop {
+            let full = !spread.grow(&kernels, least, most)?;
+            let (mut rank, highest) = (1, spread.basis.len().min(most));
+            while rank <= highest {
+                let (coefficients, terms) = spread.best(rank, kernels.offsets);
+                let error = kernels.error(&coefficients, &terms, largest.into());
+                if error <= tolerance || full && rank == spread.basis.len() {
+                    return Some(Self { rank, coefficients, terms, invariant: false, symmetric, error });
+                }
+                // Long expansions need not be the shortest.
+                rank = if rank < highest { (rank + 1 + rank / 10).min(highest) } else { rank + 1 };
+            }
+            if full || spread.basis.len() > most {
+                return None;
+            }
+            least *= 0.1;
+        }
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Of each identifier in a term.
+    pub(crate) fn coefficients(&self, term: usize) -> &[f32] {
+        let count = self.coefficients.len() / self.rank;
+        &self.coefficients[term * count..][..count]
+    }
+
+    /// A term's values at the tables' offsets.
+    pub(crate) fn term(&self, term: usize) -> &[f32] {
+        let count = self.terms.len() / self.rank;
+        &self.terms[term * count..][..count]
+    }
+
+    /// All kernels are the same: one term, with coefficients of 1.
+    pub(crate) fn invariant(&self) -> bool {
+        self.invariant
+    }
+
+    /// All kernels, and so all terms, are the same at opposite offsets, to the last bit.
+    pub(crate) fn symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The larger of both measures that the tolerance bounds.
+    pub(crate) fn error(&self) -> f64 {
+        self.error
+    }
+}
+
+impl Kernels<'_> {
+    fn count(&self) -> usize {
+        self.values.len() / self.offsets
+    }
+
+    fn row(&self, a: usize) -> &[f32] {
+        &self.values[a * self.offsets..][..self.offsets]
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[f32]> {
+        self.values.chunks_exact(self.offsets)
+    }
+
+    fn error(&self, coefficients: &[f32], terms: &[f32], largest: f64) -> f64 {
+        let terms: Vec<&[f32]> = terms.chunks_exact(self.offsets).collect();
+        let of = |a: usize| {
+            let mut rest: Vec<f64> = self.row(a).iter().map(|v| f64::from(*v)).collect();
+            for (term, c) in terms.iter().zip(coefficients.iter().skip(a).step_by(self.count())) {
+                rest.iter_mut().zip(*term).for_each(|(e, t)| *e -= f64::from(*c) * f64::from(*t));
+            }
+            let worst = rest.iter().fold(0.0f64, |m, e| m.max(e.abs()));
+            rest.iter().map(|e| e.abs()).sum::<f64>().max(worst / largest)
+        };
+        (0..self.count()).into_par_iter().map(of).reduce(|| 0.0, f64::max)
+    }
+}
+
+/// What kernels span: an orthonormal basis, found by taking the kernel that lies farthest from it again and again.
+struct Spread {
+    basis: Vec<Vec<f64>>,
+    /// `[basis][identifier]`
+    parts: Vec<Vec<f64>>,
+    /// Squares of the distances.
+    rest: Vec<f64>,
+}
+
+impl Spread {
+    fn new(kernels: &Kernels) -> Self {
+        let rest = kernels.rows().map(|row| row.iter().map(|v| f64::from(*v).powi(2)).sum()).collect();
+        Self { basis: Vec::new(), parts: Vec::new(), rest }
+    }
+
+    /// Until no kernel is farther away than `least`; Some(false) once the basis cannot grow, None beyond twice `most`, and some.
+    fn grow(&mut self, kernels: &Kernels, least: f64, most: usize) -> Option<bool> {
+        loop {
+            let farthest = (0..kernels.count()).max_by(|a, b| self.rest[*a].total_cmp(&self.rest[*b]))?;
+            if self.rest[farthest] <= least * least {
+                return Some(true);
+            }
+            if self.basis.len() == kernels.count().min(kernels.offsets) {
+                return Some(false);
+            }
+            if self.basis.len() > most.saturating_mul(2).saturating_add(8) {
+                return None;
+            }
+            let mut v: Vec<f64> = kernels.row(farthest).iter().map(|v| f64::from(*v)).collect();
+            let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let before = length(&v);
+            // Twice is enough for orthogonality to rounding.
+            for _ in 0..2 {
+                for b in &self.basis {
+                    let part: f64 = b.iter().zip(&v).map(|(b, v)| b * v).sum();
+                    v.iter_mut().zip(b).for_each(|(v, b)| *v -= part * b);
+                }
+            }
+            let after = length(&v);
+            self.rest[farthest] = 0.0;
+            // Rounding alone: it lies in the span.
+            if after <= 1e-14 * before {
+                continue;
+            }
+            v.iter_mut().for_each(|x| *x /= after);
+            let part = |a: usize| kernels.row(a).iter().zip(&v).map(|(k, v)| f64::from(*k) * v).sum::<f64>();
+            let parts: Vec<f64> = (0..kernels.count()).into_par_iter().map(part).collect();
+            self.rest.iter_mut().zip(&parts).for_each(|(rest, p)| *rest = (*rest - p * p).max(0.0));
+            self.rest[farthest] = 0.0;
+            self.parts.push(parts);
+            self.basis.push(v);
+        }
+    }
+
+    /// Coefficients `[term][identifier]` and terms `[term][offset]` of so many terms: singular vectors, with the kernels weighed
+    /// so that the worst of them comes out better (Lawson's iteration).
+    fn best(&self, rank: usize, offsets: usize) -> (Vec<f32>, Vec<f32>) {
+        let (size, count) = (self.basis.len(), self.parts[0].len());
+        // It is of no use for long expansions, and slow.
+        let rounds = if size <= 40 && rank < size { 12 } else { 0 };
+        let mut weights = vec![1.0; count];
+        let mut best = (f64::INFINITY, Vec::new());
+        for round in 0..=rounds {
+            let mut gram = vec![0.0; size * size];
+            for i in 0..size {
+                for j in 0..=i {
+                    let products = self.parts[i].iter().zip(&self.parts[j]).zip(&weights).map(|((a, b), w)| a * b * w);
+                    gram[i * size + j] = products.sum();
+                    gram[j * size + i] = gram[i * size + j];
+                }
+            }
+            let vectors = eigenvectors(gram, size);
+            let left = |a: usize| {
+                let along = |v: &Vec<f64>| v.iter().zip(&self.parts).map(|(v, p)| v * p[a]).sum::<f64>();
+                vectors[rank..].iter().map(|v| along(v).powi(2)).sum::<f64>()
+            };
+            let errors: Vec<f64> = (0..count).map(left).collect();
+            let worst = errors.iter().copied().fold(0.0, f64::max);
+            if worst < best.0 || round == 0 {
+                best = (worst, vectors);
+            }
+            if worst == 0.0 {
+                break;
+            }
+            weights.iter_mut().zip(&errors).for_each(|(w, e)| *w *= (e / worst).sqrt().max(1e-6));
+            let mean = weights.iter().sum::<f64>() / count as f64;
+            weights.iter_mut().for_each(|w| *w /= mean);
+        }
+        let (mut coefficients, mut terms) = (Vec::new(), Vec::new());
+        for v in &best.1[..rank] {
+            let mix = |from: &[Vec<f64>], len: usize| {
+                let mut sum = vec![0.0; len];
+                for (v, from) in v.iter().zip(from) {
+                    sum.iter_mut().zip(from).for_each(|(s, f)| *s += v * f);
+                }
+                sum.into_iter().map(|s| s as f32)
+            };
+            coefficients.extend(mix(&self.parts, count));
+            terms.extend(mix(&self.basis, offsets));
+        }
+        (coefficients, terms)
+    }
+}
+
+/// Of a symmetric matrix, largest eigenvalues first, by Jacobi's rotations.
+fn eigenvectors(mut m: Vec<f64>, size: usize) -> Vec<Vec<f64>> {
+    let mut vectors: Vec<Vec<f64>> = (0..size).map(|i| (0..size).map(|j| f64::from(i == j)).collect()).collect();
+    const SWEEPS: usize = 30;
+    for _ in 0..SWEEPS {
+        let mut turned = false;
+        for p in 0..size {
+            for q in p + 1..size {
+                let (app, aqq, apq) = (m[p * size + p], m[q * size + q], m[p * size + q]);
+                if apq.abs() <= 1e-16 * (app * aqq).abs().sqrt() {
+                    continue;
+                }
+                turned = true;
+                let theta = (aqq - app) / (2.0 * apq);
+                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+                let c = 1.0 / t.hypot(1.0);
+                let s = t * c;
+                for k in 0..size {
+                    let (a, b) = (m[p * size + k], m[q * size + k]);
+                    (m[p * size + k], m[q * size + k]) = (c * a - s * b, s * a + c * b);
+                }
+                for k in 0..size {
+                    let (a, b) = (m[k * size + p], m[k * size + q]);
+                    (m[k * size + p], m[k * size + q]) = (c * a - s * b, s * a + c * b);
+                }
+                let (low, high) = vectors.split_at_mut(q);
+                for (a, b) in low[p].iter_mut().zip(&mut high[0]) {
+                    (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
+                }
+            }
+        }
+        if !turned {
+            break;
+        }
+    }
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by(|a, b| m[b * size + b].total_cmp(&m[a * size + a]));
+    order.into_iter().map(|i| std::mem::take(&mut vectors[i])).collect()
+}
