@@ -372,6 +372,26 @@ enum {
     ISOC_PET_ORDER_GIVEN = 2,
 };
 
+// Shape of a body.
+typedef uint32_t isoc_pet_shape;
+enum {
+    // Along z, circular.
+    ISOC_PET_SHAPE_CYLINDER = 0,
+    // A sphere if its axes are equal.
+    ISOC_PET_SHAPE_ELLIPSOID = 1,
+    // A box.
+    ISOC_PET_SHAPE_BOX = 2,
+};
+
+// Which quantity of a phantom.
+typedef uint32_t isoc_pet_quantity;
+enum {
+    // Activity.
+    ISOC_PET_QUANTITY_ACTIVITY = 0,
+    // Attenuation.
+    ISOC_PET_QUANTITY_ATTENUATION = 1,
+};
+
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
 typedef struct isoc_context isoc_context;
@@ -826,6 +846,108 @@ typedef struct {
     uint64_t skipped_voxels;
 } isoc_pet_iteration;
 
+// Events that are in no histo-image, by the first cause that applies, in this order.
+typedef struct {
+    // sizeof(isoc_pet_dropped), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // All of them.
+    uint64_t events;
+    // A position or the time difference is NaN or Inf.
+    uint64_t not_finite;
+    // Both positions are the same.
+    uint64_t equal_positions;
+    // The tilt is beyond isoc_pet_geometry.max_tilt.
+    uint64_t outside_tilts;
+    // The place is outside the lattice.
+    uint64_t outside_lattice;
+    // The voxel can count no further: 2^32 - 1 in u32, 2^24 in f32.
+    uint64_t overflow;
+} isoc_pet_dropped;
+
+// A body of a phantom, in mm from the centre of the scanner. Where bodies overlap, values add: one within another holds the
+// differences to its surroundings.
+typedef struct {
+    // An isoc_pet_shape.
+    uint32_t shape;
+    // Zero.
+    uint32_t reserved;
+    // Centre.
+    double x;
+    // Centre.
+    double y;
+    // Centre.
+    double z;
+    // Half its size along x.
+    double half_x;
+    // Along y; 0 means as along x.
+    double half_y;
+    // Along z; 0 means as along x.
+    double half_z;
+    // For a volume, in any unit.
+    double activity;
+    // Linear coefficient, 1/mm: 0.0096 is that of water at 511 keV.
+    double attenuation;
+} isoc_pet_body;
+
+// A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
+//
+// Lines are isotropic within the plan's largest tilt. Each is moved by the radial and axial blur, lost if it ends beside the
+// detectors or by attenuation along it, and measured with the blur of time.
+typedef struct {
+    // sizeof(isoc_pet_scan).
+    uint32_t struct_size;
+    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_entries;
+    // Bodies of the phantom.
+    const isoc_pet_body *bodies;
+    // How many.
+    int64_t body_count;
+    // Of the detectors, mm; 0 means 930.
+    double diameter;
+    // Of the detectors along z, mm; 0 means 250.
+    double axial_length;
+    // Full widths at half maximum, as in isoc_pet_response: of the time difference, ps; 0 for no blur, here and below.
+    double tof_fwhm;
+    // Across the line in the transverse plane, mm.
+    double radial_fwhm;
+    // Across both, mm.
+    double axial_fwhm;
+    // See isoc_pet_response.
+    const double *radial_table;
+    // The part of all events that are random: ends anywhere on the detectors.
+    double randoms;
+    // Largest time difference of random events, ps; 0 means 3000.
+    double random_window;
+    // The part of all events that are scatter: places of a smooth density, uniform along z and Gaussian across.
+    double scatter;
+    // Standard deviation of that Gaussian, mm; 0 means 120.
+    double scatter_sigma;
+    // Of the random numbers: the same events for the same seed, whatever the threads.
+    uint64_t seed;
+} isoc_pet_scan;
+
+// How many events of each kind a simulated scan measured, and of how many draws: these scale what is expected of it.
+typedef struct {
+    // sizeof(isoc_pet_tally), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // True events.
+    uint64_t trues;
+    // Scatter.
+    uint64_t scatter;
+    // Randoms.
+    uint64_t randoms;
+    // Decays whose tilt the scanner accepts.
+    uint64_t decays;
+    // Draws of scatter.
+    uint64_t scatter_draws;
+    // Draws of randoms.
+    uint64_t random_draws;
+} isoc_pet_tally;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1241,6 +1363,59 @@ isoc_status isoc_pet_history(isoc_pet *pet,
                              isoc_pet_iteration *iterations,
                              int64_t room,
                              int64_t *written);
+
+// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
+// the first of several lists. An event is counted in the view of its direction, in the voxel about
+// `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
+//
+// `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
+// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory. `dropped` may be NULL. After an error
+// (cancel, memory) part of the events may have been added.
+isoc_status isoc_pet_deposit(isoc_pet *pet,
+                             const isoc_tensor *first_positions,
+                             const isoc_tensor *second_positions,
+                             const isoc_tensor *time_differences,
+                             const isoc_tensor *histo_images,
+                             isoc_pet_dropped *dropped);
+
+// Writes the voxel means of a phantom: f32 (nz, ny, nx) in host memory.
+isoc_status isoc_pet_phantom_image(isoc_pet *pet,
+                                   const isoc_pet_body *bodies,
+                                   int64_t body_count,
+                                   uint32_t quantity,
+                                   const isoc_tensor *image);
+
+// Simulates as many events as the arrays hold, which are as those of isoc_pet_deposit. `activity`: f32 (nz, ny, nx) in host
+// memory in the place of the bodies' activity, or NULL; photons meet the bodies' attenuation either way.
+isoc_status isoc_pet_simulate(isoc_pet *pet,
+                              const isoc_pet_scan *scan,
+                              const isoc_tensor *activity,
+                              const isoc_tensor *first_positions,
+                              const isoc_tensor *second_positions,
+                              const isoc_tensor *time_differences,
+                              isoc_pet_tally *tally);
+
+// Writes what is expected of a simulated scan: `factors` and `additive` as isoc_pet_reconstruct takes them, f32
+// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity.
+isoc_status isoc_pet_expect(isoc_pet *pet,
+                            const isoc_pet_scan *scan,
+                            const isoc_tensor *activity,
+                            const isoc_pet_tally *tally,
+                            const isoc_tensor *factors,
+                            const isoc_tensor *additive);
+
+// Mean over spheres of 10 mm of `((s - b) / b) / (ratio - 1)`: s the mean of a disc of 10 mm about a sphere's centre, b that of the
+// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (sphere_count, 3) of x, y, z in mm;
+// `ratio`: the spheres' activity over the background's. Image f32 in host memory.
+isoc_status isoc_pet_contrast_recovery(isoc_pet *pet,
+                                       const isoc_tensor *image,
+                                       const double *centres,
+                                       int64_t sphere_count,
+                                       double ratio,
+                                       double *recovery);
+
+// Standard deviation of voxels over their mean in the central disc of 50 mm. Image f32 in host memory.
+isoc_status isoc_pet_noise(isoc_pet *pet, const isoc_tensor *image, double *noise);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -16,6 +16,7 @@ fn header_is_up_to_date() {
         "src/ffi/ct.rs",
         "src/ffi/mri.rs",
         "src/ffi/pet.rs",
+        "src/ffi/pet_events.rs",
     ] {
         builder = builder.with_src(root.join(source));
         let text = std::fs::read_to_string(root.join(source)).expect("a source");

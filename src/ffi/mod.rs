@@ -9,4 +9,5 @@ pub mod ct;
 pub mod host;
 pub mod mri;
 pub mod pet;
+pub mod pet_events;
 pub mod tensor;

@@ -257,8 +257,8 @@ pub(super) fn with_plan(handle: *const isoc_pet, body: impl FnOnce(&mut Pet) -> 
 const MAX_VIEWS: usize = 1 << 16;
 const MAX_ENTRIES: usize = 1 << 20;
 const MAX_ITERATIONS: usize = 1 << 20;
-const REAL: &[Number] = &[Number::F32, Number::F64];
-const IMAGE: &[Counts] = &[Counts::F32];
+pub(super) const REAL: &[Number] = &[Number::F32, Number::F64];
+pub(super) const IMAGE: &[Counts] = &[Counts::F32];
 pub(super) const HISTO: &[Counts] = &[Counts::F32, Counts::U32];
 
 impl isoc_pet_geometry {
@@ -268,6 +268,18 @@ impl isoc_pet_geometry {
         let or_x = |v: f64| if v == 0.0 { self.voxel_x } else { v };
         Lattice::new(shape, [self.voxel_x, or_x(self.voxel_y), or_x(self.voxel_z)])
     }
+}
+
+/// # Safety
+/// The table is NULL or has as many pairs as `entries`.
+pub(super) unsafe fn radial(entries: u32, fwhm: f64, table: *const f64, name: &str) -> Result<Radial> {
+    let n = count(entries.into(), &format!("{name}'s entries"), 0, MAX_ENTRIES)?;
+    if n == 0 {
+        return Ok(Radial::Constant(fwhm));
+    }
+    // SAFETY: by this function's contract.
+    let pairs = unsafe { array(table.cast::<[f64; 2]>(), n, name) }?;
+    Ok(Radial::Table { radius: pairs.iter().map(|p| p[0]).collect(), fwhm: pairs.iter().map(|p| p[1]).collect() })
 }
 
 impl isoc_pet_response {
@@ -284,17 +296,9 @@ impl isoc_pet_response {
             1 => Shape::Ellipsoid,
             v => fail!(UnknownValue, "response.cut is {v}; it must be 0 or 1 (isoc_pet_cut)"),
         };
-        let radial = match count(self.radial_entries.into(), "response.radial_entries", 0, MAX_ENTRIES)? {
-            0 => Radial::Constant(self.radial_fwhm),
-            n => {
-                // SAFETY: by this function's contract.
-                let pairs = unsafe { array(self.radial_table.cast::<[f64; 2]>(), n, "response.radial_table") }?;
-                Radial::Table {
-                    radius: pairs.iter().map(|p| p[0]).collect(),
-                    fwhm: pairs.iter().map(|p| p[1]).collect(),
-                }
-            }
-        };
+        // SAFETY: by this function's contract.
+        let radial =
+            unsafe { radial(self.radial_entries, self.radial_fwhm, self.radial_table, "response.radial_table") }?;
         let or = |v: f64, default: f64| if v == 0.0 { default } else { v };
         Ok(Response {
             tof_fwhm_ps: self.tof_fwhm,

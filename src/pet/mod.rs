@@ -24,6 +24,7 @@ mod simulation_draws;
 pub mod simulation_expectation;
 mod simulation_random;
 pub mod simulation_source;
+mod studies;
 pub(crate) mod tables;
 pub mod view;
 mod view_search;

@@ -4,7 +4,7 @@
 //! IEEE Trans. Med. Imag. 13(4), 1994. MLEM: L. A. Shepp, Y. Vardi, IEEE Trans. Med. Imag. 1(2), 1982.
 
 use super::engine::{Engine, Facts, Ratio};
-use super::simulation_random::Random;
+use super::simulation_random::{OneByOne, Random};
 use crate::context::{Context, Job, Stage};
 use crate::error::Result;
 
@@ -67,9 +67,9 @@ impl Solve {
     fn order(&self, pass: usize) -> Vec<usize> {
         let mut order = self.order.clone();
         if let Some(seed) = self.shuffle {
-            let mut random = Random::new(seed, pass as u64);
+            let mut random = OneByOne::uniform(Random::new(seed, 0, pass as u64));
             for k in (1..order.len()).rev() {
-                order.swap(k, (random.uniform() * (k + 1) as f64) as usize);
+                order.swap(k, (random.next() * (k + 1) as f64) as usize);
             }
         }
         order

@@ -10,7 +10,7 @@
 use super::events::{EventLayouts, Events};
 use super::phantom::Phantom;
 use super::response::Radial;
-use super::simulation_draws::{Drawer, Kind};
+use super::simulation_draws::{Drawer, KINDS, Kind};
 use super::simulation_random::Random;
 use super::simulation_source::{Sampler, Source};
 use crate::context::{Context, Job, Stage};
@@ -150,7 +150,7 @@ impl Scan<'_> {
         mut write: impl FnMut(usize, &[f64; 7]),
     ) -> Result<Tally> {
         let b = &self.background;
-        let mut random = Random::new(drawer.seed, Kind::ALL.len() as u32, chunk);
+        let mut random = Random::new(drawer.seed, KINDS, chunk);
         let mut places = [const { Vec::new() }; Kind::ALL.len()];
         while places.iter().map(Vec::len).sum::<usize>() < n {
             for u in random.uniform().as_flattened() {

@@ -3,7 +3,7 @@
 use super::elementary::ln;
 use super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 use super::simulation::Scan;
-use super::simulation_random::{DRAWS, Each, Random, normal, turn};
+use super::simulation_random::{DRAWS, Each, OneByOne, Random, normal, turn};
 use super::simulation_source::{Sampler, UNIFORMS};
 use crate::context::Job;
 use crate::cpu::level::Level;
@@ -24,6 +24,10 @@ impl Kind {
 /// Draws after which a scan that measured none of them is taken to measure nothing.
 const MOST_DRAWS: u64 = 1 << 22;
 
+/// Streams of random numbers besides those of the kinds: which event is of which kind, and the blur of the time.
+pub(super) const KINDS: u32 = Kind::ALL.len() as u32;
+const TIMING: u32 = KINDS + 1;
+
 /// See the module.
 pub(super) struct Drawer<'a> {
     pub(super) scan: &'a Scan<'a>,
@@ -38,9 +42,8 @@ struct Lines {
     along: [Each; 3],
     /// The detectors, as distances from the place.
     ends: [Each; 2],
-    /// The event, likewise; decays get theirs from these uniform numbers once they are measured.
+    /// The event, likewise; decays get theirs once they are measured.
     at: Each,
-    time: [Each; 2],
     /// Draws that count, and those that are measured.
     real: [bool; DRAWS],
     measured: [bool; DRAWS],
@@ -74,12 +77,12 @@ impl Drawer<'_> {
     #[inline(always)]
     fn draw_any(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
         let mut random = Random::new(self.seed, kind as u32, chunk);
+        let mut normals = OneByOne::normal(Random::new(self.seed, TIMING, chunk));
         let mut lines = Lines {
             place: [[0.0; DRAWS]; 3],
             along: [[0.0; DRAWS]; 3],
             ends: [[0.0; DRAWS]; 2],
             at: [0.0; DRAWS],
-            time: [[0.0; DRAWS]; 2],
             real: [true; DRAWS],
             measured: [false; DRAWS],
         };
@@ -98,7 +101,7 @@ impl Drawer<'_> {
                 since += 1;
                 if lines.measured[i] {
                     if kind == Kind::True {
-                        lines.at[i] = blur * normal(lines.time[0][i], lines.time[1][i])[0];
+                        lines.at[i] = blur * normals.next();
                     }
                     events.push(lines.event(i));
                     since = 0;
@@ -120,8 +123,6 @@ impl Drawer<'_> {
         let resolution = &self.scan.resolution;
         let ([a, b, c, d], [e, f, g, survival]) = (random.uniform(), random.uniform());
         let [u, v, p, q] = random.uniform();
-        let [time, timing, ..] = random.uniform();
-        lines.time = [time, timing];
         let uniforms: [Each; UNIFORMS] = [a, b, c, d, e, f, g];
         self.sampler.places(&uniforms, &mut lines.place, &mut lines.real);
         self.directions(&u, &v, &mut lines.along);

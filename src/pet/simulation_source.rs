@@ -2,7 +2,7 @@
 
 use super::elementary::whole;
 use super::lattice::Lattice;
-use super::phantom::{Object, Phantom};
+use super::phantom::{Object, Phantom, Unit};
 use super::simulation_random::{DRAWS, Each};
 use crate::context::Context;
 use crate::cpu::buffer::zeros;
@@ -76,6 +76,19 @@ impl<'a> Sampler<'a> {
     pub(super) fn places(&self, uniform: &[Each; UNIFORMS], place: &mut [Each; 3], real: &mut [bool; DRAWS]) {
         real.fill(true);
         let [first, second, part @ ..] = uniform;
+        let mut units = [[0.0; DRAWS]; 9];
+        if let Sampler::Phantom { .. } = self {
+            for i in 0..DRAWS {
+                let Unit { cylinder, ball, cube } = Unit::new(std::array::from_fn(|k| part[k][i]));
+                for (unit, v) in units.iter_mut().zip([cylinder, ball, cube].as_flattened()) {
+                    unit[i] = *v;
+                }
+            }
+        }
+        let unit = |i: usize| {
+            let at = |k: usize| [units[k][i], units[k + 1][i], units[k + 2][i]];
+            Unit { cylinder: at(0), ball: at(3), cube: at(6) }
+        };
         for i in 0..DRAWS {
             // The first number's steps are as coarse as 32 bits are.
             let k = match self {
@@ -84,7 +97,7 @@ impl<'a> Sampler<'a> {
             };
             let p = match self {
                 Sampler::Phantom { phantom, bodies, thinned, .. } => {
-                    let p = bodies[k].shape.place([part[0][i], part[1][i], part[2][i], part[3][i], part[4][i]]);
+                    let p = bodies[k].shape.place(&unit(i));
                     real[i] = !thinned || second[i] * positive(phantom, p) < phantom.activity(p);
                     p
                 }

@@ -1,0 +1,114 @@
+//! What a plan does with events, phantoms and images besides reconstructing.
+
+use super::array::{look, read_row, write_row};
+use super::deposit::{Dropped, deposit};
+use super::engine::Least;
+use super::events::EventLayouts;
+use super::merit;
+use super::phantom::{Phantom, Quantity};
+use super::plan::Pet;
+use super::simulation::{Scan, Tally};
+use crate::context::{Context, NanPolicy};
+use crate::cpu::buffer::zeros;
+use crate::error::Result;
+use crate::tensor::{Counts, Layout};
+
+impl Pet {
+    /// What it computes with.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Largest tilt of an event.
+    pub fn max_tilt(&self) -> Result<f64> {
+        Ok(self.view_set()?.max_tilt())
+    }
+
+    /// Adds events to histo-images of its views.
+    ///
+    /// # Safety
+    /// As for [`deposit`].
+    pub unsafe fn deposit(&self, events: &EventLayouts, histos: &Layout<Counts, 4>) -> Result<Dropped> {
+        // SAFETY: by this function's contract.
+        unsafe { deposit(&self.context, self.view_set()?, self.lattice()?, events, histos) }
+    }
+
+    /// Writes the factors and the background that a simulated scan has in its views, either of which may be left out.
+    ///
+    /// # Safety
+    /// As for [`Scan::factors`].
+    pub unsafe fn expect(
+        &self,
+        scan: &Scan,
+        tally: &Tally,
+        factors: Option<&Layout<Counts, 4>>,
+        additive: Option<&Layout<Counts, 4>>,
+    ) -> Result<()> {
+        let (views, lattice) = (self.view_set()?, self.lattice()?);
+        // SAFETY: by this function's contract.
+        unsafe {
+            if let Some(to) = factors {
+                scan.factors(&self.context, tally, views, lattice, to)?;
+            }
+            if let Some(to) = additive {
+                scan.additive(&self.context, tally, views, lattice, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the voxel means of a phantom.
+    ///
+    /// # Safety
+    /// The array is writable, in host memory.
+    pub unsafe fn phantom_image(&self, phantom: &Phantom, quantity: Quantity, to: &Layout<Counts, 3>) -> Result<()> {
+        let values = self.context.install(|| phantom.voxel_means(quantity, self.lattice()?))?;
+        let [_, ny, nx] = to.shape;
+        for (k, row) in values.chunks_exact(nx).enumerate() {
+            // SAFETY: by this function's contract.
+            unsafe { write_row(to, [k / ny, k % ny, 0], row) };
+        }
+        Ok(())
+    }
+
+    /// A copy of an image, whose values must be finite.
+    ///
+    /// # Safety
+    /// The array is readable, in host memory.
+    pub unsafe fn copy_image(&self, from: &Layout<Counts, 3>, name: &str) -> Result<Vec<f32>> {
+        // SAFETY: by this function's contract.
+        self.context.install(|| unsafe { look(from, name, NanPolicy::Error, Least::Any) })?;
+        let mut values = zeros::<f32>(from.shape.iter().product())?;
+        let [_, ny, nx] = from.shape;
+        for (k, row) in values.chunks_exact_mut(nx).enumerate() {
+            // SAFETY: as above.
+            unsafe { read_row(from, [k / ny, k % ny, 0], row) };
+        }
+        Ok(values)
+    }
+
+    /// See [`merit::contrast_recovery`].
+    ///
+    /// # Safety
+    /// As for [`Pet::copy_image`].
+    pub unsafe fn contrast_recovery(
+        &self,
+        image: &Layout<Counts, 3>,
+        spheres: &[[f64; 3]],
+        ratio: f64,
+    ) -> Result<f64> {
+        // SAFETY: by this function's contract.
+        let image = unsafe { self.copy_image(image, "image") }?;
+        merit::contrast_recovery(&image, self.lattice()?, spheres, ratio)
+    }
+
+    /// See [`merit::noise`].
+    ///
+    /// # Safety
+    /// As for [`Pet::copy_image`].
+    pub unsafe fn noise(&self, image: &Layout<Counts, 3>) -> Result<f64> {
+        // SAFETY: by this function's contract.
+        let image = unsafe { self.copy_image(image, "image") }?;
+        merit::noise(&image, self.lattice()?)
+    }
+}
