@@ -4,12 +4,12 @@ use super::boundary::{Sized32, array, count, read_struct, set_out, write_struct}
 use super::pet::{HISTO, IMAGE, REAL, expect_histos, expect_image, isoc_pet, radial, with_plan};
 use super::tensor::{Expected, check_apart, isoc_tensor};
 use crate::error::{Result, Status, fail};
+use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
 use crate::pet::events::EventLayouts;
 use crate::pet::phantom::{Object, Phantom, Quantity, Shape};
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
 use crate::pet::simulation_source::Source;
-use crate::pet::Pet;
 use crate::tensor::{Counts, Number};
 
 /// Shape of a body.
@@ -270,14 +270,8 @@ unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) ->
     // SAFETY: as above; one size.
     let number = unsafe { shape.read_unaligned() };
     let number = count(number, "time_differences.shape[0]", 1, MAX_EVENTS)?;
-    let positions = |name| Expected {
-        name,
-        shape: [number, 3],
-        dims: ["events", "axes"],
-        optional: &[],
-        dtypes: REAL,
-        gpus: &[],
-    };
+    let positions =
+        |name| Expected { name, shape: [number, 3], dims: ["events", "axes"], optional: &[], dtypes: REAL, gpus: &[] };
     let times = Expected {
         name: "time_differences",
         shape: [number],
@@ -464,9 +458,7 @@ pub unsafe extern "C" fn isoc_pet_expect(
             if let (Some(a), Some(b)) = (&factors, &additive) {
                 check_apart((a, "factors"), (b, "additive"))?;
             }
-            with_scan(pet, scan, activity, |_, scan| {
-                pet.expect(scan, &tally, factors.as_ref(), additive.as_ref())
-            })
+            with_scan(pet, scan, activity, |_, scan| pet.expect(scan, &tally, factors.as_ref(), additive.as_ref()))
         }
     })
 }

@@ -91,12 +91,7 @@ impl Pet {
     ///
     /// # Safety
     /// As for [`Pet::copy_image`].
-    pub unsafe fn contrast_recovery(
-        &self,
-        image: &Layout<Counts, 3>,
-        spheres: &[[f64; 3]],
-        ratio: f64,
-    ) -> Result<f64> {
+    pub unsafe fn contrast_recovery(&self, image: &Layout<Counts, 3>, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
         // SAFETY: by this function's contract.
         let image = unsafe { self.copy_image(image, "image") }?;
         merit::contrast_recovery(&image, self.lattice()?, spheres, ratio)
