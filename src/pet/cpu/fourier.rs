@@ -104,17 +104,17 @@ impl Fourier {
         self.group() * self.grid.lines(self.layout.shape[1])
     }
 
-    /// About the time of a projection, in cycles of one core of the AVX2 level.
-    pub(crate) fn cost(tables: &Tables, rank: usize, layout: &Layout) -> f64 {
+    /// About the time of a projection, in the unit of [`super::gather::Gather::cost`]. Factors were measured at the AVX2 level:
+    /// what lies between the transforms costs as much again as they do.
+    pub(crate) fn cost(tables: &Tables, (rank, symmetric): (usize, bool), layout: &Layout) -> f64 {
         let [nz, ny, nx] = layout.shape;
         let [x, y, z] = reach(tables);
         let [lx, ly] = [good_length(nx + x), good_length(ny + y)];
         let (half, rank) = ((lx / 2 + 1) as f64, rank as f64);
-        // Each way and vector; what lies between the transforms is memory and costs about as much as they do.
         let transforms = 0.5 * ny as f64 * cost(lx) + half * cost(ly);
-        let band = half * ly as f64 * (4.0 + 4.0 * z as f64);
-        let vectors = nz.div_ceil(8) as f64;
-        vectors * (1.6 * (1.0 + rank) * transforms + rank * band)
+        let neighbours = if symmetric { 4.0 * z as f64 } else { 8.0 * z as f64 };
+        let band = 1.6 * half * ly as f64 * neighbours;
+        nz.div_ceil(8) as f64 * ((4.4 + 3.0 * (rank - 1.0)) * transforms + rank * band)
     }
 
     /// y(p) = sum_m K_a(p+m)(-m) f(p+m); `room` is what [`Fourier::room`] says, contents do not matter.

@@ -47,11 +47,13 @@ impl Projector {
             Choice::Fourier => usize::MAX,
         };
         let gather = Gather::cost(tables, layout);
-        let worth = |rank| most == usize::MAX || rank <= most && Fourier::cost(tables, rank, layout) < gather;
+        let worth = |rank, symmetric| {
+            most == usize::MAX || rank <= most && Fourier::cost(tables, (rank, symmetric), layout) < gather
+        };
         // What varies takes two terms or more; finding them takes as long as many projections.
-        if worth(tables.identifiers().min(2)) {
+        if worth(tables.identifiers().min(2), true) {
             let expansion = Expansion::new(tables, tolerance, most);
-            match expansion.filter(|e| worth(e.rank())) {
+            match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
                     let error = (expansion.error() + ROUNDING) as f32;
                     return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, error));
