@@ -15,13 +15,15 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGE)/lib/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGE)/lib'
 
-.PHONY: help build cuda install demo demo-mri test test-all bench gpu-bundle bundle lint header clean
+.PHONY: help build cuda install demo demo-mri demo-pet test test-all bench gpu-bundle bundle lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
 	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan'
 	@echo 'make demo-mri                   reconstruct a non-Cartesian MRI scan of a phantom from C, draw a picture'
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
+	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
+	@echo 'make demo-pet COUNTS=1e8        the same with more events; DEVICE=cpu or gpu chooses where'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
@@ -57,6 +59,12 @@ demo-mri: install
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
 	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,mri.c kspace.c npy.c picture.c demo.c),$(OUT)/mri)
 	$(OUT)/mri $(OUT) $(DATA)
+
+demo-pet: install
+	@mkdir -p $(OUT)
+	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
+	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,pet.c picture.c demo.c),$(OUT)/pet)
+	$(OUT)/pet $(OUT) $(if $(COUNTS),--counts $(COUNTS)) $(if $(DEVICE),--device $(DEVICE))
 
 # Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
 test: cuda

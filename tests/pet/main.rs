@@ -50,6 +50,6 @@ fn kernels_that_do_not_fit_are_made_anew() {
     plan.set_response(&scan::response(120.0, 8.0, 8.0));
     let (status, _) =
         plan.try_reconstruct(&vec![1.0f32; VIEWS.len() * plan.voxels()], None, None, &vec![0.0; plan.voxels()]);
-    assert_eq!(status, Status::OutOfMemory);
+    assert_eq!(status, Status::MemoryCap);
     assert!(scan::said().contains("memory_cap is 131072"), "{}", scan::said());
 }

@@ -23,7 +23,11 @@ static int32_t draw_bar(void *user, double fraction, const char *stage) {
 }
 
 isoc_status demo_context(demo_bar *bar, uint32_t nan_policy, isoc_context **out) {
-    isoc_context_options options = { .struct_size = sizeof options, .nan_policy = nan_policy };
+    return demo_context_on(ISOC_CONTEXT_DEVICE_AUTO, bar, nan_policy, out);
+}
+
+isoc_status demo_context_on(uint32_t device, demo_bar *bar, uint32_t nan_policy, isoc_context **out) {
+    isoc_context_options options = { .struct_size = sizeof options, .device = device, .nan_policy = nan_policy };
     if (isatty(STDERR_FILENO)) {
         options.progress = draw_bar;
         options.progress_user = bar;

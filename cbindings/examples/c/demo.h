@@ -20,6 +20,9 @@ typedef struct {
 /* A context that reports to `bar`, which must outlive it. */
 isoc_status demo_context(demo_bar *bar, uint32_t nan_policy, isoc_context **out);
 
+/* The same on an isoc_context_device. */
+isoc_status demo_context_on(uint32_t device, demo_bar *bar, uint32_t nan_policy, isoc_context **out);
+
 /* Says on stderr what a status means, with the library's own words for this thread's last failure. */
 void demo_complain(isoc_status status);
 

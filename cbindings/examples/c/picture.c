@@ -166,6 +166,25 @@ void picture_curve(picture *page, const picture_plot *plot, double first, double
     cairo_restore(page->cairo);
 }
 
+void picture_points(picture *page, const picture_plot *plot, const float *x, const float *y, int64_t count,
+                    double width, uint32_t colour) {
+    cairo_save(page->cairo);
+    cairo_rectangle(page->cairo, plot->box.x, plot->box.y, plot->box.width, plot->box.height);
+    cairo_clip(page->cairo);
+    set_colour(page, colour);
+    cairo_set_line_width(page->cairo, width);
+    cairo_set_line_join(page->cairo, CAIRO_LINE_JOIN_ROUND);
+    for (int64_t k = 0; k < count; k++) {
+        cairo_line_to(page->cairo, plot_x(plot, (double)x[k]), plot_y(plot, (double)y[k]));
+    }
+    cairo_stroke(page->cairo);
+    for (int64_t k = 0; k < count; k++) {
+        cairo_arc(page->cairo, plot_x(plot, (double)x[k]), plot_y(plot, (double)y[k]), 2 * width, 0, 6.2831853071795865);
+        cairo_fill(page->cairo);
+    }
+    cairo_restore(page->cairo);
+}
+
 int picture_save(picture *page, const char *path) {
     cairo_status_t status = cairo_status(page->cairo);
     if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_write_to_png(page->surface, path);

@@ -21,6 +21,7 @@ typedef struct {
 #define PICTURE_GREY 0x666666u
 #define PICTURE_BLUE 0x1f6fb4u
 #define PICTURE_ORANGE 0xf28e2bu
+#define PICTURE_GREEN 0x2ca02cu
 
 /* A white page, or NULL. */
 picture *picture_new(int width, int height);
@@ -47,6 +48,10 @@ void picture_axes(picture *page, const picture_plot *plot, const char *x_label, 
 /* A curve through values[k] at x = first + k * step, cut at the frame. */
 void picture_curve(picture *page, const picture_plot *plot, double first, double step, const float *values,
                    int64_t count, double width, uint32_t colour);
+
+/* A curve through (x[k], y[k]), cut at the frame, with a dot at each. */
+void picture_points(picture *page, const picture_plot *plot, const float *x, const float *y, int64_t count,
+                    double width, uint32_t colour);
 
 /* Writes the page; 0, or -1 with the reason said on stderr. */
 int picture_save(picture *page, const char *path);

@@ -118,7 +118,7 @@ impl Engine for CpuEngine {
         let besides = (volumes as u64 + 1) * self.volume();
         let cap = context.memory_cap();
         if besides > cap {
-            fail!(OutOfMemory, "{besides} bytes are needed for images alone; the context's memory_cap is {cap}");
+            fail!(MemoryCap, "{besides} bytes are needed for images alone; the context's memory_cap is {cap}");
         }
         let mut kept = self.kept();
         if kept > cap - besides {
@@ -134,7 +134,7 @@ impl Engine for CpuEngine {
             let (bytes, room) = (projector.bytes() as u64, projector.room() as u64);
             if bytes + room > cap - besides {
                 fail!(
-                    OutOfMemory,
+                    MemoryCap,
                     "{} bytes are needed for images and the kernels of one view; the context's memory_cap is {cap}",
                     besides + bytes + room
                 );

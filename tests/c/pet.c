@@ -1,0 +1,608 @@
+/* Bad input to isoc_pet_*: every case has its status and the words of its message, and the plan works afterwards. Contexts choose
+   their device: the GPU where there is one. */
+#include "check.h"
+
+enum { SIDE_X = 10, SIDE_Y = 9, SIDE_Z = 4, VOXELS = SIDE_X * SIDE_Y * SIDE_Z, AZIMUTHS = 2, TILTS = 2, ALL = AZIMUTHS * TILTS, EVENTS = 8 };
+enum { HISTOS = ALL * VOXELS, KERNEL = 3 };
+
+static isoc_context *ctx, *lenient;
+static isoc_pet *pet;
+static float image[VOXELS], histos[HISTOS], factors[HISTOS], additive[HISTOS], out[VOXELS];
+static uint32_t counts[HISTOS];
+static float first[EVENTS][3], second[EVENTS][3];
+static double times[EVENTS], listed[ALL][2];
+static const int64_t image_shape[] = { SIDE_Z, SIDE_Y, SIDE_X }, histo_shape[] = { ALL, SIDE_Z, SIDE_Y, SIDE_X }, event_shape[] = { EVENTS, 3 };
+static const int64_t list_shape[] = { ALL, 2 };
+
+static isoc_tensor tensor(const void *data, int32_t ndim, const int64_t *shape, uint8_t code, uint8_t bits) {
+    isoc_tensor t;
+    memset(&t, 0, sizeof t);
+    t.data = (void *)(uintptr_t)data, t.device.device_type = ISOC_DEVICE_HOST;
+    t.ndim = ndim, t.shape = shape, t.dtype.code = code, t.dtype.bits = bits, t.dtype.lanes = 1;
+    return t;
+}
+
+static isoc_tensor image_tensor(const float *data) { return tensor(data, 3, image_shape, ISOC_DTYPE_FLOAT, 32); }
+static isoc_tensor histo_tensor(const float *data) { return tensor(data, 4, histo_shape, ISOC_DTYPE_FLOAT, 32); }
+static isoc_tensor count_tensor(void) { return tensor(counts, 4, histo_shape, ISOC_DTYPE_UINT, 32); }
+static isoc_tensor position_tensor(const float *p) { return tensor(p, 2, event_shape, ISOC_DTYPE_FLOAT, 32); }
+static isoc_tensor time_tensor(void) { return tensor(times, 1, event_shape, ISOC_DTYPE_FLOAT, 64); }
+static isoc_tensor list_tensor(void) { return tensor(listed, 2, list_shape, ISOC_DTYPE_FLOAT, 64); }
+
+static isoc_pet_geometry geometry(void) {
+    isoc_pet_geometry g;
+    memset(&g, 0, sizeof g);
+    g.struct_size = sizeof g, g.nx = SIDE_X, g.ny = SIDE_Y, g.nz = SIDE_Z, g.voxel_x = 8.0;
+    g.views = AZIMUTHS, g.tilts = TILTS, g.max_tilt = 0.2;
+    return g;
+}
+
+static isoc_pet_response response(void) {
+    isoc_pet_response r;
+    memset(&r, 0, sizeof r);
+    r.struct_size = sizeof r, r.tof_fwhm = 120.0, r.radial_fwhm = 9.0, r.axial_fwhm = 9.0;
+    return r;
+}
+
+static isoc_pet_options options(void) {
+    isoc_pet_options o;
+    memset(&o, 0, sizeof o);
+    o.struct_size = sizeof o, o.iterations = 2;
+    return o;
+}
+
+static isoc_pet_body bodies[2];
+
+static isoc_pet_scan usual_scan(void) {
+    isoc_pet_scan s;
+    memset(&s, 0, sizeof s);
+    s.struct_size = sizeof s, s.bodies = bodies, s.body_count = 2, s.tof_fwhm = 120.0, s.radial_fwhm = 9.0;
+    s.randoms = 0.2, s.scatter = 0.2;
+    return s;
+}
+
+static void usual_data(void) {
+    for (int k = 0; k < VOXELS; k++)
+        image[k] = (float)(1 + k % 5), out[k] = -7.0f;
+    for (int k = 0; k < HISTOS; k++) {
+        histos[k] = (float)(k % 4), factors[k] = 0.5f + 0.01f * (float)(k % 30);
+        additive[k] = 0.1f, counts[k] = (uint32_t)(k % 3);
+    }
+    for (int k = 0; k < EVENTS; k++) {
+        first[k][0] = 400.0f, first[k][1] = (float)k, first[k][2] = 0.0f;
+        second[k][0] = -400.0f, second[k][1] = (float)k, second[k][2] = 1.0f;
+        times[k] = 10.0 * k;
+    }
+    for (int v = 0; v < ALL; v++)
+        listed[v][0] = 0.7 * v, listed[v][1] = 0.05 * v;
+    memset(bodies, 0, sizeof bodies);
+    bodies[0].shape = ISOC_PET_SHAPE_CYLINDER, bodies[0].half_x = 30.0, bodies[0].half_z = 20.0;
+    bodies[0].activity = 1.0, bodies[0].attenuation = 0.0096;
+    bodies[1].shape = ISOC_PET_SHAPE_ELLIPSOID, bodies[1].half_x = 5.0, bodies[1].activity = 3.0;
+}
+
+/* A plan and data that work. */
+static void set_up(isoc_context *context) {
+    check_ok("isoc_pet_destroy", isoc_pet_destroy(pet));
+    check_ok("isoc_pet_create", isoc_pet_create(context, &pet));
+    usual_data();
+    isoc_pet_geometry g = geometry();
+    isoc_pet_response r = response();
+    check_ok("isoc_pet_set_geometry", isoc_pet_set_geometry(pet, &g, NULL));
+    check_ok("isoc_pet_set_response", isoc_pet_set_response(pet, &r));
+}
+
+static void works_afterwards(const char *name) {
+    usual_data();
+    isoc_tensor h = histo_tensor(histos), v = image_tensor(out);
+    char line[160];
+    snprintf(line, sizeof line, "%s: works afterwards", name);
+    check_ok(line, isoc_pet_adjoint(pet, NULL, 0, &h, &v));
+}
+
+/* Sets up, changes something, and calls: the status, the words in the message, and the plan still works. */
+#define BAD(name, change, call, status, ...)                                                                        \
+    do {                                                                                                            \
+        static const char *const words[] = { __VA_ARGS__, NULL };                                                   \
+        set_up(ctx);                                                                                                \
+        isoc_pet_geometry g = geometry();                                                                           \
+        isoc_pet_response r = response();                                                                           \
+        isoc_pet_options o = options();                                                                             \
+        isoc_pet_scan s = usual_scan();                                                                                   \
+        isoc_pet_tally tally;                                                                                       \
+        isoc_pet_dropped dropped;                                                                                   \
+        memset(&tally, 0, sizeof tally), memset(&dropped, 0, sizeof dropped);                                       \
+        tally.struct_size = sizeof tally, dropped.struct_size = sizeof dropped, tally.decays = 100;                 \
+        isoc_tensor l = list_tensor(), i = image_tensor(image), v = image_tensor(out), h = histo_tensor(histos);    \
+        isoc_tensor a = histo_tensor(factors), b = histo_tensor(additive), c = count_tensor();                      \
+        isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();                     \
+        double number = 0.0;                                                                                        \
+        (void)g, (void)r, (void)o, (void)s, (void)l, (void)i, (void)v, (void)h, (void)a, (void)b, (void)c, (void)p; \
+        (void)q, (void)t, (void)number;                                                                             \
+        change;                                                                                                     \
+        if (check_status(name, call, ISOC_STATUS_##status, words))                                                  \
+            report(name, 1, "");                                                                                    \
+        works_afterwards(name);                                                                                     \
+    } while (0)
+
+#define GEOMETRY(field, value, status, ...) \
+    BAD("geometry." #field, g.field = value, isoc_pet_set_geometry(pet, &g, NULL), status, __VA_ARGS__)
+#define LIST(name, change, status, ...) \
+    BAD("views: " name, (g.views = ALL, change), isoc_pet_set_geometry(pet, &g, &l), status, __VA_ARGS__)
+#define RESPONSE(field, value, status, ...) \
+    BAD("response." #field, r.field = value, isoc_pet_set_response(pet, &r), status, __VA_ARGS__)
+#define OPTION(field, value, status, ...) \
+    BAD("options." #field, o.field = value, isoc_pet_set_options(pet, &o), status, __VA_ARGS__)
+#define FORWARD(name, change, status, ...) \
+    BAD("forward: " name, change, isoc_pet_forward(pet, NULL, 0, &i, &h), status, __VA_ARGS__)
+#define RECONSTRUCT(name, change, status, ...) \
+    BAD("reconstruct: " name, change, isoc_pet_reconstruct(pet, &h, &a, &b, &v), status, __VA_ARGS__)
+#define DEPOSIT(name, change, status, ...) \
+    BAD("deposit: " name, change, isoc_pet_deposit(pet, &p, &q, &t, &c, &dropped), status, __VA_ARGS__)
+#define SIMULATE(name, change, status, ...) \
+    BAD("simulate: " name, change, isoc_pet_simulate(pet, &s, NULL, &p, &q, &t, &tally), status, __VA_ARGS__)
+#define EXPECT(name, change, status, ...) \
+    BAD("expect: " name, change, isoc_pet_expect(pet, &s, NULL, &tally, &a, &b), status, __VA_ARGS__)
+
+static void handles(void) {
+    isoc_pet *none = NULL;
+    check_status("create: no context", isoc_pet_create(NULL, &none), ISOC_STATUS_NULL_POINTER, NULL);
+    check_status("create: no place", isoc_pet_create(ctx, NULL), ISOC_STATUS_NULL_POINTER, NULL);
+    check_status("destroy: NULL", isoc_pet_destroy(NULL), ISOC_STATUS_OK, NULL);
+    check_ok("create", isoc_pet_create(ctx, &none));
+    isoc_tensor i = image_tensor(image), v = image_tensor(out), h = histo_tensor(histos), c = count_tensor();
+    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();
+    isoc_pet_scan s = usual_scan();
+    isoc_pet_tally tally;
+    memset(&tally, 0, sizeof tally), tally.struct_size = sizeof tally;
+    uint64_t bytes = 0;
+    double number = 0.0, views[2 * ALL];
+    const int64_t order[] = { 0 };
+    const isoc_status early = ISOC_STATUS_NOT_CONFIGURED;
+#define EARLY(call) check_status(#call, call, early, NULL)
+    EARLY(isoc_pet_forward(none, NULL, 0, &i, &h));
+    EARLY(isoc_pet_adjoint(none, NULL, 0, &h, &v));
+    EARLY(isoc_pet_sensitivity(none, NULL, &v));
+    EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
+    EARLY(isoc_pet_deposit(none, &p, &q, &t, &c, NULL));
+    EARLY(isoc_pet_simulate(none, &s, NULL, &p, &q, &t, &tally));
+    EARLY(isoc_pet_expect(none, &s, NULL, &tally, &h, NULL));
+    EARLY(isoc_pet_phantom_image(none, bodies, 2, 0, &v));
+    EARLY(isoc_pet_noise(none, &i, &number));
+    EARLY(isoc_pet_memory(none, &bytes));
+    EARLY(isoc_pet_get_views(none, views, ALL));
+    EARLY(isoc_pet_set_order(none, order, 1));
+    isoc_pet_geometry g = geometry();
+    check_ok("set_geometry", isoc_pet_set_geometry(none, &g, NULL));
+    EARLY(isoc_pet_forward(none, NULL, 0, &i, &h));
+    EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
+    isoc_pet_options o = options();
+    isoc_pet_response r = response();
+    o.order = ISOC_PET_ORDER_GIVEN;
+    check_ok("set_options", isoc_pet_set_options(none, &o));
+    check_ok("set_response", isoc_pet_set_response(none, &r));
+    EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
+    check_ok("destroy", isoc_pet_destroy(none));
+    check_status("destroy twice", isoc_pet_destroy(none), ISOC_STATUS_INVALID_HANDLE, NULL);
+    check_status("use after destroy", isoc_pet_deposit(none, &p, &q, &t, &c, NULL), ISOC_STATUS_INVALID_HANDLE, NULL);
+    check_status("a context is no plan", isoc_pet_noise((isoc_pet *)ctx, &i, &number), ISOC_STATUS_INVALID_HANDLE, NULL);
+}
+
+static void geometries(void) {
+    GEOMETRY(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
+    GEOMETRY(nx, 0, OUT_OF_RANGE, "nx is 0");
+    GEOMETRY(ny, -1, OUT_OF_RANGE, "ny is -1");
+    GEOMETRY(nz, INT64_MAX, OUT_OF_RANGE, "nz is 9223372036854775807");
+    GEOMETRY(voxel_x, 0.0, OUT_OF_RANGE, "voxel size along x is 0");
+    GEOMETRY(voxel_y, -4.0, OUT_OF_RANGE, "voxel size along y is -4");
+    GEOMETRY(voxel_z, NAN, NOT_FINITE_PARAMETER, "voxel size along z is NaN");
+    GEOMETRY(views, 0, OUT_OF_RANGE, "views is 0");
+    GEOMETRY(views, 100000, OUT_OF_RANGE, "views is 100000");
+    GEOMETRY(tilts, 60000, OUT_OF_RANGE, "there are 120000 views");
+    GEOMETRY(max_tilt, 0.0, OUT_OF_RANGE, "max_tilt is 0 rad");
+    GEOMETRY(max_tilt, -0.1, OUT_OF_RANGE, "max_tilt is -0.1 rad");
+    GEOMETRY(max_tilt, 1.6, OUT_OF_RANGE, "max_tilt is 1.6 rad", "below pi/2");
+    GEOMETRY(max_tilt, NAN, NOT_FINITE_PARAMETER, "max_tilt is NaN");
+    BAD("geometry: NULL", (void)0, isoc_pet_set_geometry(pet, NULL, NULL), NULL_POINTER, "NULL");
+    LIST("NaN", listed[1][0] = NAN, NOT_FINITE_PARAMETER, "azimuth is NaN");
+    LIST("a steep one", listed[3][1] = 0.3, OUT_OF_RANGE, "view 3 has a tilt of 0.3 rad", "max_tilt is 0.2");
+    LIST("a repeated one", (listed[2][0] = listed[1][0] - PI, listed[2][1] = -listed[1][1]), OUT_OF_RANGE,
+         "views 1 and 2 are the same direction");
+    LIST("their number", g.views = ALL - 1, TENSOR_SHAPE, "views.shape[0] is 4", "must be 3");
+    LIST("integers", l.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "views.dtype");
+    LIST("complex numbers", (l.dtype.code = ISOC_DTYPE_COMPLEX, l.dtype.bits = 64), TENSOR_DTYPE, "views.dtype");
+    LIST("no data", l.data = NULL, NULL_POINTER, "views.data is NULL");
+    /* A response that was fine is not, for a lattice as small as this. */
+    GEOMETRY(nx, 1, OUT_OF_RANGE, "the response reaches", "along x", "the lattice has 1");
+}
+
+static void responses(void) {
+    static const double table[] = { 0.0, 9.0, 100.0, 12.0 }, falling[] = { 10.0, 9.0, 5.0, 9.0 };
+    static const double cold[] = { 0.0, 9.0, 100.0, 0.0 };
+    RESPONSE(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
+    RESPONSE(profile, 2, UNKNOWN_VALUE, "profile is 2");
+    RESPONSE(cut, 2, UNKNOWN_VALUE, "cut is 2");
+    RESPONSE(tof_fwhm, 0.0, OUT_OF_RANGE, "tof_fwhm", "is 0", "above 0");
+    RESPONSE(tof_fwhm, -400.0, OUT_OF_RANGE, "tof_fwhm", "is -400");
+    RESPONSE(tof_fwhm, INFINITY, NOT_FINITE_PARAMETER, "tof_fwhm");
+    RESPONSE(tof_fwhm, 4000.0, OUT_OF_RANGE, "the response reaches", "the lattice has");
+    RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "radial fwhm is 0");
+    RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "radial fwhm is -1");
+    RESPONSE(radial_fwhm, 0.01, OUT_OF_RANGE, "sigma is", "at least 0.02 voxels");
+    RESPONSE(axial_fwhm, NAN, NOT_FINITE_PARAMETER, "axial_fwhm is NaN");
+    RESPONSE(axial_fwhm, 1e6, OUT_OF_RANGE, "the response reaches");
+    RESPONSE(step, -2.0, OUT_OF_RANGE, "step is -2");
+    RESPONSE(cut_width, -3.0, OUT_OF_RANGE, "cut", "is -3");
+    RESPONSE(cut_width, NAN, NOT_FINITE_PARAMETER, "NaN");
+    RESPONSE(radial_entries, 2, NULL_POINTER, "radial_table is NULL");
+    BAD("radial_table: not ascending", (r.radial_entries = 2, r.radial_table = falling), isoc_pet_set_response(pet, &r),
+        OUT_OF_RANGE, "radius[1] is 5 after 10");
+    BAD("radial_table: a width of 0", (r.radial_entries = 2, r.radial_table = cold), isoc_pet_set_response(pet, &r),
+        OUT_OF_RANGE, "radial fwhm[1] is 0");
+    BAD("asymmetric: ratio", (r.profile = 1, r.ratio = 0.5, r.share = 0.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
+        "ratio is 0.5");
+    BAD("asymmetric: share", (r.profile = 1, r.ratio = 1.5, r.share = 1.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
+        "share is 1.3");
+    BAD("response: NULL", (void)0, isoc_pet_set_response(pet, NULL), NULL_POINTER, "NULL");
+    BAD("a table and asymmetry",
+        (r.radial_entries = 2, r.radial_table = table, r.profile = 1, r.ratio = 1.2, r.shift = 0.5, r.share = 0.3),
+        isoc_pet_set_response(pet, &r), OK, NULL);
+}
+
+static void tables(void) {
+    static uint32_t map[SIDE_X * SIDE_Y];
+    static int32_t offsets[KERNEL][3];
+    static float values[KERNEL];
+    isoc_pet_table_sizes sizes;
+    memset(&sizes, 0, sizeof sizes);
+    sizes.struct_size = sizeof sizes;
+#define TABLES(name, change, status, ...)                                                                    \
+    do {                                                                                                     \
+        memset(map, 0, sizeof map);                                                                          \
+        for (int k = 0; k < KERNEL; k++)                                                                     \
+            offsets[k][0] = k - 1, offsets[k][1] = offsets[k][2] = 0, values[k] = 1.0f;                      \
+        BAD("tables: " name, change, isoc_pet_set_tables(pet, 1, map, offsets[0], KERNEL, values, 1), status, \
+            __VA_ARGS__);                                                                                    \
+    } while (0)
+    TABLES("good ones", (void)0, OK, NULL);
+    TABLES("an identifier too large", map[7] = 1, OUT_OF_RANGE, "map[0][7] is 1", "1 kernels");
+    TABLES("an offset beyond the lattice", offsets[2][1] = 50, OUT_OF_RANGE, "offset 2 is 50 along y");
+    TABLES("an offset twice", offsets[2][0] = 0, OUT_OF_RANGE, "repeats");
+    TABLES("NaN", values[1] = NAN, NOT_FINITE_DATA, "value 1 of kernel 0 is NaN");
+    TABLES("a value below 0", values[1] = -1.0f, OUT_OF_RANGE, "value 1 of kernel 0 is -1");
+    TABLES("nothing", memset(values, 0, sizeof values), OUT_OF_RANGE, "all 0");
+    BAD("tables: view", (void)0, isoc_pet_set_tables(pet, ALL, map, offsets[0], KERNEL, values, 1), OUT_OF_RANGE,
+        "view is 4");
+    BAD("tables: no offsets", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], 0, values, 1), OUT_OF_RANGE,
+        "offset_count is 0");
+    BAD("tables: kernels", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], KERNEL, values, -1), OUT_OF_RANGE,
+        "kernel_count is -1");
+    BAD("tables: no map", (void)0, isoc_pet_set_tables(pet, 0, NULL, offsets[0], KERNEL, values, 1), NULL_POINTER,
+        "map is NULL");
+    BAD("tables: no values", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], KERNEL, NULL, 1), NULL_POINTER,
+        "values is NULL");
+    BAD("table sizes: NULL", (void)0, isoc_pet_get_table_sizes(pet, 0, NULL), NULL_POINTER, "NULL");
+    BAD("table sizes: view", (void)0, isoc_pet_get_table_sizes(pet, -1, &sizes), OUT_OF_RANGE, "view is -1");
+    BAD("table sizes", (void)0, isoc_pet_get_table_sizes(pet, 0, &sizes), OK, NULL);
+    expect("mass kept", sizes.least_mass > 0.95 && sizes.greatest_mass <= 1.0 + 1e-6 && sizes.kernels >= 1);
+    BAD("tables are left out", (void)0, isoc_pet_get_tables(pet, 0, NULL, NULL, NULL, NULL), OK, NULL);
+}
+
+static void all_options(void) {
+    static const int64_t twice[] = { 1, 0, 1 }, far[] = { 0, 4 }, one[] = { 2 };
+    OPTION(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
+    OPTION(algorithm, 3, UNKNOWN_VALUE, "algorithm is 3");
+    OPTION(order, 3, UNKNOWN_VALUE, "order is 3");
+    OPTION(projector, 3, UNKNOWN_VALUE, "projector is 3");
+    OPTION(iterations, -1, OUT_OF_RANGE, "iterations is -1");
+    OPTION(first_iteration, -1, OUT_OF_RANGE, "first_iteration is -1");
+    OPTION(relaxation, -1.0, OUT_OF_RANGE, "relaxation is -1");
+    OPTION(relaxation, 1.5, OUT_OF_RANGE, "relaxation is 1.5");
+    OPTION(relaxation, NAN, NOT_FINITE_PARAMETER, "relaxation is NaN");
+    OPTION(relaxation_decay, -0.1, OUT_OF_RANGE, "decay is -0.1");
+    OPTION(tolerance, -1.0, OUT_OF_RANGE, "tolerance is -1");
+    OPTION(tolerance, 1.0, OUT_OF_RANGE, "tolerance is 1");
+    BAD("options: NULL", (void)0, isoc_pet_set_options(pet, NULL), OK, NULL);
+    BAD("options: more subsets than views",
+        (o.algorithm = ISOC_PET_ALGORITHM_OSEM, o.subsets = 5, check_ok("options", isoc_pet_set_options(pet, &o))),
+        isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OUT_OF_RANGE, "subsets is 5", "4 views");
+    BAD("order: twice", (void)0, isoc_pet_set_order(pet, twice, 3), OUT_OF_RANGE, "order[2] is 1");
+    BAD("order: beyond", (void)0, isoc_pet_set_order(pet, far, 2), OUT_OF_RANGE, "order[1] is 4");
+    BAD("order: NULL", (void)0, isoc_pet_set_order(pet, NULL, 2), NULL_POINTER, "order is NULL");
+    BAD("order: one view",
+        (o.order = ISOC_PET_ORDER_GIVEN, check_ok("order", isoc_pet_set_order(pet, one, 1)),
+         check_ok("options", isoc_pet_set_options(pet, &o))),
+        isoc_pet_reconstruct(pet, &h, &a, &b, &v), OK, NULL);
+}
+
+static void arrays(void) {
+    static const int64_t flat[] = { VOXELS }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 }, three[] = { 3, SIDE_Z, SIDE_Y, SIDE_X };
+    static const int64_t still[] = { 0, SIDE_X, 1 }, back[] = { -SIDE_X * SIDE_Y, SIDE_X, 1 }, odd[] = { SIDE_X * SIDE_Y, SIDE_X, 2 };
+    static const int64_t huge[] = { INT64_MAX, SIDE_X, 1 }, chosen[] = { 0, 9 };
+    FORWARD("image: dimensions", (i.ndim = 1, i.shape = flat), TENSOR_NDIM, "image.ndim is 1");
+    FORWARD("image: shape", i.shape = wide, TENSOR_SHAPE, "image.shape[2] is 11", "must be 10");
+    FORWARD("image: counts", i.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "image.dtype");
+    FORWARD("image: double", i.dtype.bits = 64, TENSOR_DTYPE, "image.dtype");
+    FORWARD("image: no data", i.data = NULL, NULL_POINTER, "image.data is NULL");
+    FORWARD("image: no shape", i.shape = NULL, NULL_POINTER, "image.shape is NULL");
+    FORWARD("image: not aligned", i.byte_offset = 1, TENSOR_STRIDES, "aligned");
+    FORWARD("image: before its data", i.strides = back, TENSOR_STRIDES, "before its data");
+    FORWARD("image: strides", i.strides = huge, TENSOR_STRIDES, "address space");
+    FORWARD("image: another device", i.device.device_type = 77, TENSOR_DEVICE, "device type 77");
+    FORWARD("histo-images: views", h.shape = three, TENSOR_SHAPE, "shape[0] is 3", "must be 4");
+    FORWARD("overlap", h.data = image, OVERLAP, "share memory");
+    FORWARD("NaN", image[3] = NAN, NOT_FINITE_DATA, "image[0, 0, 3] is NaN");
+    BAD("forward: NULL", (void)0, isoc_pet_forward(pet, NULL, 0, NULL, &h), NULL_POINTER, "image is NULL");
+    BAD("forward: no room", (void)0, isoc_pet_forward(pet, NULL, 0, &i, NULL), NULL_POINTER, "is NULL");
+    BAD("forward: a view beyond", (void)0, isoc_pet_forward(pet, chosen, 2, &i, &h), OUT_OF_RANGE, "views[1] is 9");
+    BAD("forward: no views", (void)0, isoc_pet_forward(pet, chosen, 0, &i, &h), OUT_OF_RANGE, "view_count is 0");
+    BAD("adjoint: elements that coincide", v.strides = still, isoc_pet_adjoint(pet, NULL, 0, &h, &v), TENSOR_STRIDES,
+        "share memory");
+    BAD("adjoint: elements apart", v.strides = odd, isoc_pet_adjoint(pet, NULL, 0, &h, &v), TENSOR_STRIDES,
+        "share memory");
+    BAD("adjoint: NULL", (void)0, isoc_pet_adjoint(pet, NULL, 0, &h, NULL), NULL_POINTER, "image is NULL");
+    BAD("sensitivity: below 0", factors[5] = -1.0f, isoc_pet_sensitivity(pet, &a, &v), OUT_OF_RANGE,
+        "factors[0, 0, 5] is -1", "must not be below 0");
+    BAD("get_views: too few", (void)0, isoc_pet_get_views(pet, listed[0], ALL - 1), OUT_OF_RANGE, "3");
+    BAD("get_views: NULL", (void)0, isoc_pet_get_views(pet, NULL, ALL), NULL_POINTER, "views is NULL");
+    BAD("memory: NULL", (void)0, isoc_pet_memory(pet, NULL), NULL_POINTER, "bytes is NULL");
+    BAD("info: NULL", (void)0, isoc_pet_get_info(pet, NULL), NULL_POINTER, "NULL");
+    BAD("history: NULL", (void)0, isoc_pet_history(pet, NULL, 0, NULL), NULL_POINTER, "NULL");
+}
+
+static int sound(const float *values, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        if (!isfinite(values[k]))
+            return 0;
+    return 1;
+}
+
+static void reconstructions(void) {
+    RECONSTRUCT("counts below 0", histos[11] = -1.0f, OUT_OF_RANGE, "[0, 0, 1, 1] is -1", "must not be below 0");
+    RECONSTRUCT("counts of NaN", histos[0] = NAN, NOT_FINITE_DATA, "[0, 0, 0, 0] is NaN");
+    RECONSTRUCT("a factor below 0", factors[VOXELS] = -0.5f, OUT_OF_RANGE, "factors[1, 0, 0, 0] is -0.5");
+    RECONSTRUCT("an infinite factor", factors[2] = INFINITY, NOT_FINITE_DATA, "factors[0, 0, 0, 2] is inf");
+    RECONSTRUCT("an additive part below 0", additive[1] = -1e-3f, OUT_OF_RANGE, "additive[0, 0, 0, 1] is -0.001");
+    RECONSTRUCT("integer factors", a.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "factors.dtype");
+    RECONSTRUCT("overlap", v.data = histos, OVERLAP, "share memory");
+    BAD("reconstruct: NULL", (void)0, isoc_pet_reconstruct(pet, NULL, &a, &b, &v), NULL_POINTER, "measured is NULL");
+    BAD("reconstruct: no image", (void)0, isoc_pet_reconstruct(pet, &h, &a, &b, NULL), NULL_POINTER, "image is NULL");
+    /* Not bad, only unusual: finite and not negative all the same. */
+    RECONSTRUCT("factors above 1", factors[7] = 50.0f, OK, NULL);
+    RECONSTRUCT("no factor at all", memset(factors, 0, sizeof factors), OK, NULL);
+    int zero = 1;
+    memset(factors, 0, sizeof factors);
+    isoc_tensor h = histo_tensor(histos), a = histo_tensor(factors), v = image_tensor(out), c = count_tensor();
+    check_ok("nothing is seen", isoc_pet_reconstruct(pet, &h, &a, NULL, &v));
+    for (int k = 0; k < VOXELS; k++)
+        zero &= out[k] == 0.0f;
+    expect("what no view sees is 0", zero);
+    set_up(ctx);
+    factors[7] = 50.0f;
+    check_ok("factors above 1", isoc_pet_reconstruct(pet, &h, &a, NULL, &v));
+    expect("factors above 1: finite", sound(out, VOXELS));
+    for (int k = 0; k < HISTOS; k++)
+        factors[k] = k % SIDE_X < SIDE_X / 2 ? 0.0f : 1.0f, counts[k] = UINT32_MAX;
+    for (uint32_t algorithm = 0; algorithm < 3; algorithm++) {
+        isoc_pet_options o = options();
+        o.algorithm = algorithm;
+        check_ok("options", isoc_pet_set_options(pet, &o));
+        check_ok("half of it is not seen, counts are large", isoc_pet_reconstruct(pet, &c, &a, NULL, &v));
+        expect("half of it is not seen: finite", sound(out, VOXELS));
+        memset(histos, 0, sizeof histos);
+        check_ok("no counts", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v));
+        expect("no counts: finite", sound(out, VOXELS));
+    }
+}
+
+static void events(void) {
+    static const int64_t two[] = { EVENTS, 2 }, fewer[] = { EVENTS - 1, 3 }, none[] = { 0 }, square[] = { 2, 4 };
+    static const int64_t huge[] = { INT64_MAX }, still[] = { 0, 0, 0, 0 };
+    DEPOSIT("positions of two numbers", p.shape = two, TENSOR_SHAPE, "first_positions.shape[1] is 2", "must be 3");
+    DEPOSIT("fewer positions", q.shape = fewer, TENSOR_SHAPE, "second_positions.shape[0] is 7", "must be 8");
+    DEPOSIT("complex positions", (p.dtype.code = ISOC_DTYPE_COMPLEX, p.dtype.bits = 64), TENSOR_DTYPE,
+            "first_positions.dtype", "F64");
+    DEPOSIT("whole times", t.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "time_differences.dtype");
+    DEPOSIT("times in a plane", (t.ndim = 2, t.shape = square), TENSOR_NDIM, "time_differences.ndim is 2");
+    DEPOSIT("no events", t.shape = none, OUT_OF_RANGE, "time_differences.shape[0] is 0");
+    DEPOSIT("more events than there can be", t.shape = huge, OUT_OF_RANGE, "9223372036854775807");
+    DEPOSIT("no shape", t.shape = NULL, NULL_POINTER, "time_differences.shape is NULL");
+    DEPOSIT("no data", q.data = NULL, NULL_POINTER, "second_positions.data is NULL");
+    DEPOSIT("histo-images that coincide", c.strides = still, TENSOR_STRIDES, "share memory");
+    DEPOSIT("histo-images of doubles", (c.dtype.code = ISOC_DTYPE_FLOAT, c.dtype.bits = 64), TENSOR_DTYPE,
+            "histo_images.dtype");
+    DEPOSIT("overlap", c.data = (void *)first, OVERLAP, "first_positions", "histo_images", "share memory");
+    DEPOSIT("a short struct", dropped.struct_size = 8, STRUCT_SIZE, "struct_size is 8");
+    BAD("deposit: no list", (void)0, isoc_pet_deposit(pet, &p, &q, NULL, &c, NULL), NULL_POINTER,
+        "time_differences is NULL");
+    BAD("deposit: no positions", (void)0, isoc_pet_deposit(pet, NULL, &q, &t, &c, NULL), NULL_POINTER,
+        "first_positions is NULL");
+    BAD("deposit: no histo-images", (void)0, isoc_pet_deposit(pet, &p, &q, &t, NULL, NULL), NULL_POINTER,
+        "histo_images is NULL");
+    BAD("deposit: uncounted", (void)0, isoc_pet_deposit(pet, &p, &q, &t, &c, NULL), OK, NULL);
+
+    /* One event for each cause; the sixth finds its voxel full, the last two are counted. */
+    set_up(ctx);
+    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor(), c = count_tensor();
+    isoc_pet_dropped dropped;
+    memset(&dropped, 0, sizeof dropped);
+    dropped.struct_size = sizeof dropped;
+    for (int k = 0; k < HISTOS; k++)
+        counts[k] = 1;
+    memset(times, 0, sizeof times);
+    for (int k = 0; k < EVENTS; k++)
+        first[k][1] = second[k][1] = k == 5 ? -20.0f : 0.0f;
+    first[0][1] = NAN;
+    times[1] = INFINITY;
+    memcpy(second[2], first[2], sizeof first[2]);
+    /* Along the axis: as steep as can be. */
+    first[3][0] = second[3][0] = 0.0f, first[3][2] = 300.0f, second[3][2] = -300.0f;
+    times[4] = 2000.0;
+    /* The voxel of y = -20 in the view of azimuth 0 whose tilts are below 0: z is 0.5 between the middle ones. */
+    const int full = ((0 * SIDE_Z + 2) * SIDE_Y + 2) * SIDE_X + 5;
+    counts[full] = UINT32_MAX;
+    check_ok("deposit", isoc_pet_deposit(pet, &p, &q, &t, &c, &dropped));
+    expect("NaN and Inf", dropped.not_finite == 2);
+    expect("equal positions", dropped.equal_positions == 1);
+    expect("on the axis", dropped.outside_tilts == 1);
+    expect("outside", dropped.outside_lattice == 1);
+    expect("a full voxel", dropped.overflow == 1 && counts[full] == UINT32_MAX);
+    expect("all of them", dropped.events == 6);
+    uint64_t sum = 0;
+    for (int k = 0; k < HISTOS; k++)
+        sum += counts[k];
+    expect("the others are counted", sum == (uint64_t)UINT32_MAX + HISTOS - 1 + 2);
+    /* f32 counts are added as well. */
+    isoc_tensor h = histo_tensor(histos);
+    memset(histos, 0, sizeof histos);
+    check_ok("deposit in f32", isoc_pet_deposit(pet, &p, &q, &t, &h, &dropped));
+    expect("full no more", dropped.overflow == 0 && dropped.events == 5 && histos[full] == 1.0f);
+    /* A coarse grid's views repeat for nobody: a list works too. */
+    isoc_pet_geometry g = geometry();
+    isoc_tensor l = list_tensor();
+    g.views = ALL;
+    check_ok("views of a list", isoc_pet_set_geometry(pet, &g, &l));
+    check_ok("deposit in them", isoc_pet_deposit(pet, &p, &q, &t, &h, &dropped));
+    expect("the same are dropped", dropped.events == 5);
+}
+
+static void simulations(void) {
+    static const int64_t still[] = { 0, 1 }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 };
+    SIMULATE("as it is", (void)0, OK, NULL);
+    SIMULATE("a short struct", s.struct_size = 8, STRUCT_SIZE, "isoc_pet_scan.struct_size is 8");
+    SIMULATE("a short tally", tally.struct_size = 8, STRUCT_SIZE, "isoc_pet_tally.struct_size is 8");
+    SIMULATE("no bodies", s.body_count = 0, OUT_OF_RANGE, "body_count is 0");
+    SIMULATE("bodies of NULL", s.bodies = NULL, NULL_POINTER, "bodies is NULL");
+    SIMULATE("shape", bodies[1].shape = 3, UNKNOWN_VALUE, "bodies[1].shape is 3");
+    SIMULATE("an elliptic cylinder", bodies[0].half_y = 9.0, OUT_OF_RANGE, "bodies[0].half_y is 9");
+    SIMULATE("a flat body", bodies[1].half_x = 0.0, OUT_OF_RANGE, "object 1", "above 0");
+    SIMULATE("NaN", bodies[1].y = NAN, NOT_FINITE_PARAMETER, "object 1");
+    SIMULATE("infinite activity", bodies[0].activity = INFINITY, NOT_FINITE_PARAMETER, "object 0");
+    SIMULATE("no activity", bodies[0].activity = bodies[1].activity = 0.0, OUT_OF_RANGE, "no activity");
+    SIMULATE("diameter", s.diameter = -1.0, OUT_OF_RANGE, "diameter is -1");
+    SIMULATE("length", s.axial_length = NAN, OUT_OF_RANGE, "axial_length is NaN");
+    SIMULATE("time", s.tof_fwhm = -1.0, OUT_OF_RANGE, "is -1");
+    SIMULATE("radial", s.radial_fwhm = -1.0, OUT_OF_RANGE, "is -1");
+    SIMULATE("radial table", s.radial_entries = 3, NULL_POINTER, "radial_table is NULL");
+    SIMULATE("randoms", s.randoms = 0.9, OUT_OF_RANGE, "0.9", "below 1");
+    SIMULATE("scatter", s.scatter = -0.1, OUT_OF_RANGE, "-0.1");
+    SIMULATE("window", s.random_window = -3.0, OUT_OF_RANGE, "window is -3");
+    SIMULATE("scatter's width", s.scatter_sigma = -3.0, OUT_OF_RANGE, "scatter_sigma is -3");
+    SIMULATE("overlap", q.data = first, OVERLAP, "share memory");
+    SIMULATE("events that coincide", p.strides = still, TENSOR_STRIDES, "share memory");
+    SIMULATE("whole times", t.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "time_differences.dtype");
+    BAD("simulate: NULL", (void)0, isoc_pet_simulate(pet, NULL, NULL, &p, &q, &t, &tally), NULL_POINTER, "isoc_pet_scan");
+    BAD("simulate: no tally", (void)0, isoc_pet_simulate(pet, &s, NULL, &p, &q, &t, NULL), NULL_POINTER, "isoc_pet_tally");
+    BAD("simulate: an image", (void)0, isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), OK, NULL);
+    BAD("simulate: an image below 0", image[9] = -1.0f, isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), OUT_OF_RANGE,
+        "voxel 9 is -1");
+    BAD("simulate: an image of NaN", image[9] = NAN, isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally),
+        NOT_FINITE_DATA, "activity[0, 0, 9] is NaN");
+    BAD("simulate: another image", i.shape = wide, isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), TENSOR_SHAPE,
+        "activity.shape[2] is 11");
+    EXPECT("as it is", (void)0, OK, NULL);
+    EXPECT("counts", a.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "factors.dtype");
+    EXPECT("overlap", b.data = factors, OVERLAP, "share memory");
+    EXPECT("a short tally", tally.struct_size = 4, STRUCT_SIZE, "struct_size is 4");
+    BAD("expect: nothing", (void)0, isoc_pet_expect(pet, &s, NULL, &tally, NULL, NULL), OK, NULL);
+    BAD("expect: no scan", (void)0, isoc_pet_expect(pet, NULL, NULL, &tally, &a, NULL), NULL_POINTER, "isoc_pet_scan");
+    BAD("expect: no tally", (void)0, isoc_pet_expect(pet, &s, NULL, NULL, &a, NULL), NULL_POINTER, "isoc_pet_tally");
+    BAD("phantom: quantity", (void)0, isoc_pet_phantom_image(pet, bodies, 2, 2, &v), UNKNOWN_VALUE, "quantity is 2");
+    BAD("phantom: NULL", (void)0, isoc_pet_phantom_image(pet, bodies, 2, 0, NULL), NULL_POINTER, "image is NULL");
+    BAD("phantom: too many bodies", (void)0, isoc_pet_phantom_image(pet, bodies, INT64_MAX, 0, &v), OUT_OF_RANGE,
+        "body_count is 9223372036854775807");
+    BAD("phantom", (void)0, isoc_pet_phantom_image(pet, bodies, 2, 1, &v), OK, NULL);
+}
+
+static void merits(void) {
+    /* The ring of 40 mm about the middle is all that fits into the lattice; the central disc does as well. */
+    static const double middle[] = { 0.0, 0.0, 0.0 }, aside[] = { 30.0, 0.0, 0.0 }, lost[] = { 0.0, NAN, 0.0 };
+    BAD("contrast", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 1, 4.0, &number), OK, NULL);
+    BAD("contrast: outside", (void)0, isoc_pet_contrast_recovery(pet, &i, aside, 1, 4.0, &number), OUT_OF_RANGE,
+        "leaves the lattice");
+    BAD("contrast: NaN", (void)0, isoc_pet_contrast_recovery(pet, &i, lost, 1, 4.0, &number), NOT_FINITE_PARAMETER,
+        "centres[0]");
+    BAD("contrast: none", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 1, 1.0, &number), OUT_OF_RANGE,
+        "ratio is 1");
+    BAD("contrast: no spheres", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 0, 4.0, &number), OUT_OF_RANGE,
+        "sphere_count is 0");
+    BAD("contrast: no centres", (void)0, isoc_pet_contrast_recovery(pet, &i, NULL, 1, 4.0, &number), NULL_POINTER,
+        "centres is NULL");
+    BAD("contrast: nowhere", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 1, 4.0, NULL), NULL_POINTER,
+        "recovery is NULL");
+    BAD("noise", (void)0, isoc_pet_noise(pet, &i, &number), OK, NULL);
+    BAD("noise: an empty image", memset(image, 0, sizeof image), isoc_pet_noise(pet, &i, &number), OUT_OF_RANGE, "is 0");
+    BAD("noise: NaN", image[0] = NAN, isoc_pet_noise(pet, &i, &number), NOT_FINITE_DATA, "image[0, 0, 0] is NaN");
+    BAD("noise: nowhere", (void)0, isoc_pet_noise(pet, &i, NULL), NULL_POINTER, "noise is NULL");
+}
+
+static int32_t stop(void *user, double fraction, const char *stage) {
+    (void)user, (void)fraction, (void)stage;
+    return 1;
+}
+
+static void contexts(void) {
+    isoc_context_options c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c, c.threads = 2, c.memory_cap = 1000, c.gpu_memory_cap = 1000;
+    isoc_context *small = NULL, *cancelled = NULL;
+    check_ok("context", isoc_context_create(&c, &small));
+    isoc_tensor h = histo_tensor(histos), v = image_tensor(out), i = image_tensor(image), n = count_tensor();
+    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();
+    isoc_pet_scan s = usual_scan();
+    isoc_pet_tally tally;
+    memset(&tally, 0, sizeof tally), tally.struct_size = sizeof tally;
+    static const char *const cap[] = { "memory", "cap", NULL };
+    set_up(small);
+    check_status("memory cap: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), ISOC_STATUS_MEMORY_CAP, NULL);
+    check_status("memory cap: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), ISOC_STATUS_MEMORY_CAP, cap);
+    check_status("memory cap: simulate", isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), ISOC_STATUS_MEMORY_CAP, cap);
+    check_status("memory cap: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
+    c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop;
+    check_ok("context", isoc_context_create(&c, &cancelled));
+    set_up(cancelled);
+    const isoc_status gone = ISOC_STATUS_CANCELLED;
+    check_status("cancel: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), gone, NULL);
+    check_status("cancel: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), gone, NULL);
+    check_status("cancel: simulate", isoc_pet_simulate(pet, &s, NULL, &p, &q, &t, &tally), gone, NULL);
+    check_status("cancel: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), gone, NULL);
+    expect("a cancel leaves the image", out[0] == -7.0f && out[VOXELS - 1] == -7.0f);
+    set_up(lenient);
+    histos[0] = NAN, histos[9] = INFINITY;
+    check_ok("NaN replaced", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v));
+    isoc_pet_info info;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    check_ok("info", isoc_pet_get_info(pet, &info));
+    expect("NaN counted", info.replaced_values == 2);
+    check_ok("destroy", isoc_pet_destroy(pet));
+    pet = NULL;
+    check_ok("destroy", isoc_context_destroy(small));
+    check_ok("destroy", isoc_context_destroy(cancelled));
+}
+
+int main(void) {
+    start();
+    isoc_context_options c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c, c.threads = 2;
+    check_ok("context", isoc_context_create(&c, &ctx));
+    c.nan_policy = ISOC_NAN_POLICY_REPLACE;
+    check_ok("context", isoc_context_create(&c, &lenient));
+    handles();
+    geometries();
+    responses();
+    tables();
+    all_options();
+    arrays();
+    reconstructions();
+    events();
+    simulations();
+    merits();
+    contexts();
+    check_ok("destroy", isoc_pet_destroy(pet));
+    check_ok("destroy", isoc_context_destroy(ctx));
+    check_ok("destroy", isoc_context_destroy(lenient));
+    check_threads_end();
+    return finish();
+}
