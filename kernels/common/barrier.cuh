@@ -9,6 +9,11 @@ __device__ inline void copy_16(unsigned to, const void *from, bool inside) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
 }
 
+// 8 bytes; zeros if not `inside`.
+__device__ inline void copy_8(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(inside ? 8 : 0) : "memory");
+}
+
 __device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 // Until all of this thread's copies have arrived.

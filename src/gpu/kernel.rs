@@ -118,7 +118,9 @@ impl Function {
         if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
             fail!(Internal, "a grid of {grid:?} blocks is out of range");
         }
-        if shared > 48 << 10 {
+        // Static shared memory counts too.
+        const USUAL: usize = 32 << 10;
+        if shared > USUAL {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: a function of the current GPU.
             check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, most, shared as i32) })?;

@@ -54,6 +54,13 @@ impl DeviceMemory {
         // SAFETY: all of this memory.
         check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes, stream.raw()) })
     }
+
+    /// Fills with a number, in the stream's order.
+    pub(crate) fn fill(&self, value: f32, stream: &Stream) -> Result<()> {
+        let words = self.bytes / size_of::<f32>();
+        // SAFETY: all whole words of this memory.
+        check("cuMemsetD32Async", unsafe { sys::cuMemsetD32Async(self.address, value.to_bits(), words, stream.raw()) })
+    }
 }
 
 impl Drop for DeviceMemory {

@@ -200,6 +200,18 @@ pub(super) trait Engine: Sized + Send {
         order: &[usize],
         data: &Self::Data,
         step: f32,
+        volumes: (&mut Self::Volume, &mut Self::Volume),
+        progress: Progress,
+    ) -> Result<()> {
+        self.ramla_by_view(order, data, step, volumes, progress)
+    }
+
+    /// The same, for engines that can do no better for these views.
+    fn ramla_by_view(
+        &mut self,
+        order: &[usize],
+        data: &Self::Data,
+        step: f32,
         (image, ratio): (&mut Self::Volume, &mut Self::Volume),
         progress: Progress,
     ) -> Result<()> {

@@ -5,12 +5,15 @@
 //! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
 mod array;
+#[cfg(test)]
+mod cases;
 pub(crate) mod cpu;
 pub mod deposit;
 mod elementary;
 mod engine;
 pub mod events;
 mod expansion;
+mod gpu;
 pub mod lattice;
 pub mod merit;
 mod operators;

@@ -3,6 +3,7 @@
 use super::array::number;
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Method, Scan};
+use super::gpu::engine::GpuEngine;
 use super::lattice::Lattice;
 use super::reconstruct::{Algorithm, Iteration, Order, Solve};
 use super::response::Response;
@@ -57,6 +58,7 @@ impl Default for Options {
 /// By where it computes.
 pub(super) enum AnyEngine {
     Cpu(Box<CpuEngine>),
+    Gpu(Box<GpuEngine>),
 }
 
 /// Runs an expression on the engine, whichever it is.
@@ -64,6 +66,7 @@ macro_rules! each {
     ($any:expr, $engine:ident => $body:expr) => {
         match $any {
             crate::pet::plan::AnyEngine::Cpu($engine) => $body,
+            crate::pet::plan::AnyEngine::Gpu($engine) => $body,
         }
     };
 }
@@ -109,7 +112,8 @@ impl Pet {
 
     /// GPUs whose memory arrays may be in: the one that it computes on.
     pub fn gpus(&self) -> &[Arc<Device>] {
-        &[]
+        let all = self.context.gpus();
+        &all[..all.len().min(1)]
     }
 
     /// Work on arrays that are on a GPU begins when all that is in this stream (a `cudaStream_t`) has been done.
@@ -217,7 +221,10 @@ impl Pet {
     pub(super) fn engine(&mut self) -> Result<&mut AnyEngine> {
         if self.engine.is_none() {
             let scan = self.scan()?;
-            let mut engine = AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?));
+            let mut engine = match self.gpus().first() {
+                Some(gpu) => AnyEngine::Gpu(Box::new(GpuEngine::new(&self.context, gpu, scan)?)),
+                None => AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?)),
+            };
             each!(&mut engine, e => e.set_stream(self.stream));
             self.engine = Some(engine);
         }

@@ -6,6 +6,7 @@ mod common;
 mod ct;
 mod memory;
 mod mri;
+mod pet;
 
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use std::io::Write;

@@ -1,10 +1,9 @@
 //! Launches `kernels/mri/array.cu`: between the caller's arrays on the GPU and contiguous ones.
 
-use super::queue::Queue;
 use crate::context::NanPolicy;
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceReal, Lent};
+use crate::gpu::{Device, DeviceReal, Lent, Queue};
 use crate::tensor::{Element, Layout, Number};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;

@@ -2,7 +2,6 @@
 
 use super::array::{self, Pending};
 use super::penalty::{DeviceMatrix, differences as add_differences};
-use super::queue::Queue;
 use super::toeplitz::{Buffers, Toeplitz};
 use super::transform::{Needs, Place, Transform, check_room};
 use super::vector::Arithmetic;
@@ -10,7 +9,7 @@ use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
-use crate::gpu::{Device, DeviceReal, Lent};
+use crate::gpu::{Device, DeviceReal, Lent, Queue};
 use crate::mri::array as host;
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty};

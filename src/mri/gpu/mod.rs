@@ -5,7 +5,6 @@ mod direct;
 mod direct_order;
 pub(super) mod engine;
 mod penalty;
-mod queue;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;

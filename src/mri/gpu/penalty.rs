@@ -1,8 +1,7 @@
 //! Launches `kernels/mri/penalty.cu`: R of the penalty lambda |R rho|^2, on the GPU.
 
-use super::queue::Queue;
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Lent};
+use crate::gpu::{DeviceReal, Lent, Queue};
 use crate::mri::regulariser::{Matrix, Rows};
 
 const IMAGE: &str = "mri/penalty";

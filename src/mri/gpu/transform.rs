@@ -1,7 +1,6 @@
 //! Fourier sums on the GPU.
 
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
-use super::queue::Queue;
 use super::separable::Problem;
 use super::separable_adjoint::{Adjoint, AdjointArrays};
 use super::separable_forward::{Forward, ForwardArrays};
@@ -9,7 +8,7 @@ use super::vector::Arithmetic;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{DeviceReal, Lent, Precision};
+use crate::gpu::{DeviceReal, Lent, Precision, Queue};
 use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Beyond, Fourier, Progress, places};
 use crate::nufft::gpu::{Choice, Coordinates, Plan, Values};

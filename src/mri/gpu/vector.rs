@@ -1,9 +1,8 @@
 //! Launches `kernels/mri/vector.cu`: arithmetic of images and samples.
 
-use super::queue::Queue;
 use crate::error::Result;
 use crate::gpu::fft::Maps;
-use crate::gpu::{DeviceMemory, DeviceReal, Launch, Pinned};
+use crate::gpu::{DeviceMemory, DeviceReal, Launch, Pinned, Queue};
 use std::marker::PhantomData;
 
 const IMAGE: &str = "mri/vector";

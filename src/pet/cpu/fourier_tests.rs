@@ -2,8 +2,9 @@
 
 use super::columns::Columns;
 use super::fourier::Fourier;
-use super::tests::{ASYMMETRIC, Case, dot, largest, lattices, noise, responses, view};
+use super::tests::Case;
 use crate::cpu::level::Level;
+use crate::pet::cases::{ASYMMETRIC, dot, largest, lattices, noise, plain, responses, view};
 use crate::pet::expansion::Expansion;
 use crate::pet::lattice::Lattice;
 use crate::pet::response::{Cut, Radial, Response, Shape};
@@ -48,7 +49,7 @@ fn projections_equal_the_plain_sums_at_every_level() {
                     let fourier = fourier(&case, TOLERANCE, level);
                     for forward in [true, false] {
                         let result = project(&fourier, &case, forward, &volume);
-                        let error = largest(&result, &case.plain(forward, &volume));
+                        let error = largest(&result, &plain(&case.lattice, &case.tables, forward, &volume));
                         // Values are 0 to 1 and kernels sum to 1: the expansion errs by its tolerance and, forward, little
                         // more. Transforms round each term by some 6e-8 * sqrt(levels, 28) * rms of the spectrum's values,
                         // 0.6: 2e-7, times 5 for the largest of thousands; terms are about as large as the first.
@@ -166,7 +167,10 @@ fn nothing_wraps_around_borders() {
             let case = Case::of(lattice, tables.clone(), level);
             let fourier = fourier(&case, TOLERANCE, level);
             for forward in [true, false] {
-                let error = largest(&project(&fourier, &case, forward, &volume), &case.plain(forward, &volume));
+                let error = largest(
+                    &project(&fourier, &case, forward, &volume),
+                    &plain(&case.lattice, &case.tables, forward, &volume),
+                );
                 // As above, fewer terms; forward, up to three kernels of sum 1 meet.
                 assert!(error < 4e-6, "{shape:?} {level:?} forward {forward}: {error:e}");
             }

@@ -1,7 +1,12 @@
 //! The GPU that a plan computes on: its stream, memory that is used again, and plain launches.
 
+use super::device::Device;
+use super::kernel::Launch;
+use super::memory::{self, DeviceMemory, Rows};
+use super::pool::{Lent, Pool};
+use super::stream::{Event, Stream};
+use crate::cpu::buffer::Plain;
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Event, Launch, Lent, Pool, Rows, Stream};
 use std::sync::Arc;
 
 /// Elements that a thread of a plain launch has at most, on a large GPU.
@@ -10,18 +15,18 @@ const THREADS: usize = 256;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) device: Arc<Device>,
-    pub(super) stream: Stream,
-    pub(super) pool: Arc<Pool>,
+pub(crate) struct Queue {
+    pub(crate) device: Arc<Device>,
+    pub(crate) stream: Stream,
+    pub(crate) pool: Arc<Pool>,
     /// Counts what a call read and must not have.
-    pub(super) guard: DeviceMemory,
+    pub(crate) guard: DeviceMemory,
     /// The caller's stream is waited for by this.
     arrived: Event,
 }
 
 impl Queue {
-    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
         let (device, stream) = (device.clone(), Stream::new(device)?);
         let (pool, arrived) = (Pool::new(&device), Event::new(&device)?);
         let guard = DeviceMemory::from_slice(&device, &[0u64])?;
@@ -29,18 +34,18 @@ impl Queue {
     }
 
     /// A call begins.
-    pub(super) fn start(&self) -> Result<()> {
+    pub(crate) fn start(&self) -> Result<()> {
         self.guard.clear(&self.stream)
     }
 
     /// Work from now on waits for what is in the caller's stream.
-    pub(super) fn follow(&self, stream: usize) -> Result<()> {
+    pub(crate) fn follow(&self, stream: usize) -> Result<()> {
         self.arrived.record(&Stream::borrowed(stream))?;
         self.stream.wait(&self.arrived)
     }
 
     /// At least one and at most [`BLOCKS`] blocks a multiprocessor, of 256 threads, for `count` elements.
-    pub(super) fn shape(&self, count: usize) -> Launch {
+    pub(crate) fn shape(&self, count: usize) -> Launch {
         let blocks = count.div_ceil(THREADS).clamp(1, BLOCKS * self.device.multiprocessors());
         Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 }
     }
@@ -50,20 +55,20 @@ impl Queue {
     /// # Safety
     /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
     /// GPU is current.
-    pub(super) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
+    pub(crate) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe { self.device.function(image, name)?.launch(&self.stream, self.shape(count), parameter) }
     }
 
     /// Memory of the pool, with the host's values; they have been read when this returns.
-    pub(super) fn upload<V: Copy>(&self, values: &[V]) -> Result<Lent> {
+    pub(crate) fn upload<V: Copy>(&self, values: &[V]) -> Result<Lent> {
         let memory = self.pool.take(size_of_val(values))?;
         self.copy(values, memory.address())?;
         Ok(memory)
     }
 
     /// The host's values to the device; they have been read when this returns.
-    pub(super) fn copy<V: Copy>(&self, values: &[V], to: u64) -> Result<()> {
+    pub(crate) fn copy<V: Copy>(&self, values: &[V], to: u64) -> Result<()> {
         let bytes = size_of_val(values);
         if bytes == 0 {
             return Ok(());
@@ -75,7 +80,7 @@ impl Queue {
     }
 
     /// The device's values to the host, once all work before is done.
-    pub(super) fn fetch<V: crate::cpu::buffer::Plain>(&self, from: u64, to: &mut [V]) -> Result<()> {
+    pub(crate) fn fetch<V: Plain>(&self, from: u64, to: &mut [V]) -> Result<()> {
         let bytes = size_of_val(to);
         if bytes == 0 {
             return Ok(());
@@ -90,8 +95,8 @@ impl Queue {
     ///
     /// # Safety
     /// Both sides are device memory of as many bytes until the stream has passed the copy; the GPU is current.
-    pub(super) unsafe fn duplicate(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+    pub(crate) unsafe fn duplicate(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { crate::gpu::copy_device(from, to, bytes, &self.stream) }
+        unsafe { memory::copy_device(from, to, bytes, &self.stream) }
     }
 }

@@ -1,0 +1,337 @@
+//! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
+
+use crate::context::{Context, NanPolicy};
+use crate::cpu::buffer::Buffer;
+use crate::error::{Result, fail};
+use crate::gpu::{Lent, Queue};
+use crate::pet::array::{read_row, write_row};
+use crate::pet::engine::Least;
+use crate::tensor::{Counts, Layout};
+use rayon::prelude::*;
+
+const IMAGE: &str = "pet/array";
+
+/// Mirrors `Copy`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    array: u64,
+    volume: u64,
+    sizes: [i64; 3],
+    strides: [i64; 3],
+    column: i32,
+    is_integer: i32,
+    replace: i32,
+    least: f32,
+    first: i64,
+    found: u64,
+}
+
+/// Mirrors `Volumes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Volumes {
+    to: u64,
+    by: u64,
+    over: u64,
+    count: i64,
+    column: i32,
+    nz: i32,
+    value: f32,
+}
+
+/// Mirrors `Facts`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct FactsArguments {
+    volume: u64,
+    count: i64,
+    column: i32,
+    nz: i32,
+    sums: u64,
+    largest: u64,
+    zero: u64,
+}
+
+/// Mirrors `Total`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    tally: u64,
+    total: u64,
+    count: i32,
+}
+
+/// Where a volume's voxels lie: columns along z, `[y][x]`, each as long as a multiple of 4.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) shape: [usize; 3],
+    pub(super) column: usize,
+}
+
+impl Place {
+    pub(super) fn new(shape: [usize; 3]) -> Result<Self> {
+        let [nz, ny, nx] = shape;
+        let column = nz.next_multiple_of(4);
+        if column.checked_mul(ny * nx).and_then(|n| n.checked_mul(size_of::<f32>())).is_none() {
+            fail!(SizeOverflow, "columns of {nz} x {ny} x {nx} voxels overflow");
+        }
+        Ok(Self { shape, column })
+    }
+
+    /// Floats of a volume.
+    pub(super) fn floats(&self) -> usize {
+        self.column * self.shape[1] * self.shape[2]
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.floats() * size_of::<f32>()
+    }
+
+    fn copy(&self, array: u64, strides: [isize; 3], volume: u64) -> Copy {
+        let (sizes, strides) = (self.shape.map(|n| n as i64), strides.map(|s| s as i64));
+        let column = self.column as i32;
+        Copy { array, volume, sizes, strides, column, is_integer: 0, replace: 0, least: 0.0, first: 0, found: 0 }
+    }
+
+    fn volumes(&self, to: u64, count: usize) -> Volumes {
+        let (column, nz) = (self.column as i32, self.shape[0] as i32);
+        Volumes { to, by: 0, over: 0, count: (count * self.floats()) as i64, column, nz, value: 0.0 }
+    }
+
+    /// # Safety
+    /// A volume of the queue's GPU, which is current.
+    pub(super) unsafe fn fill(&self, queue: &Queue, to: u64, value: f32) -> Result<()> {
+        let arguments = Volumes { value, ..self.volumes(to, 1) };
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        unsafe { queue.each(IMAGE, "array_fill", self.floats(), &arguments) }
+    }
+
+    /// to = to by / over; as it was where `over` is 0.
+    ///
+    /// # Safety
+    /// As for `fill`.
+    pub(super) unsafe fn scale(&self, queue: &Queue, to: u64, by: u64, over: u64) -> Result<()> {
+        let arguments = Volumes { by, over, ..self.volumes(to, 1) };
+        // SAFETY: as for `fill`.
+        unsafe { queue.each(IMAGE, "array_scale", self.floats(), &arguments) }
+    }
+
+    /// to = 0 where `over` is 0.
+    ///
+    /// # Safety
+    /// As for `fill`.
+    pub(super) unsafe fn mask(&self, queue: &Queue, to: u64, over: u64) -> Result<()> {
+        let arguments = Volumes { over, ..self.volumes(to, 1) };
+        // SAFETY: as for `fill`.
+        unsafe { queue.each(IMAGE, "array_mask", self.floats(), &arguments) }
+    }
+}
+
+fn contiguous([_, ny, nx]: [usize; 3]) -> [isize; 3] {
+    [(ny * nx) as isize, nx as isize, 1]
+}
+
+/// One histo-image of several.
+pub(super) fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
+    let ([_, nz, ny, nx], [_, z, y, x]) = (all.shape, all.strides);
+    let origin = all.element([k, 0, 0, 0]);
+    Layout { origin, dtype: all.dtype, shape: [nz, ny, nx], strides: [z, y, x], gpu: all.gpu }
+}
+
+/// What reading found, which is known once the stream is there.
+#[derive(Debug)]
+pub(super) struct Check {
+    /// See `Copy` in the kernel's file.
+    found: Lent,
+    policy: NanPolicy,
+    least: Least,
+}
+
+impl Check {
+    pub(super) fn new(queue: &Queue, policy: NanPolicy, least: Least) -> Result<Self> {
+        let found = queue.pool.take(2 * size_of::<u64>())?;
+        found.clear(&queue.stream)?;
+        Ok(Self { found, policy, least })
+    }
+
+    /// Waits for the stream; the number of values that were replaced, or the error that names the first.
+    ///
+    /// # Safety
+    /// The array that was read is still there.
+    pub(super) unsafe fn resolve<const N: usize>(
+        self,
+        queue: &Queue,
+        from: &Layout<Counts, N>,
+        name: &str,
+    ) -> Result<u64> {
+        let mut seen = [0.0; 2];
+        queue.fetch(self.found.address(), &mut seen)?;
+        let [first, replaced] = seen.map(f64::to_bits);
+        if first == 0 {
+            return Ok(replaced);
+        }
+        let (mut rest, mut at) = (!first as usize, [0; N]);
+        for d in (0..N).rev() {
+            at[d] = rest % from.shape[d];
+            rest /= from.shape[d];
+        }
+        // Integers are never errors.
+        let address = from.element(at).cast::<f32>();
+        let value = match from.gpu {
+            Some(_) => queue.device.read::<f32>(address.addr() as u64)?,
+            // SAFETY: by this function's contract.
+            None => unsafe { *address },
+        };
+        if !value.is_finite() {
+            fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
+        }
+        fail!(OutOfRange, "{name}{at:?} is {value}; it must not be below 0");
+    }
+}
+
+/// Copies between the caller's arrays and volumes.
+pub(super) struct Copies<'a> {
+    pub(super) context: &'a Context,
+    pub(super) queue: &'a Queue,
+    pub(super) place: Place,
+    /// The caller's.
+    pub(super) stream: usize,
+}
+
+impl Copies<'_> {
+    /// Copies an array into a volume. The host's has been read when this returns; `first` is the number of its first element
+    /// among those that are checked.
+    ///
+    /// # Safety
+    /// The array is readable, on the host or on this GPU, until the stream has passed this; the GPU is current.
+    pub(super) unsafe fn read(&self, from: &Layout<Counts, 3>, to: u64, check: &Check, first: usize) -> Result<()> {
+        let (queue, place) = (self.queue, self.place);
+        // Back to the pool with the copy under way, whose stream later users follow.
+        let staged;
+        let (array, strides, dtype) = if from.gpu.is_some() {
+            queue.follow(self.stream)?;
+            (from.origin.addr() as u64, from.strides, from.dtype)
+        } else {
+            staged = queue.pool.take(from.bytes())?;
+            let dtype = if from.strides == contiguous(from.shape) {
+                let count = from.shape.iter().product();
+                // SAFETY: all of the array, by this function's contract; elements of either type have as many bytes.
+                let words = unsafe { std::slice::from_raw_parts(from.origin.cast::<u32>(), count) };
+                queue.copy(words, staged.address())?;
+                from.dtype
+            } else {
+                // SAFETY: by this function's contract.
+                let packed = unsafe { self.pack(from)? };
+                queue.copy(&packed, staged.address())?;
+                Counts::F32
+            };
+            (staged.address(), contiguous(from.shape), dtype)
+        };
+        let arguments = Copy {
+            is_integer: i32::from(dtype == Counts::U32),
+            replace: i32::from(check.policy == NanPolicy::Replace),
+            least: if check.least == Least::Zero { 0.0 } else { f32::NEG_INFINITY },
+            first: first as i64,
+            found: check.found.address(),
+            ..place.copy(array, strides, to)
+        };
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        unsafe { queue.each(IMAGE, "array_read", place.shape.iter().product(), &arguments) }
+    }
+
+    /// As contiguous floats.
+    ///
+    /// # Safety
+    /// The array is readable, on the host.
+    unsafe fn pack(&self, from: &Layout<Counts, 3>) -> Result<Buffer> {
+        let [nz, ny, nx] = from.shape;
+        let mut packed = Buffer::zeroed(nz * ny * nx)?;
+        let rows = packed.chunks_exact_mut(nx).collect::<Vec<_>>();
+        self.context.install(|| {
+            // SAFETY: by this function's contract.
+            rows.into_par_iter().enumerate().for_each(|(r, row)| unsafe { read_row(from, [r / ny, r % ny, 0], row) });
+        });
+        Ok(packed)
+    }
+
+    /// Copies a volume into an array.
+    ///
+    /// # Safety
+    /// The array is one of f32, writable, on the host or on this GPU, until the stream has passed this; the GPU is current.
+    pub(super) unsafe fn write(&self, from: u64, to: &Layout<Counts, 3>) -> Result<()> {
+        let (queue, place) = (self.queue, self.place);
+        let count = place.shape.iter().product();
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        let copy =
+            |array, strides| unsafe { queue.each(IMAGE, "array_write", count, &place.copy(array, strides, from)) };
+        if to.gpu.is_some() {
+            queue.follow(self.stream)?;
+            return copy(to.origin.addr() as u64, to.strides);
+        }
+        let staged = queue.pool.take(to.bytes())?;
+        copy(staged.address(), contiguous(to.shape))?;
+        if to.strides == contiguous(to.shape) {
+            // SAFETY: all of the array, by this function's contract.
+            let all = unsafe { std::slice::from_raw_parts_mut(to.origin.cast_mut().cast::<f32>(), count) };
+            return queue.fetch(staged.address(), all);
+        }
+        let mut packed = Buffer::<f32>::zeroed(count)?;
+        queue.fetch(staged.address(), &mut packed)?;
+        let [_, ny, nx] = to.shape;
+        self.context.install(|| {
+            packed.par_chunks_exact(nx).enumerate().for_each(|(r, row)| {
+                // SAFETY: by this function's contract, each row by one task.
+                unsafe { write_row(to, [r / ny, r % ny, 0], row) }
+            });
+        });
+        Ok(())
+    }
+}
+
+/// Sum, largest and whether there is a 0, of volumes that are looked at one after the other.
+pub(super) struct Survey {
+    sums: Lent,
+    blocks: usize,
+}
+
+/// Bytes for the largest value and whether there is a 0, behind the blocks' sums.
+const EXTREMES: usize = 8;
+
+impl Survey {
+    pub(super) fn new(queue: &Queue, place: Place) -> Result<Self> {
+        let blocks = queue.shape(place.floats()).grid[0];
+        let sums = queue.pool.take(blocks * size_of::<f64>() + EXTREMES)?;
+        sums.clear(&queue.stream)?;
+        Ok(Self { sums, blocks })
+    }
+
+    /// # Safety
+    /// A volume of the queue's GPU, which is current.
+    pub(super) unsafe fn look(&self, queue: &Queue, place: Place, volume: u64) -> Result<()> {
+        let sums = self.sums.address();
+        let largest = sums + (self.blocks * size_of::<f64>()) as u64;
+        let (column, nz) = (place.column as i32, place.shape[0] as i32);
+        let count = place.floats() as i64;
+        let arguments = FactsArguments { volume, count, column, nz, sums, largest, zero: largest + 4 };
+        // SAFETY: the struct mirrors the kernel's, whose blocks are those that there is room for.
+        unsafe { queue.each(IMAGE, "array_facts", place.floats(), &arguments) }
+    }
+
+    pub(super) fn result(self, queue: &Queue) -> Result<(f64, f32, bool)> {
+        let mut sums = vec![0.0; self.blocks];
+        queue.fetch(self.sums.address(), &mut sums)?;
+        let mut extremes = [0f32; 2];
+        queue.fetch(self.sums.address() + (self.blocks * size_of::<f64>()) as u64, &mut extremes)?;
+        Ok((sums.iter().sum(), extremes[0], extremes[1].to_bits() > 0))
+    }
+}
+
+/// Adds the blocks' tallies up, and takes them back to 0.
+///
+/// # Safety
+/// `tally` has so many pairs of f64, `total` room for one; the GPU is current.
+pub(super) unsafe fn total(queue: &Queue, tally: u64, count: usize, total: u64) -> Result<()> {
+    // SAFETY: the struct mirrors the kernel's, which is one block's; the rest by this function's contract.
+    unsafe { queue.each(IMAGE, "array_total", 1, &Total { tally, total, count: count as i32 }) }
+}

@@ -1,0 +1,13 @@
+//! PET on NVIDIA GPUs.
+
+mod array;
+mod data;
+pub(super) mod engine;
+mod finish;
+mod gather;
+mod plain;
+mod projection;
+mod steps;
+
+#[cfg(test)]
+mod tests;
