@@ -108,11 +108,6 @@ impl LaneFft {
         Self { len, level, passes }
     }
 
-    #[cfg(test)]
-    pub(crate) fn radices(&self) -> Vec<usize> {
-        self.passes.iter().map(|p| p.radix).collect()
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -47,7 +47,13 @@ pub(super) struct Grid {
 impl Grid {
     /// Floats of a term's rows, `[kx][vector along z][y][re, im]`.
     fn lines(self, ny: usize) -> usize {
-        self.half * self.deep * ny * 2
+        self.half * self.line_column(ny)
+    }
+
+    /// From kx to kx in those: an odd number of cache lines, so that one y of all kx spreads over the sets of the caches.
+    pub(super) fn line_column(self, ny: usize) -> usize {
+        const LINE: usize = 16;
+        ((self.deep * ny * 2).div_ceil(LINE) | 1) * LINE
     }
 }
 

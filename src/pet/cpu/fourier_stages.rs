@@ -127,11 +127,12 @@ impl Kernel<f32> for Pair<'_> {
                 Some(factors) => V::splat(*factors.get_unchecked((2 * term + row) * nx + x)),
                 None => V::splat(1.0),
             };
+            let mirror = |kx: usize| if kx == 0 { 0 } else { len - kx };
             let cell = |i: usize| (frequencies.add(2 * i * V::LANES), frequencies.add((2 * i + 1) * V::LANES));
             for (v, term) in (0..grid.vectors).flat_map(|v| (0..self.terms).map(move |t| (v, t))) {
                 let first = self.lines.data.at(term * self.lines.len);
                 let at = |kx: usize, row: usize| {
-                    let start = first.add(((kx * grid.vectors + v) * ny + self.y + row) * 2 * V::LANES);
+                    let start = first.add(kx * grid.line_column(ny) + (v * ny + self.y + row) * 2 * V::LANES);
                     (start, start.add(V::LANES))
                 };
                 match self.what {
@@ -159,7 +160,7 @@ impl Kernel<f32> for Pair<'_> {
                         along_x.run(strand, whole, room);
                         for kx in 0..grid.half {
                             // The transforms of both real rows, twice.
-                            let ((re, im), (other_re, other_im)) = (cell(kx), cell((len - kx) % len));
+                            let ((re, im), (other_re, other_im)) = (cell(kx), cell(mirror(kx)));
                             let (re, im) = (V::load(re), V::load(im));
                             let (other_re, other_im) = (V::load(other_re), V::load(other_im));
                             let to = at(kx, 0);
@@ -184,9 +185,8 @@ impl Kernel<f32> for Pair<'_> {
                             let to = cell(kx);
                             re.sub(other_im).store(to.0);
                             im.add(other_re).store(to.1);
-                            let mirror = (len - kx) % len;
-                            if mirror != kx {
-                                let to = cell(mirror);
+                            if mirror(kx) != kx {
+                                let to = cell(mirror(kx));
                                 re.add(other_im).store(to.0);
                                 other_re.sub(im).store(to.1);
                             }
@@ -264,7 +264,8 @@ impl Kernel<f32> for Column<'_> {
             // caller's contract.
             unsafe {
                 let line = |term: usize, at: usize| {
-                    let start = self.lines.data.at(term * self.lines.len + (self.kx * grid.deep + z + at) * 2 * ny);
+                    let start =
+                        self.lines.data.at(term * self.lines.len + self.kx * grid.line_column(ny) + (z + at) * 2 * ny);
                     Strand::packed(start, V::LANES, ny)
                 };
                 let there = |term| vectors().for_each(|at| along_y.run(line(term, at), near.strand(at, long), room));
