@@ -254,12 +254,17 @@ impl Views {
     }
 }
 
-/// Adds a strip to a cell, to the last one if that is its neighbour and narrow.
+/// Parts of a strip's height by which borders of meridians that it stands for may differ from its own.
+const SLANT: f64 = 0.05;
+
+/// Adds a strip to a cell, to the last one if that is its neighbour, narrow, and of nearly the same tilts.
 fn join(cell: &mut Vec<Strip>, strip: Strip) {
     if let Some(last) = cell.last_mut() {
         let all = last.width + strip.width;
         let apart = strip.azimuth - last.azimuth - 0.5 * all;
-        if all <= STRIP && apart < 0.5 * strip.width {
+        let height = last.tilts[1] - last.tilts[0];
+        let level = (0..2).all(|k| (strip.tilts[k] - last.tilts[k]).abs() < SLANT * height);
+        if all <= STRIP && apart < 0.5 * strip.width && level {
             let mean = |a: f64, b: f64| (a * last.width + b * strip.width) / all;
             let tilts = [0, 1].map(|k| mean(last.tilts[k], strip.tilts[k]));
             *last = Strip { azimuth: mean(last.azimuth, strip.azimuth), width: all, tilts };
