@@ -24,6 +24,7 @@ mod reconstruct;
 pub mod response;
 pub mod simulation;
 mod simulation_draws;
+mod simulation_envelope;
 pub mod simulation_expectation;
 mod simulation_random;
 pub mod simulation_source;

@@ -1,7 +1,6 @@
 //! Analytic phantoms of activity and attenuation: sums of cylinders along z, ellipsoids and boxes, with exact chords.
 
 use super::lattice::Lattice;
-use super::simulation_random::turn;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
@@ -46,31 +45,6 @@ fn both([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
     [a.max(c), b.min(d)]
 }
 
-/// A uniform place in each of the unit bodies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unit {
-    pub(super) cylinder: [f64; 3],
-    pub(super) ball: [f64; 3],
-    pub(super) cube: [f64; 3],
-}
-
-impl Unit {
-    /// From numbers that are uniform between 0 and 1.
-    #[inline(always)]
-    pub(super) fn new([u, v, w, across, along]: [f64; 5]) -> Self {
-        let [cos, sin] = turn(across);
-        let height = 2.0 * along - 1.0;
-        // The largest of two or three uniform numbers is distributed as the radius in a disc or a ball.
-        let (disc, ball) = (u.max(v), u.max(v).max(w));
-        let ring = ball * (1.0 - height * height).sqrt();
-        Self {
-            cylinder: [disc * cos, disc * sin, height],
-            ball: [ring * cos, ring * sin, ball * height],
-            cube: [2.0 * u - 1.0, 2.0 * v - 1.0, height],
-        }
-    }
-}
-
 impl Shape {
     /// A sphere.
     pub fn sphere(centre: [f64; 3], radius: f64) -> Self {
@@ -78,7 +52,7 @@ impl Shape {
     }
 
     /// Its middle, and how far it reaches along each axis.
-    fn extent(&self) -> ([f64; 3], [f64; 3]) {
+    pub(super) fn extent(&self) -> ([f64; 3], [f64; 3]) {
         match *self {
             Shape::Cylinder { centre, radius, length } => (centre, [radius, radius, length / 2.0]),
             Shape::Ellipsoid { centre, semi } => (centre, semi),
@@ -133,18 +107,6 @@ impl Shape {
     pub(super) fn between_ends(&self, from: f64, along: f64) -> [f64; 2] {
         let (centre, reach) = self.extent();
         slab((from - centre[2]) / reach[2], along / reach[2])
-    }
-
-    /// A uniform place in it.
-    #[inline(always)]
-    pub(super) fn place(&self, unit: &Unit) -> [f64; 3] {
-        let unit = match self {
-            Shape::Cylinder { .. } => unit.cylinder,
-            Shape::Ellipsoid { .. } => unit.ball,
-            Shape::Box { .. } => unit.cube,
-        };
-        let (centre, reach) = self.extent();
-        std::array::from_fn(|d| centre[d] + reach[d] * unit[d])
     }
 
     fn check(&self, k: usize) -> Result<()> {

@@ -82,38 +82,6 @@ fn voxel_means_are_where_the_body_is() {
     }
 }
 
-/// Means of n places: their standard deviation is at most the half width over sqrt(n); five of them. Every octant of a body
-/// about its centre holds an eighth: 5 sqrt(1/8 * 7/8 / n).
-#[test]
-fn places_fill_the_body() {
-    let mut random = StdRng::seed_from_u64(2);
-    let n = 40_000;
-    for shape in SHAPES {
-        let (centre, reach) = shape.extent();
-        let (mut sums, mut octants) = ([0.0; 3], [0; 8]);
-        let mut inner = 0;
-        for _ in 0..n {
-            let place = shape.place(&Unit::new(std::array::from_fn(|_| random.random_range(0.0..1.0))));
-            // On the surface rounding of cosine and sine decides.
-            let within: [f64; 3] = std::array::from_fn(|d| centre[d] + (place[d] - centre[d]) * (1.0 - 1e-7));
-            assert!(shape.contains(within));
-            let octant = (0..3).map(|d| usize::from(place[d] > centre[d]) << d).sum::<usize>();
-            octants[octant] += 1;
-            let half: [f64; 3] = std::array::from_fn(|d| centre[d] + 2.0 * (place[d] - centre[d]));
-            inner += usize::from(shape.contains(half));
-            for d in 0..3 {
-                sums[d] += (place[d] - centre[d]) / reach[d];
-            }
-        }
-        let root = f64::from(n).sqrt();
-        assert!(sums.iter().all(|s| (s / f64::from(n)).abs() < 5.0 / root), "{shape:?} {sums:?}");
-        let sigma = (7.0 / 64.0f64).sqrt() / root;
-        assert!(octants.iter().all(|c| (f64::from(*c) / f64::from(n) - 0.125).abs() < 5.0 * sigma), "{octants:?}");
-        // The body shrunk to half its size holds an eighth as well.
-        assert!((inner as f64 / f64::from(n) - 0.125).abs() < 5.0 * sigma, "{shape:?} {inner}");
-    }
-}
-
 /// The cylinder's diameter of water along a line across the middle; the spheres' activity on top of the cylinder's.
 #[test]
 fn the_ready_phantom_is_the_described_one() {

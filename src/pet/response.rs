@@ -188,6 +188,14 @@ impl Radial {
         Ok(())
     }
 
+    /// The largest width.
+    pub(super) fn largest(&self) -> f64 {
+        match self {
+            Radial::Constant(fwhm) => *fwhm,
+            Radial::Table { fwhm, .. } => fwhm.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
     /// Width at a signed radius.
     pub(super) fn fwhm(&self, radius: f64) -> f64 {
         match self {

@@ -89,7 +89,7 @@ pub struct Tally {
     pub trues: u64,
     pub scatter: u64,
     pub randoms: u64,
-    /// Decays within the scanner's tilts, measured or not.
+    /// Decays within the scanner's tilts, measured or not, that it would have taken.
     pub decays: u64,
     pub scatter_draws: u64,
     pub random_draws: u64,
@@ -120,9 +120,9 @@ impl Scan<'_> {
         self.check()?;
         // SAFETY: by this function's contract.
         let events = unsafe { Events::new(to) }?;
-        let sampler = Sampler::new(context, &self.source)?;
+        let sampler = Sampler::new(context, self)?;
         let drawer = Drawer { scan: self, sampler: &sampler, level: context.level(), seed };
-        context.run(|job| {
+        let drawn = context.run(|job| {
             job.enter(Stage::Simulate);
             (0..events.len().div_ceil(CHUNK))
                 .into_par_iter()
@@ -137,10 +137,11 @@ impl Scan<'_> {
                     Ok(tally)
                 })
                 .try_reduce(Tally::default, |a, b| Ok(a.add(b)))
-        })
+        })?;
+        Ok(Tally { decays: (drawn.decays as f64 * sampler.decays_a_draw()).round() as u64, ..drawn })
     }
 
-    /// Draws which of `n` events are of which kind, and then the events.
+    /// Draws which of `n` events are of which kind, and then the events. Its decays are draws.
     fn chunk(
         &self,
         drawer: &Drawer,

@@ -4,7 +4,7 @@ use super::elementary::ln;
 use super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 use super::simulation::Scan;
 use super::simulation_random::{DRAWS, Each, OneByOne, Random, normal, turn};
-use super::simulation_source::{Sampler, UNIFORMS};
+use super::simulation_source::{Decays, Sampler, UNIFORMS};
 use crate::context::Job;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -38,14 +38,15 @@ pub(super) struct Drawer<'a> {
 
 /// Lines through places, and where on them their events are measured.
 struct Lines {
+    /// What true events are made of.
+    decays: Decays,
     place: [Each; 3],
     along: [Each; 3],
     /// The detectors, as distances from the place.
     ends: [Each; 2],
     /// The event, likewise; decays get theirs once they are measured.
     at: Each,
-    /// Draws that count, and those that are measured.
-    real: [bool; DRAWS],
+    /// Those that are measured.
     measured: [bool; DRAWS],
 }
 
@@ -79,11 +80,11 @@ impl Drawer<'_> {
         let mut random = Random::new(self.seed, kind as u32, chunk);
         let mut normals = OneByOne::normal(Random::new(self.seed, TIMING, chunk));
         let mut lines = Lines {
+            decays: Decays::new(),
             place: [[0.0; DRAWS]; 3],
             along: [[0.0; DRAWS]; 3],
             ends: [[0.0; DRAWS]; 2],
             at: [0.0; DRAWS],
-            real: [true; DRAWS],
             measured: [false; DRAWS],
         };
         let blur = HALF_LIGHT * self.scan.resolution.time / FWHM_PER_SIGMA;
@@ -97,7 +98,7 @@ impl Drawer<'_> {
                 Kind::Random => self.accidental(&mut random, &mut lines),
             }
             for i in 0..DRAWS {
-                draws += u64::from(lines.real[i]);
+                draws += 1;
                 since += 1;
                 if lines.measured[i] {
                     if kind == Kind::True {
@@ -122,10 +123,11 @@ impl Drawer<'_> {
     fn decays(&self, random: &mut Random, lines: &mut Lines) {
         let resolution = &self.scan.resolution;
         let ([a, b, c, d], [e, f, g, survival]) = (random.uniform(), random.uniform());
-        let [u, v, p, q] = random.uniform();
+        let [v, p, q, _] = random.uniform();
         let uniforms: [Each; UNIFORMS] = [a, b, c, d, e, f, g];
-        self.sampler.places(&uniforms, &mut lines.place, &mut lines.real);
-        self.directions(&u, &v, &mut lines.along);
+        self.sampler.draw(&uniforms, &mut lines.decays);
+        lines.place = lines.decays.place;
+        self.directions(&lines.decays.azimuth, &v, &mut lines.along);
         let mut width = [0.0; DRAWS];
         for i in 0..DRAWS {
             let [x, y, _] = lines.radial(i);
@@ -147,7 +149,8 @@ impl Drawer<'_> {
         let mut integral = [0.0; DRAWS];
         self.scan.attenuation.line_integrals(&lines.place, &lines.along, &mut integral);
         for i in 0..DRAWS {
-            lines.measured[i] &= lines.real[i] & (-ln(survival[i]) > integral[i]);
+            let Decays { real, least, .. } = &lines.decays;
+            lines.measured[i] &= real[i] & (-ln(survival[i]) > integral[i] - least[i]);
         }
     }
 

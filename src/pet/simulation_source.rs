@@ -2,7 +2,9 @@
 
 use super::elementary::whole;
 use super::lattice::Lattice;
-use super::phantom::{Object, Phantom, Unit};
+use super::phantom::Phantom;
+use super::simulation::Scan;
+use super::simulation_envelope::Envelope;
 use super::simulation_random::{DRAWS, Each};
 use crate::context::Context;
 use crate::cpu::buffer::zeros;
@@ -27,32 +29,41 @@ impl Source<'_> {
     }
 }
 
-/// Uniform numbers that a place is made of.
+/// Uniform numbers that a decay is made of.
 pub(super) const UNIFORMS: usize = 7;
 
-/// Draws places in proportion to activity.
+/// Decays that are drawn, more of them where more are measured.
+pub(super) struct Decays {
+    pub(super) place: [Each; 3],
+    /// In turns.
+    pub(super) azimuth: Each,
+    /// Less than this no line like it loses: the logarithm of how much more often it is drawn.
+    pub(super) least: Each,
+    /// Whether it is a decay at all.
+    pub(super) real: [bool; DRAWS],
+}
+
+impl Decays {
+    pub(super) fn new() -> Self {
+        let each = [0.0; DRAWS];
+        Self { place: [each; 3], azimuth: each, least: each, real: [true; DRAWS] }
+    }
+}
+
+/// Draws decays in proportion to activity.
 pub(super) enum Sampler<'a> {
-    /// Bodies of positive activity; and whether negative ones take some away.
-    Phantom {
-        phantom: &'a Phantom,
-        bodies: Vec<&'a Object>,
-        choice: Choice,
-        thinned: bool,
-    },
-    Image {
-        lattice: Lattice,
-        choice: Choice,
-    },
+    Phantom { phantom: &'a Phantom, envelope: Envelope<'a>, choice: Choice, thinned: bool },
+    Image { lattice: Lattice, choice: Choice },
 }
 
 impl<'a> Sampler<'a> {
-    pub(super) fn new(context: &Context, source: &Source<'a>) -> Result<Self> {
-        match *source {
+    pub(super) fn new(context: &Context, scan: &Scan<'a>) -> Result<Self> {
+        match scan.source {
             Source::Phantom(phantom) => {
-                let objects = phantom.objects();
-                let bodies: Vec<&Object> = objects.iter().filter(|o| o.activity > 0.0).collect();
-                let choice = Choice::new(bodies.iter().map(|o| o.activity * o.shape.volume()))?;
-                Ok(Sampler::Phantom { phantom, bodies, choice, thinned: objects.iter().any(|o| o.activity < 0.0) })
+                let envelope = Envelope::new(phantom, scan, context.memory_cap())?;
+                let choice = Choice::new(envelope.weights())?;
+                let thinned = phantom.objects().iter().any(|o| o.activity < 0.0);
+                Ok(Sampler::Phantom { phantom, envelope, choice, thinned })
             }
             Source::Image(image, lattice) => {
                 if image.len() != lattice.voxels() {
@@ -71,44 +82,40 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Places, and which of the draws are decays at all.
-    #[inline(always)]
-    pub(super) fn places(&self, uniform: &[Each; UNIFORMS], place: &mut [Each; 3], real: &mut [bool; DRAWS]) {
-        real.fill(true);
-        let [first, second, part @ ..] = uniform;
-        let mut units = [[0.0; DRAWS]; 9];
-        if let Sampler::Phantom { .. } = self {
-            for i in 0..DRAWS {
-                let Unit { cylinder, ball, cube } = Unit::new(std::array::from_fn(|k| part[k][i]));
-                for (unit, v) in units.iter_mut().zip([cylinder, ball, cube].as_flattened()) {
-                    unit[i] = *v;
-                }
-            }
+    /// Decays that a draw stands for.
+    pub(super) fn decays_a_draw(&self) -> f64 {
+        match self {
+            Sampler::Phantom { phantom, choice, .. } => phantom.total_activity() / choice.total(),
+            Sampler::Image { .. } => 1.0,
         }
-        let unit = |i: usize| {
-            let at = |k: usize| [units[k][i], units[k + 1][i], units[k + 2][i]];
-            Unit { cylinder: at(0), ball: at(3), cube: at(6) }
-        };
+    }
+
+    #[inline(always)]
+    pub(super) fn draw(&self, uniform: &[Each; UNIFORMS], out: &mut Decays) {
+        let [first, second, x, y, z, turn, side] = uniform;
         for i in 0..DRAWS {
-            // The first number's steps are as coarse as 32 bits are.
-            let k = match self {
-                Sampler::Phantom { choice, .. } => choice.pick(first[i]),
-                Sampler::Image { choice, .. } => choice.pick(first[i] + (second[i] - 0.5) / 4_294_967_296.0),
-            };
-            let p = match self {
-                Sampler::Phantom { phantom, bodies, thinned, .. } => {
-                    let p = bodies[k].shape.place(&unit(i));
-                    real[i] = !thinned || second[i] * positive(phantom, p) < phantom.activity(p);
-                    p
+            let part = [x[i], y[i], z[i]];
+            let place: [f64; 3] = match self {
+                Sampler::Phantom { phantom, envelope, choice, thinned } => {
+                    let (square, azimuth, least) = envelope.at(choice.pick(first[i]), turn[i]);
+                    let place = std::array::from_fn(|d| square.low[d] + part[d] * square.size[d]);
+                    out.real[i] = square.body.shape.contains(place)
+                        && (!thinned || second[i] * positive(phantom, place) < phantom.activity(place));
+                    out.azimuth[i] = azimuth + if side[i] < 0.5 { 0.0 } else { 0.5 };
+                    out.least[i] = least;
+                    place
                 }
-                Sampler::Image { lattice, .. } => {
+                Sampler::Image { lattice, choice } => {
+                    // The first number's steps are as coarse as 32 bits are.
+                    let k = choice.pick(first[i] + (second[i] - 0.5) / 4_294_967_296.0);
                     let [nx, ny, _] = lattice.along();
                     let at = [k % nx, k / nx % ny, k / (nx * ny)];
-                    std::array::from_fn(|d| lattice.position(d, at[d]) + (part[d][i] - 0.5) * lattice.voxel()[d])
+                    out.azimuth[i] = turn[i];
+                    std::array::from_fn(|d| lattice.position(d, at[d]) + (part[d] - 0.5) * lattice.voxel()[d])
                 }
             };
-            for (place, p) in place.iter_mut().zip(p) {
-                place[i] = p;
+            for (column, p) in out.place.iter_mut().zip(place) {
+                column[i] = p;
             }
         }
     }
@@ -150,6 +157,11 @@ impl Choice {
             *guide = k as u32;
         }
         Ok(Self { sums, guide })
+    }
+
+    /// Sum of the amounts.
+    fn total(&self) -> f64 {
+        self.sums[self.sums.len() - 1]
     }
 
     /// By a number between 0 and 1.

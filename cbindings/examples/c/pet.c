@@ -3,7 +3,7 @@
  *   pet OUTPUT_FOLDER [--counts N] [--iterations N] [--relaxation L] [--device auto|cpu|gpu]
  *
  * Phantom, scanner, views and models are those of S. Ha et al., "GPU-Based spatially variant SR kernel modeling and projections
- * in 3D DIRECT TOF PET Reconstruction", section 6, which measured a hundred times as many events. */
+ * in 3D DIRECT TOF PET Reconstruction", section 6, which measured twenty times as many events. */
 #define _POSIX_C_SOURCE 200809L
 #include "demo.h"
 #include "picture.h"
@@ -66,9 +66,9 @@ typedef struct {
 
 static int usage(void) {
     fputs("usage: pet OUTPUT_FOLDER [--counts N] [--iterations N] [--relaxation L] [--device auto|cpu|gpu]\n"
-          "  --counts N       events to simulate (default: 4000000)\n"
+          "  --counts N       events to simulate (default: 20000000)\n"
           "  --iterations N   of each model (default: 12)\n"
-          "  --relaxation L   of RAMLA, above 0 to 1 (default: 0.05): more is faster to noise\n",
+          "  --relaxation L   of RAMLA, above 0 to 1 (default: 1)\n",
           stderr);
     return -1;
 }
@@ -81,7 +81,7 @@ static int number(const char *text, double least, double most, double *out) {
 
 static int parse(int argc, char **argv, settings *out) {
     double value = 0;
-    *out = (settings){ .counts = 4000000, .iterations = 12, .relaxation = 0.05 };
+    *out = (settings){ .counts = 20000000, .iterations = 12, .relaxation = 1 };
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--counts") == 0) {
             if (number(argv[++k], 1, 1e10, &value) != 0) return -1;
