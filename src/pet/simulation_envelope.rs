@@ -172,8 +172,7 @@ mod tests {
     /// Lines from anywhere in a square, of any azimuth of the range and any tilt, moved as far as they can be.
     #[test]
     fn no_line_loses_less() {
-        let cylinder =
-            |x, radius, length| Shape::Cylinder { centre: [x, 0.0, 0.0], radius, length };
+        let cylinder = |x, radius, length| Shape::Cylinder { centre: [x, 0.0, 0.0], radius, length };
         let object = |shape, attenuation| Object { shape, activity: 1.0, attenuation };
         let phantom = Phantom::new(vec![
             object(cylinder(10.0, 120.0, 300.0), 0.0096),
@@ -200,7 +199,8 @@ mod tests {
             let (sin, cos) = (2.0 * PI * azimuth).sin_cos();
             let tilt: f64 = random.random_range(-1.0..1.0) * scan.scanner.max_tilt;
             let blur = random.random_range(-1.0..1.0) * farthest;
-            let place: [f64; 3] = std::array::from_fn(|d| square.low[d] + random.random_range(0.0..1.0) * square.size[d]);
+            let place: [f64; 3] =
+                std::array::from_fn(|d| square.low[d] + random.random_range(0.0..1.0) * square.size[d]);
             let moved = [place[0] - blur * sin, place[1] + blur * cos, place[2]];
             let along = [cos * tilt.cos(), sin * tilt.cos(), tilt.sin()];
             // Only lines that are measured count.
