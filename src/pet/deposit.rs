@@ -294,8 +294,9 @@ impl Task<'_> {
             let (mut tilted, mut outside) = (0, 0);
             for i in 0..BLOCK {
                 let q = [place[0][i], place[1][i], place[2][i]];
-                // Whatever is not finite in the event makes one of these so.
-                let good = (q[0] + q[1] + q[2] + squares[i]).abs() < f64::INFINITY && squares[i] > 0.0;
+                // Whatever is not finite in the event makes one of these so; the difference is then NaN.
+                let sum = q[0] + q[1] + q[2] + squares[i];
+                let good = (sum - sum == 0.0) & (squares[i] > 0.0);
                 let level = view[i] != NONE;
                 let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);
                 let inside = inside & (q[2] >= 0.0) & (q[2] < sides[2]);

@@ -12,7 +12,7 @@
 
 use super::elementary::exp;
 use super::lattice::Lattice;
-use super::phantom::Shape;
+use super::phantom::{Object, Shape};
 use super::response::HALF_LIGHT;
 use super::simulation::{Scan, Tally};
 use super::views::{Strip, Views};
@@ -144,7 +144,7 @@ impl Expectation<'_> {
         if to.gpu.is_some() {
             fail!(TensorDevice, "the array is in a GPU's memory; it must be in host memory");
         }
-        let row = (size_of::<f64>() * nx * (nz + 4 + 2 * self.scan.attenuation.attenuating().count())) as u64;
+        let row = (size_of::<f64>() * nx * (nz + 5 + 2 * self.scan.attenuation.attenuating().count())) as u64;
         let (needed, cap) = (row * context.threads() as u64, context.memory_cap());
         if needed > cap {
             fail!(MemoryCap, "expected counts need {needed} bytes; the context's memory cap is {cap}");
@@ -181,6 +181,8 @@ struct Rows {
     ahead: Vec<f64>,
     value: Vec<f64>,
     integral: Vec<f64>,
+    /// The value with the survival of lines that no body's end cuts short.
+    uncut: Vec<f64>,
     /// Of each cylinder and x: where a line is inside, were the cylinder without end.
     inside: Vec<[Vec<f64>; 2]>,
 }
@@ -196,6 +198,7 @@ impl Rows {
             ahead: row(),
             value: row(),
             integral: row(),
+            uncut: row(),
             inside: (0..cylinders).map(|_| [row(), row()]).collect(),
         }
     }
@@ -247,15 +250,35 @@ impl Rows {
         }
         let bodies = || of.scan.attenuation.attenuating().filter(|_| of.attenuated);
         let cylinders = bodies().filter(|o| matches!(o.shape, Shape::Cylinder { .. }));
+        self.integral.fill(0.0);
+        // Of all lines that meet a cylinder, where they enter first and leave last.
+        let mut reached = Vec::new();
         for (o, [from, to]) in cylinders.zip(&mut self.inside) {
+            let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
             for i in 0..nx {
-                [from[i], to[i]] = o.shape.unending_chord([lattice.position(0, i), y, 0.0], along);
+                let [a, b] = o.shape.unending_chord([lattice.position(0, i), y, 0.0], along);
+                (from[i], to[i]) = (a, b);
+                self.integral[i] += o.attenuation * (b - a).max(0.0);
+                if a < b {
+                    (first, last) = (first.min(a), last.max(b));
+                }
             }
+            reached.push((o, first, last));
         }
+        for ((uncut, value), integral) in self.uncut.iter_mut().zip(&self.value).zip(&self.integral) {
+            *uncut = value * exp(-integral);
+        }
+        let only_cylinders = reached.len() == bodies().count();
         let reach = scanner.axial_length / 2.0;
         for (k, sums) in self.sums.chunks_exact_mut(nx).enumerate() {
             let z = lattice.position(2, k);
-            if of.attenuated {
+            let whole = |(o, first, last): &(&Object, f64, f64)| {
+                let [low, high] = o.shape.between_ends(z, along[2]);
+                low <= *first && *last <= high
+            };
+            let weight = if only_cylinders && reached.iter().all(whole) {
+                &self.uncut
+            } else {
                 self.integral.fill(0.0);
                 let mut inside = self.inside.iter();
                 for o in bodies() {
@@ -272,15 +295,18 @@ impl Rows {
                         }
                     }
                 }
-            }
+                for (integral, value) in self.integral.iter_mut().zip(&self.value) {
+                    *integral = value * exp(-*integral);
+                }
+                &self.integral
+            };
             let (down, up) = (-reach - z, reach - z);
-            let lines = self.behind.iter().zip(&self.ahead).zip(&self.value).zip(&self.integral);
-            for (sum, (((behind, ahead), value), integral)) in sums.iter_mut().zip(lines) {
+            let lines = self.behind.iter().zip(&self.ahead).zip(weight);
+            for (sum, ((behind, ahead), weight)) in sums.iter_mut().zip(lines) {
                 // Tangents with which both ends are on the detectors.
                 let low = part.low.max(down * ahead).max(-up * behind);
                 let high = part.high.min(up * ahead).min(-down * behind);
-                let survival = if of.attenuated { exp(-integral) } else { 1.0 };
-                *sum += (high - low).max(0.0) * value * survival;
+                *sum += (high - low).max(0.0) * weight;
             }
         }
     }
