@@ -40,7 +40,7 @@ pub enum isoc_pet_projector {
     Auto = 0,
     /// Sums over the kernel, to rounding.
     Gather = 1,
-    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance.
+    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
     Fourier = 2,
 }
 

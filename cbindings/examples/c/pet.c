@@ -186,8 +186,8 @@ static isoc_status reconstruct(isoc_pet *pet, const data *d, const settings *set
                                result *out) {
     isoc_status status = ISOC_STATUS_OK;
     const isoc_pet_response response = {
-        .struct_size = sizeof response, .tof_fwhm = TOF, .axial_fwhm = AXIAL, .radial_entries = 2,
-        .radial_table = of->table
+        .struct_size = sizeof response, .tof_fwhm = TOF, .axial_fwhm = AXIAL, .radial_fwhm = of->table[1],
+        .radial_table = of->table, .radial_entries = of->table[1] == of->table[3] ? 0 : 2
     };
     const isoc_tensor measured = histo_tensor(d, d->measured), factors = histo_tensor(d, d->factors);
     const isoc_tensor additive = histo_tensor(d, d->additive);
