@@ -23,23 +23,25 @@ strip -o "$folder/bench" "$(built gpu build --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
 soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 ln -s libisocenter.so "$folder/$soname"
-for program in bad_input handles mri stream; do
+for program in bad_input handles mri pet stream; do
     ${CC:-cc} -std=c11 -O2 -o "$folder/$program" "tests/c/$program.c" -I"$stage/include" -L"$stage/lib" -lisocenter \
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
 
 mkdir "$folder/peers"
-cp benches/peers/{ct_gpu,isocenter,isocenter_mri,mri_gpu,mri_bench,mri_transforms,mri_solutions,nuffts,places,plain,scans,timing}.py \
+cp benches/peers/{ct_gpu,isocenter,isocenter_mri,mri_gpu,mri_bench,mri_transforms,mri_solutions,nuffts,pet_gpu,pet_kernels,isocenter_pet,places,plain,scans,timing}.py \
     benches/peers/plain_sums.c benches/peers/plain_sums.cu "$folder/peers"
 
 cat >"$folder/run" <<'SCRIPT'
 #!/bin/sh
 # Tests on this machine's GPU, and `run bench` measures: both need nothing but the NVIDIA driver. `run peers` measures beside
-# ASTRA, with Python packages that peers/ct_gpu.py names; `run mri-peers` measures MRI beside cuFINUFFT and PyTorch.
+# ASTRA, with Python packages that peers/ct_gpu.py names; `run mri-peers` measures MRI beside cuFINUFFT and PyTorch,
+# `run pet-peers` PET beside PyTorch.
 cd "$(dirname "$0")" || exit 1
 case ${1:-} in
 bench) shift; exec ./bench "$@" ;;
 mri-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/mri_gpu.py "$@" ;;
+pet-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/pet_gpu.py "$@" ;;
 peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/ct_gpu.py "$@" ;;
 esac
 passed=0 failed=0
@@ -57,7 +59,7 @@ required() { # tests written in Rust; those of the library's own parts are the o
 }
 required ./tests
 required ./unit gpu
-for program in bad_input handles mri stream; do
+for program in bad_input handles mri pet stream; do
     output=$(./$program 2>&1)
     echo "$output" | tail -5
     count "$output"

@@ -296,6 +296,7 @@ impl Task<'_> {
                 let q = [place[0][i], place[1][i], place[2][i]];
                 // Whatever is not finite in the event makes one of these so; the difference is then NaN.
                 let sum = q[0] + q[1] + q[2] + squares[i];
+                #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
                 let good = (sum - sum == 0.0) & (squares[i] > 0.0);
                 let level = view[i] != NONE;
                 let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);

@@ -40,9 +40,12 @@ pub(super) fn exp(x: f64) -> f64 {
     const LARGE: f64 = 1.5 * (1u64 << 52) as f64;
     const TERMS: [f64; 9] =
         [1.0, 1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40320.0];
-    let turned = x.max(-700.0).min(700.0) * LOG2_E + LARGE;
+    // Not `clamp`, whose NaN would stay.
+    #[expect(clippy::manual_clamp, reason = "NaN becomes a number")]
+    let x = x.max(-700.0).min(700.0);
+    let turned = x * LOG2_E + LARGE;
     let power = turned.to_bits().wrapping_sub(LARGE.to_bits()).wrapping_add(1023) << 52;
-    let rest = x.max(-700.0).min(700.0) - (turned - LARGE) * LN_2;
+    let rest = x - (turned - LARGE) * LN_2;
     f64::from_bits(power) * polynomial(&TERMS, rest)
 }
 

@@ -129,9 +129,9 @@ impl Drawer<'_> {
         lines.place = lines.decays.place;
         self.directions(&lines.decays.azimuth, &v, &mut lines.along);
         let mut width = [0.0; DRAWS];
-        for i in 0..DRAWS {
+        for (i, width) in width.iter_mut().enumerate() {
             let [x, y, _] = lines.radial(i);
-            width[i] = lines.place[0][i] * x + lines.place[1][i] * y;
+            *width = lines.place[0][i] * x + lines.place[1][i] * y;
         }
         for w in &mut width {
             *w = resolution.radial.fwhm(*w) / FWHM_PER_SIGMA;

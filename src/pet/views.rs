@@ -97,8 +97,9 @@ impl Views {
             }
             Rule::Angle(search) => {
                 let mut found = [[0.0; BLOCK]; 2];
-                for i in 0..BLOCK {
-                    [found[0][i], found[1][i]] = angles(at(i));
+                let [azimuths, tilts] = &mut found;
+                for (i, (azimuth, tilt)) in azimuths.iter_mut().zip(tilts).enumerate() {
+                    [*azimuth, *tilt] = angles(at(i));
                 }
                 for (i, view) in view.iter_mut().enumerate() {
                     let [azimuth, tilt] = [found[0][i], found[1][i]];

@@ -511,7 +511,9 @@ fn bad_values_are_named() {
     };
     let start = vec![7.0; plan.voxels()];
     let at = (2 * SHAPE[0] + 3) * SHAPE[1] * SHAPE[2] + 4 * SHAPE[2] + 5;
-    let cases: [(&[f32], Option<&[f32]>, Option<&[f32]>, Status, &str); 5] = [
+    /// Measured, factors, additive; the status and a part of what is said.
+    type Case<'a> = (&'a [f32], Option<&'a [f32]>, Option<&'a [f32]>, Status, &'a str);
+    let cases: [Case; 5] = [
         (&with(at, -1.0), None, None, Status::OutOfRange, "measured[2, 3, 4, 5] is -1; it must not be below 0"),
         (&with(at, f32::NAN), None, None, Status::NotFiniteData, "measured[2, 3, 4, 5] is NaN"),
         (&ones, Some(&with(at, -0.5)), None, Status::OutOfRange, "factors[2, 3, 4, 5] is -0.5"),

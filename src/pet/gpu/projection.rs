@@ -70,7 +70,7 @@ impl Draft {
 /// See the module.
 #[derive(Debug)]
 pub(super) enum Projection {
-    Gather(Gather),
+    Gather(Box<Gather>),
     Plain(Plain),
 }
 
@@ -82,7 +82,7 @@ impl Projection {
     pub(super) unsafe fn new(queue: &Queue, draft: &Draft, keep: bool) -> Result<Self> {
         Ok(match draft {
             // SAFETY: by this function's contract.
-            Draft::Gather(arranged) => Self::Gather(unsafe { Gather::new(queue, arranged, keep)? }),
+            Draft::Gather(arranged) => Self::Gather(Box::new(unsafe { Gather::new(queue, arranged, keep)? })),
             Draft::Plain { parts, places, count } => Self::Plain(Plain::new(queue, parts, *places, *count)?),
         })
     }

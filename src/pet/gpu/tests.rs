@@ -6,7 +6,7 @@ use crate::gpu::{Device, DeviceMemory, Rows, Stream};
 use crate::pet::cases::{dot, largest, lattices, noise, plain, responses, variant, view};
 use crate::pet::engine::{Engine, Histos, Least, Method, Ratio, Scan, Tally};
 use crate::pet::lattice::Lattice;
-use crate::pet::response::{Radial, Response, Shape};
+use crate::pet::response::{Radial, Response};
 use crate::pet::tables::Tables;
 use crate::pet::view::View;
 use crate::tensor::{Counts, Layout};
@@ -426,66 +426,4 @@ fn bad_values_are_named() {
     let loaded = e.run(&context, |e, job| unsafe { e.load(&context, &histos, job) }.map(|_| ()));
     let message = loaded.expect_err("infinite").message;
     assert_eq!(message, "factors[2, 0, 0, 5] is inf; it must be finite (or set the NaN policy to replace)");
-}
-
-/// Not a test: times of a pass at the paper's size, printed.
-#[test]
-#[ignore = "measures"]
-fn speed() {
-    let Some(context) = context(ContextOptions::default()) else { return };
-    let fine = std::env::var_os("ISOC_PET_FINE").is_some();
-    let (shape, side) = if fine { ([96, 288, 288], 2.0) } else { ([48, 144, 144], 4.0) };
-    let lattice = Lattice::new(shape, [side; 3]).expect("valid");
-    let views: Vec<View> =
-        (0..120).map(|v| view(4.5 * f64::from(v / 3), [-20.0 / 3.0, 0.0, 20.0 / 3.0][v as usize % 3])).collect();
-    let wide = Radial::Table { radius: vec![0.0, 288.0], fwhm: vec![4.8, 10.0] };
-    for (name, radial) in [("invariant", Radial::Constant(5.8)), ("variant", wide)] {
-        let mut response = Response::new(400.0, radial, 5.8);
-        response.cut.shape = Shape::Box;
-        let mut e = engine(&context, lattice, &views, &response);
-        let n = lattice.voxels();
-        let measured = vec![1f32; n];
-        // All views have the same counts.
-        let [nz, ny, nx] = shape;
-        let mut layout = array(&measured, [1, nz, ny, nx]);
-        (layout.shape[0], layout.strides[0]) = (120, 0);
-        let histos = Histos { measured: layout, factors: None, additive: None };
-        let order: Vec<usize> = (0..120).map(|k| k * 47 % 120).collect();
-        e.run(&context, |e, job| {
-            let start = std::time::Instant::now();
-            e.prepare(&context, &order, 3, job)?;
-            let prepared = start.elapsed();
-            // SAFETY: arrays of these sizes, which outlive the call.
-            let data = unsafe { e.load(&context, &histos, job)? };
-            let loaded = start.elapsed();
-            let (mut f, mut r) = (e.zeros()?, e.zeros()?);
-            e.fill(&mut f, 1.0)?;
-            let mut time = |graph: bool, e: &mut GpuEngine, order: &[usize]| {
-                let mut times: Vec<f64> = (0..if fine { 3 } else { 9 })
-                    .map(|_| {
-                        let start = std::time::Instant::now();
-                        let done = if graph {
-                            e.ramla(order, &data, 1e-3, (&mut f, &mut r), &mut |_| Ok(()))
-                        } else {
-                            e.ramla_by_view(order, &data, 1e-3, (&mut f, &mut r), &mut |_| Ok(()))
-                        };
-                        done.and_then(|()| e.tally()).expect("computes");
-                        1e3 * start.elapsed().as_secs_f64()
-                    })
-                    .collect();
-                times.sort_by(f64::total_cmp);
-                times[times.len() / 2]
-            };
-            let flat: Vec<usize> = order.iter().copied().filter(|v| v % 3 == 1).collect();
-            let tilted: Vec<usize> = order.iter().copied().filter(|v| v % 3 != 1).collect();
-            let [graph, plain] = [true, false].map(|g| time(g, e, &order));
-            let [flat, tilted] = [flat, tilted].map(|o| time(true, e, &o));
-            println!(
-                "{name} {shape:?}: pass {graph:.3} ms (by view {plain:.3}; 40 flat {flat:.3}, 80 tilted {tilted:.3}); prepare {:.2} s, load {:.2} s, tables {:.1} MB",
-                prepared.as_secs_f64(), (loaded - prepared).as_secs_f64(), e.memory(0) as f64 / 1e6
-            );
-            Ok(())
-        })
-        .expect("computes");
-    }
 }
