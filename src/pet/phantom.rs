@@ -201,7 +201,7 @@ impl Phantom {
         self.objects.iter().filter(|o| o.attenuation != 0.0)
     }
 
-    /// Voxel means, `[z][y][x]`: exact along x; along y and z midpoints of [`LINES`] parts of what the body's extent leaves
+    /// Voxel means, `[z][y][x]`: exact along x; along y and z midpoints of 12 parts of what the body's extent leaves
     /// of the voxel. So boxes are exact, and cylinders are along x and z.
     pub fn voxel_means(&self, quantity: Quantity, lattice: &Lattice) -> Result<Vec<f32>> {
         let [nz, ny, nx] = lattice.shape();

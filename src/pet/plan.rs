@@ -184,7 +184,7 @@ impl Pet {
         Ok(())
     }
 
-    /// Sets a view's kernels; see [`Tables::given`].
+    /// Sets a view's kernels: `map[y][x]`, offsets along x, y, z in voxels, `values[kernel][offset]`.
     pub fn set_tables(&mut self, view: usize, map: &[u32], offsets: &[[i32; 3]], values: &[f32]) -> Result<()> {
         let Some(geometry) = &mut self.geometry else {
             fail!(NotConfigured, "the plan has no geometry yet; isoc_pet_set_geometry comes first");
