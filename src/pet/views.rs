@@ -256,7 +256,7 @@ impl Views {
 }
 
 /// Parts of a strip's height by which borders of meridians that it stands for may differ from its own.
-const SLANT: f64 = 0.05;
+const SLANT: f64 = 0.04;
 
 /// Adds a strip to a cell, to the last one if that is its neighbour, narrow, and of nearly the same tilts.
 fn join(cell: &mut Vec<Strip>, strip: Strip) {
