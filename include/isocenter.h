@@ -345,7 +345,7 @@ enum {
     ISOC_PET_PROJECTOR_AUTO = 0,
     // Sums over the kernel, to rounding.
     ISOC_PET_PROJECTOR_GATHER = 1,
-    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance.
+    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
     ISOC_PET_PROJECTOR_FOURIER = 2,
 };
 
