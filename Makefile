@@ -23,7 +23,7 @@ help:
 	@echo 'make demo-mri                   reconstruct a non-Cartesian MRI scan of a phantom from C, draw a picture'
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
-	@echo 'make demo-pet COUNTS=1e8        the same with more events; DEVICE=cpu or gpu chooses where'
+	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
@@ -64,7 +64,8 @@ demo-pet: install
 	@mkdir -p $(OUT)
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
 	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,pet.c picture.c demo.c),$(OUT)/pet)
-	$(OUT)/pet $(OUT) $(if $(COUNTS),--counts $(COUNTS)) $(if $(DEVICE),--device $(DEVICE))
+	$(OUT)/pet $(OUT) $(if $(COUNTS),--counts $(COUNTS)) $(if $(ITERATIONS),--iterations $(ITERATIONS)) \
+		$(if $(DEVICE),--device $(DEVICE))
 
 # Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
 test: cuda
