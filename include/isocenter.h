@@ -1328,6 +1328,8 @@ isoc_status isoc_pet_memory(isoc_pet *pet,
 
 // Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL means all.
 //
+// Views are written one after the other: a call that is cancelled has written some, one with bad input none.
+//
 // Here and below an image is f32 (nz, ny, nx), and a dimension of one view may be left out.
 isoc_status isoc_pet_forward(isoc_pet *pet,
                              const int64_t *views,

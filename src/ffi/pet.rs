@@ -667,6 +667,8 @@ pub unsafe extern "C" fn isoc_pet_memory(pet: *mut isoc_pet, bytes: *mut u64) ->
 
 /// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL means all.
 ///
+/// Views are written one after the other: a call that is cancelled has written some, one with bad input none.
+///
 /// Here and below an image is f32 (nz, ny, nx), and a dimension of one view may be left out.
 ///
 /// # Safety

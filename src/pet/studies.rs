@@ -37,7 +37,7 @@ impl Pet {
     ///
     /// # Safety
     /// As for [`Scan::factors`].
-    pub unsafe fn expect(
+    pub unsafe fn expected_counts(
         &self,
         scan: &Scan,
         tally: &Tally,

@@ -109,7 +109,6 @@ impl Steps {
                 groups.push(Group { major: w.major, minor: w.minor, extent: 0, segments: Vec::new() });
             }
             let Some(group) = groups.last_mut() else { continue };
-            // Places on the minor axis as they are, for now.
             let offsets = std::array::from_fn(|r| {
                 std::array::from_fn(|c| {
                     let at = [w.major - c as i32, w.minor - chain[c], w.z + r as i32];
