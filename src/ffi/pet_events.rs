@@ -458,7 +458,9 @@ pub unsafe extern "C" fn isoc_pet_expect(
             if let (Some(a), Some(b)) = (&factors, &additive) {
                 check_apart((a, "factors"), (b, "additive"))?;
             }
-            with_scan(pet, scan, activity, |_, scan| pet.expected_counts(scan, &tally, factors.as_ref(), additive.as_ref()))
+            with_scan(pet, scan, activity, |_, scan| {
+                pet.expected_counts(scan, &tally, factors.as_ref(), additive.as_ref())
+            })
         }
     })
 }
