@@ -1,6 +1,7 @@
 //! Image and histo-images as the projections want them: `[y][x][z]`, zeros between the columns.
 
 use crate::cpu::buffer::Buffer;
+use crate::cpu::shared::Shared;
 use crate::error::{Error, Result, Status};
 use crate::pet::lattice::Lattice;
 use rayon::prelude::*;
@@ -54,6 +55,48 @@ impl Layout {
     pub(super) fn start(&self, x: usize, y: usize) -> usize {
         self.margin + y * self.row + x * self.column
     }
+
+    /// Columns of one y, the first at `from`, to rows `[z][x]`.
+    ///
+    /// # Safety
+    /// The columns are readable, and nobody writes to them.
+    #[inline(always)]
+    pub(super) unsafe fn get_rows(&self, from: *const f32, rows: &mut [f32]) {
+        let [nz, _, nx] = self.shape;
+        assert_eq!(rows.len(), nz * nx);
+        let whole = nx - nx % STEP;
+        for x in (0..whole).step_by(STEP) {
+            for z in 0..nz {
+                for i in 0..STEP {
+                    // SAFETY: z, x + i is in the rows; the column by this function's contract.
+                    unsafe { *rows.get_unchecked_mut(z * nx + x + i) = *from.add((x + i) * self.column + z) };
+                }
+            }
+        }
+        for (z, row) in rows.chunks_exact_mut(nx).enumerate() {
+            for (x, v) in row.iter_mut().enumerate().skip(whole) {
+                // SAFETY: by this function's contract.
+                *v = unsafe { *from.add(x * self.column + z) };
+            }
+        }
+    }
+
+    /// Rows `[z][x]` to the columns of y.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes the columns of y.
+    #[inline(always)]
+    pub(super) unsafe fn put_rows(&self, y: usize, rows: &[f32], columns: &Shared<f32>) {
+        let [nz, _, nx] = self.shape;
+        assert_eq!(rows.len(), nz * nx);
+        for x in 0..nx {
+            let to = columns.at(self.start(x, y));
+            for z in 0..nz {
+                // SAFETY: z, x is in the rows; a column has nz voxels.
+                unsafe { *to.add(z) = *rows.get_unchecked(z * nx + x) };
+            }
+        }
+    }
 }
 
 /// An image or a histo-image.
@@ -103,30 +146,31 @@ impl Columns {
 
     /// From rows along x: `read` fills the row at z, y.
     pub(crate) fn set_rows(&mut self, read: impl Fn(usize, usize, &mut [f32]) + Sync) {
-        let Layout { shape: [nz, _, nx], margin, column, row } = self.layout;
-        self.data[margin..].par_chunks_mut(row).enumerate().for_each(|(y, to)| {
-            let mut values = vec![0.0; nx];
-            for z in 0..nz {
-                read(z, y, &mut values);
-                for (x, v) in values.iter().enumerate() {
-                    to[x * column + z] = *v;
-                }
-            }
-        });
+        let layout = self.layout;
+        let Layout { shape: [nz, ny, nx], .. } = layout;
+        let columns = Shared::new(&mut self.data);
+        (0..ny).into_par_iter().for_each_init(
+            || vec![0.0; nz * nx],
+            |rows, y| {
+                rows.chunks_exact_mut(nx).enumerate().for_each(|(z, row)| read(z, y, row));
+                // SAFETY: columns of this y are this task's own.
+                unsafe { layout.put_rows(y, rows, &columns) };
+            },
+        );
     }
 
     /// To rows along x: `write` gets the row at z, y.
     pub(crate) fn get_rows(&self, write: impl Fn(usize, usize, &[f32]) + Sync) {
-        let [nz, ny, nx] = self.layout.shape;
-        (0..ny).into_par_iter().for_each(|y| {
-            let mut values = vec![0.0; nx];
-            for z in 0..nz {
-                for (x, v) in values.iter_mut().enumerate() {
-                    *v = self.data[self.layout.start(x, y) + z];
-                }
-                write(z, y, &values);
-            }
-        });
+        let Layout { shape: [nz, ny, nx], .. } = self.layout;
+        (0..ny).into_par_iter().for_each_init(
+            || vec![0.0; nz * nx],
+            |rows, y| {
+                let columns = &self.data[self.layout.start(0, y)..];
+                // SAFETY: it begins with the columns of this y, which nobody writes to.
+                unsafe { self.layout.get_rows(columns.as_ptr(), rows) };
+                rows.chunks_exact(nx).enumerate().for_each(|(z, row)| write(z, y, row));
+            },
+        );
     }
 
     /// From `[z][y][x]`.

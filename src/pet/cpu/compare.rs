@@ -5,6 +5,7 @@ use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
 use crate::pet::array::{read_row, replace};
+use crate::pet::elementary::ln_single;
 use crate::pet::engine::{Histos, Ratio, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
@@ -22,44 +23,31 @@ pub(super) unsafe fn compare(
     projection: &mut Columns,
 ) -> Tally {
     let place = projection.layout();
-    let [nz, ny, nx] = place.shape;
+    let [_, ny, nx] = place.shape;
     let columns = Shared::new(projection.data_mut());
-    let row = |y: usize| {
-        let mut rows = [vec![0.0f32; nz * nx], vec![], vec![]];
-        let optional = [histos.factors, histos.additive];
-        // SAFETY: by this function's contract.
-        unsafe {
-            fill(&histos.measured, [view, y], &mut rows[0]);
-            for (rows, from) in rows[1..].iter_mut().zip(&optional) {
-                if let Some(from) = from {
-                    rows.resize(nz * nx, 0.0);
-                    fill(from, [view, y], rows);
-                }
-            }
-        }
-        let mut tally = Tally::default();
-        dispatch(level, Row { rows: &rows, place, y, of, floor, columns, tally: &mut tally });
-        tally
+    let rows = || Rows {
+        measured: vec![0.0; nx],
+        factors: vec![1.0; nx],
+        additive: vec![0.0; nx],
+        expected: vec![0.0; nx],
+        terms: vec![0.0; nx.next_multiple_of(LANES)],
     };
     // In the order of the rows, whatever the threads.
-    let tallies: Vec<Tally> = (0..ny).into_par_iter().map(row).collect();
+    let tallies: Vec<Tally> = (0..ny)
+        .into_par_iter()
+        .map_init(
+            || (rows(), vec![0.0; place.shape[0] * nx]),
+            |(rows, plane), y| {
+                let mut tally = Tally::default();
+                dispatch(level, Plane { histos, place, at: [view, y], of, floor, columns, rows, plane, tally: &mut tally });
+                tally
+            },
+        )
+        .collect();
     tallies.into_iter().fold(Tally::default(), |a, b| Tally {
         log_likelihood: a.log_likelihood + b.log_likelihood,
         skipped: a.skipped + b.skipped,
     })
-}
-
-/// `[z][x]` of a view and y.
-///
-/// # Safety
-/// The array is readable.
-unsafe fn fill(from: &Layout<Counts, 4>, [view, y]: [usize; 2], rows: &mut [f32]) {
-    let [_, nz, _, nx] = from.shape;
-    for (z, row) in rows.chunks_exact_mut(nx).enumerate().take(nz) {
-        // SAFETY: by this function's contract.
-        unsafe { read_row(from, [view, z, y, 0], row) };
-        replace(row);
-    }
 }
 
 /// image = factors of a view, as columns.
@@ -67,72 +55,99 @@ unsafe fn fill(from: &Layout<Counts, 4>, [view, y]: [usize; 2], rows: &mut [f32]
 /// # Safety
 /// The array is readable.
 pub(super) unsafe fn load(from: &Layout<Counts, 4>, view: usize, to: &mut Columns) {
-    let place = to.layout();
-    let [nz, ny, nx] = place.shape;
-    let columns = Shared::new(to.data_mut());
-    (0..ny).into_par_iter().for_each(|y| {
-        let mut rows = vec![0.0f32; nz * nx];
-        // SAFETY: by this function's contract; columns of this y are this task's own.
-        unsafe {
-            fill(from, [view, y], &mut rows);
-            for x in 0..nx {
-                let column = columns.at(place.start(x, y));
-                for z in 0..nz {
-                    *column.add(z) = rows[z * nx + x];
-                }
-            }
-        }
+    to.set_rows(|z, y, row| {
+        // SAFETY: by this function's contract.
+        unsafe { read_row(from, [view, z, y, 0], row) };
+        replace(row);
     });
 }
 
+/// Sums that are taken side by side.
+const LANES: usize = 8;
+
+/// Of one y and z.
+struct Rows {
+    measured: Vec<f32>,
+    factors: Vec<f32>,
+    additive: Vec<f32>,
+    expected: Vec<f32>,
+    /// Of the likelihood; zeros behind the last.
+    terms: Vec<f32>,
+}
+
 /// All columns of one y.
-struct Row<'a> {
-    /// Measured, factors, additive: `[z][x]`, empty for none.
-    rows: &'a [Vec<f32>; 3],
+struct Plane<'a> {
+    histos: &'a Histos,
     place: Place,
-    y: usize,
+    /// View and y.
+    at: [usize; 2],
     of: Ratio,
     floor: f32,
     columns: Shared<'a, f32>,
+    rows: &'a mut Rows,
+    /// `[z][x]`
+    plane: &'a mut [f32],
     tally: &'a mut Tally,
 }
 
-impl Kernel<f32> for Row<'_> {
+impl Kernel<f32> for Plane<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = f32>>(self) {
-        let [nz, _, nx] = self.place.shape;
-        let [measured, factors, additive] = self.rows;
-        let mut sums = (0.0f64, 0u64);
-        for x in 0..nx {
-            let column = self.columns.at(self.place.start(x, self.y));
-            for z in 0..nz {
-                let at = z * nx + x;
-                // SAFETY: the column has nz voxels, this task's own.
-                let p = unsafe { column.add(z) };
-                let d = measured[at];
-                let a = if factors.is_empty() { 1.0 } else { factors[at] };
-                let b = if additive.is_empty() { 0.0 } else { additive[at] };
-                // SAFETY: as above.
-                let expected = unsafe { *p };
-                let e = a * if expected > self.floor { expected } else { 0.0 } + b;
-                let ratio = match self.of {
-                    _ if e <= 0.0 && d > 0.0 => {
-                        sums.1 += 1;
-                        0.0
-                    }
-                    Ratio::Quotient if e <= 0.0 => 0.0,
-                    Ratio::Discrepancy if e <= 0.0 => -a,
-                    Ratio::Quotient => a * (d / e),
-                    Ratio::Discrepancy => a * (d / e - 1.0),
-                };
-                if e > 0.0 {
-                    sums.0 += if d > 0.0 { f64::from(d) * f64::from(e).ln() } else { 0.0 } - f64::from(e);
+        let Self { histos, place, at: [view, y], of, floor, columns, rows, plane, tally } = self;
+        let [_, _, nx] = place.shape;
+        // SAFETY: columns of this y are this task's own.
+        unsafe { place.get_rows(columns.at(place.start(0, y)), plane) };
+        for (z, projection) in plane.chunks_exact_mut(nx).enumerate() {
+            let arrays = [
+                (Some(&histos.measured), &mut rows.measured),
+                (histos.factors.as_ref(), &mut rows.factors),
+                (histos.additive.as_ref(), &mut rows.additive),
+            ];
+            for (from, row) in arrays {
+                if let Some(from) = from {
+                    // SAFETY: by the contract of `compare`.
+                    unsafe { read_row(from, [view, z, y, 0], row) };
+                    replace(row);
                 }
-                // SAFETY: as above.
-                unsafe { *p = ratio };
             }
+            tally.skipped += match of {
+                Ratio::Quotient => rows.ratio::<false>(floor, projection),
+                Ratio::Discrepancy => rows.ratio::<true>(floor, projection),
+            };
+            tally.log_likelihood += rows.log_likelihood();
         }
-        self.tally.log_likelihood += sums.0;
-        self.tally.skipped += sums.1;
+        // SAFETY: as above.
+        unsafe { place.put_rows(y, plane, &columns) };
+    }
+}
+
+// Loops over rows do one thing each, without branches: compilers make vectors of them.
+impl Rows {
+    /// projection = ratio; gives the number of skipped voxels.
+    #[inline(always)]
+    fn ratio<const DISCREPANCY: bool>(&mut self, floor: f32, projection: &mut [f32]) -> u64 {
+        let mut skipped = 0u32;
+        let rows = self.measured.iter().zip(&self.factors).zip(&self.additive).zip(&mut self.expected);
+        for ((((d, a), b), e), p) in rows.zip(projection) {
+            *e = a * if *p > floor { *p } else { 0.0 } + b;
+            let (minus, of_none) = if DISCREPANCY { (1.0, if *d > 0.0 { 0.0 } else { -a }) } else { (0.0, 0.0) };
+            *p = if *e <= 0.0 { of_none } else { a * (d / *e - minus) };
+            skipped += u32::from((*e <= 0.0) & (*d > 0.0));
+        }
+        skipped.into()
+    }
+
+    /// Sum of d ln e - e where e is above 0.
+    #[inline(always)]
+    fn log_likelihood(&mut self) -> f64 {
+        for ((t, d), e) in self.terms.iter_mut().zip(&self.measured).zip(&self.expected) {
+            let above = *e > 0.0;
+            *t = d * ln_single(if above { *e } else { 1.0 }) - if above { *e } else { 0.0 };
+        }
+        let mut sums = [0.0; LANES];
+        for terms in self.terms.chunks_exact(LANES) {
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += f64::from(*term));
+        }
+        sums.iter().sum()
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Gather {
     layout: Layout,
     map: Vec<u32>,
     taps: Taps,
+    /// Of each column: runs of this rank or above are 0 for every data column around it. Empty where kernels do not vary.
+    ranks: Vec<u32>,
     axial: Vec<f32>,
     level: Level,
 }
@@ -42,7 +44,12 @@ impl Gather {
             fail!(OutOfRange, "the response reaches {reach} voxels along z; the columns' margin is {}", layout.margin);
         }
         let taps = Taps::new(tables, layout)?;
-        Ok(Self { layout: *layout, map: tables.map().to_vec(), taps, axial: tables.axial().to_vec(), level })
+        let limit = taps.forward.as_ref().map_or(&taps.adjoint.limit, |f| &f.limit);
+        let ranks = match limit.len() {
+            1 => Vec::new(),
+            _ => largest_around(tables.map().iter().map(|a| limit[*a as usize]).collect(), nx, &taps),
+        };
+        Ok(Self { layout: *layout, map: tables.map().to_vec(), taps, ranks, axial: tables.axial().to_vec(), level })
     }
 
     /// Bytes that it holds.
@@ -116,6 +123,27 @@ impl Gather {
             });
         }
     }
+}
+
+/// Of each column, the largest of the `[y][x]` values wherever a run may reach from it as the first or the second of a pair.
+fn largest_around(values: Vec<u32>, nx: usize, taps: &Taps) -> Vec<u32> {
+    let [[left, right], [low, high]] = [0, 1].map(|d| {
+        let ([from, to], pair) = (taps.reach[d], taps.pair[d]);
+        [from.min(from - pair), to.max(to - pair)]
+    });
+    let largest = |line: &[u32], [from, to]: [i32; 2]| -> Vec<u32> {
+        let within = |i: i32| i.clamp(0, line.len() as i32) as usize;
+        let around = |i: i32| line[within(i + from)..within(i + to + 1)].iter().copied().max().unwrap_or(0);
+        (0..line.len() as i32).map(around).collect()
+    };
+    let rows: Vec<u32> = values.chunks_exact(nx).flat_map(|row| largest(row, [left, right])).collect();
+    let ny = rows.len() / nx;
+    let mut out = vec![0; rows.len()];
+    for x in 0..nx {
+        let column: Vec<u32> = (0..ny).map(|y| rows[y * nx + x]).collect();
+        largest(&column, [low, high]).into_iter().zip(out[x..].iter_mut().step_by(nx)).for_each(|(v, to)| *to = v);
+    }
+    out
 }
 
 /// Parts of neighbouring lines.
@@ -192,7 +220,7 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
         to: [*mut f32; 2],
     ) {
         let Layout { shape: [_, ny, nx], margin, column, row } = self.gather.layout;
-        let Weights { values, stride, limit, most } = self.weights;
+        let Weights { values, stride, limit } = self.weights;
         let [x, y] = pair[0];
         let map = self.gather.map.as_slice();
         let at = |x: i32, y: i32| {
@@ -206,7 +234,12 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
         let Some(some) = of[0].or(of[1]) else { return };
         let own = of.map(|a| a.unwrap_or(some));
         let own_rows = own.map(|a| values[a * stride..][..*stride].as_ptr());
-        let most = if OF_DATA { *most } else { limit[own[0]].max(limit[own[1]]) };
+        let most = if OF_DATA {
+            let cell = pair[usize::from(of[0].is_none())];
+            self.gather.ranks[cell[1] as usize * nx + cell[0] as usize]
+        } else {
+            limit[own[0]].max(limit[own[1]])
+        };
         // May lie outside, where the first column does.
         let origin = y as isize * row as isize + x as isize * column as isize + (margin + z * V::LANES) as isize;
         // SAFETY: data columns are in the lattice, runs stay in their margins, which hold zeros; weights lie in their

@@ -35,7 +35,6 @@ pub(super) struct Weights {
     pub(super) stride: usize,
     /// Of each identifier: runs of this rank or above are all 0.
     pub(super) limit: Vec<u32>,
-    pub(super) most: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -120,8 +119,7 @@ impl Taps {
                     }
                 }
             }
-            let most = limit.iter().copied().max().unwrap_or(0);
-            Ok(Weights { values, stride: weight, limit, most })
+            Ok(Weights { values, stride: weight, limit })
         };
         let adjoint = arrange(false)?;
         let forward = Some(arrange(true)?).filter(|f| f.values != adjoint.values);
