@@ -39,7 +39,10 @@ pub(super) unsafe fn compare(
             || (rows(), vec![0.0; place.shape[0] * nx]),
             |(rows, plane), y| {
                 let mut tally = Tally::default();
-                dispatch(level, Plane { histos, place, at: [view, y], of, floor, columns, rows, plane, tally: &mut tally });
+                dispatch(
+                    level,
+                    Plane { histos, place, at: [view, y], of, floor, columns, rows, plane, tally: &mut tally },
+                );
                 tally
             },
         )

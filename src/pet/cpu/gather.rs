@@ -26,8 +26,8 @@ pub(crate) struct Gather {
     layout: Layout,
     map: Vec<u32>,
     taps: Taps,
-    /// Of each column: runs of this rank or above are 0 for every data column around it. Empty where kernels do not vary.
-    ranks: Vec<u32>,
+    /// Of each column: the largest class of any around it.
+    around: Vec<u32>,
     axial: Vec<f32>,
     level: Level,
 }
@@ -44,20 +44,16 @@ impl Gather {
             fail!(OutOfRange, "the response reaches {reach} voxels along z; the columns' margin is {}", layout.margin);
         }
         let taps = Taps::new(tables, layout)?;
-        let limit = taps.forward.as_ref().map_or(&taps.adjoint.limit, |f| &f.limit);
-        let ranks = match limit.len() {
-            1 => Vec::new(),
-            _ => largest_around(tables.map().iter().map(|a| limit[*a as usize]).collect(), nx, &taps),
-        };
-        Ok(Self { layout: *layout, map: tables.map().to_vec(), taps, ranks, axial: tables.axial().to_vec(), level })
+        let around = largest_around(tables.map().iter().map(|a| taps.class[*a as usize]).collect(), nx, &taps);
+        Ok(Self { layout: *layout, map: tables.map().to_vec(), taps, around, axial: tables.axial().to_vec(), level })
     }
 
     /// Bytes that it holds.
     pub(crate) fn bytes(&self) -> usize {
         let weights = |w: &Weights| size_of_val(w.values.as_slice());
-        let runs: usize = self.taps.groups.iter().map(|g| size_of_val(g.runs.as_slice())).sum();
+        let runs: usize = self.taps.classes.iter().flatten().map(|g| size_of_val(g.runs.as_slice())).sum();
         let forward = self.taps.forward.as_ref().map_or(0, weights);
-        size_of_val(self.map.as_slice()) + runs + weights(&self.taps.adjoint) + forward
+        2 * size_of_val(self.map.as_slice()) + runs + weights(&self.taps.adjoint) + forward
     }
 
     /// About the time of a projection, in some 0.3 ns of a core, as measured at the AVX2 level: columns of data take as long as
@@ -234,11 +230,11 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
         let Some(some) = of[0].or(of[1]) else { return };
         let own = of.map(|a| a.unwrap_or(some));
         let own_rows = own.map(|a| values[a * stride..][..*stride].as_ptr());
-        let most = if OF_DATA {
-            let cell = pair[usize::from(of[0].is_none())];
-            self.gather.ranks[cell[1] as usize * nx + cell[0] as usize]
+        let class = if OF_DATA {
+            let [x, y] = pair[usize::from(of[0].is_none())];
+            self.gather.around[y as usize * nx + x as usize]
         } else {
-            limit[own[0]].max(limit[own[1]])
+            own.map(|a| self.gather.taps.class[a]).into_iter().fold(0, u32::max)
         };
         // May lie outside, where the first column does.
         let origin = y as isize * row as isize + x as isize * column as isize + (margin + z * V::LANES) as isize;
@@ -288,10 +284,9 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
                     }
                 }};
             }
-            let groups = self.gather.taps.groups.as_slice();
+            let groups = self.gather.taps.classes[class as usize].as_slice();
             for i in 0..groups.len() {
                 let Group { length, runs } = &groups[if back { groups.len() - 1 - i } else { i }];
-                let runs = &runs[..runs.partition_point(|r| r.rank < most)];
                 // The usual lengths unrolled.
                 match (*length, interior) {
                     (1, true) => group!(runs, 1, true),
