@@ -1,10 +1,10 @@
 // Projections by blocks of voxels: each thread sums 8 voxels along z of 4 columns that follow one another along the line of
-// response, so that each load of data serves up to 16 products.
+// response, so that each value that is loaded serves up to 16 products.
 //
 // A block has some anchors along the minor axis of the transverse plane, each with 4 columns one step of the major axis apart.
-// It goes through the data by groups of rows of the major axis: two warps of their own bring the next group's columns into
-// shared memory, with zeros around them, while the others sum. A segment is what columns of data with the same window along z give to the
-// columns of sums.
+// It goes through the data by groups of rows of the major axis: two warps of their own bring the next group's columns into shared
+// memory, with zeros around them, while the others sum. A segment is what columns of data with the same window along z give to
+// the columns of sums.
 #include "../common/barrier.cuh"
 #include "finish.cuh"
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::tensor::{Counts, Layout};
 
 /// One histo-image of several.
-fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
+pub(super) fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
     let ([_, nz, ny, nx], [_, z, y, x]) = (all.shape, all.strides);
     Layout {
         origin: all.element([k, 0, 0, 0]),

@@ -132,13 +132,6 @@ fn contiguous([_, ny, nx]: [usize; 3]) -> [isize; 3] {
     [(ny * nx) as isize, nx as isize, 1]
 }
 
-/// One histo-image of several.
-pub(super) fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
-    let ([_, nz, ny, nx], [_, z, y, x]) = (all.shape, all.strides);
-    let origin = all.element([k, 0, 0, 0]);
-    Layout { origin, dtype: all.dtype, shape: [nz, ny, nx], strides: [z, y, x], gpu: all.gpu }
-}
-
 /// What reading found, which is known once the stream is there.
 #[derive(Debug)]
 pub(super) struct Check {

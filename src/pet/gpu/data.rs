@@ -1,10 +1,11 @@
 //! Histo-images of a reconstruction, on the GPU as long as they fit.
 
-use super::array::{Check, Copies, Survey, one};
+use super::array::{Check, Copies, Survey};
 use crate::context::{Job, NanPolicy};
 use crate::error::Result;
 use crate::gpu::Lent;
 use crate::pet::engine::{Facts, Histos, Least};
+use crate::pet::operators::one;
 use crate::tensor::{Counts, Layout};
 
 /// Measured, factors, additive.
@@ -28,12 +29,8 @@ pub(super) struct OfView {
 
 fn kinds(histos: &Histos) -> [Option<(&Layout<Counts, 4>, &'static str)>; KINDS] {
     let Histos { measured, factors, additive } = histos;
-    let optional = |layout: &'_ Option<Layout<Counts, 4>>| layout.is_some();
-    [
-        Some((measured, "measured")),
-        optional(factors).then(|| factors.as_ref().map(|f| (f, "factors"))).flatten(),
-        optional(additive).then(|| additive.as_ref().map(|a| (a, "additive"))).flatten(),
-    ]
+    let (factors, additive) = (factors.as_ref(), additive.as_ref());
+    [Some((measured, "measured")), factors.map(|f| (f, "factors")), additive.map(|a| (a, "additive"))]
 }
 
 impl Data {
