@@ -253,8 +253,9 @@ public:
     // Whether there is an array.
     explicit operator bool() const noexcept { return kind_ != kind::none; }
 
-    // As the C library takes it. It points into this object.
-    isoc_tensor c_tensor() const noexcept {
+    // As the C library takes it. It points into this object, so not of a temporary one.
+    isoc_tensor c_tensor() const && = delete;
+    isoc_tensor c_tensor() const & noexcept {
         isoc_tensor c = tensor_;
         if (kind_ != kind::from_c) {
             c.ndim = sizes_.ndim(), c.shape = sizes_.data(), c.strides = is_strided_ ? strides_.data() : nullptr;
@@ -973,7 +974,7 @@ public:
 
     // Writes the views' directions: azimuth and tilt of each, so two numbers a view.
     outcome<void> get_views(span<double> directions) {
-        return detail::call(isoc_pet_get_views, get(), directions.data(), directions.count());
+        return detail::call(isoc_pet_get_views, get(), directions.data(), directions.count() / 2);
     }
 
     // Sets the response of all views that have no tables of their own; copied.
