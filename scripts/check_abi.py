@@ -102,7 +102,7 @@ def main():
     old = LIST.read_text().splitlines()
     found = list(breaks(old, new))
     if found:
-        sys.exit("\n".join(found) + f"\nThe ABI changed. If that is meant: a new soname, and `scripts/check_abi.py LIBRARY HEADER --bless`.")
+        sys.exit("\n".join(found) + "\nThe ABI changed. If that is meant: a new soname, and `scripts/check_abi.py LIBRARY HEADER --bless`.")
     print(f"ABI: {len(old)} facts hold, {len(set(new) - set(old))} are new")
 
 
