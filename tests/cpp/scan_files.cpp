@@ -4,7 +4,7 @@
 //   scan_files same VOLUME VOLUME         whether two volumes are equal
 #include "check.hpp"
 
-#include "../../cbindings/examples/cpp/hdf5.hpp"
+#include "hdf5.hpp" // of the example
 
 #include <isocenter.hpp>
 
