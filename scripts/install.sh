@@ -70,6 +70,7 @@ while read -r example; do
 done <"$work/examples"
 
 licences=$datadir/doc/isocenter
+file 644 cbindings/USING.md "$licences"
 file 644 LICENSE-MIT "$licences"
 file 644 LICENSE-APACHE "$licences"
 if [ -z "${NOTICES:-}" ]; then
