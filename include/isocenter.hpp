@@ -343,7 +343,7 @@ template <class T> struct slab {
 #if ISOCENTER_EXCEPTIONS
 
 // A call of the library failed. what() has its words: which argument, the value seen, the value allowed.
-class error : public std::runtime_error {
+class __attribute__((visibility("default"))) error : public std::runtime_error {
 public:
     error(isoc_status status, const char *message)
         : std::runtime_error(*message ? message : isoc_status_string(status)), status_(status) {}
@@ -356,7 +356,7 @@ private:
 };
 
 // ISOC_STATUS_CANCELLED: progress asked for it.
-class cancelled : public error {
+class __attribute__((visibility("default"))) cancelled : public error {
 public:
     using error::error;
 };

@@ -11,10 +11,11 @@ package=$build/moved
 mkdir "$package"
 grep -v '^#' "$installed/share/isocenter/manifest.txt" | tar -C "$installed" -cf - --no-recursion -T - | tar -C "$package" -xf -
 examples=$package/share/isocenter/examples
+lib=$package/$(sed -n 's|/libisocenter\.so$||p' "$installed/share/isocenter/manifest.txt")
 
-export PKG_CONFIG_PATH="$package/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+export PKG_CONFIG_PATH="$lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 cc=${CC:-cc} cxx=${CXX:-c++}
-cflags=$(pkg-config --cflags isocenter) libs="$(pkg-config --libs isocenter) -Wl,-rpath,$package/lib"
+cflags=$(pkg-config --cflags isocenter) libs="$(pkg-config --libs isocenter) -Wl,-rpath,$lib"
 warnings='-Wall -Wextra -Wpedantic -Werror'
 strict="$warnings -Wshadow -Wconversion"
 sanitize='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
@@ -34,7 +35,7 @@ reconstructs() { # reconstructs PROGRAM: the 20 lines find an attenuation of 1
     echo "$1: $printed"
 }
 
-scripts/check_needed.sh "$package/lib/libisocenter.so"
+scripts/check_needed.sh "$lib/libisocenter.so"
 
 # Headers alone, without a warning. Every function of the C header is in the C++ one.
 echo '#include <isocenter.h>' >"$build/alone.c"
@@ -79,22 +80,19 @@ if command -v valgrind >/dev/null; then
     done
 fi
 
-# CMake finds the package where it lies.
-cmake -S tests/cmake -B "$build/cmake" -DCMAKE_PREFIX_PATH="$package" -DEXAMPLES="$examples" >"$build/cmake.log" 2>&1 &&
-    cmake --build "$build/cmake" >>"$build/cmake.log" 2>&1 && (cd "$build/cmake" && ctest >>"$build/cmake.log" 2>&1) ||
+# The examples' own CMake project, out of the installed folder; then its program that streams from HDF5 to HDF5, on scans with a known
+# answer.
+cmake -S "$examples" -B "$build/cmake" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_CXX_FLAGS="$strict" >"$build/cmake.log" 2>&1 &&
+    cmake --build "$build/cmake" -j 2 >>"$build/cmake.log" 2>&1 && (cd "$build/cmake" && ctest >>"$build/cmake.log" 2>&1) ||
     { cat "$build/cmake.log" >&2; exit 1; }
-grep -q "isocenter .*: $package/lib/" "$build/cmake.log" || { echo "CMake found another package" >&2; exit 1; }
+grep -q "^isocenter_DIR.*=$package/" "$build/cmake/CMakeCache.txt" || { echo "CMake found another package" >&2; exit 1; }
 echo 'CMake: builds and runs'
-
-# The example that streams from HDF5 to HDF5, on scans with a known answer.
-hdf5=$(pkg-config --cflags --libs hdf5)
-compile stream_hdf5 "$cxx" -std=c++17 $strict "$examples/cpp/stream_hdf5.cpp" $hdf5
-compile scan_files "$cxx" -std=c++17 $strict -I"$examples/cpp" tests/cpp/scan_files.cpp $hdf5
+compile scan_files "$cxx" -std=c++17 $strict -I"$examples/cpp" tests/cpp/scan_files.cpp $(pkg-config --cflags --libs hdf5)
 "$build/scan_files" write "$build" >/dev/null
 for scan in nxtomo exchange; do
-    "$build/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" >/dev/null
+    "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" >/dev/null
     passes "$build/scan_files" check "$build/volume.h5" 0 6
-    "$build/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" --rows 2 3 --memory 1 >/dev/null
+    "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" --rows 2 3 --memory 1 >/dev/null
     passes "$build/scan_files" check "$build/volume.h5" 2 3
 done
 
