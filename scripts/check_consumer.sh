@@ -2,6 +2,7 @@
 # Programs outside the project, built and run against a copy of the installed package that lies elsewhere: headers alone, C, C++ with
 # and without exceptions, pkg-config, CMake, the HDF5 example; then the copy is uninstalled, which must leave nothing.
 # usage: check_consumer.sh INSTALLED BUILD_FOLDER
+# shellcheck disable=SC2086,SC2046,SC2015 # lists of words; exit ends what comes before it
 set -eu
 installed=$1 build=$2
 mkdir -p "$build"
@@ -19,11 +20,15 @@ cflags=$(pkg-config --cflags isocenter) libs="$(pkg-config --libs isocenter) -Wl
 warnings='-Wall -Wextra -Wpedantic -Werror'
 strict="$warnings -Wshadow -Wconversion"
 sanitize='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
-# shellcheck disable=SC2086 # lists of words, in all that follows
-compile() { # compile PROGRAM COMMAND...
+compile() { # compile PROGRAM COMMAND...: begins to, beside others
     program=$1
     shift
-    "$@" $cflags -o "$build/$program" $libs || { echo "$program: does not build" >&2; exit 1; }
+    { "$@" $cflags -o "$build/$program" $libs || { echo "$program: does not build" >&2; exit 1; }; } &
+    begun="${begun:-} $!"
+}
+built() { # waits for what has begun
+    for job in $begun; do wait "$job" || exit 1; done
+    begun=
 }
 passes() { # passes COMMAND...: its last line says that none failed
     output=$("$@" 2>&1) && echo "$output" | tail -n 1 | grep -q '[1-9][0-9]* passed, 0 failed' || { echo "$*:" "$output" >&2; exit 1; }
@@ -63,6 +68,7 @@ compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
 compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
 compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cpp"
 compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
+built
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
@@ -70,6 +76,7 @@ compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/thr
 compile throwing20 "$cxx" -std=c++20 $strict -Wno-missing-field-initializers -pthread tests/cpp/throwing.cpp
 compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests/cpp/returning.cpp
 compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
+built
 for program in throwing17 throwing20 returning17 returning20; do passes "$build/$program"; done
 # Threads that are still ending and tables that live as long as the library are "possibly lost": no leak.
 if command -v valgrind >/dev/null; then
@@ -88,6 +95,7 @@ cmake -S "$examples" -B "$build/cmake" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_CX
 grep -q "^isocenter_DIR.*=$package/" "$build/cmake/CMakeCache.txt" || { echo "CMake found another package" >&2; exit 1; }
 echo 'CMake: builds and runs'
 compile scan_files "$cxx" -std=c++17 $strict -I"$examples/cpp" tests/cpp/scan_files.cpp $(pkg-config --cflags --libs hdf5)
+built
 "$build/scan_files" write "$build" >/dev/null
 for scan in nxtomo exchange; do
     "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" >/dev/null

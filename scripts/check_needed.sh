@@ -11,5 +11,6 @@ for name in $needed; do
     esac
 done
 newest=$(readelf -V "$1" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+# shellcheck disable=SC2086 # in one line
 echo "needs:" $needed "and glibc $newest"
 [ -z "${2:-}" ] || [ "$(printf '%s\n' "$newest" "$2" | sort -V | tail -n 1)" = "$2" ] || { echo "$1 needs glibc $newest, newer than $2" >&2; exit 1; }
