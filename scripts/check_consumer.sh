@@ -68,8 +68,13 @@ compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
 compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
 compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cpp"
 compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
+# What the pages show is what works.
+scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
+scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page.cpp"
+compile page "$cxx" -std=c++17 $warnings "$build/page.cpp"
 built
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
+"$build/page" >/dev/null || { echo 'docs/cpp.md: its code does not run' >&2; exit 1; }
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
 compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp
