@@ -131,8 +131,6 @@ private:
 
 namespace detail {
 
-template <class D> using element_of = std::remove_pointer_t<decltype(std::data(std::declval<D &>()))>;
-
 template <class D, class = void> struct is_container : std::false_type {};
 template <class D>
 struct is_container<D, std::void_t<decltype(std::data(std::declval<D &>())), decltype(std::size(std::declval<D &>()))>>
@@ -420,8 +418,8 @@ template <class T> using outcome = result<T>;
 namespace detail {
 
 // Holds an exception from a callback until the library has returned to the call that it came from. Calls may nest: a callback may use
-// other plans.
-class frame {
+// other plans. Visible, as errors are, so that a program's shared libraries have one of them, however they were compiled.
+class __attribute__((visibility("default"))) frame {
 public:
     frame() noexcept : outer_(current()) { current() = this; }
     ~frame() { current() = outer_; }
