@@ -292,7 +292,9 @@ private:
 
     template <class T> void take(T *data) noexcept {
         static_assert(fits<T>, "isocenter: this array is written to, so its elements must not be const");
-        set(data, dtype_of<std::remove_cv_t<T>>::value);
+        constexpr isoc_dtype dtype = dtype_of<std::remove_cv_t<T>>::value;
+        static_assert(dtype.bits == 8 * sizeof(T) && dtype.lanes == 1, "isocenter: dtype_of says another size than the type has");
+        set(data, dtype);
     }
 
     void set(const void *data, isoc_dtype dtype) noexcept {
@@ -303,7 +305,7 @@ private:
     // The farthest element, counted from the pointer; `unknown` if it is far beyond what is there. What is wrong in other ways is the
     // library's to say.
     uint64_t reach(const isoc_tensor &c) const noexcept {
-        uint64_t step = 1, last = c.byte_offset * 8 / c.dtype.bits;
+        uint64_t step = 1, last = c.byte_offset / (c.dtype.bits / 8u);
         for (int d = c.ndim - 1; d >= 0; d--) {
             if (c.shape[d] <= 0) return 0;
             const uint64_t more = static_cast<uint64_t>(c.shape[d]) - 1;

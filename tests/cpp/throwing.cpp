@@ -14,6 +14,13 @@ namespace iso = isocenter;
 using iso::next;
 using complex = std::complex<float>;
 
+struct sample {
+    float real, imaginary;
+};
+template <> struct isocenter::dtype_of<sample> {
+    static constexpr isoc_dtype value = ISOC_C64;
+};
+
 namespace {
 
 constexpr int views = 90, rows = 5, bins = 64;
@@ -132,6 +139,10 @@ void ct_values(const iso::context &context) {
     s.plan.set_flat_field(flat_c, nullptr);
     s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
     expect_near("ct: counts", s.centre(), 0.1, 0.002);
+    const void *untyped = raw.data();
+    s.volume.assign(s.volume.size(), 0);
+    s.plan.reconstruct(iso::const_tensor(untyped, ISOC_U16, { views, rows, bins }), s.v());
+    expect_near("ct: a type that only the program knows", s.centre(), 0.1, 0.002);
     s.plan.set_flat_field(nullptr);
 
     const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);
@@ -360,6 +371,9 @@ void mri(const iso::context &context) {
     const auto view = [](std::vector<complex> &array) { return iso::tensor(array, { side, side }); };
     plan.forward(view(image), measured);
     expect("mri: a point in the centre is the same everywhere", std::all_of(measured.begin(), measured.end(), [](complex s) { return std::abs(s - complex(2)) < 1e-4f; }));
+    std::vector<sample> own(samples);
+    plan.forward(view(image), own);
+    expect("mri: elements of one's own type", std::memcmp(own.data(), measured.data(), samples * sizeof(complex)) == 0);
     plan.adjoint(measured, view(found));
     expect_near("mri: adjoint sums the samples", double{ found[(side / 2) * side + side / 2].real() }, 2.0 * samples, 0.5);
 
