@@ -562,7 +562,8 @@ protected:
     const std::shared_ptr<const callbacks> &shared() const noexcept { return callbacks_; }
 
     template <class Plan, class Handle>
-    static outcome<Plan> make(Plan (*wrap)(C *, const Handle &), isoc_status (*create)(const isoc_context *, C **), const Handle &context) {
+    static outcome<Plan> make(Plan (*wrap)(C *, const Handle &), isoc_status (*create)(const isoc_context *, C **),
+                              const Handle &context) {
         C *raw = nullptr;
 #if ISOCENTER_EXCEPTIONS
         call(create, context.get(), &raw);
@@ -1051,7 +1052,8 @@ public:
 
     // Reconstructs from measured histo-images, f32 or u32, with `factors` (attenuation x normalisation; nullptr: 1) and `additive` (scatter
     // + randoms; nullptr: 0), f32 histo-images. `image` is also read with options.warm_start.
-    outcome<void> reconstruct(const const_tensor &measured, const const_tensor &factors, const const_tensor &additive, const tensor &image) {
+    outcome<void> reconstruct(const const_tensor &measured, const const_tensor &factors, const const_tensor &additive,
+                              const tensor &image) {
         return detail::call(isoc_pet_reconstruct, get(), measured, factors, additive, image);
     }
 

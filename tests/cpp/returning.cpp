@@ -55,7 +55,8 @@ void reconstructs() {
     auto kept = std::move(done);
     const auto later = plan.reconstruct(p, nullptr);
     expect("an error of the library's", kept.status() == ISOC_STATUS_TENSOR_SHAPE && has(kept.message(), "63"), seen(kept));
-    expect("a later error has its own words", later.status() == ISOC_STATUS_NULL_POINTER && has(later.message(), "volume"), seen(later));
+    expect("a later error has its own words", later.status() == ISOC_STATUS_NULL_POINTER && has(later.message(), "volume"),
+           seen(later));
 
     wish = stop;
     done = plan.reconstruct(p, v);

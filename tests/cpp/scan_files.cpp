@@ -14,7 +14,8 @@ constexpr int views = 120, rows = 6, bins = 64, frames = views + 5;
 using image = std::vector<uint16_t>;
 
 template <class T> void put(hid_t file, const char *path, const std::vector<T> &values, std::vector<hsize_t> sizes) {
-    const h5::id links(H5Pcreate(H5P_LINK_CREATE), "links"), space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), "space");
+    const h5::id links(H5Pcreate(H5P_LINK_CREATE), "links"),
+        space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), "space");
     H5Pset_create_intermediate_group(links, 1);
     const h5::id set(H5Dcreate2(file, path, h5::memory_type<T>(), space, links, H5P_DEFAULT, H5P_DEFAULT), path);
     h5::check(H5Dwrite(set, h5::memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path);
@@ -37,7 +38,8 @@ void write(const std::string &folder) {
     for (int view = 0; view < views; view++)
         for (int k = 0; k < rows * bins; k++) {
             const double attenuation = double{ lines[static_cast<std::size_t>(view * bins + k % bins)] } * (k / bins + 1);
-            data.push_back(static_cast<uint16_t>(std::lround(100 + (flat[static_cast<std::size_t>(k)] - 100) * std::exp(-attenuation))));
+            data.push_back(
+                static_cast<uint16_t>(std::lround(100 + (flat[static_cast<std::size_t>(k)] - 100) * std::exp(-attenuation))));
         }
 
     const h5::id exchange(H5Fcreate((folder + "/exchange.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), folder);

@@ -26,9 +26,9 @@ namespace {
 constexpr int views = 90, rows = 5, bins = 64;
 constexpr double pi = 3.14159265358979323846;
 
-template <class Handle>
-constexpr bool moves_only = std::is_nothrow_move_constructible_v<Handle> && std::is_nothrow_move_assignable_v<Handle>
-                            && !std::is_copy_constructible_v<Handle> && !std::is_copy_assignable_v<Handle>;
+template <class Handle> constexpr bool moves_only = std::is_nothrow_move_constructible_v<Handle> &&
+                                                    std::is_nothrow_move_assignable_v<Handle> &&
+                                                    !std::is_copy_constructible_v<Handle> && !std::is_copy_assignable_v<Handle>;
 static_assert(moves_only<iso::context> && moves_only<iso::ct> && moves_only<iso::mri> && moves_only<iso::pet>);
 static_assert(moves_only<iso::host_array<float>>);
 static_assert(std::is_convertible_v<iso::tensor, iso::const_tensor> && !std::is_convertible_v<iso::const_tensor, iso::tensor>);
@@ -53,12 +53,14 @@ template <class F> void expect_error(const char *what, isoc_status wanted, const
 }
 
 double dot(const std::vector<float> &a, const std::vector<float> &b) {
-    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(), [](float x, float y) { return double{ x } * double{ y }; });
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(),
+                              [](float x, float y) { return double{ x } * double{ y }; });
 }
 
 double largest_difference(const std::vector<float> &a, const std::vector<float> &b) {
     double most = a.size() == b.size() ? 0 : HUGE_VAL;
-    for (std::size_t k = 0; most < HUGE_VAL && k < a.size(); k++) most = std::max(most, std::fabs(double{ a[k] } - double{ b[k] }));
+    for (std::size_t k = 0; most < HUGE_VAL && k < a.size(); k++)
+        most = std::max(most, std::fabs(double{ a[k] } - double{ b[k] }));
     return most;
 }
 
@@ -117,15 +119,18 @@ void ct_values(const iso::context &context) {
     iso::ct::geometry g;
     g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data(), g.order = ISOC_CT_ORDER_SINOGRAMS;
     s.plan.set_geometry(g);
-    s.plan.reconstruct(iso::const_tensor(s.projections, { rows, views, bins }).strided({ bins, rows * bins, 1 }), { other, { rows, bins, bins } });
+    s.plan.reconstruct(iso::const_tensor(s.projections, { rows, views, bins }).strided({ bins, rows * bins, 1 }),
+                       { other, { rows, bins, bins } });
     expect("ct: strides", largest_difference(other, usual) < 1e-6);
     // A slice upside down: negative strides count back from an offset.
     g.slices = 1, g.order = ISOC_CT_ORDER_FRAMES, g.first_row = 2;
     s.plan.set_geometry(g);
     std::vector<float> flipped(bins * bins);
-    s.plan.reconstruct(s.p(), iso::tensor(flipped, { 1, bins, bins }).strided({ 1, -bins, 1 }).offset_bytes((bins - 1) * bins * sizeof(float)));
+    s.plan.reconstruct(
+        s.p(), iso::tensor(flipped, { 1, bins, bins }).strided({ 1, -bins, 1 }).offset_bytes((bins - 1) * bins * sizeof(float)));
     std::vector<float> slice(usual.begin() + 2 * bins * bins, usual.begin() + 3 * bins * bins), upright;
-    for (int i = bins - 1; i >= 0; i--) upright.insert(upright.end(), flipped.begin() + i * bins, flipped.begin() + (i + 1) * bins);
+    for (int i = bins - 1; i >= 0; i--)
+        upright.insert(upright.end(), flipped.begin() + i * bins, flipped.begin() + (i + 1) * bins);
     expect("ct: negative strides", largest_difference(upright, slice) < 1e-6);
 
     // Counts of 1000 exp(-attenuation) in u16, and a C tensor for the flats.
@@ -133,7 +138,8 @@ void ct_values(const iso::context &context) {
     g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
     s.plan.set_geometry(g);
     std::vector<uint16_t> raw(s.projections.size()), flat(rows * bins, 60000);
-    for (std::size_t k = 0; k < raw.size(); k++) raw[k] = static_cast<uint16_t>(std::lround(60000 * std::exp(-0.1 * double{ s.projections[k] })));
+    for (std::size_t k = 0; k < raw.size(); k++)
+        raw[k] = static_cast<uint16_t>(std::lround(60000 * std::exp(-0.1 * double{ s.projections[k] })));
     const int64_t flat_shape[] = { rows, bins };
     isoc_tensor flat_c = { flat.data(), ISOC_HOST, 2, ISOC_U16, flat_shape, nullptr, 0 };
     s.plan.set_flat_field(flat_c, nullptr);
@@ -176,7 +182,8 @@ void moves(const iso::context &context) {
     expect("move: the old one is empty", !s.plan && moved); // NOLINT: what is left behind is the point
     moved.reconstruct(s.p(), s.v());
     expect_near("move: the new one works", s.centre(), 1.0, 0.01);
-    expect_error("move: the old one says so", ISOC_STATUS_NULL_POINTER, "handle is NULL", [&] { s.plan.reconstruct(s.p(), s.v()); });
+    expect_error("move: the old one says so", ISOC_STATUS_NULL_POINTER, "handle is NULL",
+                 [&] { s.plan.reconstruct(s.p(), s.v()); });
     s.plan = std::move(moved);
     s.plan.reconstruct(s.p(), s.v());
     iso::ct &same = s.plan;
@@ -185,23 +192,28 @@ void moves(const iso::context &context) {
     std::vector<iso::ct> plans;
     for (int k = 0; k < 10; k++) plans.emplace_back(context);
     plans.erase(plans.begin(), plans.begin() + 5);
-    expect("move: in a vector", std::all_of(plans.begin(), plans.end(), [](const iso::ct &plan) { return static_cast<bool>(plan); }));
+    expect("move: in a vector",
+           std::all_of(plans.begin(), plans.end(), [](const iso::ct &plan) { return static_cast<bool>(plan); }));
 }
 
 void errors(const iso::context &context) {
     scan s(context);
-    expect_error("error: shape", ISOC_STATUS_TENSOR_SHAPE, "64", [&] { s.plan.reconstruct(s.p(), { s.volume, { rows, bins, bins - 1 } }); });
-    expect_error("error: vector too short", ISOC_STATUS_TENSOR_SHAPE, "array 2 of the call holds 10 elements, too few for its shape (5, 64, 64)", [&] {
-        std::vector<float> small(10);
-        s.plan.reconstruct(s.p(), { small, { rows, bins, bins } });
-    });
-    expect_error("error: strides", ISOC_STATUS_TENSOR_STRIDES, "2 strides for 3 dimensions", [&] { s.plan.reconstruct(s.p().strided({ 1, 1 }), s.v()); });
+    expect_error("error: shape", ISOC_STATUS_TENSOR_SHAPE, "64",
+                 [&] { s.plan.reconstruct(s.p(), { s.volume, { rows, bins, bins - 1 } }); });
+    expect_error("error: vector too short", ISOC_STATUS_TENSOR_SHAPE,
+                 "array 2 of the call holds 10 elements, too few for its shape (5, 64, 64)", [&] {
+                     std::vector<float> small(10);
+                     s.plan.reconstruct(s.p(), { small, { rows, bins, bins } });
+                 });
+    expect_error("error: strides", ISOC_STATUS_TENSOR_STRIDES, "2 strides for 3 dimensions",
+                 [&] { s.plan.reconstruct(s.p().strided({ 1, 1 }), s.v()); });
     expect_error("error: no volume", ISOC_STATUS_NULL_POINTER, "volume", [&] { s.plan.reconstruct(s.p(), nullptr); });
     expect_error("error: dtype", ISOC_STATUS_TENSOR_DTYPE, "volume", [&] {
         std::vector<double> wide(s.volume.size());
         s.plan.reconstruct(s.p(), { wide, { rows, bins, bins } });
     });
-    expect_error("error: a GPU's memory on the processor", ISOC_STATUS_TENSOR_DEVICE, "", [&] { s.plan.reconstruct(s.p(), s.v().on_gpu(977)); });
+    expect_error("error: a GPU's memory on the processor", ISOC_STATUS_TENSOR_DEVICE, "",
+                 [&] { s.plan.reconstruct(s.p(), s.v().on_gpu(977)); });
     expect_error("error: option", ISOC_STATUS_UNKNOWN_VALUE, "filter", [&] {
         iso::ct::options options;
         options.filter = 99;
@@ -250,7 +262,8 @@ void callbacks() {
         if (wish == nested) {
             expect("callback: a plan is busy meanwhile", status_of([&] { other_scan->plan.get_info(); }) == ISOC_STATUS_BUSY);
             wish = raise;
-            expect("callback: an inner call throws here", thrown_by([&] { other->reconstruct(other_scan->p(), other_scan->v()); }) == 42);
+            expect("callback: an inner call throws here",
+                   thrown_by([&] { other->reconstruct(other_scan->p(), other_scan->v()); }) == 42);
             wish = quiet;
         }
         return wish == stop ? next::stop : next::proceed;
@@ -310,7 +323,8 @@ void streams(const iso::context &context) {
     const auto read = [&](const iso::slab<float> &p) {
         if (raise_read) throw own_exception{ 1 };
         for (int64_t view = 0; view < views; view++)
-            std::copy_n(&s.projections[static_cast<std::size_t>((view * rows + p.first) * bins)], p.count * bins, p.data + view * p.count * bins);
+            std::copy_n(&s.projections[static_cast<std::size_t>((view * rows + p.first) * bins)], p.count * bins,
+                        p.data + view * p.count * bins);
         return p.shape == std::array<int64_t, 3>{ views, p.count, bins } ? next::proceed : next::stop;
     };
     const auto write = [&](const iso::slab<const float> &v) {
@@ -326,7 +340,8 @@ void streams(const iso::context &context) {
     expect("stream: write throws", thrown_by([&] { s.plan.reconstruct_stream<float>(read, write); }) == 2);
     raise_write = 0, stop_write = 1;
     expect_error("stream: write stops", ISOC_STATUS_CALLBACK, "write", [&] { s.plan.reconstruct_stream<float>(read, write); });
-    expect_error("stream: no reader", ISOC_STATUS_NULL_POINTER, "read", [&] { s.plan.reconstruct_stream<float>(nullptr, write); });
+    expect_error("stream: no reader", ISOC_STATUS_NULL_POINTER, "read",
+                 [&] { s.plan.reconstruct_stream<float>(nullptr, write); });
     expect_error("stream: counts without a flat field", ISOC_STATUS_FLAT_FIELD, "flat field",
                  [&] { s.plan.reconstruct_stream<uint16_t>([](const iso::slab<uint16_t> &) { return next::proceed; }, write); });
 }
@@ -359,7 +374,8 @@ void mri(const iso::context &context) {
     std::vector<double> trajectory(samples * 2);
     for (int k = 0; k < samples; k++) {
         const double r = (k % readout - readout / 2) / double{ readout } * 0.98, angle = pi * (k / readout) / spokes;
-        trajectory[static_cast<std::size_t>(2 * k)] = r * std::cos(angle), trajectory[static_cast<std::size_t>(2 * k + 1)] = r * std::sin(angle);
+        trajectory[static_cast<std::size_t>(2 * k)] = r * std::cos(angle);
+        trajectory[static_cast<std::size_t>(2 * k + 1)] = r * std::sin(angle);
     }
     iso::mri plan(context);
     iso::mri::geometry g;
@@ -370,7 +386,8 @@ void mri(const iso::context &context) {
     image[(side / 2) * side + side / 2] = 2.0f;
     const auto view = [](std::vector<complex> &array) { return iso::tensor(array, { side, side }); };
     plan.forward(view(image), measured);
-    expect("mri: a point in the centre is the same everywhere", std::all_of(measured.begin(), measured.end(), [](complex s) { return std::abs(s - complex(2)) < 1e-4f; }));
+    expect("mri: a point in the centre is the same everywhere",
+           std::all_of(measured.begin(), measured.end(), [](complex s) { return std::abs(s - complex(2)) < 1e-4f; }));
     std::vector<sample> own(samples);
     plan.forward(view(image), own);
     expect("mri: elements of one's own type", std::memcmp(own.data(), measured.data(), samples * sizeof(complex)) == 0);
@@ -399,7 +416,8 @@ void mri(const iso::context &context) {
     expect("mri: working memory", plan.memory() > 0);
     plan.reconstruct(measured, view(found));
     const iso::mri::quality quality = plan.compare(view(found), view(truth));
-    expect("mri: reconstruct finds the phantom", quality.percent_error < 25 && quality.psnr > 20, std::to_string(quality.percent_error));
+    expect("mri: reconstruct finds the phantom", quality.percent_error < 25 && quality.psnr > 20,
+           std::to_string(quality.percent_error));
     std::vector<double> residuals(40);
     const int64_t passes = plan.history(0, residuals);
     expect("mri: history falls", passes > 2 && passes <= 13 && residuals[static_cast<std::size_t>(passes - 1)] < residuals[0]);
@@ -442,8 +460,8 @@ void pet(const iso::context &context) {
     expect_near("pet: a kernel's sum is 1", std::accumulate(histos.begin(), histos.end(), 0.0), 600.0 * azimuths, 1.0);
     std::vector<float> two(2 * voxels);
     plan.forward({ 3, 0 }, i, { two, { 2, depth, side, side } });
-    expect("pet: views by name", std::equal(two.begin(), two.begin() + voxels, histos.begin() + 3 * voxels)
-                                     && std::equal(two.begin() + voxels, two.end(), histos.begin()));
+    expect("pet: views by name", std::equal(two.begin(), two.begin() + voxels, histos.begin() + 3 * voxels) &&
+                                     std::equal(two.begin() + voxels, two.end(), histos.begin()));
     expect_error("pet: an empty list is not all views", ISOC_STATUS_OUT_OF_RANGE, "view_count",
                  [&] { plan.forward(std::vector<int64_t>(), i, { two, { 2, depth, side, side } }); });
     plan.adjoint(h, { back, { depth, side, side } });
@@ -465,7 +483,8 @@ void pet(const iso::context &context) {
 
     const std::vector<float> first = { 400, 0, 0, 0, 400, 0 }, second = { -400, 0, 0, 0, -400, 0 };
     std::vector<uint32_t> counts(azimuths * voxels);
-    const iso::pet::dropped dropped = plan.deposit({ first, { 2, 3 } }, { second, { 2, 3 } }, std::vector<double>{ 0.0, 1e9 }, { counts, { azimuths, depth, side, side } });
+    const iso::pet::dropped dropped = plan.deposit({ first, { 2, 3 } }, { second, { 2, 3 } }, std::vector<double>{ 0.0, 1e9 },
+                                                   { counts, { azimuths, depth, side, side } });
     expect("pet: an event in the centre", dropped.events == 1 && dropped.outside_lattice == 1 && counts[centre] == 1,
            std::to_string(dropped.events) + " " + std::to_string(dropped.outside_lattice) + " " + std::to_string(counts[centre]));
 
@@ -483,7 +502,8 @@ void pet(const iso::context &context) {
     std::vector<float> p1(3 * events), p2(3 * events), times(events), factors(azimuths * voxels), additive(azimuths * voxels);
     const iso::pet::tally tally = plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, times);
     expect("pet: simulated events", tally.trues + tally.randoms + tally.scatter == events && tally.randoms > 0);
-    plan.expect(setup, nullptr, tally, { factors, { azimuths, depth, side, side } }, { additive, { azimuths, depth, side, side } });
+    plan.expect(setup, nullptr, tally, { factors, { azimuths, depth, side, side } },
+                { additive, { azimuths, depth, side, side } });
     expect_near("pet: randoms expected", std::accumulate(additive.begin(), additive.end(), 0.0) > 0, 1, 0);
     plan.expect(setup, nullptr, tally, nullptr, { additive, { azimuths, depth, side, side } });
     expect("pet: contrast recovery is a number", std::isfinite(plan.contrast_recovery(i, { 0.0, 0.0, 0.0 }, 4.0)));
@@ -494,7 +514,8 @@ void pet(const iso::context &context) {
     std::vector<float> values(static_cast<std::size_t>(sizes.kernels * sizes.offsets));
     plan.get_tables(0, map.data(), offsets.data(), values.data());
     plan.set_tables(0, map.data(), offsets.data(), sizes.offsets, values.data(), sizes.kernels);
-    expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels), 1e-4);
+    expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels),
+                1e-4);
     plan.set_stream(nullptr);
 }
 

@@ -49,12 +49,15 @@ inline bool exists(hid_t file, const std::string &path) {
     return H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0;
 }
 
-inline id open_set(hid_t file, const std::string &path) { return { H5Dopen2(file, path.c_str(), H5P_DEFAULT), "no data set " + path }; }
+inline id open_set(hid_t file, const std::string &path) {
+    return { H5Dopen2(file, path.c_str(), H5P_DEFAULT), "no data set " + path };
+}
 
 // Sizes of a data set of `ndim` dimensions.
 inline std::vector<hsize_t> sizes(const id &set, int ndim, const std::string &path) {
     const id space(H5Dget_space(set), "no data space: " + path);
-    if (H5Sget_simple_extent_ndims(space) != ndim) throw std::runtime_error(path + " must have " + std::to_string(ndim) + " dimensions");
+    if (H5Sget_simple_extent_ndims(space) != ndim)
+        throw std::runtime_error(path + " must have " + std::to_string(ndim) + " dimensions");
     std::vector<hsize_t> all(static_cast<std::size_t>(ndim));
     check(H5Sget_simple_extent_dims(space, all.data(), nullptr), "no sizes: " + path);
     return all;

@@ -25,7 +25,8 @@ public:
         }
     };
 
-    explicit scan_file(const std::string &path) : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path + ": missing, or not HDF5") {
+    explicit scan_file(const std::string &path)
+        : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path + ": missing, or not HDF5") {
         std::string key;
         H5Lvisit(file_, H5_INDEX_NAME, H5_ITER_NATIVE, find_key, &key);
         if (!key.empty()) read_nxtomo(key.substr(0, key.size() - std::strlen(key_path)));
@@ -71,8 +72,10 @@ private:
     void read_nxtomo(const std::string &entry) {
         views.path = flats.path = darks.path = entry + "instrument/detector/data";
         const std::vector<hsize_t> sizes = set_sizes(views.path);
-        const std::vector<double> key = h5::numbers(file_, entry + key_path), turns = h5::numbers(file_, entry + "sample/rotation_angle");
-        if (key.size() != sizes[0] || turns.size() != sizes[0]) throw std::runtime_error(entry + ": image_key and rotation_angle need one value a frame");
+        const std::vector<double> key = h5::numbers(file_, entry + key_path),
+                                  turns = h5::numbers(file_, entry + "sample/rotation_angle");
+        if (key.size() != sizes[0] || turns.size() != sizes[0])
+            throw std::runtime_error(entry + ": image_key and rotation_angle need one value a frame");
         const double unit = in_radians(entry + "sample/rotation_angle") ? 1 : degree;
         for (std::size_t frame = 0; frame < key.size(); frame++) {
             if (key[frame] == 1) flats.add(frame);
@@ -99,7 +102,8 @@ private:
     // Sizes of frames, which must be the same in all data sets.
     std::vector<hsize_t> set_sizes(const std::string &path) {
         const std::vector<hsize_t> found = h5::sizes(h5::open_set(file_, path), 3, path);
-        if (rows != 0 && (found[1] != rows || found[2] != bins)) throw std::runtime_error(path + " has other rows and bins than the projections");
+        if (rows != 0 && (found[1] != rows || found[2] != bins))
+            throw std::runtime_error(path + " has other rows and bins than the projections");
         rows = found[1], bins = found[2];
         return found;
     }

@@ -21,11 +21,12 @@ struct settings {
 };
 
 settings parse(int argc, char **argv) {
-    static const char usage[] = "usage: stream_hdf5 SCAN.h5 VOLUME.h5 [--axis BIN] [--pitch LENGTH] [--rows FIRST COUNT] [--memory MB]\n"
-                                "  --axis BIN           the rotation axis as a fractional bin, 0-based (default: the middle of the detector)\n"
-                                "  --pitch LENGTH       distance between bins; attenuation comes out per this unit (default: 1)\n"
-                                "  --rows FIRST COUNT   detector rows to reconstruct (default: all)\n"
-                                "  --memory MB          most working memory of the host, which sets the size of slabs";
+    static const char usage[] =
+        "usage: stream_hdf5 SCAN.h5 VOLUME.h5 [--axis BIN] [--pitch LENGTH] [--rows FIRST COUNT] [--memory MB]\n"
+        "  --axis BIN           the rotation axis as a fractional bin, 0-based (default: the middle of the detector)\n"
+        "  --pitch LENGTH       distance between bins; attenuation comes out per this unit (default: 1)\n"
+        "  --rows FIRST COUNT   detector rows to reconstruct (default: all)\n"
+        "  --memory MB          most working memory of the host, which sets the size of slabs";
     settings set;
     int k = 1;
     const auto number = [&] {
@@ -81,7 +82,8 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
     const h5::id file(H5Fcreate(set.output.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be created");
     const h5::id group(H5Gcreate2(file, "exchange", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be written");
     const h5::id space(H5Screate_simple(3, sizes, nullptr), "no data space");
-    const h5::id volume(H5Dcreate2(group, "data", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be written");
+    const h5::id volume(H5Dcreate2(group, "data", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                        set.output + " cannot be written");
 
     // Both run on this thread, so HDF5 need not be thread-safe; what they throw comes out of reconstruct_stream. The GPUs, or the other
     // processors, compute meanwhile.
@@ -90,7 +92,8 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
         return isocenter::next::proceed;
     };
     const auto write = [&](const isocenter::slab<const float> &slab) {
-        const hsize_t start[] = { static_cast<hsize_t>(slab.first), 0, 0 }, size[] = { static_cast<hsize_t>(slab.count), scan.bins, scan.bins };
+        const hsize_t start[] = { static_cast<hsize_t>(slab.first), 0, 0 },
+                      size[] = { static_cast<hsize_t>(slab.count), scan.bins, scan.bins };
         const h5::id memory(H5Screate_simple(3, size, nullptr), "no data space in memory");
         h5::check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, size, nullptr), "no such slices");
         h5::check(H5Dwrite(volume, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, slab.data), set.output + " cannot be written");
@@ -101,8 +104,9 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
     h5::check(H5Fflush(file, H5F_SCOPE_GLOBAL), set.output + " cannot be written"); // a full disk may show only here
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     std::printf("%llu slices of %llu x %llu from %lld views, %lld at a time, axis at bin %.2f: %.2f s with reading and writing\n",
-                static_cast<unsigned long long>(slices), static_cast<unsigned long long>(scan.bins), static_cast<unsigned long long>(scan.bins),
-                static_cast<long long>(geometry.views), static_cast<long long>(ct.get_info().slab_slices), axis, seconds.count());
+                static_cast<unsigned long long>(slices), static_cast<unsigned long long>(scan.bins),
+                static_cast<unsigned long long>(scan.bins), static_cast<long long>(geometry.views),
+                static_cast<long long>(ct.get_info().slab_slices), axis, seconds.count());
 }
 
 } // namespace
@@ -111,7 +115,8 @@ int main(int argc, char **argv) try {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // one line of our own in place of HDF5's stack
     const settings set = parse(argc, argv);
     const scan_file scan(set.input);
-    if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows) throw std::runtime_error("--rows: the scan has " + std::to_string(scan.rows));
+    if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows)
+        throw std::runtime_error("--rows: the scan has " + std::to_string(scan.rows));
     if (scan.flats.count == 0) std::puts("no flat fields: values are taken as line integrals");
     const std::size_t bytes = scan.flats.count > 0 ? scan.unsigned_bytes() : 0;
     if (bytes == 1) reconstruct<uint8_t>(set, scan);
