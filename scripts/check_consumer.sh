@@ -5,6 +5,7 @@
 # shellcheck disable=SC2086,SC2046,SC2015 # lists of words; exit ends what comes before it
 set -eu
 installed=$1 build=$2
+scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:cmake:cmake pc:hdf5:libhdf5-dev
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 rm -rf "${build:?}"/*

@@ -4,6 +4,10 @@
 
 #include <isocenter.hpp>
 
+#if ISOCENTER_EXCEPTIONS
+#error "to be compiled with -fno-exceptions or -DISOCENTER_NO_EXCEPTIONS"
+#endif
+
 namespace iso = isocenter;
 using iso::next;
 
