@@ -1,25 +1,124 @@
 #!/bin/sh
-# Programs outside the project build against the installed package, without warnings, as C and as C++, and run.
+# Programs outside the project, built and run against a copy of the installed package that lies elsewhere: headers alone, C, C++ with
+# and without exceptions, pkg-config, CMake, the HDF5 example; then the copy is uninstalled, which must leave nothing.
 # usage: check_consumer.sh INSTALLED BUILD_FOLDER
+# shellcheck disable=SC2086,SC2046,SC2015 # lists of words; exit ends what comes before it
 set -eu
-installed=$1 build=$2 examples=cbindings/examples/c
-warnings='-O2 -g -Wall -Wextra -Wpedantic -Werror'
-export PKG_CONFIG_PATH="$installed/lib/pkgconfig"
-cflags=$(pkg-config --cflags isocenter) libs="$(pkg-config --libs isocenter) -Wl,-rpath,$installed/lib"
+installed=$1 build=$2
+scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:cmake:cmake pc:hdf5:libhdf5-dev
 mkdir -p "$build"
+build=$(cd "$build" && pwd)
+rm -rf "${build:?}"/*
+package=$build/moved
+mkdir "$package"
+grep -v '^#' "$installed/share/isocenter/manifest.txt" | tar -C "$installed" -cf - --no-recursion -T - | tar -C "$package" -xf -
+examples=$package/share/isocenter/examples
+lib=$package/$(sed -n 's|/libisocenter\.so$||p' "$installed/share/isocenter/manifest.txt")
 
-# shellcheck disable=SC2086 # lists of words, here and below
-${CC:-cc} -std=c99 $warnings $cflags $examples/recon_20_lines.c -o "$build/recon_c" $libs
-# shellcheck disable=SC2086 # C++ warns of the fields that an initialiser leaves out: that zero is what they are for
-${CXX:-c++} -std=c++20 $warnings -Wno-missing-field-initializers $cflags -x c++ $examples/recon_20_lines.c -x none -o "$build/recon_cpp" $libs
-for program in recon_c recon_cpp; do
-    printed=$("$build/$program")
-    echo "$program: $printed"
-    echo "$printed" | awk '{ exit !($NF > 0.99 && $NF < 1.01) }' || { echo "$program: expected an attenuation of 1" >&2; exit 1; }
+export PKG_CONFIG_PATH="$lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+cc=${CC:-cc} cxx=${CXX:-c++}
+cflags=$(pkg-config --cflags isocenter) libs="$(pkg-config --libs isocenter) -Wl,-rpath,$lib"
+warnings='-Wall -Wextra -Wpedantic -Werror'
+strict="$warnings -Wshadow -Wconversion"
+sanitize='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+compile() { # compile PROGRAM COMMAND...: begins to, beside others
+    program=$1
+    shift
+    { "$@" $cflags -o "$build/$program" $libs || { echo "$program: does not build" >&2; exit 1; }; } &
+    begun="${begun:-} $!"
+}
+built() { # waits for what has begun
+    for job in $begun; do wait "$job" || exit 1; done
+    begun=
+}
+passes() { # passes COMMAND...: its last line says that none failed
+    output=$("$@" 2>&1) && echo "$output" | tail -n 1 | grep -q '[1-9][0-9]* passed, 0 failed' || { echo "$*:" "$output" >&2; exit 1; }
+    echo "${1##*/}: $(echo "$output" | tail -n 1)"
+}
+reconstructs() { # reconstructs PROGRAM: the 20 lines find an attenuation of 1
+    printed=$("$build/$1")
+    echo "$printed" | awk '{ exit !($NF > 0.99 && $NF < 1.01) }' || { echo "$1: $printed; expected 1" >&2; exit 1; }
+    echo "$1: $printed"
+}
+
+scripts/check_needed.sh "$lib/libisocenter.so"
+
+# Headers alone, without a warning. Every function of the C header is in the C++ one.
+echo '#include <isocenter.h>' >"$build/alone.c"
+echo '#include <isocenter.hpp>' >"$build/alone.cpp"
+alone() { "$@" $strict $cflags -fsyntax-only || { echo "not clean: $*" >&2; exit 1; }; }
+for compiler in "$cc" clang; do
+    command -v "$compiler" >/dev/null || continue
+    for standard in c99 c11 c17; do alone "$compiler" -std=$standard "$build/alone.c"; done
 done
+for compiler in "$cxx" clang++; do
+    command -v "$compiler" >/dev/null || continue
+    for standard in c++17 c++20; do
+        alone "$compiler" -std=$standard "$build/alone.cpp"
+        alone "$compiler" -std=$standard -fno-exceptions -fno-rtti "$build/alone.cpp"
+    done
+done
+for function in $(grep -o '\bisoc_[a-z0-9_]*(' "$package/include/isocenter.h" | tr -d '(' | sort -u); do
+    grep -q "\b$function\b" "$package/include/isocenter.hpp" || { echo "isocenter.hpp has no $function" >&2; exit 1; }
+done
+echo 'headers: no warnings'
+
+# The 20 lines of the README. C++ warns of the fields that an initialiser leaves out: that zero is what they are for.
+compile recon_c99 "$cc" -std=c99 $warnings "$examples/c/recon_20_lines.c"
+compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
+compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
+compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cpp"
+compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
+# What the pages show is what works.
+scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
+scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page.cpp"
+compile page "$cxx" -std=c++17 $warnings "$build/page.cpp"
+built
+for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
+"$build/page" >/dev/null || { echo 'docs/cpp.md: its code does not run' >&2; exit 1; }
+
+# isocenter.hpp: with exceptions, without, and without in a program that has them.
+compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp
+compile throwing20 "$cxx" -std=c++20 $strict -Wno-missing-field-initializers -pthread tests/cpp/throwing.cpp
+compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests/cpp/returning.cpp
+compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
+built
+for program in throwing17 throwing20 returning17 returning20; do passes "$build/$program"; done
 # Threads that are still ending and tables that live as long as the library are "possibly lost": no leak.
 if command -v valgrind >/dev/null; then
-    valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
-        --show-leak-kinds=definite,indirect "$build/recon_c" >/dev/null
-    echo "recon_c: no fault or leak under valgrind"
+    for program in recon_c99 returning17; do
+        valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
+            --show-leak-kinds=definite,indirect "$build/$program" >/dev/null
+        echo "$program: no fault or leak under valgrind"
+    done
 fi
+
+# The examples' own CMake project, out of the installed folder; then its program that streams from HDF5 to HDF5, on scans with a known
+# answer.
+cmake -S "$examples" -B "$build/cmake" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_CXX_FLAGS="$strict" >"$build/cmake.log" 2>&1 &&
+    cmake --build "$build/cmake" -j 2 >>"$build/cmake.log" 2>&1 && (cd "$build/cmake" && ctest >>"$build/cmake.log" 2>&1) ||
+    { cat "$build/cmake.log" >&2; exit 1; }
+grep -q "^isocenter_DIR.*=$package/" "$build/cmake/CMakeCache.txt" || { echo "CMake found another package" >&2; exit 1; }
+echo 'CMake: builds and runs'
+compile scan_files "$cxx" -std=c++17 $strict -I"$examples/cpp" tests/cpp/scan_files.cpp $(pkg-config --cflags --libs hdf5)
+built
+"$build/scan_files" write "$build" >/dev/null
+for scan in nxtomo exchange; do
+    "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" >/dev/null
+    passes "$build/scan_files" check "$build/volume.h5" 0 6
+    "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" --rows 2 3 --memory 1 >/dev/null
+    passes "$build/scan_files" check "$build/volume.h5" 2 3
+done
+
+# The example for CUDA programs builds where CUDA's headers are; it runs on a GPU.
+for cuda in "${CUDA_HOME:-}" "${ISOC_NVCC:+$(dirname "${ISOC_NVCC:-}")/..}" target/cuda/nvidia/cu13; do
+    [ -n "$cuda" ] && [ -f "$cuda/include/cuda.h" ] || continue
+    "$cc" -std=c11 $warnings -c "$examples/c/cuda_share.c" $cflags -isystem "$cuda/include" -o "$build/cuda_share.o"
+    echo 'cuda_share: builds'
+    break
+done
+
+"$package/share/isocenter/uninstall.sh" >/dev/null
+left=$(find "$package" -mindepth 1)
+[ -z "$left" ] || { echo "uninstall.sh left: $left" >&2; exit 1; }
+echo 'uninstall: nothing is left'

@@ -1,15 +1,91 @@
 #!/bin/sh
-# Installs header, shared library and pkg-config file.
-# usage: install.sh LIBRARY DESTINATION
+# Installs library, headers, pkg-config file, CMake package, examples and licences, and a manifest of them for uninstall.sh.
+# usage: install.sh LIBRARY PREFIX
+#   DESTDIR   goes before every path that is written to
+#   LIBDIR, INCLUDEDIR, DATADIR   where libraries, headers and the rest go: PREFIX/lib, PREFIX/include, PREFIX/share
+#   NOTICES   a file of third-party notices; made by notices.py where this is not set
 set -eu
-library=$1 destination=$2
+export LC_ALL=C
+library=$1 prefix=$2
+libdir=${LIBDIR:-$prefix/lib} includedir=${INCLUDEDIR:-$prefix/include} datadir=${DATADIR:-$prefix/share}
+root=${DESTDIR:-}
+for folder in "$prefix" "$libdir" "$includedir" "$datadir"; do
+    case $folder in /*) ;; *) echo "$folder is not an absolute path" >&2; exit 1 ;; esac
+done
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-soname=$(LC_ALL=C readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ -n "$version" ] && [ -n "$soname" ] || { echo "No version in Cargo.toml, or no soname in $library" >&2; exit 1; }
+abi=${soname#libisocenter.so.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-install -d "$destination/include" "$destination/lib/pkgconfig"
-install -m 644 include/isocenter.h "$destination/include/"
-install -m 755 "$library" "$destination/lib/libisocenter.so.$version"
-ln -sf "libisocenter.so.$version" "$destination/lib/$soname"
-ln -sf "$soname" "$destination/lib/libisocenter.so"
-sed "s/@VERSION@/$version/" cbindings/isocenter.pc.in >"$destination/lib/pkgconfig/isocenter.pc"
+# The manifest has one path a line, folders with a slash at their end, relative to the prefix where they lie below it.
+home=$datadir/isocenter manifest=$datadir/isocenter/manifest.txt
+record() {
+    case $1 in
+        "$prefix"/*) printf '%s\n' "${1#"$prefix"/}" ;;
+        *) printf '%s\n' "$1" ;;
+    esac >>"$work/manifest"
+}
+folder() { # makes a folder, and those above it
+    [ "$1" = / ] || [ -d "$root$1" ] && return
+    folder "$(dirname "$1")"
+    install -d -m 755 "$root$1"
+    case $prefix/ in "$1"/*) ;; *) record "$1/" ;; esac # the prefix and what is above it are not ours
+}
+file() { # file MODE FROM FOLDER [NAME]
+    folder "$3"
+    install -m "$1" "$2" "$root$3/${4:-$(basename "$2")}"
+    record "$3/${4:-$(basename "$2")}"
+}
+link() { # link TARGET FOLDER NAME
+    ln -sf "$1" "$root$2/$3"
+    record "$2/$3"
+}
+# from FOLDER PATH VARIABLE: how a file in FOLDER, which finds the prefix in VARIABLE, names PATH
+from() {
+    case $1/ in "$prefix"/*) case $2/ in "$prefix"/*) printf '%s' "$3${2#"$prefix"}"; return ;; esac ;; esac
+    printf '%s' "$2"
+}
+fill() { # fill TEMPLATE FOLDER VARIABLE
+    sed -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" -e "s|@ABI@|$abi|" \
+        -e "s|@ABI_PATTERN@|$(printf '%s' "$abi" | sed 's/\./\\\\\\\\./g')|" \
+        -e "s|@PREFIX@|$(realpath -ms --relative-to="$2" "$prefix")|" \
+        -e "s|@LIBDIR@|$(from "$2" "$libdir" "$3")|" -e "s|@INCLUDEDIR@|$(from "$2" "$includedir" "$3")|" "$1" >"$work/filled"
+    file 644 "$work/filled" "$2" "$(basename "$1" .in)"
+}
+
+file 644 include/isocenter.h "$includedir"
+file 644 include/isocenter.hpp "$includedir"
+file 755 "$library" "$libdir" "libisocenter.so.$version"
+link "libisocenter.so.$version" "$libdir" "$soname"
+link "$soname" "$libdir" libisocenter.so
+fill cbindings/isocenter.pc.in "$libdir/pkgconfig" '${prefix}'
+fill cbindings/cmake/isocenterConfig.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
+fill cbindings/cmake/isocenterConfigVersion.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
+
+(cd cbindings/examples && find . -type f | sort) >"$work/examples"
+while read -r example; do
+    file 644 "cbindings/examples/$example" "$home/examples/$(dirname "${example#./}")"
+done <"$work/examples"
+
+licences=$datadir/doc/isocenter
+file 644 cbindings/USING.md "$licences"
+file 644 LICENSE-MIT "$licences"
+file 644 LICENSE-APACHE "$licences"
+if [ -z "${NOTICES:-}" ]; then
+    NOTICES=$work/notices
+    python3 scripts/notices.py "$NOTICES"
+fi
+file 644 "$NOTICES" "$licences" THIRD-PARTY-NOTICES
+rust=$(rustc --print sysroot 2>/dev/null || true)/share/doc/rust/COPYRIGHT-library.html
+if [ -f "$rust" ]; then file 644 "$rust" "$licences" rust-library.html; fi
+
+# Files of an earlier installation stay on the list, so that nothing is forgotten.
+file 755 scripts/uninstall.sh "$home"
+record "$manifest"
+{
+    printf '# prefix: %s\n' "$(realpath -ms --relative-to="$home" "$prefix")"
+    { grep -v '^#' "$root$manifest" 2>/dev/null || true; cat "$work/manifest"; } | sort -u
+} >"$work/all"
+install -m 644 "$work/all" "$root$manifest"

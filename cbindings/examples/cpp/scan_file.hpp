@@ -1,0 +1,131 @@
+// A parallel-beam scan in an HDF5 file, read in blocks of detector rows. Two layouts:
+//   NXtomo          X/instrument/detector/data (frames, rows, bins), image_key (frames): 0 a projection, 1 a flat field, 2 a dark field,
+//                   others skipped; X/sample/rotation_angle (frames), degrees unless its attribute `units` says radians
+//   Data Exchange   /exchange/data (views, rows, bins), data_white and data_dark (frames, rows, bins), theta (views), degrees
+#ifndef SCAN_FILE_HPP
+#define SCAN_FILE_HPP
+
+#include "hdf5.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+class scan_file {
+public:
+    // Some frames of a data set, as runs of neighbours.
+    struct frames {
+        std::string path;
+        std::vector<std::pair<hsize_t, hsize_t>> runs; // first, count
+        hsize_t count = 0;
+
+        void add(hsize_t frame) {
+            if (runs.empty() || runs.back().first + runs.back().second != frame) runs.emplace_back(frame, 0);
+            runs.back().second++, count++;
+        }
+    };
+
+    explicit scan_file(const std::string &path)
+        : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path + ": missing, or not HDF5") {
+        std::string key;
+        H5Lvisit(file_, H5_INDEX_NAME, H5_ITER_NATIVE, find_key, &key);
+        if (!key.empty()) read_nxtomo(key.substr(0, key.size() - std::strlen(key_path)));
+        else if (h5::exists(file_, "/exchange/data")) read_data_exchange();
+        else throw std::runtime_error(path + " is neither NXtomo nor Data Exchange");
+        if (views.count == 0) throw std::runtime_error(path + ": no projections");
+        if (angles.size() != views.count) throw std::runtime_error(path + ": one angle a projection is needed");
+    }
+
+    frames views, flats, darks;
+    std::vector<double> angles; // radians, one a view
+    hsize_t rows = 0, bins = 0;
+
+    // Bytes of an unsigned integer that the frames are made of; 0 for any other type.
+    std::size_t unsigned_bytes() const {
+        const h5::id set = h5::open_set(file_, views.path), type(H5Dget_type(set), "no type: " + views.path);
+        return H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE ? H5Tget_size(type) : 0;
+    }
+
+    // Reads rows first to first + count of all these frames, (frames, count, bins).
+    template <class T> void read(const frames &which, hsize_t first, hsize_t count, T *out) const {
+        const h5::id set = h5::open_set(file_, which.path), space(H5Dget_space(set), "no data space: " + which.path);
+        H5Sselect_none(space);
+        for (const auto &[frame, number] : which.runs) {
+            const hsize_t start[] = { frame, first, 0 }, size[] = { number, count, bins };
+            h5::check(H5Sselect_hyperslab(space, H5S_SELECT_OR, start, nullptr, size, nullptr), "no such rows: " + which.path);
+        }
+        const hsize_t sizes[] = { which.count, count, bins };
+        const h5::id memory(H5Screate_simple(3, sizes, nullptr), "no data space in memory");
+        h5::check(H5Dread(set, h5::memory_type<T>(), memory, space, H5P_DEFAULT, out), "cannot read " + which.path);
+    }
+
+private:
+    static constexpr const char *key_path = "instrument/detector/image_key";
+
+    static herr_t find_key(hid_t, const char *name, const H5L_info_t *, void *found) {
+        const std::size_t size = std::strlen(name), end = std::strlen(key_path);
+        if (size < end || std::strcmp(name + size - end, key_path) != 0) return 0;
+        *static_cast<std::string *>(found) = name;
+        return 1;
+    }
+
+    void read_nxtomo(const std::string &entry) {
+        views.path = flats.path = darks.path = entry + "instrument/detector/data";
+        const std::vector<hsize_t> sizes = set_sizes(views.path);
+        const std::vector<double> key = h5::numbers(file_, entry + key_path),
+                                  turns = h5::numbers(file_, entry + "sample/rotation_angle");
+        if (key.size() != sizes[0] || turns.size() != sizes[0])
+            throw std::runtime_error(entry + ": image_key and rotation_angle need one value a frame");
+        const double unit = in_radians(entry + "sample/rotation_angle") ? 1 : degree;
+        for (std::size_t frame = 0; frame < key.size(); frame++) {
+            if (key[frame] == 1) flats.add(frame);
+            if (key[frame] == 2) darks.add(frame);
+            if (key[frame] != 0) continue;
+            views.add(frame);
+            angles.push_back(turns[frame] * unit);
+        }
+    }
+
+    void read_data_exchange() {
+        const auto all = [&](const char *path) {
+            frames found;
+            if (!h5::exists(file_, path)) return found;
+            found.path = path, found.count = set_sizes(path)[0];
+            found.runs.emplace_back(0, found.count);
+            return found;
+        };
+        views = all("/exchange/data"), flats = all("/exchange/data_white"), darks = all("/exchange/data_dark");
+        angles = h5::numbers(file_, "/exchange/theta");
+        for (double &angle : angles) angle *= degree;
+    }
+
+    // Sizes of frames, which must be the same in all data sets.
+    std::vector<hsize_t> set_sizes(const std::string &path) {
+        const std::vector<hsize_t> found = h5::sizes(h5::open_set(file_, path), 3, path);
+        if (rows != 0 && (found[1] != rows || found[2] != bins))
+            throw std::runtime_error(path + " has other rows and bins than the projections");
+        rows = found[1], bins = found[2];
+        return found;
+    }
+
+    bool in_radians(const std::string &path) const {
+        const h5::id set = h5::open_set(file_, path);
+        if (H5Aexists(set, "units") <= 0) return false;
+        const h5::id units(H5Aopen(set, "units", H5P_DEFAULT), "no units: " + path), type(H5Aget_type(units), "no type: " + path);
+        std::string text(H5Tget_size(type) + 1, '\0');
+        if (H5Tis_variable_str(type) > 0) {
+            char *words = nullptr;
+            h5::check(H5Aread(units, type, &words), "cannot read the units of " + path);
+            text = words ? words : "";
+            H5free_memory(words);
+        } else {
+            h5::check(H5Aread(units, type, text.data()), "cannot read the units of " + path);
+        }
+        return text.compare(0, 3, "rad") == 0;
+    }
+
+    static constexpr double degree = 3.14159265358979323846 / 180;
+    h5::id file_;
+};
+
+#endif

@@ -1,0 +1,129 @@
+// Reconstructs a scan of any size slab by slab, from HDF5 to HDF5: neither the projections nor the volume are in memory at once.
+//   stream_hdf5 SCAN.h5 VOLUME.h5 [--axis BIN] [--pitch LENGTH] [--rows FIRST COUNT] [--memory MB]
+// See scan_file.hpp for what is read. The volume, f32 (slices, bins, bins), becomes /exchange/data of a new file.
+//   c++ -std=c++17 stream_hdf5.cpp $(pkg-config --cflags --libs isocenter hdf5)
+#include "scan_file.hpp"
+
+#include <isocenter.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace {
+
+struct settings {
+    std::string input, output;
+    double axis = -1, pitch = 1; // axis below 0: the middle of the detector
+    uint64_t memory = 0;         // bytes; 0: the library's choice
+    hsize_t first_row = 0, rows = 0;
+};
+
+settings parse(int argc, char **argv) {
+    static const char usage[] =
+        "usage: stream_hdf5 SCAN.h5 VOLUME.h5 [--axis BIN] [--pitch LENGTH] [--rows FIRST COUNT] [--memory MB]\n"
+        "  --axis BIN           the rotation axis as a fractional bin, 0-based (default: the middle of the detector)\n"
+        "  --pitch LENGTH       distance between bins; attenuation comes out per this unit (default: 1)\n"
+        "  --rows FIRST COUNT   detector rows to reconstruct (default: all)\n"
+        "  --memory MB          most working memory of the host, which sets the size of slabs";
+    settings set;
+    int k = 1;
+    const auto number = [&] {
+        char *end = nullptr;
+        const double value = ++k < argc ? std::strtod(argv[k], &end) : -1;
+        if (!end || end == argv[k] || *end || !(value >= 0)) throw std::invalid_argument(usage);
+        return value;
+    };
+    for (; k < argc; k++) {
+        const std::string word = argv[k];
+        if (word == "--axis") set.axis = number();
+        else if (word == "--pitch") set.pitch = number();
+        else if (word == "--memory") set.memory = static_cast<uint64_t>(1e6 * number());
+        else if (word == "--rows") set.first_row = static_cast<hsize_t>(number()), set.rows = static_cast<hsize_t>(number());
+        else if (word[0] == '-' || !set.output.empty()) throw std::invalid_argument(usage);
+        else (set.input.empty() ? set.input : set.output) = word;
+    }
+    if (set.output.empty()) throw std::invalid_argument(usage);
+    return set;
+}
+
+isocenter::context make_context(const settings &set) {
+    isocenter::context::options options;
+    options.memory_cap = set.memory;
+    if (isatty(STDERR_FILENO))
+        options.on_progress = [](double fraction, const char *stage) {
+            std::fprintf(stderr, fraction < 1 ? "\r%3.0f %%  %s\033[K" : "\r\033[K", 100 * fraction, stage);
+            return isocenter::next::proceed;
+        };
+    return isocenter::context(options);
+}
+
+// T is the type of the projections: counts stay as they are in the file.
+template <class T> void reconstruct(const settings &set, const scan_file &scan) {
+    const isocenter::context context = make_context(set);
+    const double axis = set.axis < 0 ? 0.5 * static_cast<double>(scan.bins - 1) : set.axis;
+    isocenter::ct::geometry geometry;
+    geometry.views = static_cast<int64_t>(scan.views.count), geometry.angles = scan.angles.data();
+    geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
+    geometry.axis = &axis, geometry.axis_count = 1, geometry.bin_pitch = set.pitch;
+    geometry.first_row = static_cast<int64_t>(set.first_row), geometry.slices = static_cast<int64_t>(set.rows);
+    isocenter::ct ct(context);
+    ct.set_geometry(geometry);
+    if (scan.flats.count > 0) {
+        std::vector<T> flats(scan.flats.count * scan.rows * scan.bins), darks(scan.darks.count * scan.rows * scan.bins);
+        scan.read(scan.flats, 0, scan.rows, flats.data());
+        if (scan.darks.count > 0) scan.read(scan.darks, 0, scan.rows, darks.data());
+        const isocenter::const_tensor dark(darks, { scan.darks.count, scan.rows, scan.bins });
+        ct.set_flat_field({ flats, { scan.flats.count, scan.rows, scan.bins } }, scan.darks.count > 0 ? dark : nullptr);
+    }
+
+    const hsize_t slices = set.rows ? set.rows : scan.rows - set.first_row, sizes[] = { slices, scan.bins, scan.bins };
+    const h5::id file(H5Fcreate(set.output.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be created");
+    const h5::id group(H5Gcreate2(file, "exchange", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be written");
+    const h5::id space(H5Screate_simple(3, sizes, nullptr), "no data space");
+    const h5::id volume(H5Dcreate2(group, "data", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                        set.output + " cannot be written");
+
+    // Both run on this thread, so HDF5 need not be thread-safe; what they throw comes out of reconstruct_stream. The GPUs, or the other
+    // processors, compute meanwhile.
+    const auto read = [&](const isocenter::slab<T> &slab) {
+        scan.read(scan.views, set.first_row + static_cast<hsize_t>(slab.first), static_cast<hsize_t>(slab.count), slab.data);
+        return isocenter::next::proceed;
+    };
+    const auto write = [&](const isocenter::slab<const float> &slab) {
+        const hsize_t start[] = { static_cast<hsize_t>(slab.first), 0, 0 },
+                      size[] = { static_cast<hsize_t>(slab.count), scan.bins, scan.bins };
+        const h5::id memory(H5Screate_simple(3, size, nullptr), "no data space in memory");
+        h5::check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, size, nullptr), "no such slices");
+        h5::check(H5Dwrite(volume, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, slab.data), set.output + " cannot be written");
+        return isocenter::next::proceed;
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    ct.reconstruct_stream<T>(read, write);
+    h5::check(H5Fflush(file, H5F_SCOPE_GLOBAL), set.output + " cannot be written"); // a full disk may show only here
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::printf("%llu slices of %llu x %llu from %lld views, %lld at a time, axis at bin %.2f: %.2f s with reading and writing\n",
+                static_cast<unsigned long long>(slices), static_cast<unsigned long long>(scan.bins),
+                static_cast<unsigned long long>(scan.bins), static_cast<long long>(geometry.views),
+                static_cast<long long>(ct.get_info().slab_slices), axis, seconds.count());
+}
+
+} // namespace
+
+int main(int argc, char **argv) try {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // one line of our own in place of HDF5's stack
+    const settings set = parse(argc, argv);
+    const scan_file scan(set.input);
+    if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows)
+        throw std::runtime_error("--rows: the scan has " + std::to_string(scan.rows));
+    if (scan.flats.count == 0) std::puts("no flat fields: values are taken as line integrals");
+    const std::size_t bytes = scan.flats.count > 0 ? scan.unsigned_bytes() : 0;
+    if (bytes == 1) reconstruct<uint8_t>(set, scan);
+    else if (bytes == 2) reconstruct<uint16_t>(set, scan);
+    else reconstruct<float>(set, scan);
+    return EXIT_SUCCESS;
+} catch (const std::exception &failure) { // isocenter::error is one of them
+    std::fprintf(stderr, "error: %s\n", failure.what());
+    return EXIT_FAILURE;
+}

@@ -1,0 +1,1126 @@
+/* Isocenter: image reconstruction for scanners. C++17 over isocenter.h, header only.
+ *
+ *     #include <isocenter.hpp>
+ *
+ *     isocenter::context context;                          // all GPUs, or the processor
+ *     isocenter::ct ct(context);
+ *     isocenter::ct::geometry geometry;                    // isoc_ct_geometry, zeroed, struct_size filled in
+ *     geometry.views = views, geometry.rows = rows, geometry.bins = bins, geometry.angles = radians.data();
+ *     ct.set_geometry(geometry);
+ *     ct.reconstruct({ projections, { views, rows, bins } }, { volume, { rows, bins, bins } });
+ *
+ * `projections` and `volume` are what holds the caller's elements: a std::vector, std::span, host_array, or a pointer. They are
+ * used in place, never copied; see tensor. Whatever fails throws isocenter::error. Handles clean up after themselves.
+ *
+ * isocenter.h is the manual of what is computed: each method here is the C function of its name, isoc_ct_reconstruct for
+ * ct::reconstruct, and takes the C header's constants (ISOC_CT_FILTER_HANN) and structs. Where a C function takes a pointer that
+ * may be NULL for a tensor, nullptr is accepted here.
+ *
+ * Threads: what isocenter.h says of handles holds for these objects (any thread may call, calls on one plan wait for each other),
+ * except that an object must not be moved, assigned to or destroyed while another thread uses it.
+ *
+ * Without exceptions (-fno-exceptions, or ISOCENTER_NO_EXCEPTIONS defined before the first inclusion) what returns T here returns
+ * isocenter::result<T>, and handles come from create() alone:
+ *
+ *     auto made = isocenter::ct::create(context);
+ *     if (!made) return report(made.status(), made.message());
+ *     isocenter::ct ct = std::move(*made);
+ *
+ * This file writes outcome<T> for T with exceptions, result<T> without. Both modes may meet in one program. RTTI is not needed.
+ *
+ * Licence: MIT or Apache-2.0.
+ */
+#ifndef ISOCENTER_HPP
+#define ISOCENTER_HPP
+
+#include <isocenter.h>
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if defined(ISOCENTER_NO_EXCEPTIONS) || !defined(__cpp_exceptions)
+#define ISOCENTER_EXCEPTIONS 0
+#else
+#define ISOCENTER_EXCEPTIONS 1
+#endif
+
+namespace isocenter {
+// Code of different modes has different names for the linker.
+#if ISOCENTER_EXCEPTIONS
+inline namespace throwing {
+#elif defined(__cpp_exceptions)
+inline namespace returning {
+#else
+inline namespace never_throwing {
+#endif
+
+// The library's version, such as "0.1.0".
+inline const char *version() noexcept { return isoc_version(); }
+
+// What the library was built from, and the CPU level that it will use.
+inline const char *build_info() noexcept { return isoc_build_info(); }
+
+// ISOC_ABI_VERSION of the library that is running.
+inline uint32_t abi_version() noexcept { return isoc_abi_version(); }
+
+// A short phrase for a status, or "unknown status".
+inline const char *status_string(isoc_status status) noexcept { return isoc_status_string(status); }
+
+// What a callback wants.
+enum class next : int32_t {
+    // Go on.
+    proceed = 0,
+    // End the call: ISOC_STATUS_CANCELLED from progress, ISOC_STATUS_CALLBACK from a reader or writer.
+    stop = 1,
+};
+
+// Told some twenty times a second how far a call is, 0 to 1, and at what; called last with 1 and "done". On the thread of the call.
+// It must not call the plan that it reports on (ISOC_STATUS_BUSY). An exception stops the call, and leaves it.
+using progress_function = std::function<next(double fraction, const char *stage)>;
+
+// Gets log messages: level 1 is a warning, 2 a decision that the library took. Otherwise as progress_function.
+using log_function = std::function<void(int level, const char *message)>;
+
+// The element type of a tensor by the C++ type. Specialise it for types of your own with the same layout, such as CUDA's float2:
+//     template <> struct isocenter::dtype_of<float2> { static constexpr isoc_dtype value = ISOC_C64; };
+template <class T> struct dtype_of {
+    static_assert(sizeof(T) == 0, "isocenter: elements are float, double, std::complex of these, uint8_t, uint16_t or uint32_t");
+};
+template <> struct dtype_of<float> { static constexpr isoc_dtype value = ISOC_F32; };
+template <> struct dtype_of<double> { static constexpr isoc_dtype value = ISOC_F64; };
+template <> struct dtype_of<std::complex<float>> { static constexpr isoc_dtype value = ISOC_C64; };
+template <> struct dtype_of<std::complex<double>> { static constexpr isoc_dtype value = ISOC_C128; };
+template <> struct dtype_of<uint32_t> { static constexpr isoc_dtype value = ISOC_U32; };
+template <> struct dtype_of<uint16_t> { static constexpr isoc_dtype value = ISOC_U16; };
+template <> struct dtype_of<uint8_t> { static constexpr isoc_dtype value = ISOC_U8; };
+
+// Sizes, or strides, slowest dimension first: { views, rows, bins }, of any integer types.
+class shape {
+public:
+    static constexpr int most = 8;
+
+    template <class... N, std::enable_if_t<(sizeof...(N) > 0) && (std::is_convertible_v<N, int64_t> && ...)
+                                               && !(std::is_floating_point_v<N> || ...), int> = 0>
+    constexpr shape(N... sizes) noexcept : count_(sizeof...(N)), sizes_{ static_cast<int64_t>(sizes)... } {
+        static_assert(sizeof...(N) <= most, "isocenter: at most 8 dimensions");
+    }
+
+    constexpr int ndim() const noexcept { return count_; }
+    constexpr const int64_t *data() const noexcept { return sizes_; }
+    constexpr int64_t operator[](int dimension) const noexcept { return sizes_[dimension]; }
+
+private:
+    int count_;
+    int64_t sizes_[most];
+};
+
+namespace detail {
+
+template <class D, class = void> struct is_container : std::false_type {};
+template <class D>
+struct is_container<D, std::void_t<decltype(std::data(std::declval<D &>())), decltype(std::size(std::declval<D &>()))>>
+    : std::true_type {};
+
+template <class D> constexpr bool is_pointer_to_data = std::is_pointer_v<std::remove_cv_t<std::remove_reference_t<D>>>;
+
+} // namespace detail
+
+// Elements one after the other, as std::span: from a vector, array, std::span, list in braces (for the call that it is in), or pointer
+// and count.
+template <class T> class span {
+public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    template <class D, std::enable_if_t<detail::is_container<D>::value
+                                            && !std::is_same_v<std::remove_cv_t<std::remove_reference_t<D>>, span>, int> = 0>
+    constexpr span(D &&container) noexcept : span(std::data(container), std::size(container)) {}
+
+    template <class U = T, std::enable_if_t<std::is_const_v<U>, int> = 0>
+    constexpr span(std::initializer_list<std::remove_cv_t<U>> list) noexcept : span(std::data(list), list.size()) {}
+
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr int64_t count() const noexcept { return static_cast<int64_t>(size_); }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t k) const noexcept { return data_[k]; }
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+namespace detail {
+
+// A failure that this header finds before it calls the library.
+struct complaint {
+    isoc_status status = ISOC_STATUS_OK;
+    char words[320] = "";
+};
+
+} // namespace detail
+
+// A view of the caller's array, as isoc_tensor: pointer, shape, and where they differ from the usual, strides and device. Elements
+// are used in place. Made from a container, whose size is then checked against what the shape reaches:
+//
+//     { projections, { views, rows, bins } }                    // contiguous, last dimension fastest, in host memory
+//     tensor(raw.data(), { views, rows, bins }).strided({ bins, views * bins, 1 })
+//     tensor(device_pointer, { rows, bins, bins }).on_gpu(0)
+//     weights                                                   // a container alone has one dimension
+//     tensor(dl_tensor)                                         // an isoc_tensor, or DLPack's DLTensor cast to it, as it is
+//     nullptr                                                   // none, where isocenter.h says that the pointer may be NULL
+//
+// Methods take const_tensor for what they read, and tensor for what they write: from elements that are not const.
+template <bool Writable> class basic_tensor {
+    template <class T> static constexpr bool fits = !Writable || !std::is_const_v<T>;
+    template <class D>
+    static constexpr bool holds_data = detail::is_pointer_to_data<D> || detail::is_container<std::remove_reference_t<D>>::value;
+
+public:
+    using pointer = std::conditional_t<Writable, void *, const void *>;
+
+    // No array.
+    constexpr basic_tensor(std::nullptr_t = nullptr) noexcept {}
+
+    // Elements of a type that dtype_of knows, behind a pointer or in a container.
+    template <class D, std::enable_if_t<holds_data<D>, int> = 0>
+    basic_tensor(D &&elements, const shape &sizes) noexcept : sizes_(sizes) {
+        if constexpr (detail::is_pointer_to_data<D>) {
+            take(elements);
+        } else {
+            take(std::data(elements));
+            available_ = static_cast<uint64_t>(std::size(elements));
+        }
+    }
+
+    // All elements of a container, one dimension.
+    template <class D, std::enable_if_t<detail::is_container<std::remove_reference_t<D>>::value, int> = 0>
+    basic_tensor(D &&elements) noexcept : basic_tensor(std::forward<D>(elements), shape(std::size(elements))) {}
+
+    // Elements of a type that only the program knows.
+    basic_tensor(pointer data, isoc_dtype dtype, const shape &sizes) noexcept : sizes_(sizes) { set(data, dtype); }
+
+    // A C tensor; what it points to must live for as long as this does.
+    basic_tensor(const isoc_tensor &tensor) noexcept : tensor_(tensor), kind_(kind::from_c) {}
+
+    template <bool Other, std::enable_if_t<Other && !Writable, int> = 0>
+    basic_tensor(const basic_tensor<Other> &tensor) noexcept
+        : tensor_(tensor.tensor_), sizes_(tensor.sizes_), strides_(tensor.strides_), available_(tensor.available_),
+          kind_(static_cast<kind>(tensor.kind_)), is_strided_(tensor.is_strided_) {}
+
+    // The same with distances between neighbours along each dimension, in elements.
+    basic_tensor strided(const shape &strides) const noexcept {
+        basic_tensor copy = *this;
+        copy.strides_ = strides, copy.is_strided_ = true;
+        return copy;
+    }
+
+    // The same with its first element so many bytes from the pointer: where strides are negative, say.
+    basic_tensor offset_bytes(uint64_t bytes) const noexcept {
+        basic_tensor copy = *this;
+        copy.tensor_.byte_offset = bytes;
+        return copy;
+    }
+
+    // The same in memory of an NVIDIA GPU, as the driver counts them.
+    basic_tensor on_gpu(int32_t gpu) const noexcept { return on({ ISOC_DEVICE_CUDA, gpu }); }
+
+    // The same on a device.
+    basic_tensor on(isoc_device device) const noexcept {
+        basic_tensor copy = *this;
+        copy.tensor_.device = device;
+        return copy;
+    }
+
+    // Whether there is an array.
+    explicit operator bool() const noexcept { return kind_ != kind::none; }
+
+    // As the C library takes it. It points into this object, so not of a temporary one.
+    isoc_tensor c_tensor() const && = delete;
+    isoc_tensor c_tensor() const & noexcept {
+        isoc_tensor c = tensor_;
+        if (kind_ != kind::from_c) {
+            c.ndim = sizes_.ndim(), c.shape = sizes_.data(), c.strides = is_strided_ ? strides_.data() : nullptr;
+        } else if (is_strided_) {
+            c.strides = strides_.data();
+        }
+        return c;
+    }
+
+    // Whether the array can be handed to the library; `number` says which of a call's arrays it is.
+    bool check(int number, detail::complaint &found) const noexcept {
+        if (kind_ == kind::none) return true;
+        const isoc_tensor c = c_tensor();
+        if (is_strided_ && strides_.ndim() != c.ndim) {
+            found.status = ISOC_STATUS_TENSOR_STRIDES;
+            std::snprintf(found.words, sizeof found.words, "array %d of the call has %d strides for %d dimensions", number,
+                          strides_.ndim(), c.ndim);
+            return false;
+        }
+        if (available_ == unknown || reach(c) < available_) return true;
+        found.status = ISOC_STATUS_TENSOR_SHAPE;
+        char text[200] = "";
+        int used = 0;
+        for (int d = 0; d < c.ndim && used < static_cast<int>(sizeof text); d++)
+            used += std::snprintf(text + used, sizeof text - static_cast<std::size_t>(used), d ? ", %lld" : "%lld",
+                                  static_cast<long long>(c.shape[d]));
+        std::snprintf(found.words, sizeof found.words, "array %d of the call holds %llu elements, too few for its shape (%s)", number,
+                      static_cast<unsigned long long>(available_), text);
+        return false;
+    }
+
+private:
+    template <bool> friend class basic_tensor;
+    enum class kind { none, own, from_c };
+    static constexpr uint64_t unknown = UINT64_MAX;
+
+    template <class T> void take(T *data) noexcept {
+        static_assert(fits<T>, "isocenter: this array is written to, so its elements must not be const");
+        constexpr isoc_dtype dtype = dtype_of<std::remove_cv_t<T>>::value;
+        static_assert(dtype.bits == 8 * sizeof(T) && dtype.lanes == 1, "isocenter: dtype_of says another size than the type has");
+        set(data, dtype);
+    }
+
+    void set(const void *data, isoc_dtype dtype) noexcept {
+        tensor_.data = const_cast<void *>(data), tensor_.dtype = dtype, tensor_.device = ISOC_HOST;
+        kind_ = kind::own;
+    }
+
+    // The farthest element, counted from the pointer; `unknown` if it is far beyond what is there. What is wrong in other ways is the
+    // library's to say.
+    uint64_t reach(const isoc_tensor &c) const noexcept {
+        uint64_t step = 1, last = c.byte_offset / (c.dtype.bits / 8u);
+        for (int d = c.ndim - 1; d >= 0; d--) {
+            if (c.shape[d] <= 0) return 0;
+            const uint64_t more = static_cast<uint64_t>(c.shape[d]) - 1;
+            const int64_t stride = c.strides ? c.strides[d] : 0;
+            if (c.strides) step = stride > 0 ? static_cast<uint64_t>(stride) : 0;
+            if (step > 0 && more > available_ / step) return unknown;
+            last += step * more;
+            if (!c.strides) step *= more + 1;
+        }
+        return last;
+    }
+
+    isoc_tensor tensor_{};
+    shape sizes_ = { 0 }, strides_ = { 0 };
+    uint64_t available_ = unknown;
+    kind kind_ = kind::none;
+    bool is_strided_ = false;
+};
+
+using tensor = basic_tensor<true>;
+using const_tensor = basic_tensor<false>;
+
+// Slices first to first + count of a streamed reconstruction, contiguous in host memory: projections to fill, (views, count, bins) or
+// (count, views, bins), or finished slices, (count, ny, nx).
+template <class T> struct slab {
+    int64_t first, count;
+    T *data;
+    std::array<int64_t, 3> shape;
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(shape[0] * shape[1] * shape[2]); }
+    T *begin() const noexcept { return data; }
+    T *end() const noexcept { return data + size(); }
+};
+
+#if ISOCENTER_EXCEPTIONS
+
+// A call of the library failed. what() has its words: which argument, the value seen, the value allowed.
+class __attribute__((visibility("default"))) error : public std::runtime_error {
+public:
+    error(isoc_status status, const char *message)
+        : std::runtime_error(*message ? message : isoc_status_string(status)), status_(status) {}
+
+    // ISOC_STATUS_..., see isocenter.h.
+    isoc_status status() const noexcept { return status_; }
+
+private:
+    isoc_status status_;
+};
+
+// ISOC_STATUS_CANCELLED: progress asked for it.
+class __attribute__((visibility("default"))) cancelled : public error {
+public:
+    using error::error;
+};
+
+// What a call returns.
+template <class T> using outcome = T;
+
+#else
+
+// What every result has: a status, and the library's words if it failed.
+class [[nodiscard]] result_status {
+public:
+    result_status() noexcept = default;
+    result_status(isoc_status status, const char *message) noexcept : status_(status) {
+        const std::size_t size = std::strlen(message) + 1;
+        message_.reset(new (std::nothrow) char[size]);
+        if (message_) std::memcpy(message_.get(), message, size);
+    }
+
+    // Whether the call succeeded.
+    explicit operator bool() const noexcept { return status_ == ISOC_STATUS_OK; }
+
+    // ISOC_STATUS_..., see isocenter.h.
+    isoc_status status() const noexcept { return status_; }
+
+    // Which argument, the value seen, the value allowed; empty after success.
+    const char *message() const noexcept { return message_ ? message_.get() : *this ? "" : isoc_status_string(status_); }
+
+private:
+    isoc_status status_ = ISOC_STATUS_OK;
+    std::unique_ptr<char[]> message_;
+};
+
+// What a call returns: a T if it succeeded.
+template <class T> class [[nodiscard]] result : public result_status {
+public:
+    result(result_status &&failure) noexcept : result_status(std::move(failure)) {}
+    result(T &&value) : value_(std::move(value)) {}
+
+    // There is no value where the call failed.
+    T &operator*() & noexcept { return *value_; }
+    const T &operator*() const & noexcept { return *value_; }
+    T &&operator*() && noexcept { return std::move(*value_); }
+    T *operator->() noexcept { return &*value_; }
+    const T *operator->() const noexcept { return &*value_; }
+
+private:
+    std::optional<T> value_;
+};
+template <> class [[nodiscard]] result<void> : public result_status {
+public:
+    result() noexcept = default;
+    result(result_status &&failure) noexcept : result_status(std::move(failure)) {}
+};
+
+// What a call returns.
+template <class T> using outcome = result<T>;
+
+#endif
+
+namespace detail {
+
+// Holds an exception from a callback until the library has returned to the call that it came from. Calls may nest: a callback may use
+// other plans. Visible, as errors are, so that a program's shared libraries have one of them, however they were compiled.
+class __attribute__((visibility("default"))) frame {
+public:
+    frame() noexcept : outer_(current()) { current() = this; }
+    ~frame() { current() = outer_; }
+    frame(const frame &) = delete;
+    frame &operator=(const frame &) = delete;
+
+    // Runs a callback on behalf of C. No exception gets out, and after the first one nothing more is run.
+    template <class F> static int32_t run(F &&callback) noexcept {
+#if defined(__cpp_exceptions)
+        frame *const here = current();
+        if (here && here->stopped_) return static_cast<int32_t>(next::stop);
+        try {
+            return static_cast<int32_t>(callback());
+        } catch (...) {
+            if (here) here->stopped_ = true, here->thrown_ = std::current_exception();
+            return static_cast<int32_t>(next::stop);
+        }
+#else
+        return static_cast<int32_t>(callback());
+#endif
+    }
+
+#if ISOCENTER_EXCEPTIONS
+    void finish(isoc_status status, const char *message) {
+        if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+        if (status == ISOC_STATUS_CANCELLED) throw cancelled(status, message);
+        if (status != ISOC_STATUS_OK) throw error(status, message);
+    }
+#else
+    result<void> finish(isoc_status status, const char *message) const {
+        if (status == ISOC_STATUS_OK) return {};
+        return result_status(status, message);
+    }
+#endif
+
+private:
+    static frame *&current() noexcept {
+        static thread_local frame *innermost = nullptr;
+        return innermost;
+    }
+
+    frame *outer_;
+#if defined(__cpp_exceptions)
+    bool stopped_ = false;
+    std::exception_ptr thrown_;
+#endif
+};
+
+// A C tensor for the length of a call, or NULL.
+class lowered {
+public:
+    template <bool Writable> explicit lowered(const basic_tensor<Writable> &t) noexcept : tensor_(t.c_tensor()), there_(t) {}
+    operator const isoc_tensor *() const noexcept { return there_ ? &tensor_ : nullptr; }
+
+private:
+    isoc_tensor tensor_;
+    bool there_;
+};
+
+template <class A> const A &lower(const A &argument) noexcept { return argument; }
+template <bool Writable> lowered lower(const basic_tensor<Writable> &t) noexcept { return lowered(t); }
+
+template <class A> bool check(const A &, int &, complaint &) noexcept { return true; }
+template <bool Writable> bool check(const basic_tensor<Writable> &t, int &number, complaint &found) noexcept {
+    return t.check(++number, found);
+}
+
+// A copy of a caller's struct with its size filled in.
+template <class C> class filled {
+public:
+    explicit filled(const C &c) noexcept : c_(c) {
+        if (c_.struct_size == 0) c_.struct_size = sizeof(C);
+    }
+    operator const C *() const noexcept { return &c_; }
+
+private:
+    C c_;
+};
+
+// Calls a function of the library; tensors become C tensors, exceptions of callbacks come out here.
+template <class... P, class... A> outcome<void> call(isoc_status (*function)(P...), const A &...arguments) {
+    frame here;
+    complaint found;
+    int number = 0;
+    if (!(check(arguments, number, found) && ...)) return here.finish(found.status, found.words);
+    const isoc_status status = function(lower(arguments)...);
+    return here.finish(status, status == ISOC_STATUS_OK ? "" : isoc_last_error());
+}
+
+// The same for a function that leaves something in `value`.
+template <class T, class F, class... A> outcome<T> get(T &value, F function, const A &...arguments) {
+#if ISOCENTER_EXCEPTIONS
+    call(function, arguments...);
+#else
+    if (result<void> done = call(function, arguments...); !done) return result<T>(std::move(done));
+#endif
+    return std::move(value);
+}
+
+// A C struct that begins as its defaults: zeros, with its size filled in.
+template <class C> struct sized : C {
+    sized() noexcept : C{} { this->struct_size = sizeof(C); }
+    sized(const C &c) noexcept : C(c) {
+        if (this->struct_size == 0) this->struct_size = sizeof(C);
+    }
+};
+
+struct callbacks {
+    progress_function progress;
+    log_function log;
+};
+
+// Owns a C handle. Moved, never copied; what was moved from is empty, and calls on it are ISOC_STATUS_NULL_POINTER.
+template <class C, isoc_status (*Destroy)(C *)> class handle {
+public:
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
+
+    // The C handle, still owned here. A callback's exception that a C call meets is dropped, after it stopped the call.
+    C *get() const noexcept { return raw_; }
+
+    // Whether it owns a handle.
+    explicit operator bool() const noexcept { return raw_ != nullptr; }
+
+protected:
+    handle(C *raw, std::shared_ptr<const callbacks> calls) noexcept : raw_(raw), callbacks_(std::move(calls)) {}
+    handle(handle &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)), callbacks_(std::move(other.callbacks_)) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) {
+            Destroy(raw_);
+            raw_ = std::exchange(other.raw_, nullptr), callbacks_ = std::move(other.callbacks_);
+        }
+        return *this;
+    }
+    ~handle() { Destroy(raw_); }
+
+    // Plans call their context's callbacks, whether it is still there or not.
+    const std::shared_ptr<const callbacks> &shared() const noexcept { return callbacks_; }
+
+    template <class Plan, class Handle>
+    static outcome<Plan> make(Plan (*wrap)(C *, const Handle &), isoc_status (*create)(const isoc_context *, C **),
+                              const Handle &context) {
+        C *raw = nullptr;
+#if ISOCENTER_EXCEPTIONS
+        call(create, context.get(), &raw);
+#else
+        if (result<void> done = call(create, context.get(), &raw); !done) return result<Plan>(std::move(done));
+#endif
+        return wrap(raw, context);
+    }
+
+private:
+    C *raw_;
+    std::shared_ptr<const callbacks> callbacks_;
+};
+
+} // namespace detail
+
+// Threads, memory cap, callbacks: what plans share. Plans may outlive it.
+class context : public detail::handle<isoc_context, isoc_context_destroy> {
+public:
+    // isoc_context_options, and callbacks. These may be called from several threads at a time, where several make calls.
+    struct options : detail::sized<isoc_context_options> {
+        options() = default;
+        options(const isoc_context_options &c) : sized(c) {}
+
+        progress_function on_progress;
+        log_function on_log;
+    };
+
+    static outcome<context> create(const options &wanted = options()) {
+        isoc_context_options c = wanted;
+        std::shared_ptr<const detail::callbacks> calls;
+        if (wanted.on_progress || wanted.on_log) {
+            calls = std::make_shared<const detail::callbacks>(detail::callbacks{ wanted.on_progress, wanted.on_log });
+            void *const user = const_cast<detail::callbacks *>(calls.get());
+            if (wanted.on_progress) c.progress = report, c.progress_user = user;
+            if (wanted.on_log) c.log = log, c.log_user = user;
+        }
+        isoc_context *raw = nullptr;
+#if ISOCENTER_EXCEPTIONS
+        detail::call(isoc_context_create, &c, &raw);
+#else
+        if (result<void> done = detail::call(isoc_context_create, &c, &raw); !done) return result<context>(std::move(done));
+#endif
+        return context(raw, std::move(calls));
+    }
+
+#if ISOCENTER_EXCEPTIONS
+    explicit context(const options &wanted = options()) : context(create(wanted)) {}
+#endif
+    context(context &&) noexcept = default;
+    context &operator=(context &&) noexcept = default;
+
+private:
+    friend class ct;
+    friend class mri;
+    friend class pet;
+    using handle::handle;
+
+    static int32_t report(void *user, double fraction, const char *stage) {
+        return detail::frame::run([=] { return static_cast<const detail::callbacks *>(user)->progress(fraction, stage); });
+    }
+    static void log(void *user, int32_t level, const char *message) {
+        detail::frame::run([=] {
+            static_cast<const detail::callbacks *>(user)->log(level, message);
+            return next::proceed;
+        });
+    }
+};
+
+// Host memory for arrays, uninitialised, aligned to 64 bytes or more, and page-locked where the context computes on GPUs: copies then
+// run at the full speed of the bus. It may outlive the context.
+template <class T> class host_array {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "isocenter: host_array holds plain numbers");
+
+public:
+    static outcome<host_array> create(const context &owner, std::size_t count) {
+        const uint64_t bytes = count > UINT64_MAX / sizeof(T) ? UINT64_MAX : uint64_t{ count } * sizeof(T);
+        void *raw = nullptr;
+#if ISOCENTER_EXCEPTIONS
+        detail::call(isoc_host_alloc, owner.get(), bytes, &raw);
+#else
+        if (result<void> done = detail::call(isoc_host_alloc, owner.get(), bytes, &raw); !done)
+            return result<host_array>(std::move(done));
+#endif
+        return host_array(static_cast<T *>(raw), count);
+    }
+
+#if ISOCENTER_EXCEPTIONS
+    host_array(const context &owner, std::size_t count) : host_array(create(owner, count)) {}
+#endif
+    host_array(host_array &&other) noexcept = default;
+    host_array &operator=(host_array &&other) noexcept = default;
+
+    T *data() noexcept { return data_.get(); }
+    const T *data() const noexcept { return data_.get(); }
+    std::size_t size() const noexcept { return data_ ? size_ : 0; }
+    T *begin() noexcept { return data(); }
+    const T *begin() const noexcept { return data(); }
+    T *end() noexcept { return data() + size(); }
+    const T *end() const noexcept { return data() + size(); }
+    T &operator[](std::size_t k) noexcept { return data()[k]; }
+    const T &operator[](std::size_t k) const noexcept { return data()[k]; }
+
+private:
+    struct free {
+        void operator()(T *data) const noexcept { isoc_host_free(data); }
+    };
+    host_array(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    std::unique_ptr<T, free> data_;
+    std::size_t size_;
+};
+
+// A plan for parallel-beam CT: see isoc_ct. Lengths are in the unit of geometry.bin_pitch, angles in radians.
+class ct : public detail::handle<isoc_ct, isoc_ct_destroy> {
+public:
+    using geometry = detail::sized<isoc_ct_geometry>;
+    using options = detail::sized<isoc_ct_options>;
+    using info = detail::sized<isoc_ct_info>;
+    using ellipse = isoc_ct_ellipse;
+
+    static outcome<ct> create(const context &owner) { return make(wrap, isoc_ct_create, owner); }
+#if ISOCENTER_EXCEPTIONS
+    explicit ct(const context &owner) : ct(create(owner)) {}
+#endif
+    ct(ct &&) noexcept = default;
+    ct &operator=(ct &&) noexcept = default;
+
+    // Sets scan and volume. Forgets the flat field. C++20: set_geometry({ .views = 180, .bins = 256, .angles = angles.data() }).
+    outcome<void> set_geometry(const isoc_ct_geometry &scan) {
+        return detail::call(isoc_ct_set_geometry, get(), detail::filled<isoc_ct_geometry>(scan));
+    }
+
+    // Sets options, or the defaults.
+    outcome<void> set_options(const isoc_ct_options &wanted = options()) {
+        return detail::call(isoc_ct_set_options, get(), detail::filled<isoc_ct_options>(wanted));
+    }
+
+    // Makes filter and reconstruct take raw counts. `flats` and `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged
+    // and copied. No darks are zeros; no flats forget the flat field.
+    outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
+        return detail::call(isoc_ct_set_flat_field, get(), flats, darks);
+    }
+
+    // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_ct_set_stream, get(), stream); }
+
+    // Measures the GPU's back projectors for this geometry and keeps to the fastest.
+    outcome<void> tune() { return detail::call(isoc_ct_tune, get()); }
+
+    // What the plan found in the geometry and decided.
+    outcome<info> get_info() {
+        info found;
+        return detail::get(found, isoc_ct_get_info, get(), static_cast<isoc_ct_info *>(&found));
+    }
+
+    // Bytes of working memory that reconstruct will allocate, of the host or of each GPU.
+    outcome<uint64_t> memory() {
+        uint64_t bytes = 0;
+        return detail::get(bytes, isoc_ct_memory, get(), &bytes);
+    }
+
+    // Writes the angular weight of each view, in radians.
+    outcome<void> angular_weights(span<double> weights) {
+        return detail::call(isoc_ct_angular_weights, get(), weights.data(), weights.count());
+    }
+
+    // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or with
+    // a flat field f32, u16, u8 counts. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
+    outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
+        return detail::call(isoc_ct_reconstruct, get(), projections, volume);
+    }
+
+    // The ramp filter alone: projections -> f32 of the same shape.
+    outcome<void> filter(const const_tensor &projections, const tensor &filtered) {
+        return detail::call(isoc_ct_filter, get(), projections, filtered);
+    }
+
+    // The sum over views alone, weighted if the options say so: f32 projections -> f32 volume.
+    outcome<void> backproject(const const_tensor &projections, const tensor &volume) {
+        return detail::call(isoc_ct_backproject, get(), projections, volume);
+    }
+
+    // Line integrals of a volume: f32 (slices, ny, nx) -> f32 projections.
+    outcome<void> forward(const const_tensor &volume, const tensor &projections) {
+        return detail::call(isoc_ct_forward, get(), volume, projections);
+    }
+
+    // The exact transpose of forward: f32 projections -> f32 volume.
+    outcome<void> adjoint(const const_tensor &projections, const tensor &volume) {
+        return detail::call(isoc_ct_adjoint, get(), projections, volume);
+    }
+
+    // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
+    // gets the finished slices, in order. Both are called on this thread, and must not use the plan. T is the type of the projections:
+    // float, with a flat field also uint16_t or uint8_t. An exception in either ends the call, and leaves it.
+    template <class T>
+    outcome<void> reconstruct_stream(const std::function<next(const slab<T> &projections)> &read,
+                                     const std::function<next(const slab<const float> &volume)> &write) {
+        using job = std::pair<decltype(&read), decltype(&write)>;
+        job both(&read, &write);
+        const isoc_ct_read_fn on_read = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
+            return detail::frame::run([=] { return (*static_cast<job *>(user)->first)(slab_of<T>(first, count, *t)); });
+        };
+        const isoc_ct_write_fn on_write = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
+            return detail::frame::run([=] { return (*static_cast<job *>(user)->second)(slab_of<const float>(first, count, *t)); });
+        };
+        return detail::call(isoc_ct_reconstruct_stream, get(), dtype_of<T>::value, read ? on_read : nullptr,
+                            write ? on_write : nullptr, static_cast<void *>(&both));
+    }
+
+    // The ellipses of a Shepp-Logan phantom that fills a circle. `kind`: ISOC_CT_SHEPP_LOGAN_KIND_...
+    static outcome<std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES>> shepp_logan(uint32_t kind, double radius) {
+        std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES> all{};
+        return detail::get(all, isoc_ct_shepp_logan, kind, radius, all.data(), static_cast<int64_t>(all.size()));
+    }
+
+    // A phantom's exact mean over each pixel: f32 (slices, ny, nx).
+    outcome<void> phantom_volume(span<const ellipse> ellipses, const tensor &volume) {
+        return detail::call(isoc_ct_phantom_volume, get(), ellipses.data(), ellipses.count(), volume);
+    }
+
+    // A phantom's exact line integrals: f32 projections.
+    outcome<void> phantom_projections(span<const ellipse> ellipses, const tensor &projections) {
+        return detail::call(isoc_ct_phantom_projections, get(), ellipses.data(), ellipses.count(), projections);
+    }
+
+private:
+    using handle::handle;
+    static ct wrap(isoc_ct *raw, const context &owner) { return ct(raw, owner.shared()); }
+
+    template <class T> static slab<T> slab_of(int64_t first, int64_t count, const isoc_tensor &t) noexcept {
+        return { first, count, static_cast<T *>(t.data), { t.shape[0], t.shape[1], t.shape[2] } };
+    }
+};
+
+// A plan for non-Cartesian MRI: see isoc_mri. Voxel j of N is at position j - floor(N / 2). An image is complex (nz, ny, nx), samples are
+// complex (coils, samples); complex64 or complex128 either. Sizes of 1 may be left out.
+class mri : public detail::handle<isoc_mri, isoc_mri_destroy> {
+public:
+    using geometry = detail::sized<isoc_mri_geometry>;
+    using options = detail::sized<isoc_mri_options>;
+    using info = detail::sized<isoc_mri_info>;
+    using ellipsoid = isoc_mri_ellipsoid;
+
+    // Quality of an image: see compare.
+    struct quality {
+        double psnr, percent_error;
+    };
+
+    static outcome<mri> create(const context &owner) { return make(wrap, isoc_mri_create, owner); }
+#if ISOCENTER_EXCEPTIONS
+    explicit mri(const context &owner) : mri(create(owner)) {}
+#endif
+    mri(mri &&) noexcept = default;
+    mri &operator=(mri &&) noexcept = default;
+
+    // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets weights, maps, field, Q.
+    outcome<void> set_geometry(const isoc_mri_geometry &scan, const const_tensor &trajectory) {
+        return detail::call(isoc_mri_set_geometry, get(), detail::filled<isoc_mri_geometry>(scan), trajectory);
+    }
+
+    // Sets options, or the defaults.
+    outcome<void> set_options(const isoc_mri_options &wanted = options()) {
+        return detail::call(isoc_mri_set_options, get(), detail::filled<isoc_mri_options>(wanted));
+    }
+
+    // As ct::set_stream.
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_mri_set_stream, get(), stream); }
+
+    // Sets density weights: real (samples), not negative; copied. nullptr: 1. Forgets Q.
+    outcome<void> set_weights(const const_tensor &weights) { return detail::call(isoc_mri_set_weights, get(), weights); }
+
+    // Finds density weights and sets them. `density`: ISOC_MRI_DENSITY_..., which says what `parameter` is.
+    outcome<void> compute_weights(uint32_t density, int64_t parameter = 0) {
+        return detail::call(isoc_mri_compute_weights, get(), density, parameter);
+    }
+
+    // Writes the density weights: real (samples).
+    outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, get(), weights); }
+
+    // Sets coil sensitivities: complex (coils, nz, ny, nx); copied. nullptr: none, an image for each coil.
+    outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, get(), maps); }
+
+    // Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. nullptr for both: none.
+    outcome<void> set_field(const const_tensor &field, const const_tensor &times) {
+        return detail::call(isoc_mri_set_field, get(), field, times);
+    }
+
+    // Sets where voxels are: real (nz, ny, nx, axes), x first, in voxels; copied. nullptr: on the grid.
+    outcome<void> set_positions(const const_tensor &positions) { return detail::call(isoc_mri_set_positions, get(), positions); }
+
+    // Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first; copied. nullptr: 1.
+    outcome<void> set_difference_weights(const const_tensor &weights) {
+        return detail::call(isoc_mri_set_difference_weights, get(), weights);
+    }
+
+    // Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows: row i has the entries row_starts[i] to row_starts[i + 1] of `columns` and
+    // `values`, real or complex; copied. One more row_starts than rows, as many columns as values.
+    outcome<void> set_matrix(span<const int64_t> row_starts, span<const int64_t> columns, const const_tensor &values) {
+        return detail::call(isoc_mri_set_matrix, get(), row_starts.count() - 1, row_starts.data(), columns.data(), columns.count(),
+                            values);
+    }
+
+    // What the plan found and decided.
+    outcome<info> get_info() {
+        info found;
+        return detail::get(found, isoc_mri_get_info, get(), static_cast<isoc_mri_info *>(&found));
+    }
+
+    // Most bytes of working memory that reconstruct uses.
+    outcome<uint64_t> memory() {
+        uint64_t bytes = 0;
+        return detail::get(bytes, isoc_mri_memory, get(), &bytes);
+    }
+
+    // samples = F image.
+    outcome<void> forward(const const_tensor &image, const tensor &samples) {
+        return detail::call(isoc_mri_forward, get(), image, samples);
+    }
+
+    // image = F^H samples, unscaled.
+    outcome<void> adjoint(const const_tensor &samples, const tensor &image) {
+        return detail::call(isoc_mri_adjoint, get(), samples, image);
+    }
+
+    // image = F^H W samples.
+    outcome<void> gridding(const const_tensor &samples, const tensor &image) {
+        return detail::call(isoc_mri_gridding, get(), samples, image);
+    }
+
+    // out = (F^H W F + lambda R^H R) image.
+    outcome<void> normal(const const_tensor &image, const tensor &out) { return detail::call(isoc_mri_normal, get(), image, out); }
+
+    // Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient. `image` is also read with options.warm_start.
+    outcome<void> reconstruct(const const_tensor &samples, const tensor &image) {
+        return detail::call(isoc_mri_reconstruct, get(), samples, image);
+    }
+
+    // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each, as many as there
+    // is room for; returns how many there are.
+    outcome<int64_t> history(int64_t image, span<double> residuals) {
+        int64_t found = 0;
+        return detail::get(found, isoc_mri_history, get(), image, residuals.data(), residuals.count(), &found);
+    }
+
+    // Makes Q unless it is there; reconstruct does so by itself.
+    outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, get()); }
+
+    // Copies Q out: real (q_nz, q_ny, q_nx) of get_info.
+    outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, get(), q); }
+
+    // Takes a Q of a plan with the same grid, trajectory and weights.
+    outcome<void> import_q(const const_tensor &q) { return detail::call(isoc_mri_import_q, get(), q); }
+
+    // The ellipsoids of a Shepp-Logan head, 2 half_xy voxels wide and high, 2 half_z deep (0: a plane). `kind`: ISOC_MRI_SHEPP_LOGAN_KIND_...
+    static outcome<std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS>> shepp_logan(uint32_t kind, double half_xy, double half_z = 0) {
+        std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS> all{};
+        return detail::get(all, isoc_mri_shepp_logan, kind, half_xy, half_z, all.data(), static_cast<int64_t>(all.size()));
+    }
+
+    // What one coil without a profile measures of a phantom, exactly: complex (samples).
+    outcome<void> phantom_samples(span<const ellipsoid> ellipsoids, const tensor &samples) {
+        return detail::call(isoc_mri_phantom_samples, get(), ellipsoids.data(), ellipsoids.count(), samples);
+    }
+
+    // A phantom's mean over each voxel: complex (nz, ny, nx).
+    outcome<void> phantom_image(span<const ellipsoid> ellipsoids, const tensor &image) {
+        return detail::call(isoc_mri_phantom_image, get(), ellipsoids.data(), ellipsoids.count(), image);
+    }
+
+    // Compares an image with the true one, both complex (nz, ny, nx): peak signal-to-noise ratio in dB, error in percent.
+    outcome<quality> compare(const const_tensor &image, const const_tensor &truth) {
+        quality found{};
+        return detail::get(found, isoc_mri_compare, get(), image, truth, &found.psnr, &found.percent_error);
+    }
+
+private:
+    using handle::handle;
+    static mri wrap(isoc_mri *raw, const context &owner) { return mri(raw, owner.shared()); }
+};
+
+// A plan for DIRECT time-of-flight PET: see isoc_pet. Millimetres, picoseconds, radians. An image is f32 (nz, ny, nx), histo-images are
+// f32 or u32 (views, nz, ny, nx); a dimension of one view may be left out.
+class pet : public detail::handle<isoc_pet, isoc_pet_destroy> {
+public:
+    using geometry = detail::sized<isoc_pet_geometry>;
+    using response = detail::sized<isoc_pet_response>;
+    using options = detail::sized<isoc_pet_options>;
+    using scan = detail::sized<isoc_pet_scan>;
+    using info = detail::sized<isoc_pet_info>;
+    using table_sizes = detail::sized<isoc_pet_table_sizes>;
+    using dropped = detail::sized<isoc_pet_dropped>;
+    using tally = detail::sized<isoc_pet_tally>;
+    using iteration = isoc_pet_iteration;
+    using body = isoc_pet_body;
+
+    static outcome<pet> create(const context &owner) { return make(wrap, isoc_pet_create, owner); }
+#if ISOCENTER_EXCEPTIONS
+    explicit pet(const context &owner) : pet(create(owner)) {}
+#endif
+    pet(pet &&) noexcept = default;
+    pet &operator=(pet &&) noexcept = default;
+
+    // Sets lattice and views: a grid of azimuths and tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
+    outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
+        return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), views);
+    }
+
+    // Writes the views' directions: azimuth and tilt of each, so two numbers a view.
+    outcome<void> get_views(span<double> directions) {
+        return detail::call(isoc_pet_get_views, get(), directions.data(), directions.count() / 2);
+    }
+
+    // Sets the response of all views that have no tables of their own; copied.
+    outcome<void> set_response(const isoc_pet_response &widths) {
+        return detail::call(isoc_pet_set_response, get(), detail::filled<isoc_pet_response>(widths));
+    }
+
+    // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (offset_count, 3), x, y, z; `values`: (kernel_count,
+    // offset_count).
+    outcome<void> set_tables(int64_t view, const uint32_t *map, const int32_t *offsets, int64_t offset_count, const float *values,
+                             int64_t kernel_count) {
+        return detail::call(isoc_pet_set_tables, get(), view, map, offsets, offset_count, values, kernel_count);
+    }
+
+    // How large a view's tables are.
+    outcome<table_sizes> get_table_sizes(int64_t view) {
+        table_sizes sizes;
+        return detail::get(sizes, isoc_pet_get_table_sizes, get(), view, static_cast<isoc_pet_table_sizes *>(&sizes));
+    }
+
+    // Writes a view's tables as set_tables takes them, of the sizes that get_table_sizes tells, and the mass that the cut left of each
+    // kernel. A pointer that is nullptr leaves its table out.
+    outcome<void> get_tables(int64_t view, uint32_t *map, int32_t *offsets, float *values, double *mass = nullptr) {
+        return detail::call(isoc_pet_get_tables, get(), view, map, offsets, values, mass);
+    }
+
+    // Sets options, or the defaults.
+    outcome<void> set_options(const isoc_pet_options &wanted = options()) {
+        return detail::call(isoc_pet_set_options, get(), detail::filled<isoc_pet_options>(wanted));
+    }
+
+    // Sets the order of views in a pass, each at most once; the others are not used.
+    outcome<void> set_order(span<const int64_t> order) { return detail::call(isoc_pet_set_order, get(), order.data(), order.count()); }
+
+    // As ct::set_stream.
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_pet_set_stream, get(), stream); }
+
+    // What the plan found and decided.
+    outcome<info> get_info() {
+        info found;
+        return detail::get(found, isoc_pet_get_info, get(), static_cast<isoc_pet_info *>(&found));
+    }
+
+    // Most bytes of working memory that reconstruct uses. Makes the kernels.
+    outcome<uint64_t> memory() {
+        uint64_t bytes = 0;
+        return detail::get(bytes, isoc_pet_memory, get(), &bytes);
+    }
+
+    // Histo-images = H image, f32, of all views.
+    outcome<void> forward(const const_tensor &image, const tensor &histo_images) {
+        return detail::call(isoc_pet_forward, get(), all_views, int64_t{ 0 }, image, histo_images);
+    }
+
+    // Histo-images = H image, f32 (view_count, nz, ny, nx), of the views that are named, in their order.
+    outcome<void> forward(span<const int64_t> views, const const_tensor &image, const tensor &histo_images) {
+        return detail::call(isoc_pet_forward, get(), listed(views), views.count(), image, histo_images);
+    }
+
+    // Image = sum of H' histo-images over all views: the exact transpose of forward.
+    outcome<void> adjoint(const const_tensor &histo_images, const tensor &image) {
+        return detail::call(isoc_pet_adjoint, get(), all_views, int64_t{ 0 }, histo_images, image);
+    }
+
+    // Image = sum of H' histo-images, (view_count, nz, ny, nx), over the views that are named.
+    outcome<void> adjoint(span<const int64_t> views, const const_tensor &histo_images, const tensor &image) {
+        return detail::call(isoc_pet_adjoint, get(), listed(views), views.count(), histo_images, image);
+    }
+
+    // Image = sum of H' A over all views. `factors`: f32 histo-images, or nullptr for 1.
+    outcome<void> sensitivity(const const_tensor &factors, const tensor &image) {
+        return detail::call(isoc_pet_sensitivity, get(), factors, image);
+    }
+
+    // Reconstructs from measured histo-images, f32 or u32, with `factors` (attenuation x normalisation; nullptr: 1) and `additive` (scatter
+    // + randoms; nullptr: 0), f32 histo-images. `image` is also read with options.warm_start.
+    outcome<void> reconstruct(const const_tensor &measured, const const_tensor &factors, const const_tensor &additive,
+                              const tensor &image) {
+        return detail::call(isoc_pet_reconstruct, get(), measured, factors, additive, image);
+    }
+
+    // Writes what each pass of the last reconstruction saw, as many as there is room for; returns how many there are.
+    outcome<int64_t> history(span<iteration> passes) {
+        int64_t found = 0;
+        return detail::get(found, isoc_pet_history, get(), passes.data(), passes.count(), &found);
+    }
+
+    // Adds list-mode events to histo-images, u32 or f32 in host memory, which begin as zeros. Positions: real (events, 3) of x, y, z in
+    // mm; time differences t2 - t1: real (events) in ps. Returns what was left out.
+    outcome<dropped> deposit(const const_tensor &first_positions, const const_tensor &second_positions,
+                             const const_tensor &time_differences, const tensor &histo_images) {
+        dropped events;
+        return detail::get(events, isoc_pet_deposit, get(), first_positions, second_positions, time_differences, histo_images,
+                           static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...
+    outcome<void> phantom_image(span<const body> bodies, uint32_t quantity, const tensor &image) {
+        return detail::call(isoc_pet_phantom_image, get(), bodies.data(), bodies.count(), quantity, image);
+    }
+
+    // Simulates as many events as the arrays hold, which are as those of deposit. `activity`: f32 (nz, ny, nx) in host memory in place of
+    // the bodies', or nullptr. Returns what was drawn, for expect.
+    outcome<tally> simulate(const isoc_pet_scan &setup, const const_tensor &activity, const tensor &first_positions,
+                            const tensor &second_positions, const tensor &time_differences) {
+        tally drawn;
+        return detail::get(drawn, isoc_pet_simulate, get(), detail::filled<isoc_pet_scan>(setup), activity, first_positions,
+                           second_positions, time_differences, static_cast<isoc_pet_tally *>(&drawn));
+    }
+
+    // Writes what is expected of a simulated scan: `factors` and `additive` as reconstruct takes them, in host memory; nullptr leaves
+    // one out.
+    outcome<void> expect(const isoc_pet_scan &setup, const const_tensor &activity, const isoc_pet_tally &drawn, const tensor &factors,
+                         const tensor &additive) {
+        return detail::call(isoc_pet_expect, get(), detail::filled<isoc_pet_scan>(setup), activity,
+                            detail::filled<isoc_pet_tally>(drawn), factors, additive);
+    }
+
+    // Mean contrast recovery over spheres of 10 mm whose activity is `ratio` times the background's; 1 is true. `centres`: x, y, z of each
+    // sphere in mm. Image f32 in host memory.
+    outcome<double> contrast_recovery(const const_tensor &image, span<const double> centres, double ratio) {
+        double recovery = 0;
+        return detail::get(recovery, isoc_pet_contrast_recovery, get(), image, centres.data(), centres.count() / 3, ratio, &recovery);
+    }
+
+    // Standard deviation over mean in the central disc of 50 mm. Image f32 in host memory.
+    outcome<double> noise(const const_tensor &image) {
+        double deviation = 0;
+        return detail::get(deviation, isoc_pet_noise, get(), image, &deviation);
+    }
+
+private:
+    using handle::handle;
+    static pet wrap(isoc_pet *raw, const context &owner) { return pet(raw, owner.shared()); }
+
+    static constexpr const int64_t *all_views = nullptr;
+
+    // An empty list is an error, and no list means all: an empty vector, whose data() may be NULL, must not mean all.
+    static const int64_t *listed(span<const int64_t> views) noexcept {
+        static constexpr int64_t none = 0;
+        return views.data() ? views.data() : &none;
+    }
+};
+
+} // inline namespace of the mode
+} // namespace isocenter
+
+#endif

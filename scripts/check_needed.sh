@@ -1,0 +1,16 @@
+#!/bin/sh
+# The library needs nothing but the C library, libm and libgcc_s; and, if a version is given, no newer glibc than that.
+# usage: check_needed.sh LIBRARY [GLIBC_VERSION]
+set -eu
+export LC_ALL=C
+needed=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+for name in $needed; do
+    case $name in
+        libc.so.6 | libm.so.6 | libgcc_s.so.1 | libpthread.so.0 | libdl.so.2 | librt.so.1 | ld-linux-*) ;;
+        *) echo "$1 needs $name" >&2; exit 1 ;;
+    esac
+done
+newest=$(readelf -V "$1" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+# shellcheck disable=SC2086 # in one line
+echo "needs:" $needed "and glibc $newest"
+[ -z "${2:-}" ] || [ "$(printf '%s\n' "$newest" "$2" | sort -V | tail -n 1)" = "$2" ] || { echo "$1 needs glibc $newest, newer than $2" >&2; exit 1; }

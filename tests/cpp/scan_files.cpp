@@ -1,0 +1,109 @@
+// Scans with a known answer for the example that streams HDF5, and a look at the volume that it wrote.
+//   scan_files write FOLDER               FOLDER/nxtomo.h5 and FOLDER/exchange.h5: a disk in each row, of attenuation 0.01 (row + 1)
+//   scan_files check VOLUME FIRST COUNT   whether the volume has that of rows FIRST to FIRST + COUNT
+//   scan_files same VOLUME VOLUME         whether two volumes are equal
+#include "check.hpp"
+
+#include "hdf5.hpp" // of the example
+
+#include <isocenter.hpp>
+
+namespace {
+
+constexpr int views = 120, rows = 6, bins = 64, frames = views + 5;
+using image = std::vector<uint16_t>;
+
+template <class T> void put(hid_t file, const char *path, const std::vector<T> &values, std::vector<hsize_t> sizes) {
+    const h5::id links(H5Pcreate(H5P_LINK_CREATE), "links"),
+        space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), "space");
+    H5Pset_create_intermediate_group(links, 1);
+    const h5::id set(H5Dcreate2(file, path, h5::memory_type<T>(), space, links, H5P_DEFAULT, H5P_DEFAULT), path);
+    h5::check(H5Dwrite(set, h5::memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path);
+}
+
+void write(const std::string &folder) {
+    std::vector<double> radians, degrees;
+    for (int k = 0; k < views; k++) radians.push_back(3.14159265358979 * k / views), degrees.push_back(180.0 * k / views);
+    std::vector<float> lines(views * bins);
+    isocenter::context context;
+    isocenter::ct plan(context);
+    isocenter::ct::geometry g;
+    g.views = views, g.bins = bins, g.angles = radians.data();
+    plan.set_geometry(g);
+    plan.phantom_projections({ { 0.01, 0, 0, 20, 20, 0 } }, { lines, { views, bins } });
+
+    // Every pixel has its own gain, over a dark count of 100.
+    image dark(rows * bins, 100), flat, data;
+    for (int k = 0; k < rows * bins; k++) flat.push_back(static_cast<uint16_t>(40000 + 37 * (k % 101)));
+    for (int view = 0; view < views; view++)
+        for (int k = 0; k < rows * bins; k++) {
+            const double attenuation = double{ lines[static_cast<std::size_t>(view * bins + k % bins)] } * (k / bins + 1);
+            data.push_back(
+                static_cast<uint16_t>(std::lround(100 + (flat[static_cast<std::size_t>(k)] - 100) * std::exp(-attenuation))));
+        }
+
+    const h5::id exchange(H5Fcreate((folder + "/exchange.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), folder);
+    put(exchange, "/exchange/data", data, { views, rows, bins });
+    put(exchange, "/exchange/data_white", flat, { 1, rows, bins });
+    put(exchange, "/exchange/data_dark", dark, { 1, rows, bins });
+    put(exchange, "/exchange/theta", degrees, { views });
+
+    // Two darks and a flat before the scan, an image that is not valid within it, a flat after it.
+    const image bad(rows * bins, 7);
+    image stack;
+    std::vector<double> key, turns;
+    const auto add = [&](double kind, double turn, const uint16_t *frame) {
+        key.push_back(kind), turns.push_back(turn);
+        stack.insert(stack.end(), frame, frame + rows * bins);
+    };
+    add(2, 0, dark.data()), add(2, 0, dark.data()), add(1, 0, flat.data());
+    for (int k = 0; k < views; k++) {
+        if (k == views / 3) add(3, 1e6, bad.data());
+        add(0, degrees[static_cast<std::size_t>(k)], &data[static_cast<std::size_t>(k * rows * bins)]);
+    }
+    add(1, 180, flat.data());
+    const h5::id nxtomo(H5Fcreate((folder + "/nxtomo.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), folder);
+    put(nxtomo, "/entry0000/instrument/detector/data", stack, { frames, rows, bins });
+    put(nxtomo, "/entry0000/instrument/detector/image_key", key, { frames });
+    put(nxtomo, "/entry0000/sample/rotation_angle", turns, { frames });
+}
+
+std::vector<float> volume(const std::string &path, std::vector<hsize_t> &sizes) {
+    const h5::id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path), set = h5::open_set(file, "/exchange/data");
+    sizes = h5::sizes(set, 3, path);
+    std::vector<float> values(sizes[0] * sizes[1] * sizes[2]);
+    h5::check(H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path);
+    return values;
+}
+
+void check(const std::string &path, int first, int count) {
+    std::vector<hsize_t> sizes;
+    const std::vector<float> values = volume(path, sizes);
+    if (!expect("slices", sizes[0] == static_cast<hsize_t>(count), std::to_string(sizes[0]))) return;
+    for (int slice = 0; slice < count; slice++) {
+        const double value = double{ values[static_cast<std::size_t>((slice * bins + bins / 2) * bins + bins / 2)] };
+        const double truth = 0.01 * (first + slice + 1);
+        expect_near("the disk in a slice", value / truth, 1, 0.01);
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) try {
+    const std::string what = argc > 2 ? argv[1] : "";
+    if (what == "write") {
+        write(argv[2]);
+    } else if (what == "check" && argc == 5) {
+        check(argv[2], std::stoi(argv[3]), std::stoi(argv[4]));
+    } else if (what == "same" && argc == 4) {
+        std::vector<hsize_t> a, b;
+        expect("equal volumes", volume(argv[2], a) == volume(argv[3], b) && a == b);
+    } else {
+        std::puts("see the top of the source");
+        return 2;
+    }
+    return finish();
+} catch (const std::exception &e) {
+    std::printf("%s\n", e.what());
+    return 1;
+}

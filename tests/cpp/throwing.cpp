@@ -1,0 +1,540 @@
+// isocenter.hpp with exceptions: every method of it, known values, errors, callbacks, threads.
+#include "check.hpp"
+
+#include <isocenter.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+namespace iso = isocenter;
+using iso::next;
+using complex = std::complex<float>;
+
+struct sample {
+    float real, imaginary;
+};
+template <> struct isocenter::dtype_of<sample> {
+    static constexpr isoc_dtype value = ISOC_C64;
+};
+
+namespace {
+
+constexpr int views = 90, rows = 5, bins = 64;
+constexpr double pi = 3.14159265358979323846;
+
+template <class Handle> constexpr bool moves_only = std::is_nothrow_move_constructible_v<Handle> &&
+                                                    std::is_nothrow_move_assignable_v<Handle> &&
+                                                    !std::is_copy_constructible_v<Handle> && !std::is_copy_assignable_v<Handle>;
+static_assert(moves_only<iso::context> && moves_only<iso::ct> && moves_only<iso::mri> && moves_only<iso::pet>);
+static_assert(moves_only<iso::host_array<float>>);
+static_assert(std::is_convertible_v<iso::tensor, iso::const_tensor> && !std::is_convertible_v<iso::const_tensor, iso::tensor>);
+static_assert(!std::is_constructible_v<iso::tensor, const void *, isoc_dtype, iso::shape>);
+static_assert(std::is_base_of_v<std::runtime_error, iso::error>);
+
+// The status that `call` throws, and its words.
+template <class F> isoc_status status_of(F &&call, std::string *words = nullptr) {
+    try {
+        call();
+    } catch (const iso::error &e) {
+        if (words) *words = e.what();
+        return e.status();
+    }
+    return ISOC_STATUS_OK;
+}
+
+template <class F> void expect_error(const char *what, isoc_status wanted, const char *in_message, F &&call) {
+    std::string words;
+    const isoc_status status = status_of(call, &words);
+    expect(what, status == wanted && has(words.c_str(), in_message), std::string(iso::status_string(status)) + ": " + words);
+}
+
+double dot(const std::vector<float> &a, const std::vector<float> &b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(),
+                              [](float x, float y) { return double{ x } * double{ y }; });
+}
+
+double largest_difference(const std::vector<float> &a, const std::vector<float> &b) {
+    double most = a.size() == b.size() ? 0 : HUGE_VAL;
+    for (std::size_t k = 0; most < HUGE_VAL && k < a.size(); k++)
+        most = std::max(most, std::fabs(double{ a[k] } - double{ b[k] }));
+    return most;
+}
+
+// A disk of attenuation 1, the same in all rows, its projections, and a plan.
+struct scan {
+    std::vector<double> angles = std::vector<double>(views);
+    std::vector<float> projections = std::vector<float>(views * rows * bins), volume = std::vector<float>(rows * bins * bins);
+    iso::ct plan;
+
+    explicit scan(const iso::context &context) : plan(context) {
+        for (int k = 0; k < views; k++) angles[static_cast<std::size_t>(k)] = pi * k / views;
+        iso::ct::geometry g;
+        g.views = views, g.rows = rows, g.bins = bins, g.angles = angles.data();
+        plan.set_geometry(g);
+        plan.phantom_projections({ disk }, p());
+    }
+
+    iso::tensor p() { return { projections, { views, rows, bins } }; }
+    iso::tensor v() { return { volume, { rows, bins, bins } }; }
+    double centre() const { return double{ volume[(2 * bins + bins / 2) * bins + bins / 2] }; }
+    static constexpr iso::ct::ellipse disk = { 1.0, 2.0, -1.0, 20.0, 20.0, 0.0 };
+};
+
+void ct_values(const iso::context &context) {
+    scan s(context);
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("ct: a disk of 1", s.centre(), 1.0, 0.01);
+    const std::vector<float> usual = s.volume;
+
+    expect("ct: views found", s.plan.get_info().distinct_angles == views);
+    expect("ct: working memory", s.plan.memory() > 0);
+    std::vector<double> weights(views);
+    s.plan.angular_weights(weights);
+    expect_near("ct: weights add up to pi", std::accumulate(weights.begin(), weights.end(), 0.0), pi, 1e-9);
+
+    std::vector<float> filtered(s.projections.size()), other(usual.size());
+    iso::ct::options options;
+    options.weighted_backprojection = 1;
+    s.plan.set_options(options);
+    s.plan.filter(s.p(), { filtered, { views, rows, bins } });
+    s.plan.backproject({ filtered, { views, rows, bins } }, { other, { rows, bins, bins } });
+    expect("ct: filter and backproject are reconstruct", largest_difference(other, usual) < 1e-5);
+    s.plan.set_options();
+
+    std::vector<float> lines(s.projections.size());
+    s.plan.phantom_volume({ scan::disk }, { other, { rows, bins, bins } });
+    expect_near("ct: the truth", double{ other[(2 * bins + bins / 2) * bins + bins / 2] }, 1.0, 1e-6);
+    s.plan.forward({ other, { rows, bins, bins } }, { lines, { views, rows, bins } });
+    expect_near("ct: forward gives the phantom's lines", std::accumulate(lines.begin(), lines.end(), 0.0),
+                std::accumulate(s.projections.begin(), s.projections.end(), 0.0), 0.001 * pi * 400 * views * rows);
+    std::vector<float> back(usual.size());
+    s.plan.adjoint(s.p(), { back, { rows, bins, bins } });
+    expect_near("ct: adjoint is forward's transpose", dot(lines, s.projections) / dot(other, back), 1.0, 1e-5);
+
+    // The same projections as sinograms, by strides: no copy is made.
+    iso::ct::geometry g;
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data(), g.order = ISOC_CT_ORDER_SINOGRAMS;
+    s.plan.set_geometry(g);
+    s.plan.reconstruct(iso::const_tensor(s.projections, { rows, views, bins }).strided({ bins, rows * bins, 1 }),
+                       { other, { rows, bins, bins } });
+    expect("ct: strides", largest_difference(other, usual) < 1e-6);
+    // A slice upside down: negative strides count back from an offset.
+    g.slices = 1, g.order = ISOC_CT_ORDER_FRAMES, g.first_row = 2;
+    s.plan.set_geometry(g);
+    std::vector<float> flipped(bins * bins);
+    s.plan.reconstruct(
+        s.p(), iso::tensor(flipped, { 1, bins, bins }).strided({ 1, -bins, 1 }).offset_bytes((bins - 1) * bins * sizeof(float)));
+    std::vector<float> slice(usual.begin() + 2 * bins * bins, usual.begin() + 3 * bins * bins), upright;
+    for (int i = bins - 1; i >= 0; i--)
+        upright.insert(upright.end(), flipped.begin() + i * bins, flipped.begin() + (i + 1) * bins);
+    expect("ct: negative strides", largest_difference(upright, slice) < 1e-6);
+
+    // Counts of 1000 exp(-attenuation) in u16, and a C tensor for the flats.
+    g = iso::ct::geometry();
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    s.plan.set_geometry(g);
+    std::vector<uint16_t> raw(s.projections.size()), flat(rows * bins, 60000);
+    for (std::size_t k = 0; k < raw.size(); k++)
+        raw[k] = static_cast<uint16_t>(std::lround(60000 * std::exp(-0.1 * double{ s.projections[k] })));
+    const int64_t flat_shape[] = { rows, bins };
+    isoc_tensor flat_c = { flat.data(), ISOC_HOST, 2, ISOC_U16, flat_shape, nullptr, 0 };
+    s.plan.set_flat_field(flat_c, nullptr);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect_near("ct: counts", s.centre(), 0.1, 0.002);
+    const void *untyped = raw.data();
+    s.volume.assign(s.volume.size(), 0);
+    s.plan.reconstruct(iso::const_tensor(untyped, ISOC_U16, { views, rows, bins }), s.v());
+    expect_near("ct: a type that only the program knows", s.centre(), 0.1, 0.002);
+    s.plan.set_flat_field(nullptr);
+
+    const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);
+    s.plan.phantom_projections(ellipses, s.p());
+    s.plan.reconstruct(s.p(), s.v());
+    expect("ct: Shepp-Logan's skull", ellipses[0].value == 1.0 && std::fabs(ellipses[0].semi_y - 0.92 * 30.0) < 1e-9);
+    s.plan.tune();
+    s.plan.set_stream(nullptr);
+
+    iso::host_array<float> pinned(context, s.projections.size());
+    std::copy(s.projections.begin(), s.projections.end(), pinned.begin());
+    other = s.volume;
+    s.plan.reconstruct({ pinned, { views, rows, bins } }, s.v());
+    expect("ct: host_array", largest_difference(other, s.volume) == 0 && pinned.size() == s.projections.size());
+    expect_error("host_array: too many", ISOC_STATUS_OUT_OF_RANGE, "", [&] { iso::host_array<double> none(context, SIZE_MAX); });
+
+#if __cplusplus >= 202002L
+    std::span<const float> from(s.projections);
+    std::span<float> to(s.volume);
+    s.plan.set_geometry({ .views = views, .bins = bins, .rows = rows, .angles = s.angles.data() });
+    s.plan.reconstruct({ from, { views, rows, bins } }, { to, { rows, bins, bins } });
+    expect("ct: std::span", largest_difference(other, s.volume) == 0);
+    expect_error("ct: a std::span too short", ISOC_STATUS_TENSOR_SHAPE, "(90, 5, 64)",
+                 [&] { s.plan.reconstruct({ from.first(100), { views, rows, bins } }, { to, { rows, bins, bins } }); });
+#endif
+}
+
+void moves(const iso::context &context) {
+    scan s(context);
+    iso::ct moved = std::move(s.plan);
+    expect("move: the old one is empty", !s.plan && moved); // NOLINT: what is left behind is the point
+    moved.reconstruct(s.p(), s.v());
+    expect_near("move: the new one works", s.centre(), 1.0, 0.01);
+    expect_error("move: the old one says so", ISOC_STATUS_NULL_POINTER, "handle is NULL",
+                 [&] { s.plan.reconstruct(s.p(), s.v()); });
+    s.plan = std::move(moved);
+    s.plan.reconstruct(s.p(), s.v());
+    iso::ct &same = s.plan;
+    s.plan = std::move(same);
+    s.plan.reconstruct(s.p(), s.v());
+    std::vector<iso::ct> plans;
+    for (int k = 0; k < 10; k++) plans.emplace_back(context);
+    plans.erase(plans.begin(), plans.begin() + 5);
+    expect("move: in a vector",
+           std::all_of(plans.begin(), plans.end(), [](const iso::ct &plan) { return static_cast<bool>(plan); }));
+}
+
+void errors(const iso::context &context) {
+    scan s(context);
+    expect_error("error: shape", ISOC_STATUS_TENSOR_SHAPE, "64",
+                 [&] { s.plan.reconstruct(s.p(), { s.volume, { rows, bins, bins - 1 } }); });
+    expect_error("error: vector too short", ISOC_STATUS_TENSOR_SHAPE,
+                 "array 2 of the call holds 10 elements, too few for its shape (5, 64, 64)", [&] {
+                     std::vector<float> small(10);
+                     s.plan.reconstruct(s.p(), { small, { rows, bins, bins } });
+                 });
+    expect_error("error: strides", ISOC_STATUS_TENSOR_STRIDES, "2 strides for 3 dimensions",
+                 [&] { s.plan.reconstruct(s.p().strided({ 1, 1 }), s.v()); });
+    expect_error("error: no volume", ISOC_STATUS_NULL_POINTER, "volume", [&] { s.plan.reconstruct(s.p(), nullptr); });
+    expect_error("error: dtype", ISOC_STATUS_TENSOR_DTYPE, "volume", [&] {
+        std::vector<double> wide(s.volume.size());
+        s.plan.reconstruct(s.p(), { wide, { rows, bins, bins } });
+    });
+    expect_error("error: a GPU's memory on the processor", ISOC_STATUS_TENSOR_DEVICE, "",
+                 [&] { s.plan.reconstruct(s.p(), s.v().on_gpu(977)); });
+    expect_error("error: option", ISOC_STATUS_UNKNOWN_VALUE, "filter", [&] {
+        iso::ct::options options;
+        options.filter = 99;
+        s.plan.set_options(options);
+    });
+    expect_error("error: no geometry", ISOC_STATUS_NOT_CONFIGURED, "", [&] { iso::ct(context).reconstruct(s.p(), s.v()); });
+    expect_error("error: GPUs that are not there", ISOC_STATUS_NO_DEVICE, "", [&] {
+        const int32_t absent = 1000;
+        iso::context::options options;
+        options.device = ISOC_CONTEXT_DEVICE_GPU, options.gpus = &absent, options.gpu_count = 1;
+        iso::context none(options);
+    });
+    s.projections[7] = NAN;
+    expect_error("error: NaN", ISOC_STATUS_NOT_FINITE_DATA, "", [&] { s.plan.reconstruct(s.p(), s.v()); });
+    s.plan.phantom_projections({ scan::disk }, s.p());
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("error: the plan works afterwards", s.centre(), 1.0, 0.01);
+}
+
+struct own_exception {
+    int value;
+};
+
+// The value of the own_exception that `call` lets through, or -1.
+template <class F> int thrown_by(F &&call) {
+    try {
+        call();
+    } catch (const own_exception &e) {
+        return e.value;
+    }
+    return -1;
+}
+
+void callbacks() {
+    enum { quiet, stop, raise, nested } wish = quiet;
+    int reports = 0, logs = 0;
+    bool raise_in_log = false;
+    double last = 0;
+    iso::ct *other = nullptr;
+    scan *other_scan = nullptr;
+    iso::context::options options;
+    options.device = ISOC_CONTEXT_DEVICE_CPU;
+    options.on_progress = [&](double fraction, const char *) {
+        reports++, last = fraction;
+        if (wish == raise) throw own_exception{ 42 };
+        if (wish == nested) {
+            expect("callback: a plan is busy meanwhile", status_of([&] { other_scan->plan.get_info(); }) == ISOC_STATUS_BUSY);
+            wish = raise;
+            expect("callback: an inner call throws here",
+                   thrown_by([&] { other->reconstruct(other_scan->p(), other_scan->v()); }) == 42);
+            wish = quiet;
+        }
+        return wish == stop ? next::stop : next::proceed;
+    };
+    options.on_log = [&](int, const char *) {
+        logs++;
+        if (raise_in_log) throw own_exception{ 7 };
+    };
+    auto context = std::make_unique<iso::context>(options);
+    scan s(*context);
+    iso::ct second(*context);
+    iso::ct::geometry g;
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    second.set_geometry(g);
+    other = &second, other_scan = &s;
+    context.reset(); // plans and their callbacks outlive it
+
+    s.plan.reconstruct(s.p(), s.v());
+    expect("progress: reported up to 1", reports > 0 && last == 1.0);
+    wish = stop;
+    bool caught = false;
+    try {
+        s.plan.reconstruct(s.p(), s.v());
+    } catch (const iso::cancelled &e) {
+        caught = e.status() == ISOC_STATUS_CANCELLED && has(e.what(), "progress");
+    }
+    expect("progress: stop cancels", caught);
+    wish = raise, reports = 0;
+    expect("progress: an exception comes out", thrown_by([&] { s.plan.reconstruct(s.p(), s.v()); }) == 42);
+    expect("progress: nothing is called after an exception", reports == 1);
+    wish = nested;
+    s.plan.reconstruct(s.p(), s.v());
+    wish = raise;
+    const iso::tensor from = s.p(), to = s.v();
+    const isoc_tensor p = from.c_tensor(), v = to.c_tensor();
+    expect("progress: a C call is stopped", isoc_ct_reconstruct(s.plan.get(), &p, &v) == ISOC_STATUS_CANCELLED);
+    wish = quiet;
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("progress: the plan works afterwards", s.centre(), 1.0, 0.01);
+
+    // A trajectory that looks like one in another unit is worth a warning.
+    const std::vector<double> trajectory = { 0.001, 0.001, 0.002, 0.001 };
+    iso::mri::geometry m;
+    m.unit = ISOC_MRI_UNIT_RADIANS_PER_VOXEL, m.nx = m.ny = 8, m.samples = 2;
+    iso::mri third(iso::context{ options });
+    third.set_geometry(m, { trajectory, { 2, 2 } });
+    expect("log: a warning", logs > 0);
+    raise_in_log = true;
+    expect("log: an exception comes out", thrown_by([&] { third.set_geometry(m, { trajectory, { 2, 2 } }); }) == 7);
+}
+
+void streams(const iso::context &context) {
+    scan s(context);
+    s.plan.reconstruct(s.p(), s.v());
+    std::vector<float> streamed(s.volume.size());
+    int raise_read = 0, raise_write = 0, stop_write = 0;
+    const auto read = [&](const iso::slab<float> &p) {
+        if (raise_read) throw own_exception{ 1 };
+        for (int64_t view = 0; view < views; view++)
+            std::copy_n(&s.projections[static_cast<std::size_t>((view * rows + p.first) * bins)], p.count * bins,
+                        p.data + view * p.count * bins);
+        return p.shape == std::array<int64_t, 3>{ views, p.count, bins } ? next::proceed : next::stop;
+    };
+    const auto write = [&](const iso::slab<const float> &v) {
+        if (raise_write) throw own_exception{ 2 };
+        std::copy(v.begin(), v.end(), streamed.begin() + v.first * bins * bins);
+        return stop_write ? next::stop : next::proceed;
+    };
+    s.plan.reconstruct_stream<float>(read, write);
+    expect("stream: the usual volume", largest_difference(streamed, s.volume) < 1e-5);
+    raise_read = 1;
+    expect("stream: read throws", thrown_by([&] { s.plan.reconstruct_stream<float>(read, write); }) == 1);
+    raise_read = 0, raise_write = 1;
+    expect("stream: write throws", thrown_by([&] { s.plan.reconstruct_stream<float>(read, write); }) == 2);
+    raise_write = 0, stop_write = 1;
+    expect_error("stream: write stops", ISOC_STATUS_CALLBACK, "write", [&] { s.plan.reconstruct_stream<float>(read, write); });
+    expect_error("stream: no reader", ISOC_STATUS_NULL_POINTER, "read",
+                 [&] { s.plan.reconstruct_stream<float>(nullptr, write); });
+    expect_error("stream: counts without a flat field", ISOC_STATUS_FLAT_FIELD, "flat field",
+                 [&] { s.plan.reconstruct_stream<uint16_t>([](const iso::slab<uint16_t> &) { return next::proceed; }, write); });
+}
+
+void threads() {
+    iso::context::options options;
+    options.device = ISOC_CONTEXT_DEVICE_CPU, options.threads = 2;
+    static thread_local int mine = 0;
+    options.on_progress = [](double, const char *) -> next { throw own_exception{ mine }; };
+    iso::context context(options);
+    std::vector<int> seen(4, -1);
+    std::vector<std::thread> workers;
+    for (int k = 0; k < 4; k++)
+        workers.emplace_back([&, k] {
+            mine = 100 + k;
+            std::vector<double> angles = { 0, 1, 2 };
+            std::vector<float> p(3 * bins), v(bins * bins);
+            iso::ct plan(context);
+            iso::ct::geometry g;
+            g.views = 3, g.bins = bins, g.angles = angles.data();
+            plan.set_geometry(g);
+            seen[static_cast<std::size_t>(k)] = thrown_by([&] { plan.reconstruct({ p, { 3, bins } }, { v, { bins, bins } }); });
+        });
+    for (std::thread &worker : workers) worker.join();
+    expect("threads: each gets its own exception", seen == std::vector<int>{ 100, 101, 102, 103 });
+}
+
+void mri(const iso::context &context) {
+    constexpr int side = 32, spokes = 64, readout = 64, samples = spokes * readout;
+    std::vector<double> trajectory(samples * 2);
+    for (int k = 0; k < samples; k++) {
+        const double r = (k % readout - readout / 2) / double{ readout } * 0.98, angle = pi * (k / readout) / spokes;
+        trajectory[static_cast<std::size_t>(2 * k)] = r * std::cos(angle);
+        trajectory[static_cast<std::size_t>(2 * k + 1)] = r * std::sin(angle);
+    }
+    iso::mri plan(context);
+    iso::mri::geometry g;
+    g.unit = ISOC_MRI_UNIT_CYCLES_PER_VOXEL, g.nx = side, g.ny = side, g.samples = samples;
+    plan.set_geometry(g, { trajectory, { samples, 2 } });
+
+    std::vector<complex> image(side * side), measured(samples), found(side * side), truth(side * side);
+    image[(side / 2) * side + side / 2] = 2.0f;
+    const auto view = [](std::vector<complex> &array) { return iso::tensor(array, { side, side }); };
+    plan.forward(view(image), measured);
+    expect("mri: a point in the centre is the same everywhere",
+           std::all_of(measured.begin(), measured.end(), [](complex s) { return std::abs(s - complex(2)) < 1e-4f; }));
+    std::vector<sample> own(samples);
+    plan.forward(view(image), own);
+    expect("mri: elements of one's own type", std::memcmp(own.data(), measured.data(), samples * sizeof(complex)) == 0);
+    plan.adjoint(measured, view(found));
+    expect_near("mri: adjoint sums the samples", double{ found[(side / 2) * side + side / 2].real() }, 2.0 * samples, 0.5);
+
+    const auto head = iso::mri::shepp_logan(ISOC_MRI_SHEPP_LOGAN_KIND_MODIFIED, 0.45 * side);
+    plan.phantom_samples(head, measured);
+    plan.phantom_image(head, view(truth));
+    plan.compute_weights(ISOC_MRI_DENSITY_RADIAL, readout);
+    std::vector<float> weights(samples);
+    plan.get_weights(weights);
+    expect("mri: weights", *std::min_element(weights.begin(), weights.end()) > 0);
+    plan.set_weights(weights);
+    plan.gridding(measured, view(found));
+    expect("mri: gridding has the image's scale", plan.compare(view(found), view(truth)).percent_error < 40);
+    iso::mri::options options;
+    options.iterations = 12;
+    plan.set_options(options);
+    plan.compute_q();
+    const iso::mri::info info = plan.get_info();
+    expect("mri: Q", info.has_q == 1 && info.q_nx >= 2 * side - 1);
+    std::vector<float> q(static_cast<std::size_t>(info.q_nx * info.q_ny));
+    plan.export_q({ q, { info.q_ny, info.q_nx } });
+    plan.import_q({ q, { info.q_ny, info.q_nx } });
+    expect("mri: working memory", plan.memory() > 0);
+    plan.reconstruct(measured, view(found));
+    const iso::mri::quality quality = plan.compare(view(found), view(truth));
+    expect("mri: reconstruct finds the phantom", quality.percent_error < 25 && quality.psnr > 20,
+           std::to_string(quality.percent_error));
+    std::vector<double> residuals(40);
+    const int64_t passes = plan.history(0, residuals);
+    expect("mri: history falls", passes > 2 && passes <= 13 && residuals[static_cast<std::size_t>(passes - 1)] < residuals[0]);
+
+    std::vector<complex> through(side * side);
+    plan.normal(view(image), view(through));
+    expect("mri: normal", std::abs(through[(side / 2) * side + side / 2]) > 0);
+    const std::vector<float> ones(2 * side * side, 1.0f);
+    plan.set_difference_weights({ ones, { 2, side, side } });
+    plan.set_matrix({ 0, 1 }, { 5 }, std::vector<float>{ 1.0f });
+    plan.set_maps(iso::const_tensor(std::vector<complex>(side * side, complex(1)), { 1, side, side }));
+    plan.set_field({ ones.data(), { side, side } }, std::vector<double>(samples, 0.0));
+    plan.set_field(nullptr, nullptr);
+    plan.set_positions(iso::const_tensor(std::vector<float>(side * side * 2, 0.25f), { 1, side, side, 2 }));
+    plan.set_positions(nullptr);
+    plan.set_stream(nullptr);
+    expect_error("mri: trajectory out of its unit", ISOC_STATUS_OUT_OF_RANGE, "cycles", [&] {
+        trajectory[3] = 3.0;
+        plan.set_geometry(g, { trajectory, { samples, 2 } });
+    });
+}
+
+void pet(const iso::context &context) {
+    constexpr int side = 17, depth = 5, azimuths = 6, voxels = depth * side * side, centre = (2 * side + 8) * side + 8;
+    iso::pet plan(context);
+    iso::pet::geometry g;
+    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.views = azimuths, g.max_tilt = 0.1;
+    plan.set_geometry(g);
+    iso::pet::response response;
+    response.tof_fwhm = 40.0, response.radial_fwhm = 4.0, response.axial_fwhm = 4.0;
+    plan.set_response(response);
+    std::vector<double> directions(2 * azimuths);
+    plan.get_views(directions);
+    expect_near("pet: the second view's azimuth", directions[2], pi / azimuths, 1e-12);
+
+    std::vector<float> image(voxels), histos(azimuths * voxels), back(voxels), found(voxels);
+    const iso::tensor i(image, { depth, side, side }), h(histos, { azimuths, depth, side, side });
+    image[centre] = 600.0f;
+    plan.forward(i, h);
+    expect_near("pet: a kernel's sum is 1", std::accumulate(histos.begin(), histos.end(), 0.0), 600.0 * azimuths, 1.0);
+    std::vector<float> two(2 * voxels);
+    plan.forward({ 3, 0 }, i, { two, { 2, depth, side, side } });
+    expect("pet: views by name", std::equal(two.begin(), two.begin() + voxels, histos.begin() + 3 * voxels) &&
+                                     std::equal(two.begin() + voxels, two.end(), histos.begin()));
+    expect_error("pet: an empty list is not all views", ISOC_STATUS_OUT_OF_RANGE, "view_count",
+                 [&] { plan.forward(std::vector<int64_t>(), i, { two, { 2, depth, side, side } }); });
+    plan.adjoint(h, { back, { depth, side, side } });
+    expect_near("pet: adjoint is forward's transpose", dot(histos, histos) / dot(image, back), 1.0, 1e-5);
+    plan.adjoint({ 3, 0 }, { two, { 2, depth, side, side } }, { back, { depth, side, side } });
+    plan.sensitivity(nullptr, { back, { depth, side, side } });
+    expect_near("pet: sensitivity is the number of views", double{ back[centre] }, azimuths, 1e-3);
+
+    iso::pet::options options;
+    options.algorithm = ISOC_PET_ALGORITHM_MLEM, options.iterations = 8;
+    plan.set_options(options);
+    plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } });
+    expect_near("pet: MLEM keeps the counts", std::accumulate(found.begin(), found.end(), 0.0), 600.0, 3.0);
+    expect("pet: MLEM finds the point", std::max_element(found.begin(), found.end()) - found.begin() == centre);
+    std::vector<iso::pet::iteration> passes(8);
+    expect("pet: the likelihood grows", plan.history(passes) == 8 && passes[7].log_likelihood > passes[0].log_likelihood);
+    expect("pet: passes", plan.get_info().iterations == 8 && plan.memory() > 0);
+    plan.set_order({ 5, 4, 3, 2, 1, 0 });
+
+    const std::vector<float> first = { 400, 0, 0, 0, 400, 0 }, second = { -400, 0, 0, 0, -400, 0 };
+    std::vector<uint32_t> counts(azimuths * voxels);
+    const iso::pet::dropped dropped = plan.deposit({ first, { 2, 3 } }, { second, { 2, 3 } }, std::vector<double>{ 0.0, 1e9 },
+                                                   { counts, { azimuths, depth, side, side } });
+    expect("pet: an event in the centre", dropped.events == 1 && dropped.outside_lattice == 1 && counts[centre] == 1,
+           std::to_string(dropped.events) + " " + std::to_string(dropped.outside_lattice) + " " + std::to_string(counts[centre]));
+
+    const iso::pet::body body = { ISOC_PET_SHAPE_CYLINDER, 0, 0, 0, 0, 20, 20, 8, 3.0, 0.0096 };
+    plan.phantom_image({ body }, ISOC_PET_QUANTITY_ACTIVITY, i);
+    expect_near("pet: activity inside", double{ image[centre] }, 3.0, 1e-6);
+    expect_near("pet: no noise in a uniform phantom", iso::pet(std::move(plan)).noise(i), 0.0, 2.0);
+    plan = iso::pet(context);
+    plan.set_geometry(g);
+    plan.set_response(response);
+
+    iso::pet::scan setup;
+    setup.bodies = &body, setup.body_count = 1, setup.tof_fwhm = 40, setup.randoms = 0.1;
+    constexpr int events = 2000;
+    std::vector<float> p1(3 * events), p2(3 * events), times(events), factors(azimuths * voxels), additive(azimuths * voxels);
+    const iso::pet::tally tally = plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, times);
+    expect("pet: simulated events", tally.trues + tally.randoms + tally.scatter == events && tally.randoms > 0);
+    plan.expect(setup, nullptr, tally, { factors, { azimuths, depth, side, side } },
+                { additive, { azimuths, depth, side, side } });
+    expect_near("pet: randoms expected", std::accumulate(additive.begin(), additive.end(), 0.0) > 0, 1, 0);
+    plan.expect(setup, nullptr, tally, nullptr, { additive, { azimuths, depth, side, side } });
+    expect("pet: contrast recovery is a number", std::isfinite(plan.contrast_recovery(i, { 0.0, 0.0, 0.0 }, 4.0)));
+
+    const iso::pet::table_sizes sizes = plan.get_table_sizes(0);
+    std::vector<uint32_t> map(side * side);
+    std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));
+    std::vector<float> values(static_cast<std::size_t>(sizes.kernels * sizes.offsets));
+    plan.get_tables(0, map.data(), offsets.data(), values.data());
+    plan.set_tables(0, map.data(), offsets.data(), sizes.offsets, values.data(), sizes.kernels);
+    expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels),
+                1e-4);
+    plan.set_stream(nullptr);
+}
+
+} // namespace
+
+int main() {
+    expect("the library is the header's", iso::abi_version() == ISOC_ABI_VERSION && *iso::version() && *iso::build_info());
+    try {
+        iso::context context;
+        ct_values(context);
+        moves(context);
+        errors(context);
+        callbacks();
+        streams(context);
+        threads();
+        mri(context);
+        pet(context);
+    } catch (const iso::error &e) {
+        expect("nothing else fails", false, std::string(iso::status_string(e.status())) + ": " + e.what());
+    }
+    return finish();
+}
