@@ -90,6 +90,32 @@ fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
     at
 }
 
+/// Of a row, side by side: one sum after the other would wait for each addition.
+const LANES: usize = 8;
+
+#[derive(Default)]
+struct Lanes {
+    sum: [f64; LANES],
+    largest: [f32; LANES],
+    zeros: [u32; LANES],
+    replaced: [u32; LANES],
+    bad: [u32; LANES],
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn see(&mut self, values: &[f32], bad: impl Fn(f32) -> bool) {
+        for (l, v) in values.iter().enumerate() {
+            let finite = if v.is_finite() { *v } else { 0.0 };
+            self.sum[l] += f64::from(finite);
+            self.largest[l] = if finite > self.largest[l] { finite } else { self.largest[l] };
+            self.zeros[l] += u32::from(finite == 0.0);
+            self.replaced[l] += u32::from(!v.is_finite());
+            self.bad[l] += u32::from(bad(*v));
+        }
+    }
+}
+
 /// Rows of a task.
 const ROWS: usize = 64;
 
@@ -113,18 +139,15 @@ pub(super) unsafe fn look<const N: usize>(
         for r in first..rows.min(first + ROWS) {
             // SAFETY: by this function's contract.
             unsafe { read_row(from, place(&from.shape, r), &mut row) };
-            let (mut sum, mut least_seen, mut unfit) = (0.0, f32::INFINITY, 0);
-            for v in &row {
-                let finite = if v.is_finite() { *v } else { 0.0 };
-                sum += f64::from(finite);
-                found.largest = found.largest.max(finite);
-                least_seen = least_seen.min(finite.abs());
-                found.replaced += u64::from(!v.is_finite());
-                unfit += u32::from(bad(*v));
-            }
-            found.sum += sum;
-            found.zero |= least_seen == 0.0;
-            if unfit > 0 && wrong.is_none() {
+            let mut lanes = Lanes::default();
+            let (whole, rest) = row.as_chunks::<LANES>();
+            whole.iter().for_each(|values| lanes.see(values, bad));
+            lanes.see(rest, bad);
+            found.sum += lanes.sum.iter().sum::<f64>();
+            found.largest = lanes.largest.iter().fold(found.largest, |a, b| a.max(*b));
+            found.zero |= lanes.zeros.iter().any(|n| *n > 0);
+            found.replaced += lanes.replaced.iter().map(|n| u64::from(*n)).sum::<u64>();
+            if wrong.is_none() && lanes.bad.iter().any(|n| *n > 0) {
                 wrong = Some(r);
             }
         }

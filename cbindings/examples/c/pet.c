@@ -313,10 +313,19 @@ static int draw(const settings *set, const float *truth, const result *results) 
     return failed;
 }
 
-static int allocate(data *d, result *results, float **truth, const settings *set) {
-    d->measured = demo_array(VIEWS * VOXELS, sizeof *d->measured);
-    d->factors = demo_array(VIEWS * VOXELS, sizeof *d->factors);
-    d->additive = demo_array(VIEWS * VOXELS, sizeof *d->additive);
+/* Zeros where a GPU fetches them at full speed; NULL with a message for none. */
+static void *histo_images(const isoc_context *ctx, size_t size) {
+    void *array = NULL;
+    const size_t bytes = (size_t)(VIEWS * VOXELS) * size;
+    const isoc_status status = isoc_host_alloc(ctx, bytes, &array);
+    if (status != ISOC_STATUS_OK) demo_complain(status);
+    return array ? memset(array, 0, bytes) : NULL;
+}
+
+static int allocate(const isoc_context *ctx, data *d, result *results, float **truth, const settings *set) {
+    d->measured = histo_images(ctx, sizeof *d->measured);
+    d->factors = histo_images(ctx, sizeof *d->factors);
+    d->additive = histo_images(ctx, sizeof *d->additive);
     *truth = demo_array(VOXELS, sizeof **truth);
     int good = d->measured && d->factors && d->additive && *truth;
     for (int m = 0; m < MODELS; m++) {
@@ -345,8 +354,6 @@ int main(int argc, char **argv) {
         perror(set.folder);
         return EXIT_FAILURE;
     }
-    if (!allocate(&d, results, &truth, &set)) goto end;
-    make_phantom(&d);
     const isoc_pet_geometry geometry = {
         .struct_size = sizeof geometry, .nx = NX, .ny = NX, .nz = NZ, .voxel_x = VOXEL, .views = AZIMUTHS, .tilts = TILTS,
         .max_tilt = 10 * PI / 180
@@ -355,6 +362,8 @@ int main(int argc, char **argv) {
     printf("Isocenter  %s (ABI %" PRIu32 "): %s\n", isoc_version(), isoc_abi_version(), isoc_build_info());
     printf("scan       cylinder of %g cm, six spheres of %g mm, ratio %g; %d views, %d x %d x %d voxels of %g mm\n",
            CYLINDER / 10, SPHERE, RATIO, VIEWS, NX, NX, NZ, VOXEL);
+    if (!allocate(ctx, &d, results, &truth, &set)) goto end;
+    make_phantom(&d);
     TRY(isoc_pet_create(ctx, &pet));
     TRY(isoc_pet_set_geometry(pet, &geometry, NULL));
     TRY(measure(pet, &d, &set, &bar));
@@ -379,8 +388,8 @@ end:
         free(results[m].seconds);
     }
     free(truth);
-    free(d.additive);
-    free(d.factors);
-    free(d.measured);
+    isoc_host_free(d.additive);
+    isoc_host_free(d.factors);
+    isoc_host_free(d.measured);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
