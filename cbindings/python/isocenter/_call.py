@@ -2,6 +2,7 @@
 
 ctypes releases the interpreter's lock during a call; it is taken back for callbacks alone.
 """
+import atexit
 import contextlib
 import ctypes
 import os
@@ -18,13 +19,42 @@ from .errors import InvalidHandleError, error
 _thread = threading.local()
 _forks = 0
 
-
-def _count_fork():
-    global _forks
-    _forks += 1
+# Calls in progress on other threads than the main one. The interpreter must not end before them: a callback would find none.
+_others, _others_running, _ending = threading.Condition(), 0, False
 
 
-os.register_at_fork(after_in_child=_count_fork)
+def _after_fork():
+    global _forks, _others, _others_running
+    _forks, _others, _others_running = _forks + 1, threading.Condition(), 0
+
+
+@atexit.register
+def _cancel_and_wait():
+    global _ending
+    with _others:
+        _ending = True
+        _others.wait_for(lambda: not _others_running)
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@contextlib.contextmanager
+def _counted():
+    global _others_running
+    if threading.current_thread() is threading.main_thread():
+        yield
+        return
+    with _others:
+        if _ending:
+            raise SystemExit  # of this thread
+        _others_running += 1
+    try:
+        yield
+    finally:
+        with _others:
+            _others_running -= 1
+            _others.notify_all()
 
 
 class Running:
@@ -51,6 +81,8 @@ def report_progress(_user, fraction, stage):
     with call.guarded():
         if call.progress and not call.raised:
             stop = bool(call.progress(fraction, stage.decode()))
+        if _ending and threading.current_thread() is not threading.main_thread():
+            raise SystemExit
     return stop or any(c.raised is not None for c in _thread.calls)
 
 
@@ -97,7 +129,7 @@ def invoke(function, *arguments, context=None):
         _thread.calls = []
     _thread.calls.append(call)
     try:
-        with _interruptible(call):
+        with _counted(), _interruptible(call):
             status = function(*(a.pointer if isinstance(a, Tensor) else a for a in arguments))
             # This thread's message, before anything else can fail on it.
             message = lib.isoc_last_error().decode() if status else ""
@@ -127,7 +159,11 @@ class Handle:
 
     def __init__(self, destroy, address):
         self._destroy, self._address, self._born = destroy, address, _forks
-        self._finalizer = weakref.finalize(self, _finalize, destroy, address, _forks)
+        self._own()
+
+    def _own(self):
+        self._finalizer = weakref.finalize(self, _finalize, self._destroy, self._address, self._born)
+        self._finalizer.atexit = False  # threads may still use it; the process's end frees it
 
     @property
     def _handle(self):
@@ -152,7 +188,7 @@ class Handle:
         try:
             invoke(self._destroy, self._address)
         except BaseException:
-            self._finalizer = weakref.finalize(self, _finalize, self._destroy, self._address, self._born)
+            self._own()
             raise
 
     def __enter__(self):

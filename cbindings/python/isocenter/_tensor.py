@@ -5,6 +5,7 @@ import sys
 import numpy
 
 from ._abi import ISOC_DEVICE_CUDA, ISOC_DEVICE_HOST, isoc_device, isoc_dtype, isoc_tensor
+from .errors import TensorDtypeError, TensorStridesError
 
 # DLPack's codes of NumPy's kinds. The library refuses what it does not know.
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -54,14 +55,14 @@ def _of_numpy(array, name, written):
     if isinstance(array, numpy.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask the library would not see: write {name}.filled(0)")
     if not dtype.isnative:
-        raise TypeError(f"{name} has byte order {dtype.str}, not this machine's: write {name}.astype("
+        raise TensorDtypeError(f"{name} has byte order {dtype.str}, not this machine's: write {name}.astype("
                         f"{name}.dtype.newbyteorder('='))")
     if dtype.kind not in CODES:
-        raise TypeError(f"{name} has dtype {dtype}, of which there are no tensors")
+        raise TensorDtypeError(f"{name} has dtype {dtype}, of which there are no tensors")
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only, and cannot take the result")
     if any(s % dtype.itemsize for s in array.strides):
-        raise ValueError(f"{name} has strides of {array.strides} bytes, which are not whole elements of {dtype.itemsize} "
+        raise TensorStridesError(f"{name} has strides of {array.strides} bytes, which are not whole elements of {dtype.itemsize} "
                          f"bytes: write numpy.ascontiguousarray({name})")
     # `data` is the lowest address: with negative strides the first element lies above it.
     below = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s < 0) if array.size else 0
