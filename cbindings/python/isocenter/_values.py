@@ -31,10 +31,9 @@ def integer(value, name, kind=ctypes.c_int64):
 
 
 def real(value, name):
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}; it must be a real number") from None
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):  # a string has neither
+        raise TypeError(f"{name} is {value!r}; it must be a real number")
+    return float(value)
 
 
 INTEGERS = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64)

@@ -92,7 +92,7 @@ class PET(Plan):
         if geometry:
             self.set_geometry(**geometry)
 
-    def set_geometry(self, *, nx, ny, nz, voxel_x, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, max_tilt=0.0, directions=None):
+    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, directions=None):
         """Sets lattice and views, in millimetres and radians. Forgets tables and order; keeps the response.
 
         Parameters

@@ -74,7 +74,7 @@ class Callbacks(unittest.TestCase):
 
 
 class CtrlC(unittest.TestCase):
-    ROWS = 512
+    ROWS = 256
 
     def check(self, ct, interrupt):
         volume = np.full(ct.volume_shape, np.nan, np.float32)
