@@ -79,6 +79,9 @@ def _of_numpy(array, name, written):
 
 
 def _of_dlpack(array, name, stream, written):
+    module = type(array).__module__.partition(".")[0]
+    if written and module in ("jax", "jaxlib"):  # which do not say so in DLPack
+        raise ValueError(f"{name} is a JAX array, which is read-only, and cannot take the result")
     place = array.__dlpack_device__()
     arguments = {"stream": stream or 1} if place[0] == ISOC_DEVICE_CUDA else {}  # 1 is CUDA's default stream
     try:
@@ -98,7 +101,6 @@ def _of_dlpack(array, name, stream, written):
     pointer = ctypes.cast(address, ctypes.POINTER(isoc_tensor))
     dtype = pointer.contents.dtype
     called = f"{NAMES.get(dtype.code, 'code')}{dtype.bits}"
-    module = type(array).__module__.partition(".")[0]
     return Tensor(name, called, pointer, (array, capsule), lambda wanted: f"convert it to {module}.{wanted}")
 
 
