@@ -61,14 +61,18 @@ class Running:
     """A call in progress on this thread. What a callback or a signal handler raises waits here until the call has returned."""
 
     def __init__(self, progress, log):
-        self.progress, self.log, self.raised = progress, log, None
+        self.progress, self.log, self.raised, self.in_callback = progress, log, None, False
 
     @contextlib.contextmanager
     def guarded(self):
+        """About the body of a callback: through C no exception can pass."""
         try:
+            self.in_callback = True
             yield
-        except BaseException as e:  # through C no exception can pass
+        except BaseException as e:
             self.raised = self.raised or e
+        finally:
+            self.in_callback = False
 
 
 def running():
@@ -97,7 +101,7 @@ def report_log(_user, level, message):
 @contextlib.contextmanager
 def _interruptible(call):
     """In the main thread the signal handler (Python's own raises KeyboardInterrupt) runs inside callbacks. What it raises is
-    kept from the first instruction on: raised inside a ctypes callback, outside of any `try`, it would be lost."""
+    kept, since outside of a callback's `try`, at its first instruction, ctypes would drop it; within, it also ends the callback."""
     handler = None
     if threading.current_thread() is threading.main_thread():
         handler = signal.getsignal(signal.SIGINT)
@@ -106,8 +110,12 @@ def _interruptible(call):
         return
 
     def keep(number, frame):
-        with call.guarded():
+        try:
             handler(number, frame)
+        except BaseException as e:
+            call.raised = call.raised or e
+            if call.in_callback:
+                raise
 
     try:
         signal.signal(signal.SIGINT, keep)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 import weakref
 
 import numpy as np
@@ -100,8 +101,18 @@ class CtrlC(unittest.TestCase):
 
         def progress(*_):
             if not sent:
-                sent.append(os.kill(os.getpid(), signal.SIGINT))
+                sent.append(1)
+                os.kill(os.getpid(), signal.SIGINT)
         self.check(plan(self.ROWS, progress=progress), lambda: None)
+
+    def test_a_callback_of_the_callers_is_ended(self):
+        ct, never = plan(4), threading.Event()
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        with self.assertRaises(KeyboardInterrupt):
+            timer.start()
+            ct.reconstruct_stream(lambda first, out: never.wait(), lambda first, out: None)
+        timer.join()
+        self.assertEqual(ct.reconstruct(scan(4)).shape, ct.volume_shape)
 
     def test_a_handler_that_only_notes_does_not_cancel(self):
         noted = []
@@ -227,7 +238,9 @@ class Closed(unittest.TestCase):
 class Fork(unittest.TestCase):
     def in_child(self, body):
         """Runs `body` in a forked process, which must end by itself."""
-        child = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 says that forks and threads do not mix: that is what is tested
+            child = os.fork()
         if not child:
             signal.alarm(60)
             try:

@@ -1,7 +1,11 @@
 """The code of docs/python.md runs, block after block."""
 import contextlib
 import io
+import json
 import re
+import subprocess
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -22,6 +26,18 @@ class Docs(unittest.TestCase):
             except ModuleNotFoundError as e:
                 self.assertEqual(e.name, "torch")
         self.assertIn("volume", scope)
+
+    def test_examples_become_notebooks(self):
+        examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, examples / "notebooks.py", folder], check=True)
+            for name in ("ct", "mri", "pet"):
+                cells = json.loads((Path(folder) / f"{name}.ipynb").read_text())["cells"]
+                self.assertEqual(cells[0]["cell_type"], "markdown")
+                self.assertTrue(cells[0]["source"][0].startswith("# "))
+                code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+                self.assertIn(f'savefig("{name}.png"', code)
+                compile(code, name, "exec")
 
     def test_every_exception_is_in_the_table(self):
         table = PAGE.read_text(encoding="utf-8").partition("## Errors")[2].partition("\n## ")[0]
