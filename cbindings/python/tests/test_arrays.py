@@ -117,7 +117,8 @@ class Arrays(unittest.TestCase):
         out = np.zeros(self.ct.volume_shape, np.float32)
         out.flags.writeable = False
         self.assertRaisesRegex(ValueError, "volume is read-only", self.ct.reconstruct, self.projections, out)
-        self.assertRaisesRegex(ValueError, "volume is read-only", self.ct.reconstruct, self.projections, Dlpack(out))
+        # NumPy before 2.1 refuses to export it.
+        self.assertRaisesRegex((ValueError, BufferError), "read-?only", self.ct.reconstruct, self.projections, Dlpack(out))
         same = np.broadcast_to(np.zeros((1, BINS, BINS), np.float32), self.ct.volume_shape)
         same = np.lib.stride_tricks.as_strided(np.zeros((BINS, BINS), np.float32), self.ct.volume_shape, (0, 4 * BINS, 4))
         self.assertRaises(isocenter.TensorStridesError, self.ct.reconstruct, self.projections, same)
