@@ -10,7 +10,8 @@ shift 2
 [ -z "${DATA:-}" ] || DATA=$(realpath "$DATA")
 export DATA="${DATA:-}" PKG_CONFIG_PATH="$installed/lib/pkgconfig" PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
-scripts/python_env.sh matplotlib h5py
+# shellcheck disable=SC2086 # a word or none
+scripts/python_env.sh matplotlib ${DATA:+h5py}
 python=$(realpath "${CARGO_TARGET_DIR:-target}")/python/bin/python examples=$(realpath cbindings/python/examples)
 unset ISOCENTER_LIBRARY PYTHONPATH
 cd "$folder"
