@@ -1,0 +1,29 @@
+"""Isocenter: image reconstruction for scanners (CT, PET, MRI).
+
+Make a plan, give it a geometry, reconstruct:
+
+>>> import numpy, isocenter
+>>> angles = numpy.linspace(0, numpy.pi, 180, endpoint=False)
+>>> with isocenter.CT(angles=angles, bins=256) as ct:
+...     sinogram = ct.phantom_projections(ct.shepp_logan(128))
+...     volume = ct.reconstruct(sinogram)
+
+`CT`, `MRI` and `PET` are plans; `Context` says where and how they compute. Arrays are used in place: NumPy arrays of any strides,
+and arrays that have ``__dlpack__`` (PyTorch, CuPy) in host memory or on the GPU. Nothing is converted silently. Errors are
+exceptions of `isocenter.errors`, all of them `isocenter.Error`. Options that name something take its name or a member of
+`isocenter.enums`. Ctrl-C stops a running call.
+
+This is a thin layer over libisocenter, which has to be installed: set ISOCENTER_LIBRARY to its path if it is not found.
+"""
+from . import enums, errors
+from .context import Context, abi_version, build_info, status_string, version
+from .ct import CT, CTInfo
+from .errors import *  # noqa: F403
+from .geometry import from_astra, from_tomopy
+from .mri import MRI, MRIInfo
+from .pet import PET, Body, Dropped, Iteration, PETInfo, Scan, TableSizes, Tally
+
+__all__ = ["CT", "MRI", "PET", "Context", "CTInfo", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "Iteration",
+           "TableSizes", "abi_version", "build_info", "enums", "errors", "from_astra", "from_tomopy", "status_string",
+           "version", *errors.__all__]
+__version__ = "0.1.0"

@@ -1,0 +1,586 @@
+"""The C ABI as ctypes sees it. Made from include/isocenter.h by generate.py: do not edit."""
+import ctypes as c
+from enum import IntEnum
+
+ISOC_DEVICE_HOST = 1
+ISOC_DEVICE_CUDA = 2
+ISOC_DEVICE_CUDA_HOST = 3
+ISOC_DTYPE_UINT = 1
+ISOC_DTYPE_FLOAT = 2
+ISOC_DTYPE_COMPLEX = 5
+ISOC_ABI_VERSION = 1
+ISOC_CT_SHEPP_LOGAN_ELLIPSES = 10
+ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS = 10
+
+
+class Status(IntEnum):
+    """isoc_status"""
+
+    #: Success.
+    OK = 0
+    #: A required pointer is NULL.
+    NULL_POINTER = 1
+    #: Not a handle of this library, of another type, or already destroyed.
+    INVALID_HANDLE = 2
+    #: `struct_size` is smaller than the first version of the struct, or larger than this library knows.
+    STRUCT_SIZE = 3
+    #: An enumeration field holds a value that this library does not know.
+    UNKNOWN_VALUE = 4
+    #: A number lies outside its allowed range (zero or negative sizes among them).
+    OUT_OF_RANGE = 5
+    #: A product of sizes does not fit 64 bits or the address space.
+    SIZE_OVERFLOW = 6
+    #: NaN or Inf in a geometry or option field.
+    NOT_FINITE_PARAMETER = 7
+    #: NaN or Inf in a data tensor, with the NaN policy set to error.
+    NOT_FINITE_DATA = 8
+    #: A tensor has the wrong number of dimensions.
+    TENSOR_NDIM = 9
+    #: A tensor has an element type that this call does not take.
+    TENSOR_DTYPE = 10
+    #: A tensor's shape does not match the geometry.
+    TENSOR_SHAPE = 11
+    #: A tensor's strides reach before its buffer, wrap round the address space, misalign its elements, or make an
+    #: output overlap itself.
+    TENSOR_STRIDES = 12
+    #: A tensor lives on a device that this context does not own.
+    TENSOR_DEVICE = 13
+    #: Input and output share memory.
+    OVERLAP = 14
+    #: Angular weights need at least two views.
+    TOO_FEW_VIEWS = 15
+    #: Angular weights need at least two different angles (modulo pi).
+    EQUAL_ANGLES = 16
+    #: A flat field that is not above its dark field, or raw counts without a flat field.
+    FLAT_FIELD = 17
+    #: A call came before the one that it needs (for example `reconstruct` before `set_geometry`).
+    NOT_CONFIGURED = 18
+    #: The context's memory cap is too small for the smallest piece of the work.
+    MEMORY_CAP = 19
+    #: The machine is out of memory.
+    OUT_OF_MEMORY = 20
+    #: The progress callback asked to stop.
+    CANCELLED = 21
+    #: The handle is in use by the very call whose callback made this call.
+    BUSY = 22
+    #: A fault inside the library, caught before it could harm the process. Please report it.
+    INTERNAL = 23
+    #: No NVIDIA driver, no GPU, or no GPU of that index.
+    NO_DEVICE = 24
+    #: The NVIDIA driver is older than the kernels need.
+    DRIVER_TOO_OLD = 25
+    #: The library was built without GPU kernels, or without any that this GPU runs.
+    NO_KERNEL_IMAGE = 26
+    #: A CUDA call failed; the message names it and has CUDA's own text.
+    CUDA = 27
+    #: A read or write callback returned non-zero.
+    CALLBACK = 28
+
+
+class ContextDevice(IntEnum):
+    """isoc_context_device"""
+
+    #: All NVIDIA GPUs, or the processor where there is none that this library can use (the log says why).
+    AUTO = 0
+    #: The processor.
+    CPU = 1
+    #: NVIDIA GPUs: isoc_context_options.gpus, or all of them.
+    GPU = 2
+
+
+class NanPolicy(IntEnum):
+    """isoc_nan_policy"""
+
+    #: ISOC_STATUS_NOT_FINITE_DATA, naming the first index, the output untouched. On a GPU slabs are looked at one by
+    #: one: the index is the slab's first, and slabs before it may have been written (that slab too if the output is on
+    #: the GPU).
+    ERROR = 0
+    #: Replace by zero, and count (isoc_ct_info.replaced_values).
+    REPLACE = 1
+
+
+class CtFilterKind(IntEnum):
+    """isoc_ct_filter_kind"""
+
+    #: The plain ramp.
+    RAM_LAK = 0
+    #: sinc(f / 2).
+    SHEPP_LOGAN = 1
+    #: cos(pi f / 2).
+    COSINE = 2
+    #: 0.54 + 0.46 cos(pi f).
+    HAMMING = 3
+    #: 0.5 + 0.5 cos(pi f).
+    HANN = 4
+    #: 1 - 6 f^2 (1 - f) up to f = 1/2, 2 (1 - f)^3 above.
+    PARZEN = 5
+    #: 1 / sqrt(1 + f^(2 order)); its cutoff defaults to half of Nyquist.
+    BUTTERWORTH = 6
+    #: No filter: `reconstruct` is then the weighted back projection of the projections as they are.
+    NONE = 7
+    #: The caller's frequency response, in place of ramp and window: see isoc_ct_options.response.
+    CUSTOM = 8
+
+
+class CtInterpolation(IntEnum):
+    """isoc_ct_interpolation"""
+
+    #: Linear, exact in f32.
+    LINEAR = 0
+    #: The nearest bin.
+    NEAREST = 1
+    #: The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a
+    #: pixel.
+    OVERSAMPLED = 2
+
+
+class CtKernel(IntEnum):
+    """isoc_ct_kernel"""
+
+    #: The fastest that keeps the precision asked for.
+    AUTO = 0
+    #: Texture units, a pixel a thread along rows, as most codes do it: for comparison. Linear weights have 8 bits, so
+    #: that values are off by up to 3e-3 of the largest.
+    TEXTURE_STANDARD = 1
+    #: Texture units, pixels in squares: one or two slices of f32 data, four of f16. The same weights.
+    TEXTURE = 2
+    #: Bins cached in shared memory and interpolated exactly in f32: one, two or four slices of f32 data, up to eight of
+    #: f16.
+    ALU = 3
+    #: Blocks of both kinds side by side on each multiprocessor. With half precision the texture half has weights of 8
+    #: bits, as in ISOC_CT_KERNEL_TEXTURE.
+    HYBRID = 4
+    #: Weights times data on tensor cores: the fastest for many slices. Pixels up to 1.41 bins wide.
+    TENSOR = 5
+
+
+class CtPrecision(IntEnum):
+    """isoc_ct_precision"""
+
+    #: f32 grade: within 2e-5 of the largest value of the exact sum (measured: 1e-6 to 4e-6).
+    SINGLE = 0
+    #: Data of half precision: off by 3e-4 to 5e-4 of the largest value (random data), and faster.
+    HALF = 1
+
+
+class CtPadding(IntEnum):
+    """isoc_ct_padding"""
+
+    #: Zeros: right when the object fits the detector.
+    ZERO = 0
+    #: The edge values: milder when it does not.
+    EDGE = 1
+
+
+class CtOrder(IntEnum):
+    """isoc_ct_order"""
+
+    #: Frames: (views, rows, bins).
+    FRAMES = 0
+    #: Sinograms: (rows, views, bins).
+    SINOGRAMS = 1
+
+
+class CtSheppLoganKind(IntEnum):
+    """isoc_ct_shepp_logan_kind"""
+
+    #: Shepp and Logan 1974: contrasts of 1 to 2 %.
+    ORIGINAL = 0
+    #: Toft 1996: the same ellipses with contrasts that can be seen.
+    MODIFIED = 1
+
+
+class MriUnit(IntEnum):
+    """isoc_mri_unit"""
+
+    #: Within +-0.5.
+    CYCLES_PER_VOXEL = 1
+    #: Within +-N/2 along an axis of N voxels.
+    CYCLES_PER_FIELD_OF_VIEW = 2
+    #: Within +-pi.
+    RADIANS_PER_VOXEL = 3
+
+
+class MriPrecision(IntEnum):
+    """isoc_mri_precision"""
+
+    #: f32.
+    SINGLE = 0
+    #: f64.
+    DOUBLE = 1
+
+
+class MriSines(IntEnum):
+    """isoc_mri_sines"""
+
+    #: To rounding.
+    PRECISE = 0
+    #: In single precision on a GPU by its special function units, to 5e-7 of a term, in less time; elsewhere as
+    #: Precise.
+    HARDWARE = 1
+
+
+class MriMethod(IntEnum):
+    """isoc_mri_method"""
+
+    #: By a fast transform, except with a field map.
+    AUTO = 0
+    #: By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
+    NUFFT = 1
+    #: Term by term, to rounding.
+    EXACT = 2
+
+
+class MriNormalKind(IntEnum):
+    """isoc_mri_normal_kind"""
+
+    #: By Q, except with a field map.
+    AUTO = 0
+    #: By Q: a multiplication on the doubled grid.
+    TOEPLITZ = 1
+    #: By a forward and an adjoint transform.
+    PAIR = 2
+
+
+class MriPenalty(IntEnum):
+    """isoc_mri_penalty"""
+
+    #: R = 1.
+    IDENTITY = 0
+    #: Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    DIFFERENCES = 1
+    #: The matrix of isoc_mri_set_matrix.
+    MATRIX = 2
+
+
+class MriDensity(IntEnum):
+    """isoc_mri_density"""
+
+    #: For any trajectory: weights whose convolution with a kernel (the transform of a triangle over the field of view)
+    #: is 1 at every sample; `parameter` iterations, 0 means 20. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10.
+    ITERATIVE = 0
+    #: For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a
+    #: sample stands for, shared by the spokes.
+    RADIAL = 1
+
+
+class MriSheppLoganKind(IntEnum):
+    """isoc_mri_shepp_logan_kind"""
+
+    #: As published.
+    ORIGINAL = 0
+    #: Contrasts that can be seen.
+    MODIFIED = 1
+
+
+class PetProfile(IntEnum):
+    """isoc_pet_profile"""
+
+    #: A Gaussian.
+    SYMMETRIC = 0
+    #: Two Gaussians: isoc_pet_response.ratio, shift and share.
+    ASYMMETRIC = 1
+
+
+class PetCut(IntEnum):
+    """isoc_pet_cut"""
+
+    #: At a number of sigmas along each of its axes.
+    BOX = 0
+    #: At an ellipsoid of a number of sigmas.
+    ELLIPSOID = 1
+
+
+class PetProjector(IntEnum):
+    """isoc_pet_projector"""
+
+    #: The faster of the others, for each view.
+    AUTO = 0
+    #: Sums over the kernel, to rounding.
+    GATHER = 1
+    #: By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
+    FOURIER = 2
+
+
+class PetAlgorithm(IntEnum):
+    """isoc_pet_algorithm"""
+
+    #: Block RAMLA, one view a block: `f = f + lambda f H'[A (d / e - 1)]`.
+    RAMLA = 0
+    #: Ordered subsets of isoc_pet_options.subsets: `f = f / S H'[A d / e]` with sums over a subset, `S = H' A`; where a
+    #: subset's S is 0, f stays.
+    OSEM = 1
+    #: The same with all views at once: the likelihood never falls.
+    MLEM = 2
+
+
+class PetOrder(IntEnum):
+    """isoc_pet_order"""
+
+    #: Each far from the one before, by steps of 0.382 of a half turn.
+    GEOMETRIC = 0
+    #: Another in every pass, from isoc_pet_options.seed.
+    RANDOM = 1
+    #: That of isoc_pet_set_order.
+    GIVEN = 2
+
+
+class PetShape(IntEnum):
+    """isoc_pet_shape"""
+
+    #: Along z, circular.
+    CYLINDER = 0
+    #: A sphere if its axes are equal.
+    ELLIPSOID = 1
+    #: A box.
+    BOX = 2
+
+
+class PetQuantity(IntEnum):
+    """isoc_pet_quantity"""
+
+    #: Activity.
+    ACTIVITY = 0
+    #: Attenuation.
+    ATTENUATION = 1
+
+
+isoc_progress_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_double, c.c_char_p)
+
+
+isoc_log_fn = c.CFUNCTYPE(None, c.c_void_p, c.c_int32, c.c_char_p)
+
+
+class isoc_context_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("device", c.c_uint32), ("threads", c.c_uint32),
+                ("nan_policy", c.c_uint32), ("memory_cap", c.c_uint64), ("progress", isoc_progress_fn),
+                ("progress_user", c.c_void_p), ("log", isoc_log_fn), ("log_user", c.c_void_p), ("gpus", c.c_void_p),
+                ("gpu_count", c.c_int64), ("gpu_memory_cap", c.c_uint64)]
+
+
+class isoc_ct_geometry(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("order", c.c_uint32), ("views", c.c_int64), ("bins", c.c_int64),
+                ("rows", c.c_int64), ("angles", c.c_void_p), ("axis", c.c_void_p), ("axis_count", c.c_int64),
+                ("bin_pitch", c.c_double), ("pixel_size", c.c_double), ("nx", c.c_int64), ("ny", c.c_int64),
+                ("x_offset", c.c_double), ("y_offset", c.c_double), ("first_row", c.c_int64), ("slices", c.c_int64)]
+
+
+class isoc_ct_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("filter", c.c_uint32), ("interpolation", c.c_uint32),
+                ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
+                ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
+                ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
+                ("reserved", c.c_uint32)]
+
+
+class isoc_device(c.Structure):
+    _fields_ = [("device_type", c.c_int32), ("device_id", c.c_int32)]
+
+
+class isoc_dtype(c.Structure):
+    _fields_ = [("code", c.c_uint8), ("bits", c.c_uint8), ("lanes", c.c_uint16)]
+
+
+class isoc_tensor(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("device", isoc_device), ("ndim", c.c_int32), ("dtype", isoc_dtype),
+                ("shape", c.c_void_p), ("strides", c.c_void_p), ("byte_offset", c.c_uint64)]
+
+
+class isoc_ct_info(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("evenly_spaced", c.c_uint32), ("distinct_angles", c.c_int64),
+                ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
+                ("largest_gap_start", c.c_double), ("largest_gap", c.c_double), ("padded_bins", c.c_int64),
+                ("slab_slices", c.c_int64), ("replaced_values", c.c_int64)]
+
+
+class isoc_ct_ellipse(c.Structure):
+    _fields_ = [("value", c.c_double), ("x", c.c_double), ("y", c.c_double), ("semi_x", c.c_double),
+                ("semi_y", c.c_double), ("angle", c.c_double)]
+
+
+isoc_ct_read_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POINTER(isoc_tensor))
+
+
+isoc_ct_write_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POINTER(isoc_tensor))
+
+
+class isoc_mri_geometry(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("unit", c.c_uint32), ("precision", c.c_uint32), ("axes", c.c_uint32),
+                ("nx", c.c_int64), ("ny", c.c_int64), ("nz", c.c_int64), ("samples", c.c_int64), ("coils", c.c_int64)]
+
+
+class isoc_mri_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("normal", c.c_uint32), ("penalty", c.c_uint32),
+                ("warm_start", c.c_uint32), ("sines", c.c_uint32), ("iterations", c.c_int64), ("tolerance", c.c_double),
+                ("upsampling", c.c_double), ("lambda", c.c_double), ("residual", c.c_double)]
+
+
+class isoc_mri_info(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("has_q", c.c_uint32), ("images", c.c_int64), ("fine_nx", c.c_int64),
+                ("fine_ny", c.c_int64), ("fine_nz", c.c_int64), ("width", c.c_int64), ("q_nx", c.c_int64),
+                ("q_ny", c.c_int64), ("q_nz", c.c_int64), ("replaced_values", c.c_int64)]
+
+
+class isoc_mri_ellipsoid(c.Structure):
+    _fields_ = [("value", c.c_double), ("x", c.c_double), ("y", c.c_double), ("z", c.c_double), ("semi_x", c.c_double),
+                ("semi_y", c.c_double), ("semi_z", c.c_double), ("angle", c.c_double)]
+
+
+class isoc_pet_geometry(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("tilts", c.c_uint32), ("nx", c.c_int64), ("ny", c.c_int64),
+                ("nz", c.c_int64), ("voxel_x", c.c_double), ("voxel_y", c.c_double), ("voxel_z", c.c_double),
+                ("views", c.c_int64), ("max_tilt", c.c_double)]
+
+
+class isoc_pet_response(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("profile", c.c_uint32), ("cut", c.c_uint32),
+                ("radial_entries", c.c_uint32), ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double),
+                ("axial_fwhm", c.c_double), ("radial_table", c.c_void_p), ("step", c.c_double),
+                ("cut_width", c.c_double), ("ratio", c.c_double), ("shift", c.c_double), ("share", c.c_double)]
+
+
+class isoc_pet_table_sizes(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("kernels", c.c_int64), ("offsets", c.c_int64),
+                ("least_mass", c.c_double), ("greatest_mass", c.c_double)]
+
+
+class isoc_pet_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("algorithm", c.c_uint32), ("order", c.c_uint32),
+                ("projector", c.c_uint32), ("warm_start", c.c_uint32), ("subsets", c.c_uint32),
+                ("iterations", c.c_int64), ("first_iteration", c.c_int64), ("seed", c.c_uint64),
+                ("relaxation", c.c_double), ("relaxation_decay", c.c_double), ("tolerance", c.c_double)]
+
+
+class isoc_pet_info(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("views", c.c_int64),
+                ("replaced_values", c.c_int64), ("iterations", c.c_int64)]
+
+
+class isoc_pet_iteration(c.Structure):
+    _fields_ = [("log_likelihood", c.c_double), ("skipped_voxels", c.c_uint64)]
+
+
+class isoc_pet_dropped(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("events", c.c_uint64),
+                ("not_finite", c.c_uint64), ("equal_positions", c.c_uint64), ("outside_tilts", c.c_uint64),
+                ("outside_lattice", c.c_uint64), ("overflow", c.c_uint64)]
+
+
+class isoc_pet_body(c.Structure):
+    _fields_ = [("shape", c.c_uint32), ("reserved", c.c_uint32), ("x", c.c_double), ("y", c.c_double),
+                ("z", c.c_double), ("half_x", c.c_double), ("half_y", c.c_double), ("half_z", c.c_double),
+                ("activity", c.c_double), ("attenuation", c.c_double)]
+
+
+class isoc_pet_scan(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("radial_entries", c.c_uint32), ("bodies", c.POINTER(isoc_pet_body)),
+                ("body_count", c.c_int64), ("diameter", c.c_double), ("axial_length", c.c_double),
+                ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double), ("axial_fwhm", c.c_double),
+                ("radial_table", c.c_void_p), ("randoms", c.c_double), ("random_window", c.c_double),
+                ("scatter", c.c_double), ("scatter_sigma", c.c_double), ("seed", c.c_uint64)]
+
+
+class isoc_pet_tally(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("trues", c.c_uint64), ("scatter", c.c_uint64),
+                ("randoms", c.c_uint64), ("decays", c.c_uint64), ("scatter_draws", c.c_uint64),
+                ("random_draws", c.c_uint64)]
+
+
+# Result and arguments of each function.
+FUNCTIONS = {
+    "isoc_context_create": (c.c_int32, [c.POINTER(isoc_context_options), c.c_void_p]),
+    "isoc_context_destroy": (c.c_int32, [c.c_void_p]),
+    "isoc_last_error": (c.c_char_p, []),
+    "isoc_status_string": (c.c_char_p, [c.c_int32]),
+    "isoc_version": (c.c_char_p, []),
+    "isoc_abi_version": (c.c_uint32, []),
+    "isoc_build_info": (c.c_char_p, []),
+    "isoc_host_alloc": (c.c_int32, [c.c_void_p, c.c_uint64, c.c_void_p]),
+    "isoc_host_free": (c.c_int32, [c.c_void_p]),
+    "isoc_ct_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_ct_destroy": (c.c_int32, [c.c_void_p]),
+    "isoc_ct_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_geometry)]),
+    "isoc_ct_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
+    "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
+    "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_info)]),
+    "isoc_ct_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_ct_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_ct_filter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_backproject": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_forward": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_adjoint": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.POINTER(isoc_ct_ellipse), c.c_int64]),
+    "isoc_ct_reconstruct_stream": (c.c_int32, [c.c_void_p, isoc_dtype, isoc_ct_read_fn, isoc_ct_write_fn, c.c_void_p]),
+    "isoc_ct_phantom_volume": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64, c.POINTER(isoc_tensor)]),
+    "isoc_ct_phantom_projections": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64,
+                                                c.POINTER(isoc_tensor)]),
+    "isoc_mri_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_mri_destroy": (c.c_int32, [c.c_void_p]),
+    "isoc_mri_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_geometry), c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_options)]),
+    "isoc_mri_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_mri_set_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_compute_weights": (c.c_int32, [c.c_void_p, c.c_uint32, c.c_int64]),
+    "isoc_mri_get_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_maps": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_positions": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_difference_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_matrix": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_int64,
+                                        c.POINTER(isoc_tensor)]),
+    "isoc_mri_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_info)]),
+    "isoc_mri_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_mri_forward": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_adjoint": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_gridding": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_normal": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_history": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
+    "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
+    "isoc_mri_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.c_double, c.POINTER(isoc_mri_ellipsoid), c.c_int64]),
+    "isoc_mri_phantom_samples": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_ellipsoid), c.c_int64,
+                                             c.POINTER(isoc_tensor)]),
+    "isoc_mri_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_ellipsoid), c.c_int64,
+                                           c.POINTER(isoc_tensor)]),
+    "isoc_mri_compare": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.c_void_p,
+                                     c.c_void_p]),
+    "isoc_pet_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_pet_destroy": (c.c_int32, [c.c_void_p]),
+    "isoc_pet_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_geometry), c.POINTER(isoc_tensor)]),
+    "isoc_pet_get_views": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_pet_set_response": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_response)]),
+    "isoc_pet_set_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
+                                        c.c_int64]),
+    "isoc_pet_get_table_sizes": (c.c_int32, [c.c_void_p, c.c_int64, c.POINTER(isoc_pet_table_sizes)]),
+    "isoc_pet_get_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p]),
+    "isoc_pet_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_options)]),
+    "isoc_pet_set_order": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_pet_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_pet_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_info)]),
+    "isoc_pet_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_pet_forward": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor)]),
+    "isoc_pet_adjoint": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor)]),
+    "isoc_pet_sensitivity": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                         c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_history": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_iteration), c.c_int64, c.c_void_p]),
+    "isoc_pet_deposit": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_body), c.c_int64, c.c_uint32,
+                                           c.POINTER(isoc_tensor)]),
+    "isoc_pet_simulate": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scan), c.POINTER(isoc_tensor),
+                                      c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                      c.POINTER(isoc_pet_tally)]),
+    "isoc_pet_expect": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scan), c.POINTER(isoc_tensor),
+                                    c.POINTER(isoc_pet_tally), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_contrast_recovery": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p, c.c_int64, c.c_double,
+                                               c.c_void_p]),
+    "isoc_pet_noise": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p]),
+}

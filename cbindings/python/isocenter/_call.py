@@ -1,0 +1,222 @@
+"""Calls into the C library: errors, callbacks, Ctrl-C, and owners of handles.
+
+ctypes releases the interpreter's lock during a call; it is taken back for callbacks alone.
+"""
+import atexit
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import threading
+import weakref
+
+from ._abi import Status, isoc_log_fn, isoc_progress_fn
+from ._library import lib
+from ._tensor import Tensor
+from .errors import InvalidHandleError, error
+
+_thread = threading.local()
+_forks = 0
+
+# Calls in progress on other threads than the main one. The interpreter must not end before them: a callback would find none.
+_others, _others_running, _ending = threading.Condition(), 0, False
+
+
+def _after_fork():
+    global _forks, _others, _others_running
+    _forks, _others, _others_running = _forks + 1, threading.Condition(), 0
+
+
+@atexit.register
+def _cancel_and_wait():
+    global _ending
+    with _others:
+        _ending = True
+        _others.wait_for(lambda: not _others_running)
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@contextlib.contextmanager
+def _counted():
+    global _others_running
+    if threading.current_thread() is threading.main_thread():
+        yield
+        return
+    with _others:
+        if _ending:
+            raise SystemExit  # of this thread
+        _others_running += 1
+    try:
+        yield
+    finally:
+        with _others:
+            _others_running -= 1
+            _others.notify_all()
+
+
+class Running:
+    """A call in progress on this thread. What a callback or a signal handler raises waits here until the call has returned."""
+
+    def __init__(self, progress, log):
+        self.progress, self.log, self.raised, self.in_callback = progress, log, None, False
+
+    @contextlib.contextmanager
+    def guarded(self):
+        """About the body of a callback: through C no exception can pass."""
+        try:
+            self.in_callback = True
+            yield
+        except BaseException as e:
+            self.raised = self.raised or e
+        finally:
+            self.in_callback = False
+
+
+def running():
+    return _thread.calls[-1]
+
+
+@isoc_progress_fn
+def report_progress(_user, fraction, stage):
+    call, stop = running(), False
+    with call.guarded():
+        if call.progress and not call.raised:
+            stop = bool(call.progress(fraction, stage.decode()))
+        if _ending and threading.current_thread() is not threading.main_thread():
+            raise SystemExit
+    return stop or any(c.raised is not None for c in _thread.calls)
+
+
+@isoc_log_fn
+def report_log(_user, level, message):
+    call = running()
+    with call.guarded():
+        if call.log:
+            call.log(level, message.decode())
+
+
+@contextlib.contextmanager
+def _interruptible(call):
+    """In the main thread the signal handler (Python's own raises KeyboardInterrupt) runs inside callbacks. What it raises is
+    kept, since outside of a callback's `try`, at its first instruction, ctypes would drop it; within, it also ends the callback."""
+    handler = None
+    if threading.current_thread() is threading.main_thread():
+        handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield
+        return
+
+    def keep(number, frame):
+        try:
+            handler(number, frame)
+        except BaseException as e:
+            call.raised = call.raised or e
+            if call.in_callback:
+                raise
+
+    try:
+        signal.signal(signal.SIGINT, keep)
+    except ValueError:  # a sub-interpreter
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def invoke(function, *arguments, context=None):
+    """Calls a function that returns a status, with arguments as ctypes takes them, and tensors; raises what a callback raised,
+    or the status as an exception."""
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    call = Running(*(context._callbacks if context else (None, None)))
+    if not hasattr(_thread, "calls"):
+        _thread.calls = []
+    _thread.calls.append(call)
+    try:
+        with _counted(), _interruptible(call):
+            status = function(*(a.pointer if isinstance(a, Tensor) else a for a in arguments))
+            # This thread's message, before anything else can fail on it.
+            message = lib.isoc_last_error().decode() if status else ""
+    finally:
+        _thread.calls.pop()
+    if call.raised is not None:
+        raise call.raised
+    if status:
+        if status == Status.TENSOR_DTYPE:
+            message = _dtype_message(message, tensors)
+        raise error(status, message)
+
+
+def _dtype_message(message, tensors):
+    """The library's message in NumPy's words, with what to write instead."""
+    kinds = {"F": "float", "C": "complex", "U": "uint"}
+    allowed = [kinds[kind] + bits for kind, bits in re.findall(r"\b([FCU])(8|16|32|64|128)\b", message)]
+    wrong = [t for t in tensors if t.dtype and t.dtype not in allowed]
+    wrong.sort(key=lambda t: not message.startswith(t.name))
+    if not allowed or not wrong:
+        return message
+    return f"{wrong[0].name} is {wrong[0].dtype} where {' or '.join(allowed)} is needed: {wrong[0].advice(allowed[0])}"
+
+
+class Handle:
+    """Owner of a C handle: closed by `close`, at the end of a `with` block, or with the object. May be used from any thread."""
+
+    def __init__(self, destroy, address):
+        self._destroy, self._address, self._born = destroy, address, _forks
+        self._own()
+
+    def _own(self):
+        self._finalizer = weakref.finalize(self, _finalize, self._destroy, self._address, self._born)
+        self._finalizer.atexit = False  # threads may still use it; the process's end frees it
+
+    @property
+    def _handle(self):
+        name = type(self).__name__
+        if self._born != _forks:
+            raise InvalidHandleError(f"this {name} was made before the process forked, and its threads are not here: make "
+                                     "another one after the fork, or start processes by multiprocessing's \"spawn\"")
+        if not self._finalizer.alive:
+            raise InvalidHandleError(f"this {name} is closed")
+        return self._address
+
+    @property
+    def closed(self):
+        """Whether it can no longer be used."""
+        return not self._finalizer.alive
+
+    def close(self):
+        """Frees it. Calls in progress on other threads come to their end; later ones raise InvalidHandleError. A second close
+        does nothing."""
+        if self._finalizer.detach() is None or self._born != _forks:
+            return
+        try:
+            invoke(self._destroy, self._address)
+        except BaseException:
+            self._own()
+            raise
+
+    def __enter__(self):
+        self._handle  # raises if closed
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} holds threads and memory, and cannot be pickled: make one in each process")
+
+
+def _finalize(destroy, address, born):
+    if born == _forks:
+        destroy(address)
+
+
+def new_handle(create, *before, context=None):
+    """Address of the handle that `create(*before, &handle)` makes."""
+    out = ctypes.c_void_p()
+    invoke(create, *before, ctypes.byref(out), context=context)
+    return out.value

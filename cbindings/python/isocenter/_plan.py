@@ -1,0 +1,61 @@
+"""What plans of all modalities have in common."""
+import ctypes
+
+from . import _call
+from ._tensor import tensor, zeros_like
+from ._values import integer
+from .context import Context
+
+
+class Plan(_call.Handle):
+    """Handle, context, and the stream of a plan."""
+
+    def __init__(self, create, destroy, context):
+        if context is None:
+            context = Context()
+        elif not isinstance(context, Context):
+            raise TypeError(f"context is {type(context).__name__}; it must be an isocenter.Context")
+        self._context, self._stream, self._stream_owner = context, 0, None
+        super().__init__(destroy, _call.new_handle(create, context._handle, context=context))
+
+    @property
+    def context(self):
+        """The plan's Context."""
+        return self._context
+
+    def _in(self, array, name):
+        return None if array is None else tensor(array, name, self._stream)
+
+    def _out(self, array, name):
+        return tensor(array, name, self._stream, written=True)
+
+    def _run(self, function, *arguments):
+        """`function(handle, *arguments)`."""
+        _call.invoke(function, self._handle, *arguments, context=self._context)
+
+    def _apply(self, function, source, target, shape, dtype="float32", before=(), between=()):
+        """A function of one array in and one out, each a pair of name and array, with arguments before and between them; makes
+        the output where there is none."""
+        inward = tensor(source[1], source[0], self._stream)
+        out = target[1]
+        if out is None:
+            out = zeros_like(source[1], shape(), dtype)
+        self._run(function, *before, inward, *between, self._out(out, target[0]))
+        return out
+
+    def _number(self, function, kind=ctypes.c_uint64):
+        out = kind()
+        self._run(function, ctypes.byref(out))
+        return out.value
+
+    def _set_stream(self, function, stream):
+        owner = stream
+        if stream is None:
+            stream = 0
+        elif hasattr(stream, "__cuda_stream__"):
+            stream = stream.__cuda_stream__()[1]
+        else:
+            stream = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch, CuPy
+        stream = integer(stream, "stream", ctypes.c_uint64)
+        self._run(function, ctypes.c_void_p(stream))
+        self._stream, self._stream_owner = stream, owner  # the stream has to live for as long as it is set

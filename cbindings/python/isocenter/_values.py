@@ -1,0 +1,83 @@
+"""Python values as fields of the library's structs, and back."""
+import ctypes
+import operator
+from collections import namedtuple
+
+import numpy
+
+
+def choice(enum, value, name):
+    """An enumeration's number from its name in any case, its member, or a number, which the library checks."""
+    if isinstance(value, str):
+        try:
+            return enum[value.upper().replace("-", "_").replace(" ", "_")]
+        except KeyError:
+            allowed = ", ".join(repr(member.name.lower()) for member in enum)
+            raise ValueError(f"{name} is {value!r}; it must be one of {allowed}") from None
+    return integer(value, name, ctypes.c_uint32)
+
+
+def integer(value, name, kind=ctypes.c_int64):
+    """ctypes wraps what does not fit; this says so."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+    bits = 8 * ctypes.sizeof(kind)
+    low = -(1 << bits - 1) if kind(-1).value < 0 else 0
+    if not low <= value < low + (1 << bits):
+        raise ValueError(f"{name} is {value}; it must be an integer from {low} to {low + (1 << bits) - 1}")
+    return value
+
+
+def real(value, name):
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):  # a string has neither
+        raise TypeError(f"{name} is {value!r}; it must be a real number")
+    return float(value)
+
+
+INTEGERS = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64)
+
+
+def struct(kind, **values):
+    """A struct of the library with its size and these fields; None leaves a field 0, its default."""
+    kinds = dict(kind._fields_)
+    made = kind()
+    if "struct_size" in kinds:
+        made.struct_size = ctypes.sizeof(kind)
+    for name, value in values.items():
+        if value is None:
+            continue
+        if kinds[name] in INTEGERS:
+            value = integer(value, name, kinds[name])
+        elif kinds[name] is ctypes.c_double:
+            value = real(value, name)
+        setattr(made, name, value)
+    return made
+
+
+def numbers(values, name, dtype="float64", ndim=1, columns=None):
+    """A small array that the library copies, as it reads it: contiguous, of `dtype`. Integers may become real, not the reverse."""
+    given, dtype = numpy.asarray(values), numpy.dtype(dtype)
+    whole = dtype.kind in "iu"
+    if given.size and given.dtype.kind not in ("iu" if whole else "iuf"):
+        raise TypeError(f"{name} is of {given.dtype}; it must be of {dtype}")
+    array = numpy.ascontiguousarray(given, dtype)
+    if array.ndim != ndim or (columns is not None and array.shape[-1] != columns):
+        wanted = "(n,)" if ndim == 1 else f"(n, {columns})"
+        raise ValueError(f"{name} has shape {given.shape}; it must be {wanted}")
+    if whole and not numpy.array_equal(array, given):
+        raise ValueError(f"{name} has values that {dtype} does not hold")
+    return array
+
+
+def address(array):
+    return None if array is None else array.ctypes.data
+
+
+def record(name, kind, doc):
+    """A named tuple of a struct's fields, less its size and reserves."""
+    made = namedtuple(name, [field for field, _ in kind._fields_ if field not in ("struct_size", "reserved")])
+    made.__doc__ = doc
+    made._of = classmethod(lambda cls, s: cls(*(getattr(s, field) for field in cls._fields)))
+    return made

@@ -1,0 +1,361 @@
+"""Parallel-beam CT."""
+import ctypes
+import weakref
+
+import numpy
+
+from . import _abi, _call
+from ._library import lib
+from ._plan import Plan
+from ._tensor import CODES, numpy_view
+from ._values import address, choice, integer, numbers, real, record, struct
+from .errors import NotConfiguredError
+
+CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
+
+
+class CT(Plan):
+    """A plan for parallel-beam CT: geometry, options, flat field.
+
+    Any thread may use it; calls on one plan wait for each other, different plans run at the same time.
+
+    Parameters
+    ----------
+    context : Context, optional
+        Where to compute; None makes one with the defaults.
+    **geometry
+        Of `set_geometry`. None at all leaves it for later.
+
+    Notes
+    -----
+    Arrays are NumPy arrays of any strides, or arrays that have ``__dlpack__`` (PyTorch, CuPy) in host memory or on a GPU of the
+    context; none is copied or converted. An output that is not given is made, of the library and on the device of the input.
+    Volumes are (slices, ny, nx), projections (views, rows, bins), or (rows, views, bins) with order "sinograms"; where there is
+    one slice, or one row, two dimensions will do.
+
+    Examples
+    --------
+    >>> with isocenter.CT(angles=numpy.linspace(0, numpy.pi, 180, endpoint=False), bins=256) as ct:
+    ...     volume = ct.reconstruct(sinogram)  # (180, 256) of float32; the volume is (256, 256)
+    """
+
+    def __init__(self, context=None, **geometry):
+        self._shapes, self._sinograms = None, False
+        super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
+        if geometry:
+            self.set_geometry(**geometry)
+
+    def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
+                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
+        """Sets scan and volume. Forgets the flat field.
+
+        Pixel (row i, column j) projects in view p, at angle t, to the fractional bin
+        ``axis[p] + (pixel_size / bin_pitch) * ((j - cx) cos t - (i - cy) sin t)``, where ``cx = (nx - 1) / 2 + x_offset``,
+        ``cy = (ny - 1) / 2 + y_offset`` and bin k has its centre at k.
+
+        Parameters
+        ----------
+        angles : sequence of float
+            Of the views, radians, in any order.
+        bins, rows : int
+            Of the detector.
+        views : int, optional
+            Number of angles, if you want it checked.
+        order : {"frames", "sinograms"}
+            Projections are (views, rows, bins), or (rows, views, bins).
+        axis : float or sequence of float, optional
+            The rotation axis as a fractional bin; one value, or one for each view. None: (bins - 1) / 2.
+        bin_pitch : float
+            Distance between bins, in any length unit; 0 means 1.
+        pixel_size : float
+            Side of a pixel in that unit; 0 means bin_pitch.
+        nx, ny : int
+            Columns and rows of a slice; 0 means bins.
+        x_offset, y_offset : float
+            The axis passes through column (nx - 1) / 2 + x_offset and row (ny - 1) / 2 + y_offset.
+        first_row, slices : int
+            Slice z of the volume is detector row first_row + z; 0 slices means all rows from there on.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        angles = numbers(angles, "angles")
+        if views is not None and integer(views, "views") != angles.size:
+            raise ValueError(f"views is {views}, but there are {angles.size} angles")
+        axis = None if axis is None else numbers([axis] if numpy.ndim(axis) == 0 else axis, "axis")
+        order = choice(_abi.CtOrder, order, "order")
+        geometry = struct(
+            _abi.isoc_ct_geometry, order=order, views=angles.size, bins=bins, rows=rows, angles=address(angles),
+            axis=address(axis), axis_count=None if axis is None else axis.size, bin_pitch=bin_pitch, pixel_size=pixel_size,
+            nx=nx, ny=ny, x_offset=x_offset, y_offset=y_offset, first_row=first_row, slices=slices)
+        self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
+        rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
+        measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
+        self._shapes = ((*measured, geometry.bins), (geometry.slices or rows - geometry.first_row,
+                                                     geometry.ny or geometry.bins, geometry.nx or geometry.bins))
+
+    @property
+    def projections_shape(self):
+        """(views, rows, bins), or (rows, views, bins) with order "sinograms"."""
+        return self._shape(0)
+
+    @property
+    def volume_shape(self):
+        """(slices, ny, nx)."""
+        return self._shape(1)
+
+    def _shape(self, which):
+        if self._shapes is None:
+            raise NotConfiguredError("set_geometry has to come first")
+        return self._shapes[which]
+
+    def _like(self, which, source):
+        """Shape of a result: of two dimensions if `source` has two, and the result one slice or row."""
+        shape = self._shape(which)
+        left_out = 0 if which or self._sinograms else 1
+        if getattr(source, "ndim", 3) != 2 or shape[left_out] != 1:
+            return shape
+        return shape[:left_out] + shape[left_out + 1:]
+
+    def set_options(self, *, filter="ram_lak", interpolation="linear", padding="zero", weighted_backprojection=False,
+                    kernel="auto", cutoff=0.0, butterworth_order=0.0, response=None, minimum_transmission=0.0,
+                    precision="single"):
+        """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
+
+        Parameters
+        ----------
+        filter : {"ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom"}
+        interpolation : {"linear", "nearest", "oversampled"}
+            How back projection reads between bins.
+        padding : {"zero", "edge"}
+            What the filter sees beyond the ends of a row; "edge" is milder where the object is wider than the detector.
+        weighted_backprojection : bool
+            `backproject` multiplies each view by its angular weight, as `reconstruct` always does.
+        kernel : {"auto", "texture_standard", "texture", "alu", "hybrid", "tensor"}
+            Of back projection on a GPU.
+        cutoff : float
+            End of the filter's window as a fraction of Nyquist; 0 means 1 (Butterworth: 0.5).
+        butterworth_order : float
+            0.5 to 64; 0 means 4.
+        response : sequence of float, optional
+            Filter "custom": values at frequencies evenly spaced from 0 to Nyquist, both in. Unit: cycles a bin, so that the
+            plain ramp runs from 0 to 0.5.
+        minimum_transmission : float
+            Of raw frames, before the logarithm; 0 means 1e-6.
+        precision : {"single", "half"}
+            Of the data that are back projected on a GPU.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        response = None if response is None else numbers(response, "response", "float32")
+        options = struct(
+            _abi.isoc_ct_options, filter=choice(_abi.CtFilterKind, filter, "filter"),
+            interpolation=choice(_abi.CtInterpolation, interpolation, "interpolation"),
+            padding=choice(_abi.CtPadding, padding, "padding"), weighted_backprojection=weighted_backprojection,
+            kernel=choice(_abi.CtKernel, kernel, "kernel"), cutoff=cutoff, butterworth_order=butterworth_order,
+            response=address(response), response_count=None if response is None else response.size,
+            minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"))
+        self._run(lib.isoc_ct_set_options, ctypes.byref(options))
+
+    def set_flat_field(self, flats, darks=None):
+        """Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)).
+
+        Call it after `set_geometry`.
+
+        Parameters
+        ----------
+        flats, darks : array or None
+            (frames, rows, bins) or (rows, bins), float32, uint16 or uint8; averaged over frames, copied. No darks: zeros. No
+            flats: projections are line integrals again.
+
+        Raises
+        ------
+        FlatFieldError
+            Where a flat is not above its dark.
+        """
+        self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"))
+
+    def set_stream(self, stream):
+        """Sets the CUDA stream whose order calls on GPU arrays follow: work begins when all that is in it has been done.
+
+        You need it only to keep work off the default stream: producers of arrays always make the plan's stream wait for their
+        own current stream, as DLPack asks of them. Calls return when their results are there.
+
+        Parameters
+        ----------
+        stream : torch.cuda.Stream, cupy.cuda.Stream, int or None
+            An int is a cudaStream_t; None is the default stream. It is kept alive.
+        """
+        self._set_stream(lib.isoc_ct_set_stream, stream)
+
+    def tune(self):
+        """Measures the GPU's back projectors for this geometry, some seconds, and keeps to the fastest."""
+        self._run(lib.isoc_ct_tune)
+
+    def info(self):
+        """What the plan found in the geometry and decided, a CTInfo."""
+        info = struct(_abi.isoc_ct_info)
+        self._run(lib.isoc_ct_get_info, ctypes.byref(info))
+        return CTInfo._of(info)
+
+    def angular_weights(self):
+        """The angular weight of each view, radians: float64 (views,)."""
+        views = self._shape(0)[1 if self._sinograms else 0]
+        weights = numpy.empty(views)
+        self._run(lib.isoc_ct_angular_weights, address(weights), weights.size)
+        return weights
+
+    def memory(self):
+        """Bytes of working memory that `reconstruct` will allocate; on GPUs, of each one's memory."""
+        return self._number(lib.isoc_ct_memory)
+
+    def filter(self, projections, filtered=None):
+        """Filters every row of the slices; the ramp is in 1 / bin_pitch, without angular weights.
+
+        Parameters
+        ----------
+        projections : array
+            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+        filtered : array, optional
+            float32, of the projections' shape; rows outside the slices are left alone.
+
+        Returns
+        -------
+        filtered
+        """
+        return self._apply(lib.isoc_ct_filter, ("projections", projections), ("filtered", filtered), lambda: projections.shape)
+
+    def backproject(self, projections, volume=None):
+        """Sum over views of projections at the bins where pixels project; unscaled unless the options ask for weights.
+
+        float32 projections, float32 volume; returns the volume.
+        """
+        return self._project(lib.isoc_ct_backproject, projections, volume)
+
+    def adjoint(self, projections, volume=None):
+        """The exact transpose of `forward`, for iterative methods. float32 projections, float32 volume; returns the volume."""
+        return self._project(lib.isoc_ct_adjoint, projections, volume)
+
+    def forward(self, volume, projections=None):
+        """Line integrals of the volume at the bins' centres, in its length unit (Joseph 1982).
+
+        float32 volume, float32 projections; returns the projections. Rows outside the slices are left alone.
+        """
+        return self._apply(lib.isoc_ct_forward, ("volume", volume), ("projections", projections),
+                           lambda: self._like(0, volume))
+
+    def reconstruct(self, projections, volume=None):
+        """Filtered back projection: attenuation a length unit.
+
+        Parameters
+        ----------
+        projections : array
+            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+        volume : array, optional
+            float32 (slices, ny, nx).
+
+        Returns
+        -------
+        volume
+
+        Raises
+        ------
+        TensorDtypeError, TensorShapeError, NotFiniteDataError, TooFewViewsError, EqualAnglesError, MemoryCapError
+            After an error or a cancel each slice of the volume is either finished or untouched.
+        """
+        return self._project(lib.isoc_ct_reconstruct, projections, volume)
+
+    def _project(self, function, projections, volume):
+        return self._apply(function, ("projections", projections), ("volume", volume), lambda: self._like(1, projections))
+
+    def reconstruct_stream(self, read, write, dtype="float32"):
+        """Filtered back projection of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
+        that a slab has.
+
+        Parameters
+        ----------
+        read : callable
+            ``read(first, projections)`` fills projections for slices first to first + count of the volume: an array of
+            `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
+        write : callable
+            ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx).
+        dtype : {"float32", "uint16", "uint8"}
+            Of projections; counts need a flat field.
+
+        Raises
+        ------
+        BufferError
+            A callback kept its array, whose memory is the library's: copy what you need.
+        Exception
+            What a callback raises stops the call and comes out of it.
+        """
+        dtype = numpy.dtype(dtype)
+
+        def callback(function, kind, writeable):
+            def call(_user, first, _count, t):
+                state = _call.running()
+                with state.guarded():
+                    array, memory = numpy_view(t.contents)
+                    array.flags.writeable = writeable
+                    watch = weakref.ref(memory)
+                    del memory
+                    function(first, array)
+                    del array
+                    if watch() is not None:
+                        raise BufferError(f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
+                                          "which is the library's and is used again: keep a copy")
+                return state.raised is not None
+            return kind(call)
+
+        functions = callback(read, _abi.isoc_ct_read_fn, True), callback(write, _abi.isoc_ct_write_fn, False)
+        code = _abi.isoc_dtype(CODES.get(dtype.kind, 255), min(8 * dtype.itemsize, 255), 1)
+        self._run(lib.isoc_ct_reconstruct_stream, code, *functions, None)
+
+    @staticmethod
+    def shepp_logan(radius, kind="modified"):
+        """Ten ellipses of a Shepp-Logan phantom that fills a circle of this radius (length units).
+
+        Parameters
+        ----------
+        radius : float
+        kind : {"original", "modified"}
+            "modified" has contrasts that can be seen.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (10, 6): attenuation, x, y (upwards) of the centre from the axis, semi-axes along x and y, counter-clockwise
+            rotation in radians. Any such array is a phantom; where ellipses overlap, values add.
+        """
+        ellipses = numpy.empty((_abi.ISOC_CT_SHEPP_LOGAN_ELLIPSES, 6))
+        _call.invoke(lib.isoc_ct_shepp_logan, choice(_abi.CtSheppLoganKind, kind, "kind"), real(radius, "radius"),
+                     _ellipses(ellipses), len(ellipses))
+        return ellipses
+
+    def phantom_volume(self, ellipses, volume=None):
+        """The phantom's exact mean over each pixel, the same in every slice: the truth to compare a reconstruction with.
+
+        ellipses: (n, 6), see `shepp_logan`. volume: float32 (slices, ny, nx), made as a NumPy array if not given; returned.
+        """
+        return self._phantom(lib.isoc_ct_phantom_volume, ellipses, "volume", volume, 1)
+
+    def phantom_projections(self, ellipses, projections=None):
+        """The phantom's exact line integrals at the bins' centres, in the geometry's length unit, the same in every row.
+
+        ellipses: (n, 6), see `shepp_logan`. projections: float32, made as a NumPy array if not given; returned.
+        """
+        return self._phantom(lib.isoc_ct_phantom_projections, ellipses, "projections", projections, 0)
+
+    def _phantom(self, function, ellipses, name, out, which):
+        ellipses = numbers(ellipses, "ellipses", ndim=2, columns=6)
+        if out is None:
+            out = numpy.zeros(self._shape(which), "float32")
+        self._run(function, _ellipses(ellipses), len(ellipses), self._out(out, name))
+        return out
+
+
+def _ellipses(array):
+    return ctypes.cast(array.ctypes.data, ctypes.POINTER(_abi.isoc_ct_ellipse))

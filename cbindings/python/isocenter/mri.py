@@ -1,0 +1,331 @@
+"""Non-Cartesian MRI."""
+import ctypes
+
+import numpy
+
+from . import _abi, _call
+from ._library import lib
+from ._plan import Plan
+from ._tensor import dtype_name
+from ._values import address, choice, integer, numbers, real, record, struct
+from .errors import NotConfiguredError
+
+MRIInfo = record("MRIInfo", _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
+
+
+class MRI(Plan):
+    """A plan for non-Cartesian MRI: geometry, options, weights, coil maps, Q.
+
+    Any thread may use it; calls on one plan wait for each other, different plans run at the same time. It computes on the first
+    GPU of its context, or on the processor.
+
+    Parameters
+    ----------
+    context : Context, optional
+        Where to compute; None makes one with the defaults.
+    **geometry
+        Of `set_geometry`. None at all leaves it for later.
+
+    Notes
+    -----
+    Model: ``s_c(k) = sum over voxels of S_c rho exp(-2 pi i k.r)``; voxel j of an axis of N is at j - N // 2. Images are
+    (nz, ny, nx), or (coils, nz, ny, nx) without coil maps; samples (coils, samples); both complex64 or complex128; sizes of 1 may
+    be left out. Arrays are NumPy arrays of any strides, or arrays that have ``__dlpack__`` (PyTorch, CuPy), in host memory or on
+    the plan's GPU; none is copied or converted. An output that is not given is made like the input.
+
+    Examples
+    --------
+    >>> mri = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=256, ny=256, coils=8)  # k: (samples, 2)
+    >>> mri.compute_weights()
+    >>> images = mri.gridding(samples)  # (8, samples) of complex64; the images are (8, 256, 256)
+    """
+
+    def __init__(self, context=None, **geometry):
+        self._geometry, self._warm = None, False
+        super().__init__(lib.isoc_mri_create, lib.isoc_mri_destroy, context)
+        if geometry:
+            self.set_geometry(**geometry)
+
+    def set_geometry(self, trajectory, *, unit, nx, ny, nz=1, coils=1, samples=None, precision="single", axes=0):
+        """Sets image and trajectory. Forgets weights, maps, field, positions, penalty weights and Q.
+
+        Parameters
+        ----------
+        trajectory : array
+            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64; copied.
+        unit : {"cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel"}
+            Of the trajectory, within +-0.5, +-N/2 and +-pi: there is no default, since a wrong guess folds the image.
+        nx, ny, nz : int
+            Voxels; nz = 1 is a plane.
+        coils : int
+        samples : int, optional
+            Length of the trajectory, if you want it checked.
+        precision : {"single", "double"}
+            Of the arithmetic, whatever the arrays are.
+        axes : int
+            Of the trajectory; 0 means 2 for a plane, else 3.
+
+        Raises
+        ------
+        OutOfRangeError
+            Where a sample is outside the unit's range; the message names the units that would fit.
+        """
+        points = self._in(trajectory, "trajectory")
+        length = trajectory.shape[0] if getattr(trajectory, "ndim", 0) else 0
+        geometry = struct(
+            _abi.isoc_mri_geometry, unit=choice(_abi.MriUnit, unit, "unit"),
+            precision=choice(_abi.MriPrecision, precision, "precision"), axes=axes, nx=nx, ny=ny, nz=nz,
+            samples=length if samples is None else samples, coils=coils)
+        self._run(lib.isoc_mri_set_geometry, ctypes.byref(geometry), points)
+        self._geometry = geometry
+
+    def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
+                    tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0):
+        """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
+
+        Parameters
+        ----------
+        method : {"auto", "nufft", "exact"}
+            Fast transforms to `tolerance`, or sums term by term.
+        normal : {"auto", "toeplitz", "pair"}
+            How F^H W F is applied: by Q, or by a forward and an adjoint transform.
+        penalty : {"identity", "differences", "matrix"}
+            R of the penalty.
+        warm_start : bool
+            `reconstruct` begins with the image that it is given, instead of zeros.
+        sines : {"precise", "hardware"}
+            Of exact sums with positions or a field map, on a GPU.
+        iterations : int
+            The most; 0 means 30.
+        tolerance : float
+            Largest relative error of a fast transform; 0 means 1e-5 in single and 1e-9 in double precision.
+        upsampling : float
+            Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
+        lambda_ : float
+            Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights.
+        residual : float
+            Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        options = struct(
+            _abi.isoc_mri_options, method=choice(_abi.MriMethod, method, "method"),
+            normal=choice(_abi.MriNormalKind, normal, "normal"), penalty=choice(_abi.MriPenalty, penalty, "penalty"),
+            warm_start=bool(warm_start), sines=choice(_abi.MriSines, sines, "sines"), iterations=iterations,
+            tolerance=tolerance, upsampling=upsampling, residual=residual, **{"lambda": lambda_})
+        self._run(lib.isoc_mri_set_options, ctypes.byref(options))
+        self._warm = bool(warm_start)
+
+    def set_stream(self, stream):
+        """Sets the CUDA stream whose order calls on GPU arrays follow; see `CT.set_stream`."""
+        self._set_stream(lib.isoc_mri_set_stream, stream)
+
+    def set_weights(self, weights):
+        """Sets density weights W: real (samples,), not negative, not all 0; copied. None means 1. Forgets Q."""
+        self._set(lib.isoc_mri_set_weights, weights=weights)
+
+    def compute_weights(self, density="iterative", parameter=0):
+        """Finds density weights and sets them: areas (volumes) of k-space in cycles per voxel, with which `gridding` gives an
+        image in its own scale.
+
+        Parameters
+        ----------
+        density : {"iterative", "radial"}
+            For any trajectory (Pipe and Menon 1999), or for straight spokes.
+        parameter : int
+            "iterative": iterations, 0 means 20. "radial": samples of a spoke.
+        """
+        self._run(lib.isoc_mri_compute_weights, choice(_abi.MriDensity, density, "density"), integer(parameter, "parameter"))
+
+    def get_weights(self, weights=None):
+        """The density weights, 1 where none were set: real (samples,), float64 if no array is given."""
+        if weights is None:
+            weights = numpy.zeros(self._given().samples)
+        self._run(lib.isoc_mri_get_weights, self._out(weights, "weights"))
+        return weights
+
+    def set_maps(self, maps):
+        """Sets coil sensitivities: complex (coils, nz, ny, nx); copied. With them all coils see one image. None forgets them."""
+        self._set(lib.isoc_mri_set_maps, maps=maps)
+
+    def set_field(self, field, times):
+        """Sets off-resonance: field real (nz, ny, nx) in Hz, times real (samples,) in seconds; copied. Sample m then has the factor
+        exp(-2 pi i field(r) times[m]) besides, and sums are exact. None, None forgets it."""
+        self._set(lib.isoc_mri_set_field, field=field, times=times)
+
+    def set_positions(self, positions):
+        """Sets where the voxels are, where they are on no grid: real (nz, ny, nx, axes), x first, in voxels; copied. None goes
+        back to the grid."""
+        self._set(lib.isoc_mri_set_positions, positions=positions)
+
+    def set_difference_weights(self, weights):
+        """Sets the weights of penalty "differences": real (axes, nz, ny, nx), x first; copied. None means 1."""
+        self._set(lib.isoc_mri_set_difference_weights, weights=weights)
+
+    def _set(self, function, **arrays):
+        self._run(function, *(self._in(array, name) for name, array in arrays.items()))
+
+    def set_matrix(self, row_starts, columns, values):
+        """Sets R of penalty "matrix": compressed sparse rows over the voxels in the image's order; copied.
+
+        Parameters
+        ----------
+        row_starts, columns : sequence of int
+            Row i has the entries row_starts[i] to row_starts[i + 1] of columns and values: `indptr` and `indices` of a
+            scipy.sparse.csr_array.
+        values : array
+            Real or complex (entries,).
+        """
+        row_starts, columns = numbers(row_starts, "row_starts", "int64"), numbers(columns, "columns", "int64")
+        self._run(lib.isoc_mri_set_matrix, row_starts.size - 1, address(row_starts), address(columns), columns.size,
+                  self._in(values, "values"))
+
+    def info(self):
+        """What the plan found and decided, an MRIInfo."""
+        info = struct(_abi.isoc_mri_info)
+        self._run(lib.isoc_mri_get_info, ctypes.byref(info))
+        return MRIInfo._of(info)
+
+    def memory(self):
+        """Most bytes of working memory that `reconstruct` uses: of the host, or of the GPU that it computes on."""
+        return self._number(lib.isoc_mri_memory)
+
+    def _given(self):
+        if self._geometry is None:
+            raise NotConfiguredError("set_geometry has to come first")
+        return self._geometry
+
+    @property
+    def voxels_shape(self):
+        """(nz, ny, nx), or (ny, nx) of a plane."""
+        g = self._given()
+        return (g.nz, g.ny, g.nx) if g.nz > 1 else (g.ny, g.nx)
+
+    @property
+    def image_shape(self):
+        """Of an image: `voxels_shape`, after the coils where several have an image each."""
+        images = self.info().images
+        return ((images,) if images > 1 else ()) + self.voxels_shape
+
+    @property
+    def samples_shape(self):
+        """(coils, samples), or (samples,) of one coil."""
+        g = self._given()
+        return ((g.coils,) if g.coils > 1 else ()) + (g.samples,)
+
+    def forward(self, image, samples=None):
+        """samples = F image: what the scanner would measure. Returns the samples."""
+        return self._map(lib.isoc_mri_forward, "image", image, "samples", samples, lambda: self.samples_shape)
+
+    def adjoint(self, samples, image=None):
+        """image = F^H samples, unscaled: the transpose of `forward`. Returns the image."""
+        return self._map(lib.isoc_mri_adjoint, "samples", samples, "image", image, lambda: self.image_shape)
+
+    def gridding(self, samples, image=None):
+        """image = F^H W samples, in its own scale with weights from `compute_weights`. Returns the image."""
+        return self._map(lib.isoc_mri_gridding, "samples", samples, "image", image, lambda: self.image_shape)
+
+    def normal(self, image, out=None):
+        """out = (F^H W F + lambda R^H R) image: the system that `reconstruct` solves, for solvers of your own."""
+        return self._map(lib.isoc_mri_normal, "image", image, "out", out, lambda: self.image_shape)
+
+    def reconstruct(self, samples, image=None):
+        """Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image.
+
+        Parameters
+        ----------
+        samples : array
+            complex64 or complex128 (coils, samples).
+        image : array, optional
+            Takes the result; with option warm_start it is required, and holds the start.
+
+        Returns
+        -------
+        image
+            Written once all of it is there.
+        """
+        if self._warm and image is None:
+            raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")
+        return self._map(lib.isoc_mri_reconstruct, "samples", samples, "image", image, lambda: self.image_shape)
+
+    def _map(self, function, source_name, source, target_name, target, shape):
+        return self._apply(function, (source_name, source), (target_name, target), shape, self._complex(source))
+
+    @staticmethod
+    def _complex(source):
+        return "complex128" if dtype_name(source) == "complex128" else "complex64"
+
+    def history(self, image=0):
+        """|residual| / |right-hand side| in the last `reconstruct`, before the first iteration and after each: float64."""
+        found, image = ctypes.c_int64(), integer(image, "image")
+        self._run(lib.isoc_mri_history, image, None, 0, ctypes.byref(found))
+        residuals = numpy.zeros(found.value)
+        self._run(lib.isoc_mri_history, image, address(residuals), residuals.size, ctypes.byref(found))
+        return residuals[:found.value]
+
+    def compute_q(self):
+        """Makes Q of the trajectory and the weights; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""
+        self._run(lib.isoc_mri_compute_q)
+
+    def export_q(self, q=None):
+        """Copies Q out: real (q_nz, q_ny, q_nx) of `info`, by the plan's precision if no array is given. Returns it."""
+        if q is None:
+            info = self.info()
+            double = self._given().precision == _abi.MriPrecision.DOUBLE
+            q = numpy.zeros((info.q_nz, info.q_ny, info.q_nx), "float64" if double else "float32")
+        self._run(lib.isoc_mri_export_q, self._out(q, "q"))
+        return q
+
+    def import_q(self, q):
+        """Takes a Q from `export_q` of a plan with the same grid, trajectory and weights."""
+        self._run(lib.isoc_mri_import_q, self._in(q, "q"))
+
+    @staticmethod
+    def shepp_logan(half_xy, half_z=0.0, kind="modified"):
+        """Ellipsoids of the Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; half_z = 0 is a
+        plane.
+
+        Parameters
+        ----------
+        half_xy, half_z : float
+        kind : {"original", "modified"}
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (10, 8): value, x, y, z of the centre in voxels, semi-axes along x, y, z, rotation about z in radians from x
+            towards y. Any such array is a phantom; where ellipsoids overlap, values add.
+        """
+        made = numpy.empty((_abi.ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, 8))
+        _call.invoke(lib.isoc_mri_shepp_logan, choice(_abi.MriSheppLoganKind, kind, "kind"), real(half_xy, "half_xy"),
+                     real(half_z, "half_z"), _ellipsoids(made), len(made))
+        return made
+
+    def phantom_samples(self, ellipsoids, samples=None):
+        """What one coil without a sensitivity profile measures of a phantom, exactly: complex (samples,), complex64 if no array
+        is given; returned. ellipsoids: (n, 8), see `shepp_logan`."""
+        return self._phantom(lib.isoc_mri_phantom_samples, ellipsoids, "samples", samples, lambda: (self._given().samples,))
+
+    def phantom_image(self, ellipsoids, image=None):
+        """The mean of a phantom over each voxel: complex (nz, ny, nx), complex64 if no array is given; returned."""
+        return self._phantom(lib.isoc_mri_phantom_image, ellipsoids, "image", image, lambda: self.voxels_shape)
+
+    def _phantom(self, function, ellipsoids, name, out, shape):
+        ellipsoids = numbers(ellipsoids, "ellipsoids", ndim=2, columns=8)
+        if out is None:
+            out = numpy.zeros(shape(), "complex64")
+        self._run(function, _ellipsoids(ellipsoids), len(ellipsoids), self._out(out, name))
+        return out
+
+    def compare(self, image, truth):
+        """(PSNR in dB, error in percent) of an image against the true one, both complex (nz, ny, nx)."""
+        psnr, percent = ctypes.c_double(), ctypes.c_double()
+        self._run(lib.isoc_mri_compare, self._in(image, "image"), self._in(truth, "truth"), ctypes.byref(psnr),
+                  ctypes.byref(percent))
+        return psnr.value, percent.value
+
+
+def _ellipsoids(array):
+    return ctypes.cast(array.ctypes.data, ctypes.POINTER(_abi.isoc_mri_ellipsoid))

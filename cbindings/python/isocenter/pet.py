@@ -1,0 +1,479 @@
+"""DIRECT time-of-flight PET."""
+import ctypes
+import dataclasses
+
+import numpy
+
+from . import _abi
+from ._library import lib
+from ._plan import Plan
+from ._values import address, choice, integer, numbers, real, record, struct
+from .errors import NotConfiguredError
+
+PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
+Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
+                   "with counts where none are expected.")
+TableSizes = record("TableSizes", _abi.isoc_pet_table_sizes, "Sizes of a view's tables, and the mass that the cut left.")
+Dropped = record("Dropped", _abi.isoc_pet_dropped, "Events that are in no histo-image, by cause. `events` is all of them.")
+Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a simulated scan measured, and of how many draws.")
+
+
+@dataclasses.dataclass
+class Body:
+    """A body of a phantom, mm from the centre of the scanner. Where bodies overlap, values add.
+
+    shape: "cylinder" (along z), "ellipsoid" or "box". half_*: half its sizes; 0 of half_y and half_z means as along x. attenuation:
+    1/mm; 0.0096 is that of water at 511 keV.
+    """
+    shape: str = "cylinder"
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    half_x: float = 0.0
+    half_y: float = 0.0
+    half_z: float = 0.0
+    activity: float = 0.0
+    attenuation: float = 0.0
+
+
+@dataclasses.dataclass
+class Scan:
+    """A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis. Lengths in mm, times in ps.
+
+    bodies: of the phantom, each a Body. diameter, axial_length: of the detectors; 0 means 930 and 250. tof_fwhm, radial_fwhm,
+    axial_fwhm: blur, full widths at half maximum; 0 for none. radial_table: pairs of distance from the axis and radial width.
+    randoms, scatter: their part of all events. random_window: largest time difference of randoms; 0 means 3000. scatter_sigma:
+    width of scatter across; 0 means 120. seed: the same events for the same seed.
+    """
+    bodies: list
+    diameter: float = 0.0
+    axial_length: float = 0.0
+    tof_fwhm: float = 0.0
+    radial_fwhm: float = 0.0
+    axial_fwhm: float = 0.0
+    radial_table: object = None
+    randoms: float = 0.0
+    random_window: float = 0.0
+    scatter: float = 0.0
+    scatter_sigma: float = 0.0
+    seed: int = 0
+
+
+class PET(Plan):
+    """A plan for DIRECT time-of-flight PET: lattice, views, response, options.
+
+    Any thread may use it; calls on one plan wait for each other, different plans run at the same time. It computes on the first
+    GPU of its context, or on the processor.
+
+    Parameters
+    ----------
+    context : Context, optional
+        Where to compute; None makes one with the defaults.
+    **geometry
+        Of `set_geometry`. None at all leaves it for later. A response has to follow.
+
+    Notes
+    -----
+    Images are float32 (nz, ny, nx), histo-images (views, nz, ny, nx). What is expected of an image f in view v is
+    ``A_v (H_v f) + b_v``: A attenuation x normalisation, b scatter + randoms. Arrays are NumPy arrays of any strides, or arrays
+    that have ``__dlpack__`` (PyTorch, CuPy), in host memory or on the plan's GPU; none is copied or converted. An output that is
+    not given is made like the input. List-mode events, phantoms and figures of merit are in host memory.
+
+    Examples
+    --------
+    >>> pet = isocenter.PET(nx=144, ny=144, nz=48, voxel_x=4, views=40, tilts=3, max_tilt=0.17)
+    >>> pet.set_response(tof_fwhm=400, radial_fwhm=5.8, axial_fwhm=5.8)
+    >>> image = pet.reconstruct(measured, factors, additive)
+    """
+
+    def __init__(self, context=None, **geometry):
+        self._lattice, self._warm = None, False
+        super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
+        if geometry:
+            self.set_geometry(**geometry)
+
+    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, directions=None):
+        """Sets lattice and views, in millimetres and radians. Forgets tables and order; keeps the response.
+
+        Parameters
+        ----------
+        nx, ny, nz : int
+            Voxels.
+        voxel_x, voxel_y, voxel_z : float
+            Their size; 0 of the latter two means as along x.
+        views, tilts : int
+            Of a grid: azimuths i pi / views, tilts at the centres of equal parts of -max_tilt to max_tilt. View i * tilts + j has
+            azimuth i and tilt j.
+        max_tilt : float
+            Largest tilt of an event.
+        directions : array, optional
+            In place of a grid: float32 or float64 (views, 2) of azimuth and tilt, none twice.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        listed = self._in(directions, "directions")
+        if views is None:
+            if directions is None:
+                raise TypeError("give views (azimuths of a grid) or directions (a list)")
+            views = directions.shape[0] if getattr(directions, "ndim", 0) else 0
+        lattice = struct(_abi.isoc_pet_geometry, tilts=tilts, nx=nx, ny=ny, nz=nz, voxel_x=voxel_x, voxel_y=voxel_y,
+                         voxel_z=voxel_z, views=views, max_tilt=max_tilt)
+        self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
+        self._lattice = lattice
+
+    @property
+    def image_shape(self):
+        """(nz, ny, nx)."""
+        if self._lattice is None:
+            raise NotConfiguredError("set_geometry has to come first")
+        return (self._lattice.nz, self._lattice.ny, self._lattice.nx)
+
+    @property
+    def histo_images_shape(self):
+        """(views, nz, ny, nx)."""
+        return (self.info().views, *self.image_shape)
+
+    def views(self):
+        """The views' directions: float64 (views, 2) of azimuth and tilt."""
+        directions = numpy.zeros((self.info().views, 2))
+        self._run(lib.isoc_pet_get_views, address(directions), len(directions))
+        return directions
+
+    def set_response(self, *, tof_fwhm, axial_fwhm, radial_fwhm=0.0, radial_table=None, profile="symmetric", cut="box", step=0.0,
+                     cut_width=0.0, ratio=0.0, shift=0.0, share=0.0):
+        """Sets the response of all views that have no tables of their own: full widths at half maximum.
+
+        Parameters
+        ----------
+        tof_fwhm : float
+            Of the time difference, ps.
+        axial_fwhm, radial_fwhm : float
+            Mm; radial: across the line in the transverse plane, axial: across both.
+        radial_table : sequence of (float, float), optional
+            In place of radial_fwhm: pairs of a signed distance from the axis, ascending, and the radial width there, mm.
+        profile : {"symmetric", "asymmetric"}
+        cut : {"box", "ellipsoid"}
+        step : float
+            Voxels whose distances from the axis lie in one step of so many mm share a kernel; 0 means 2.
+        cut_width : float
+            Sigmas at which kernels are cut; 0 means 3.
+        ratio, shift, share : float
+            Asymmetric: sigma of the second Gaussian over the first's; its way towards the axis in the first's sigmas; its share.
+        """
+        table = _table(radial_table)
+        response = struct(
+            _abi.isoc_pet_response, profile=choice(_abi.PetProfile, profile, "profile"), cut=choice(_abi.PetCut, cut, "cut"),
+            radial_entries=None if table is None else len(table), tof_fwhm=tof_fwhm, radial_fwhm=radial_fwhm,
+            axial_fwhm=axial_fwhm, radial_table=address(table), step=step, cut_width=cut_width, ratio=ratio, shift=shift,
+            share=share)
+        self._run(lib.isoc_pet_set_response, ctypes.byref(response))
+
+    def set_tables(self, view, map, offsets, values):
+        """Sets your own kernels of a view; copied.
+
+        Parameters
+        ----------
+        view : int
+        map : array of uint32
+            (ny, nx), the kernel of all voxels of a column.
+        offsets : array of int32
+            (offsets, 3) in voxels along x, y, z, none twice.
+        values : array of float32
+            (kernels, offsets), not negative; each kernel is scaled to a sum of 1.
+        """
+        map, offsets = numbers(map, "map", "uint32", 2, self.image_shape[2]), numbers(offsets, "offsets", "int32", 2, 3)
+        values = numbers(values, "values", "float32", 2, len(offsets))
+        if len(map) != self.image_shape[1]:
+            raise ValueError(f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
+        self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), address(offsets), len(offsets), address(values),
+                  len(values))
+
+    def table_sizes(self, view):
+        """How large a view's tables are, a TableSizes."""
+        sizes = struct(_abi.isoc_pet_table_sizes)
+        self._run(lib.isoc_pet_get_table_sizes, integer(view, "view"), ctypes.byref(sizes))
+        return TableSizes._of(sizes)
+
+    def tables(self, view):
+        """(map, offsets, values, mass) of a view: as `set_tables` takes them, and the mass that the cut left of each kernel."""
+        sizes = self.table_sizes(view)
+        map, offsets = numpy.zeros(self.image_shape[1:], "uint32"), numpy.zeros((sizes.offsets, 3), "int32")
+        values, mass = numpy.zeros((sizes.kernels, sizes.offsets), "float32"), numpy.zeros(sizes.kernels)
+        self._run(lib.isoc_pet_get_tables, integer(view, "view"), *(address(a) for a in (map, offsets, values, mass)))
+        return map, offsets, values, mass
+
+    def set_options(self, *, algorithm="ramla", order="geometric", projector="auto", warm_start=False, subsets=0, iterations=0,
+                    first_iteration=0, seed=0, relaxation=0.0, relaxation_decay=0.0, tolerance=0.0):
+        """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
+
+        Parameters
+        ----------
+        algorithm : {"ramla", "osem", "mlem"}
+        order : {"geometric", "random", "given"}
+            Of views in a pass; "given" is that of `set_order`.
+        projector : {"auto", "gather", "fourier"}
+        warm_start : bool
+            `reconstruct` begins with the image that it is given, instead of a uniform one.
+        subsets : int
+            OSEM: of views; 0 means 8.
+        iterations : int
+            Passes over all views; 0 means 10.
+        first_iteration : int
+            Passes made before, by other calls: relaxation and random orders go on from there.
+        seed : int
+            Of random orders.
+        relaxation, relaxation_decay : float
+            RAMLA: in pass k, relaxation / (1 + relaxation_decay k), above 0 and at most 1; 0 means 1.
+        tolerance : float
+            Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        options = struct(
+            _abi.isoc_pet_options, algorithm=choice(_abi.PetAlgorithm, algorithm, "algorithm"),
+            order=choice(_abi.PetOrder, order, "order"), projector=choice(_abi.PetProjector, projector, "projector"),
+            warm_start=bool(warm_start), subsets=subsets, iterations=iterations, first_iteration=first_iteration, seed=seed,
+            relaxation=relaxation, relaxation_decay=relaxation_decay, tolerance=tolerance)
+        self._run(lib.isoc_pet_set_options, ctypes.byref(options))
+        self._warm = bool(warm_start)
+
+    def set_order(self, order):
+        """Sets the order of views in a pass: each at most once; views that are left out are not used."""
+        order = numbers(order, "order", "int64")
+        self._run(lib.isoc_pet_set_order, address(order), order.size)
+
+    def set_stream(self, stream):
+        """Sets the CUDA stream whose order calls on GPU arrays follow; see `CT.set_stream`."""
+        self._set_stream(lib.isoc_pet_set_stream, stream)
+
+    def info(self):
+        """What the plan found and decided, a PETInfo."""
+        info = struct(_abi.isoc_pet_info)
+        self._run(lib.isoc_pet_get_info, ctypes.byref(info))
+        return PETInfo._of(info)
+
+    def memory(self):
+        """Most bytes of working memory that `reconstruct` uses: of the host, or of the GPU that it computes on."""
+        return self._number(lib.isoc_pet_memory)
+
+    def forward(self, image, histo_images=None, views=None):
+        """Histo-images = H image.
+
+        Parameters
+        ----------
+        image : array
+            float32 (nz, ny, nx).
+        histo_images : array, optional
+            float32 (views, nz, ny, nx).
+        views : sequence of int, optional
+            The views to compute, in this order; None means all.
+
+        Returns
+        -------
+        histo_images
+        """
+        chosen, count = _chosen(views)
+        return self._apply(lib.isoc_pet_forward, ("image", image), ("histo_images", histo_images),
+                           lambda: (count or self.info().views, *self.image_shape), before=(address(chosen), count))
+
+    def adjoint(self, histo_images, image=None, views=None):
+        """Image = sum of H' histo-images over the views that are named: the exact transpose of `forward`.
+
+        Parameters
+        ----------
+        histo_images : array
+            float32 or uint32 (views, nz, ny, nx).
+        image : array, optional
+            float32 (nz, ny, nx).
+        views : sequence of int, optional
+            Of the histo-images, in their order; None means all.
+
+        Returns
+        -------
+        image
+        """
+        chosen, count = _chosen(views)
+        return self._apply(lib.isoc_pet_adjoint, ("histo_images", histo_images), ("image", image), lambda: self.image_shape,
+                           before=(address(chosen), count))
+
+    def sensitivity(self, factors=None, image=None):
+        """Image = sum of H' A over all views. factors: float32 (views, nz, ny, nx), not negative; None for 1. Returns the image."""
+        if factors is not None:
+            return self._apply(lib.isoc_pet_sensitivity, ("factors", factors), ("image", image), lambda: self.image_shape)
+        image = numpy.zeros(self.image_shape, "float32") if image is None else image
+        self._run(lib.isoc_pet_sensitivity, None, self._out(image, "image"))
+        return image
+
+    def reconstruct(self, measured, factors=None, additive=None, image=None):
+        """Reconstructs the image of measured histo-images.
+
+        Parameters
+        ----------
+        measured : array
+            float32 or uint32 (views, nz, ny, nx).
+        factors, additive : array, optional
+            float32, of the same shape: attenuation x normalisation (None: 1), scatter + randoms (None: 0). Nothing may be negative.
+        image : array, optional
+            float32 (nz, ny, nx), takes the result; with option warm_start it is required, and holds the start.
+
+        Returns
+        -------
+        image
+            In counts a voxel where factors are attenuation and normalisation alone. Written once all of it is there.
+        """
+        if self._warm and image is None:
+            raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")
+        return self._apply(lib.isoc_pet_reconstruct, ("measured", measured), ("image", image), lambda: self.image_shape,
+                           between=(self._in(factors, "factors"), self._in(additive, "additive")))
+
+    def history(self):
+        """What each pass of the last `reconstruct` saw: a list of Iteration."""
+        written = ctypes.c_int64()
+        self._run(lib.isoc_pet_history, None, 0, ctypes.byref(written))
+        passes = (_abi.isoc_pet_iteration * written.value)()
+        self._run(lib.isoc_pet_history, passes, len(passes), ctypes.byref(written))
+        return [Iteration._of(p) for p in passes[:written.value]]
+
+    def deposit(self, first_positions, second_positions, time_differences, histo_images):
+        """Adds list-mode events to histo-images. An event counts in the view of its direction, in the voxel about
+        ``(p1 + p2) / 2 + (c / 2) (t2 - t1) (p1 - p2) / |p1 - p2|``.
+
+        Parameters
+        ----------
+        first_positions, second_positions : array
+            float32 or float64 (events, 3) of x, y, z in mm.
+        time_differences : array
+            t2 - t1 in ps, (events,): positive where the event is nearer to p1.
+        histo_images : array
+            uint32 or float32 (views, nz, ny, nx), which the events are added to.
+
+        Returns
+        -------
+        Dropped
+            Events that are in no histo-image.
+        """
+        dropped = struct(_abi.isoc_pet_dropped)
+        self._run(lib.isoc_pet_deposit, self._in(first_positions, "first_positions"),
+                  self._in(second_positions, "second_positions"), self._in(time_differences, "time_differences"),
+                  self._out(histo_images, "histo_images"), ctypes.byref(dropped))
+        return Dropped._of(dropped)
+
+    def phantom_image(self, bodies, quantity="activity", image=None):
+        """The voxel means of a phantom: float32 (nz, ny, nx), returned.
+
+        bodies: a list of Body. quantity: "activity" or "attenuation".
+        """
+        image = numpy.zeros(self.image_shape, "float32") if image is None else image
+        bodies = _bodies(bodies)
+        self._run(lib.isoc_pet_phantom_image, bodies, len(bodies), choice(_abi.PetQuantity, quantity, "quantity"),
+                  self._out(image, "image"))
+        return image
+
+    def simulate(self, scan, events=None, *, activity=None, first_positions=None, second_positions=None, time_differences=None):
+        """Simulates as many events as the arrays hold.
+
+        Parameters
+        ----------
+        scan : Scan
+        events : int, optional
+            How many, where no arrays are given: these are then made, of float32.
+        activity : array, optional
+            float32 (nz, ny, nx) in the place of the bodies' activity.
+        first_positions, second_positions, time_differences : array, optional
+            Take the events, as `deposit` reads them.
+
+        Returns
+        -------
+        first_positions, second_positions, time_differences, Tally
+        """
+        arrays = [first_positions, second_positions, time_differences]
+        if events is not None:
+            if any(a is not None for a in arrays):
+                raise TypeError("give events or arrays, not both")
+            events = integer(events, "events")
+            if events < 0:
+                raise ValueError(f"events is {events}; it cannot be negative")
+            arrays = [numpy.zeros(shape, "float32") for shape in ((events, 3), (events, 3), events)]
+        elif any(a is None for a in arrays):
+            raise TypeError("give events, or all of first_positions, second_positions and time_differences")
+        tally, (described, _keep) = struct(_abi.isoc_pet_tally), _scan(scan)
+        names = ("first_positions", "second_positions", "time_differences")
+        self._run(lib.isoc_pet_simulate, ctypes.byref(described), self._in(activity, "activity"),
+                  *(self._out(array, name) for array, name in zip(arrays, names)), ctypes.byref(tally))
+        return (*arrays, Tally._of(tally))
+
+    def expect(self, scan, tally, *, activity=None, factors=None, additive=None):
+        """What is expected of a simulated scan: with it, an image is in the phantom's unit of activity.
+
+        Parameters
+        ----------
+        scan : Scan
+        tally : Tally
+            Of `simulate`; of several lists, the sum of each field.
+        activity : array, optional
+            As for `simulate`.
+        factors, additive : array, optional
+            float32 (views, nz, ny, nx), made if not given.
+
+        Returns
+        -------
+        factors, additive
+            As `reconstruct` takes them.
+        """
+        factors, additive = (numpy.zeros(self.histo_images_shape, "float32") if a is None else a for a in (factors, additive))
+        described, _keep = _scan(scan)
+        counted = struct(_abi.isoc_pet_tally, **Tally(*tally)._asdict())
+        self._run(lib.isoc_pet_expect, ctypes.byref(described), self._in(activity, "activity"), ctypes.byref(counted),
+                  self._out(factors, "factors"), self._out(additive, "additive"))
+        return factors, additive
+
+    def contrast_recovery(self, image, centres, ratio):
+        """Mean over spheres of 10 mm of ((s - b) / b) / (ratio - 1); 1 is the true contrast.
+
+        centres: (spheres, 3) of x, y, z in mm. ratio: the spheres' activity over the background's.
+        """
+        recovery, centres = ctypes.c_double(), numbers(centres, "centres", ndim=2, columns=3)
+        self._run(lib.isoc_pet_contrast_recovery, self._in(image, "image"), address(centres), len(centres), real(ratio, "ratio"),
+                  ctypes.byref(recovery))
+        return recovery.value
+
+    def noise(self, image):
+        """Standard deviation of voxels over their mean in the central disc of 50 mm."""
+        noise = ctypes.c_double()
+        self._run(lib.isoc_pet_noise, self._in(image, "image"), ctypes.byref(noise))
+        return noise.value
+
+
+def _chosen(views):
+    if views is None:
+        return None, 0
+    chosen = numbers(views, "views", "int64")
+    if not chosen.size:
+        raise ValueError("views is empty; None means all of them")
+    return chosen, chosen.size
+
+
+def _table(pairs):
+    return None if pairs is None else numbers(pairs, "radial_table", ndim=2, columns=2)
+
+
+def _bodies(bodies):
+    made = [struct(_abi.isoc_pet_body, **{**dataclasses.asdict(b), "shape": choice(_abi.PetShape, b.shape, "shape")})
+            for b in ([bodies] if isinstance(bodies, Body) else bodies)]
+    return (_abi.isoc_pet_body * len(made))(*made)
+
+
+def _scan(scan):
+    """The struct, and what it points at."""
+    if not isinstance(scan, Scan):
+        raise TypeError(f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
+    values = {field.name: getattr(scan, field.name) for field in dataclasses.fields(scan)}
+    bodies, table = _bodies(values.pop("bodies")), _table(values.pop("radial_table"))
+    made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_entries=None if table is None else len(table),
+                  radial_table=address(table), **values)
+    made.bodies = bodies
+    return made, (bodies, table)

@@ -1,0 +1,169 @@
+"""CT: values against analytic phantoms."""
+import math
+import unittest
+
+import numpy as np
+
+import isocenter
+
+VIEWS, BINS = 402, 256
+ANGLES = np.arange(VIEWS) * math.pi / VIEWS
+DISK = [[0.5, 20.0, -10.0, 80.0, 60.0, 0.3]]
+
+
+def inside(side, x, y, radius):
+    """Pixels of a disk, y upwards."""
+    c = np.arange(side) - (side - 1) / 2
+    return (c[None, :] - x) ** 2 + (-c[:, None] - y) ** 2 < radius ** 2
+
+
+class Ct(unittest.TestCase):
+    def setUp(self):
+        self.ct = isocenter.CT(angles=ANGLES, bins=BINS)
+        self.addCleanup(self.ct.close)
+
+    def test_a_disk_comes_out_at_its_value(self):
+        sinogram = self.ct.phantom_projections(DISK)
+        self.assertEqual((sinogram.shape, sinogram.dtype), ((VIEWS, 1, BINS), np.float32))
+        volume = self.ct.reconstruct(sinogram)
+        self.assertEqual((volume.shape, volume.dtype), ((1, BINS, BINS), np.float32))
+        self.assertAlmostEqual(volume[0][inside(BINS, 20, -10, 50)].mean(), 0.5, delta=5e-4)
+        outside = ~inside(BINS, 20, -10, 90) & inside(BINS, 0, 0, 126)
+        self.assertLess(abs(volume[0][outside].mean()), 2e-3)
+        # x to the right, y upwards: the mean of the volume is at the ellipse's centre.
+        c = np.arange(BINS) - (BINS - 1) / 2
+        clean = np.where(inside(BINS, 20, -10, 90), volume[0], 0).astype(float)
+        self.assertAlmostEqual((clean * c[None, :]).sum() / clean.sum(), 20, delta=0.05)
+        self.assertAlmostEqual((clean * -c[:, None]).sum() / clean.sum(), -10, delta=0.05)
+
+    def test_two_dimensions_give_two(self):
+        sinogram = self.ct.phantom_projections(DISK)
+        flat = self.ct.reconstruct(sinogram[:, 0])
+        np.testing.assert_array_equal(flat, self.ct.reconstruct(sinogram)[0])
+        self.assertEqual(self.ct.forward(flat).shape, (VIEWS, BINS))
+        with isocenter.CT(angles=ANGLES, bins=BINS, rows=3, order="sinograms") as solid:
+            self.assertEqual(solid.projections_shape, (3, VIEWS, BINS))
+            with self.assertRaises(isocenter.TensorNdimError):
+                solid.reconstruct(sinogram[:, 0])
+
+    def test_units(self):
+        """A pitch of 0.1 and pixels of 0.05 show the same disk, in 1 / length."""
+        disk = [[0.5, 2.0, -1.0, 8.0, 6.0, 0.3]]
+        with isocenter.CT(angles=ANGLES, bins=BINS, bin_pitch=0.1, pixel_size=0.05, nx=512, ny=512) as ct:
+            volume = ct.reconstruct(ct.phantom_projections(disk))
+            self.assertAlmostEqual(volume[0][inside(512, 40, -20, 100)].mean(), 0.5, delta=5e-4)
+
+    def test_axis_offsets_and_region(self):
+        geometry = dict(angles=ANGLES, bins=BINS, axis=np.full(VIEWS, 120.25), nx=40, ny=30, x_offset=-20.0, y_offset=-10.0)
+        with isocenter.CT(**geometry) as ct:
+            volume, truth = ct.reconstruct(ct.phantom_projections(DISK)), ct.phantom_volume(DISK)
+            self.assertEqual(volume.shape, (1, 30, 40))
+            self.assertTrue((truth == 0.5).all())  # the region lies about the ellipse's centre
+            self.assertAlmostEqual(volume.mean(), 0.5, delta=2e-3)
+
+    def test_forward_is_line_integrals_and_adjoint_its_transpose(self):
+        truth, exact = self.ct.phantom_volume(DISK), self.ct.phantom_projections(DISK)
+        projections = self.ct.forward(truth)
+        # Pixels blur edges: on average over a view nothing is lost.
+        np.testing.assert_allclose(projections.sum(axis=2), exact.sum(axis=2), rtol=1e-3)
+        self.assertLess(np.abs(projections - exact).mean(), 2e-3 * exact.max())
+        rng = np.random.default_rng(1)
+        x, y = (rng.standard_normal(s).astype(np.float32) for s in (self.ct.volume_shape, self.ct.projections_shape))
+        left = np.vdot(self.ct.forward(x).astype(float), y)
+        right = np.vdot(x.astype(float), self.ct.adjoint(y))
+        # f32 sums of some 256 terms of either sign.
+        self.assertAlmostEqual(left, right, delta=1e-5 * np.linalg.norm(y) * np.linalg.norm(self.ct.forward(x)))
+
+    def test_filter_then_weighted_backprojection_is_reconstruction(self):
+        sinogram = self.ct.phantom_projections(DISK)
+        whole = self.ct.reconstruct(sinogram)
+        self.ct.set_options(weighted_backprojection=True)
+        parts = self.ct.backproject(self.ct.filter(sinogram))
+        np.testing.assert_allclose(parts, whole, atol=1e-5)
+        weights = self.ct.angular_weights()
+        np.testing.assert_allclose(weights, math.pi / VIEWS, rtol=1e-12)
+        self.ct.set_options()
+        np.testing.assert_allclose(self.ct.backproject(self.ct.filter(sinogram)), whole / weights[0], rtol=1e-4, atol=1e-2)
+
+    def test_options_change_the_result(self):
+        sinogram = self.ct.phantom_projections(DISK)
+        plain = self.ct.reconstruct(sinogram)
+        ramp = np.linspace(0, 0.5, 129)
+        for options in (dict(filter="hann"), dict(filter="Shepp-Logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
+                        dict(cutoff=0.5), dict(interpolation="nearest"), dict(filter="butterworth", butterworth_order=2.0),
+                        dict(filter="custom", response=0.5 * ramp)):
+            with self.subTest(options):
+                self.ct.set_options(**options)
+                self.assertGreater(np.abs(self.ct.reconstruct(sinogram) - plain).max(), 1e-3)
+        self.ct.set_options(padding="edge", kernel="alu", precision="half")  # zeros at the ends; the rest is for GPUs
+        np.testing.assert_allclose(self.ct.reconstruct(sinogram), plain, atol=2e-3)
+
+    def test_raw_counts(self):
+        sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
+        dark, flat = np.full((2, 1, BINS), 100, np.uint16), np.full((3, 1, BINS), 60100, np.uint16)
+        counts = np.rint(100 + 60000 * np.exp(-sinogram)).astype(np.uint16)
+        self.assertRaises(isocenter.FlatFieldError, self.ct.reconstruct, counts)
+        self.ct.set_flat_field(flat, dark)
+        volume = self.ct.reconstruct(counts)
+        self.assertAlmostEqual(volume[0][inside(BINS, 20, -10, 50)].mean(), 0.01, delta=2e-5)
+        self.assertRaises(isocenter.FlatFieldError, self.ct.set_flat_field, dark, flat)
+        self.ct.set_flat_field(None)
+        np.testing.assert_allclose(self.ct.reconstruct(sinogram), volume, atol=2e-4)
+
+    def test_streaming_is_the_same_slab_by_slab(self):
+        for order in ("frames", "sinograms"):
+            with isocenter.Context(memory_cap=16 << 20) as context, \
+                    isocenter.CT(context, angles=ANGLES, bins=64, rows=64, first_row=2, slices=60, order=order) as ct:
+                projections = np.random.default_rng(0).random(ct.projections_shape, np.float32)
+                volume, seen = np.zeros(ct.volume_shape, np.float32), []
+
+                def read(first, out):
+                    seen.append((first, out.shape))
+                    rows = slice(2 + first, 2 + first + out.shape[order == "frames"])
+                    out[:] = projections[:, rows] if order == "frames" else projections[rows]
+
+                def write(first, slices):
+                    self.assertFalse(slices.flags.writeable)
+                    volume[first:first + len(slices)] = slices
+
+                ct.reconstruct_stream(read, write)
+                self.assertLessEqual(max(shape[order == "frames"] for _, shape in seen), ct.info().slab_slices)
+                self.assertTrue((np.abs(volume).max(axis=(1, 2)) > 0).all())
+                np.testing.assert_array_equal(volume, ct.reconstruct(projections))
+
+    def test_streaming_errors(self):
+        with isocenter.CT(angles=ANGLES, bins=64, rows=4) as ct:
+            def fails(first, out):
+                raise ZeroDivisionError("from a callback")
+            self.assertRaisesRegex(ZeroDivisionError, "from a callback", ct.reconstruct_stream, fails, print)
+            self.assertRaisesRegex(ZeroDivisionError, "from a callback", ct.reconstruct_stream, lambda f, out: None, fails)
+            kept = []
+            with self.assertRaisesRegex(BufferError, "keep a copy"):
+                ct.reconstruct_stream(lambda first, out: kept.append(out), lambda first, out: None)
+            kept.clear()
+            self.assertRaises(isocenter.TensorDtypeError, ct.reconstruct_stream, fails, fails, "float64")
+            self.assertRaises(isocenter.FlatFieldError, ct.reconstruct_stream, fails, fails, "uint16")
+            np.testing.assert_array_equal(ct.reconstruct(np.zeros((VIEWS, 4, 64), np.float32)), 0)
+
+    def test_what_the_plan_tells(self):
+        info = self.ct.info()
+        self.assertEqual((info.evenly_spaced, info.distinct_angles, info.missing_wedges), (1, VIEWS, 0))
+        self.assertAlmostEqual(info.angle_covered, math.pi, delta=1e-9)
+        self.assertGreater(self.ct.memory(), 0)
+        self.ct.tune()
+        with isocenter.CT() as bare:
+            self.assertRaises(isocenter.NotConfiguredError, lambda: bare.volume_shape)
+            self.assertRaises(isocenter.NotConfiguredError, bare.reconstruct, np.zeros((4, 4), np.float32))
+
+    def test_shepp_logan(self):
+        head = isocenter.CT.shepp_logan(100.0)
+        self.assertEqual(head.shape, (10, 6))
+        self.assertEqual(head[0, 0], 1.0)  # Toft's outer ellipse
+        self.assertEqual(isocenter.CT.shepp_logan(100.0, "original")[0, 0], 2.0)
+        self.assertRaises(ValueError, self.ct.phantom_volume, head[:, :5])
+        truth, volume = self.ct.phantom_volume(head), self.ct.reconstruct(self.ct.phantom_projections(head))
+        self.assertLess(np.sqrt(np.mean((volume - truth) ** 2)), 0.03)
+
+
+if __name__ == "__main__":
+    unittest.main()

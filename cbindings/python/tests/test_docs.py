@@ -1,0 +1,54 @@
+"""The code of docs/python.md runs, block after block."""
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import isocenter
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
+
+
+class Docs(unittest.TestCase):
+    def test_code_runs(self):
+        blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+        self.assertGreater(len(blocks), 6)
+        scope = {}
+        for block in blocks:
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(block, str(PAGE), "exec"), scope)
+            except ModuleNotFoundError as e:
+                self.assertEqual(e.name, "torch")
+        self.assertIn("volume", scope)
+
+    def test_examples_become_notebooks(self):
+        examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, examples / "notebooks.py", folder], check=True)
+            for name in ("ct", "mri", "pet"):
+                cells = json.loads((Path(folder) / f"{name}.ipynb").read_text())["cells"]
+                self.assertEqual(cells[0]["cell_type"], "markdown")
+                self.assertTrue(cells[0]["source"][0].startswith("# "))
+                code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+                self.assertIn(f'savefig("{name}.png"', code)
+                compile(code, name, "exec")
+
+    def test_every_exception_is_in_the_table(self):
+        table = PAGE.read_text(encoding="utf-8").partition("## Errors")[2].partition("\n## ")[0]
+        for name in isocenter.errors.__all__:
+            exception = getattr(isocenter, name)
+            row = next((line for line in table.splitlines() if line.startswith("|") and f"`{name}`" in line), "")
+            if name != "Error":
+                self.assertTrue(row, f"{name} is not in docs/python.md")
+                also = [base.__name__ for base in exception.__bases__ if base is not isocenter.Error]
+                self.assertEqual(re.findall("`(.*?)`", row.split("|")[2]), also, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,54 @@
+"""How the library is found."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import isocenter
+
+PACKAGE = Path(isocenter.__file__).parent
+INSTALLED = Path(isocenter._library.lib._name)
+PLACES = ("ISOCENTER_LIBRARY", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH")
+
+
+class Library(unittest.TestCase):
+    def load(self, package=PACKAGE, **places):
+        """What a fresh interpreter prints: the library's path, or the error."""
+        environment = {k: v for k, v in os.environ.items() if k not in PLACES} | {k: str(v) for k, v in places.items()}
+        environment["PYTHONPATH"] = str(package.parent)
+        code = "import isocenter; print(isocenter._library.lib._name)"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+    def test_each_place(self):
+        folder = INSTALLED.resolve().parent
+        self.assertEqual(self.load(ISOCENTER_LIBRARY=folder / "libisocenter.so"), str(folder / "libisocenter.so"))
+        self.assertEqual(Path(self.load(PKG_CONFIG_PATH=folder / "pkgconfig")).resolve(), INSTALLED.resolve())
+        self.assertEqual(self.load(LD_LIBRARY_PATH=folder), "libisocenter.so.0.1")
+        with tempfile.TemporaryDirectory() as place:
+            package = Path(shutil.copytree(PACKAGE, Path(place) / "isocenter"))
+            beside = Path(shutil.copy(INSTALLED, package / "libisocenter.so.0.1"))
+            self.assertEqual(self.load(package, PKG_CONFIG_PATH=folder / "pkgconfig"), str(beside))
+
+    def test_the_error_names_all_places(self):
+        said = self.load()
+        if not said.startswith("ImportError"):
+            self.skipTest(f"a library is installed where the loader finds it: {said}")
+        for word in ("ISOCENTER_LIBRARY", "beside the package", "pkg-config", "ldconfig", "make install"):
+            self.assertIn(word, said)
+
+    def test_a_wrong_library(self):
+        for path in ("/nowhere/libisocenter.so", __file__):
+            said = self.load(ISOCENTER_LIBRARY=path)
+            self.assertRegex(said, "^ImportError: ISOCENTER_LIBRARY=.* does not load")
+        self.assertRegex(self.load(ISOCENTER_LIBRARY="libm.so.6"), "^ImportError: libm.so.6 has no isoc_")
+
+    def test_the_soname_is_the_librarys(self):
+        self.assertEqual(isocenter._library.NAMES[0], f"libisocenter.so.{isocenter.version().rpartition('.')[0]}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,189 @@
+"""MRI: values against direct sums and analytic phantoms."""
+import math
+import unittest
+
+import numpy as np
+
+import isocenter
+
+N, SPOKES, READOUT = 64, 101, 128
+
+
+def spokes():
+    """(samples, 2), cycles per voxel."""
+    angle, along = np.arange(SPOKES) * math.pi / SPOKES, (np.arange(READOUT) - READOUT / 2) / READOUT
+    return np.stack([np.outer(np.cos(angle), along), np.outer(np.sin(angle), along)], axis=-1).reshape(-1, 2)
+
+
+def scattered(axes, n, seed=0):
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, (n, axes))
+
+
+def complex_random(shape, dtype="complex64", seed=1):
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+
+
+def direct(image, k, positions=None, phase=0):
+    """Sum of rho exp(-2 pi i (k.r)), x first in k, x last in the image."""
+    if positions is None:
+        positions = np.stack(np.meshgrid(*[np.arange(n) - n // 2 for n in image.shape], indexing="ij"), axis=-1)[..., ::-1]
+    r = positions.reshape(-1, k.shape[1])
+    return np.exp(-2j * math.pi * (k @ r.T + phase)) @ image.ravel()
+
+
+class Mri(unittest.TestCase):
+    def close_to(self, seen, expected, relative):
+        self.assertLess(np.linalg.norm(seen - expected) / np.linalg.norm(expected), relative)
+
+    def test_forward_is_the_sum_and_adjoint_its_transpose(self):
+        for shape, axes in (((10, 14), 2), ((6, 8, 10), 3)):
+            k, image = scattered(axes, 50), complex_random(shape)
+            for dtype, precision, relative in (("complex64", "single", 1e-5), ("complex128", "double", 1e-9)):
+                with self.subTest(shape=shape, precision=precision), isocenter.MRI(
+                        trajectory=k, unit="cycles_per_voxel", nx=shape[-1], ny=shape[-2], nz=shape[0] if axes == 3 else 1,
+                        precision=precision) as mri:
+                    samples = mri.forward(image.astype(dtype))
+                    self.assertEqual((samples.dtype, samples.shape), (np.dtype(dtype), (50,)))
+                    self.close_to(samples, direct(image, k), relative)
+                    y = complex_random(50, dtype, 2)
+                    self.assertAlmostEqual(np.vdot(y, samples), np.vdot(mri.adjoint(y), image), delta=relative * 1e3)
+                    mri.set_options(method="exact")
+                    self.close_to(mri.forward(image.astype(dtype)), direct(image, k), 1e-5 if dtype == "complex64" else 1e-13)
+
+    def test_units(self):
+        k, image = scattered(2, 30), complex_random((10, 14))
+        expected = direct(image, k)
+        for unit, scaled in (("cycles_per_voxel", k), ("cycles-per-field-of-view", k * [14, 10]),
+                             (isocenter.enums.MriUnit.RADIANS_PER_VOXEL, k * 2 * math.pi)):
+            with isocenter.MRI(trajectory=scaled.astype(np.float32), unit=unit, nx=14, ny=10) as mri:
+                self.close_to(mri.forward(image), expected, 2e-5)
+        with self.assertRaisesRegex(isocenter.OutOfRangeError, "radians"):
+            isocenter.MRI(trajectory=k * 2 * math.pi, unit="cycles_per_voxel", nx=14, ny=10)
+        self.assertRaisesRegex(ValueError, "cycles_per_voxel", isocenter.MRI, trajectory=k, unit="turns", nx=14, ny=10)
+        self.assertRaises(TypeError, isocenter.MRI, trajectory=k, nx=14, ny=10)
+
+    def test_a_phantom_comes_back(self):
+        mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N)
+        head = mri.shepp_logan(N / 2)
+        samples, truth = mri.phantom_samples(head), mri.phantom_image(head)
+        self.assertEqual((samples.shape, truth.shape, truth.dtype), ((SPOKES * READOUT,), (N, N), np.complex64))
+        for density, parameter, worst in (("iterative", 0, 20), ("radial", READOUT, 10)):
+            mri.compute_weights(density, parameter)
+            gridded = mri.gridding(samples)
+            self.assertLess(mri.compare(gridded, truth)[1], worst)  # percent, in its own scale
+        weights = mri.get_weights()
+        self.assertEqual((weights.dtype, weights.shape), (np.float64, (SPOKES * READOUT,)))
+        self.assertAlmostEqual(weights.sum(), math.pi / 4, delta=0.01)  # the disk that spokes cover
+        mri.set_options(iterations=12)
+        solved = mri.reconstruct(samples)
+        psnr, percent = mri.compare(solved, truth)
+        self.assertGreater(psnr, mri.compare(gridded, truth)[0])
+        self.assertGreater(psnr, 22)
+        self.assertAlmostEqual(percent, 100 * np.linalg.norm(solved - truth) / np.linalg.norm(truth), delta=0.01)
+        history = mri.history()
+        self.assertEqual((len(history), history[0]), (13, 1.0))
+        self.assertLess(history[-1], 0.05)
+        # Started from there, the solver begins where it ended.
+        mri.set_options(iterations=2, warm_start=True)
+        self.assertRaisesRegex(TypeError, "warm_start", mri.reconstruct, samples)
+        self.assertIs(mri.reconstruct(samples, solved), solved)
+        self.assertLess(mri.history()[0], 2 * history[-1])
+        self.assertEqual(mri.memory() > 0, True)
+
+    def test_coils(self):
+        k, shape = scattered(2, 3000), (12, 16)
+        image, maps = complex_random(shape), complex_random((3, *shape), seed=5)
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=16, ny=12, coils=3) as mri:
+            self.assertEqual((mri.image_shape, mri.samples_shape), ((3, 12, 16), (3, 3000)))
+            images = complex_random((3, *shape))
+            self.close_to(mri.forward(images), np.stack([direct(i, k) for i in images]), 2e-5)
+            self.assertEqual(mri.reconstruct(mri.forward(images)).shape, images.shape)
+            self.assertGreater(len(mri.history(2)), 1)
+            self.assertRaises(isocenter.OutOfRangeError, mri.history, 3)
+            mri.set_maps(maps)
+            samples = mri.forward(image)
+            self.close_to(samples, np.stack([direct(m * image, k) for m in maps]), 2e-5)
+            mri.set_options(iterations=60)
+            self.close_to(mri.reconstruct(samples), image, 1e-3)
+            mri.set_maps(None)
+            self.assertEqual(mri.image_shape, (3, 12, 16))
+
+    def test_field_and_positions(self):
+        k, image = scattered(2, 40), complex_random((6, 8))
+        field, times = np.linspace(-50, 50, 48).reshape(6, 8), np.linspace(0, 5e-3, 40)
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, precision="double") as mri:
+            mri.set_field(field, times)
+            self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=np.outer(times, field.ravel())), 1e-12)
+            mri.set_field(None, None)
+            positions = np.random.default_rng(3).uniform(-3, 3, (6, 8, 2))
+            mri.set_positions(positions)
+            self.close_to(mri.forward(image.astype(complex)), direct(image, k, positions), 1e-12)
+            mri.set_positions(None)
+            self.close_to(mri.forward(image.astype(complex)), direct(image, k), 1e-8)
+
+    def test_normal_penalties_and_q(self):
+        k, image = scattered(2, 400), complex_random((6, 8), "complex128")
+        weights = np.random.default_rng(4).uniform(0.5, 1, 400)
+        mri = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, precision="double")
+        mri.set_weights(weights)
+        np.testing.assert_array_equal(mri.get_weights(), weights)
+        self.assertEqual(mri.get_weights(np.zeros(400, np.float32)).dtype, np.float32)
+        plain = mri.adjoint(weights * mri.forward(image))
+        self.close_to(mri.normal(image), plain, 1e-8)
+        self.close_to(mri.gridding(mri.forward(image)), plain, 1e-8)
+        mri.set_options(lambda_=3.0)
+        self.close_to(mri.normal(image), plain + 3 * image, 1e-8)
+        # Differences along x and y, of weights 2 and 1: against differences and their transpose.
+        mri.set_difference_weights(np.stack([np.full((6, 8), 2.0), np.ones((6, 8))]))
+        mri.set_options(lambda_=1.0, penalty="differences")
+        dx, dy = np.diff(image, axis=1), np.diff(image, axis=0)
+        energy = np.vdot(image, mri.normal(image) - plain).real
+        self.assertIn(True, [abs(energy - (a * np.vdot(dx, dx).real + np.vdot(dy, dy).real)) < 1e-6 * energy for a in (2, 4)])
+        # The matrix 2 at voxel 5, in row 1 of 2.
+        mri.set_matrix([0, 0, 1], [5], np.array([2.0]))
+        mri.set_options(lambda_=1.0, penalty="matrix")
+        only = np.zeros(48)
+        only[5] = 4
+        self.close_to(mri.normal(image), plain + only.reshape(6, 8) * image, 1e-8)
+        self.assertRaises(isocenter.Error, mri.set_matrix, [0, 2], [5], np.array([2.0]))
+        self.assertRaises(TypeError, mri.set_matrix, [0.5, 1.0], [5], np.array([2.0]))
+        # Q of one plan serves another.
+        mri.set_options()
+        mri.compute_q()
+        q = mri.export_q()
+        self.assertEqual((q.dtype, mri.info().has_q), (np.float64, 1))
+        other = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, precision="double")
+        other.set_weights(weights)
+        other.import_q(q)
+        np.testing.assert_array_equal(other.normal(image), mri.normal(image))
+        self.assertRaises(isocenter.TensorShapeError, other.import_q, q[:-1])
+
+    def test_bad_input(self):
+        mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N, coils=2)
+        samples = complex_random((2, SPOKES * READOUT))
+        for wrong, error, words in (
+                (samples.real.copy(), isocenter.TensorDtypeError, "samples is float32 where complex64 or complex128 is needed"),
+                (samples.T, isocenter.TensorShapeError, "samples"), (samples[:1], isocenter.TensorShapeError, "samples"),
+                (samples.tolist(), TypeError, "list"), (samples * np.nan, isocenter.NotFiniteDataError, "samples"),
+                (samples.astype(">c8"), isocenter.TensorDtypeError, "byte order")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                mri.reconstruct(wrong)
+        for name, value in (("iterations", -1), ("iterations", 2.5), ("tolerance", -1.0), ("tolerance", math.nan),
+                            ("upsampling", 9.0), ("method", "fast"), ("lambda_", math.inf), ("sines", 7)):
+            with self.subTest(name, value=value), self.assertRaises((ValueError, TypeError)):
+                mri.set_options(**{name: value})
+        self.assertRaises(TypeError, mri.set_options, **{"lambda": 1.0})
+        self.assertRaises(isocenter.Error, mri.set_weights, np.zeros(SPOKES * READOUT))
+        self.assertRaises(isocenter.TensorDtypeError, mri.set_weights, np.ones(SPOKES * READOUT, complex))
+        self.assertRaises(isocenter.TensorShapeError, mri.set_maps, complex_random((3, N, N)))
+        self.assertRaises((isocenter.Error, TypeError), mri.set_field, np.zeros((N, N)), None)
+        with isocenter.MRI() as bare:
+            self.assertRaises(isocenter.NotConfiguredError, bare.adjoint, samples)
+            self.assertRaises(TypeError, bare.set_geometry, spokes().tolist(), unit="cycles_per_voxel", nx=N, ny=N)
+            self.assertRaises(isocenter.Error, bare.set_geometry, spokes()[:0], unit="cycles_per_voxel", nx=N, ny=N)
+            self.assertRaises(isocenter.Error, bare.set_geometry, spokes(), unit="cycles_per_voxel", nx=N, ny=N, samples=5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,181 @@
+"""PET: values against known kernels, events and phantoms."""
+import math
+import unittest
+
+import numpy as np
+
+import isocenter
+
+NX, NZ, VIEWS, TILTS = 24, 8, 6, 2
+LATTICE = dict(nx=NX, ny=NX, nz=NZ, voxel_x=5.0, views=VIEWS, tilts=TILTS, max_tilt=0.2)
+RESPONSE = dict(tof_fwhm=60.0, radial_fwhm=7.0, axial_fwhm=7.0)
+SPEED = 0.299792458  # mm / ps
+WATER = isocenter.Body("cylinder", half_x=50.0, half_z=20.0, activity=1.0, attenuation=0.0096)
+SPHERE = isocenter.Body("ellipsoid", x=20.0, y=-15.0, half_x=10.0, activity=3.0)
+
+
+def plan(**options):
+    pet = isocenter.PET(isocenter.Context(threads=2), **LATTICE)
+    pet.set_response(**{**RESPONSE, **options})
+    return pet
+
+
+class Pet(unittest.TestCase):
+    def test_projections(self):
+        pet = plan()
+        self.assertEqual((pet.image_shape, pet.histo_images_shape), ((NZ, NX, NX), (VIEWS * TILTS, NZ, NX, NX)))
+        image = np.zeros(pet.image_shape, np.float32)
+        image[3, 11, 13] = 2
+        histo = pet.forward(image)
+        # Kernels have the sum 1, and are symmetric about their voxel.
+        np.testing.assert_allclose(histo.sum(axis=(1, 2, 3)), 2, rtol=1e-5)
+        i = np.indices(pet.image_shape)
+        np.testing.assert_allclose([(histo[5] * c).sum() / 2 for c in i], [3, 11, 13], atol=1e-4)
+        rng = np.random.default_rng(0)
+        x, y = rng.random(pet.image_shape, np.float32), rng.random(pet.histo_images_shape, np.float32)
+        left, right = np.vdot(pet.forward(x).astype(float), y), np.vdot(x.astype(float), pet.adjoint(y))
+        self.assertAlmostEqual(left / right, 1, delta=1e-5)
+        some = pet.forward(x, views=[7, 2])
+        np.testing.assert_array_equal(some, pet.forward(x)[[7, 2]])
+        np.testing.assert_allclose(pet.adjoint(y, views=range(12)), pet.adjoint(y), rtol=1e-4)
+        np.testing.assert_allclose(pet.adjoint((100 * y).astype(np.uint32)), pet.adjoint(np.floor(100 * y)), rtol=1e-5)
+        np.testing.assert_allclose(pet.sensitivity(np.ones_like(y)), pet.sensitivity(), rtol=1e-5)
+        np.testing.assert_allclose(pet.sensitivity(), pet.adjoint(np.ones_like(y)), rtol=1e-5)
+
+    def test_views(self):
+        pet = plan()
+        seen = pet.views()
+        np.testing.assert_allclose(seen[3], [math.pi / VIEWS, 0.1], rtol=1e-12)
+        pet.set_geometry(**{**LATTICE, "views": None, "tilts": 1}, directions=seen[[3, 0]])
+        np.testing.assert_array_equal(pet.views(), seen[[3, 0]])
+        self.assertRaises(TypeError, pet.set_geometry, **{**LATTICE, "views": None})
+        self.assertRaises(isocenter.Error, pet.set_geometry, **{**LATTICE, "views": None, "tilts": 1}, directions=seen[[0, 0]])
+
+    def test_tables(self):
+        pet = plan()
+        sizes, (lattice, offsets, values, mass) = pet.table_sizes(4), pet.tables(4)
+        self.assertEqual((values.shape, offsets.shape, lattice.shape), ((sizes.kernels, sizes.offsets), (sizes.offsets, 3), (NX, NX)))
+        np.testing.assert_allclose(values.sum(axis=1), 1, rtol=1e-6)
+        self.assertEqual((mass.min(), mass.max()), (sizes.least_mass, sizes.greatest_mass))
+        image = np.random.default_rng(0).random(pet.image_shape, np.float32)
+        expected = pet.forward(image)
+        pet.set_tables(5, lattice, offsets, values)  # of another view
+        own = pet.forward(image)
+        np.testing.assert_array_equal(np.delete(own, 5, 0), np.delete(expected, 5, 0))
+        np.testing.assert_allclose(own[5], expected[4], rtol=1e-4)
+        # A kernel of one voxel moves the image: to the right, along x.
+        pet.set_tables(0, np.zeros((NX, NX), np.uint32), [[1, 0, 0]], np.ones((1, 1), np.float32))
+        np.testing.assert_allclose(pet.forward(image)[0, :, :, 1:], image[:, :, :-1], rtol=1e-6)
+        for arguments in ((0, np.zeros((NX, NX)), [[1, 0, 0]], [[1.0]]), (0, np.zeros((NX, 3), np.uint32), [[1, 0, 0]], [[1.0]]),
+                          (0, np.zeros((3, NX), np.uint32), [[1, 0, 0]], [[1.0]]), (0, lattice * 0, [[1, 0]], [[1.0]]),
+                          (0, lattice * 0, [[1 << 40, 0, 0]], [[1.0]]), (0, lattice * 0 + 9, [[1, 0, 0]], [[1.0]]),
+                          (99, lattice * 0, [[1, 0, 0]], [[1.0]]), (0, lattice * 0, [[1, 0, 0]], [[1.0, 2.0]])):
+            self.assertRaises((ValueError, TypeError), pet.set_tables, *arguments)
+
+    def test_reconstruction(self):
+        pet = plan()
+        truth = pet.phantom_image([WATER, SPHERE])
+        self.assertAlmostEqual(truth[4, 12, 12], 1.0, places=5)
+        self.assertAlmostEqual(pet.phantom_image(WATER, "attenuation").max(), 0.0096, places=7)
+        measured = pet.forward(truth) * 50 + 3
+        factors, additive = np.full(measured.shape, 50, np.float32), np.full(measured.shape, 3, np.float32)
+        inside = truth == 1
+        for options in (dict(), dict(algorithm="osem", subsets=3), dict(algorithm="mlem", iterations=40),
+                        dict(order="random", seed=3), dict(projector="gather", relaxation=0.5, relaxation_decay=0.1)):
+            with self.subTest(options):
+                pet.set_options(**options)
+                image = pet.reconstruct(measured, factors, additive)
+                self.assertAlmostEqual(image[inside].mean(), 1, delta=0.05)
+                passes = pet.history()
+                self.assertEqual(len(passes), options.get("iterations", 10))
+                self.assertGreater(passes[-1].log_likelihood, passes[0].log_likelihood)
+                self.assertEqual(passes[0].skipped_voxels, 0)
+        pet.set_options(warm_start=True, iterations=1)
+        self.assertRaisesRegex(TypeError, "warm_start", pet.reconstruct, measured)
+        self.assertIs(pet.reconstruct(measured, factors, additive, image), image)
+        pet.set_options(order="given", iterations=1)
+        pet.set_order([3, 1, 2])
+        pet.reconstruct(measured, factors, additive)
+        self.assertRaises(isocenter.Error, pet.set_order, [3, 3])
+        self.assertGreater(pet.memory(), 0)
+        counts = pet.reconstruct(measured.astype(np.uint32))
+        self.assertEqual(counts.dtype, np.float32)
+
+    def test_an_event_lands_where_its_times_say(self):
+        pet = plan()
+        histo = np.zeros(pet.histo_images_shape, np.uint32)
+        # Along x, in the middle of view 0's azimuth and tilt -0.1; 22 mm nearer to the first position.
+        along = np.array([math.cos(0.1), 0.0, -math.sin(0.1)])
+        first, second = np.array([400 * along, [0, 0, 0], [np.nan, 0, 0]]), np.array([-400 * along, [0, 0, 0], [1, 0, 0]])
+        dropped = pet.deposit(first, second, np.array([2 * 22 / SPEED, 0, 0]), histo)
+        self.assertEqual((dropped.events, dropped.equal_positions, dropped.not_finite, dropped.outside_lattice), (2, 1, 1, 0))
+        place = [math.floor(c / 5 + n / 2) for c, n in zip((22 * along)[::-1], pet.image_shape)]
+        self.assertEqual(np.argwhere(histo).tolist(), [[0, *place]])
+        self.assertEqual(histo.max(), 1)
+        for wrong in (histo.astype(np.uint16), histo[1:], histo.astype(float)):
+            self.assertRaises((ValueError, TypeError), pet.deposit, first, second, np.zeros(3), wrong)
+        self.assertRaises(isocenter.TensorShapeError, pet.deposit, first, second, np.zeros(4), histo)
+
+    def test_a_simulated_scan_reconstructs_to_its_activity(self):
+        pet = plan(radial_table=[(0.0, 6.0), (60.0, 8.0)], radial_fwhm=0.0)
+        scan = isocenter.Scan([WATER], tof_fwhm=60.0, axial_fwhm=7.0, radial_table=[(0.0, 6.0), (60.0, 8.0)], randoms=0.1,
+                              scatter=0.1, seed=7)
+        first, second, times, tally = pet.simulate(scan, 400_000)
+        self.assertEqual((first.shape, times.dtype), ((400_000, 3), np.float32))
+        self.assertEqual(tally.trues + tally.scatter + tally.randoms, 400_000)
+        again = np.zeros((1000, 3)), np.zeros((1000, 3)), np.zeros(1000)
+        *_, small = pet.simulate(scan, first_positions=again[0], second_positions=again[1], time_differences=again[2])
+        self.assertEqual(small.trues + small.scatter + small.randoms, 1000)
+        measured = np.zeros(pet.histo_images_shape, np.uint32)
+        dropped = pet.deposit(first, second, times, measured)
+        self.assertEqual(measured.sum() + dropped.events, 400_000)
+        factors, additive = pet.expect(scan, tally)
+        truth = pet.phantom_image(WATER)
+        expected = factors * pet.forward(truth) + additive
+        # Poisson counts: the sum is known to 1 / sqrt(counts), some 0.2 %; lattice and views cost the rest.
+        self.assertAlmostEqual(measured.sum() / expected.sum(), 1, delta=0.02)
+        image = pet.reconstruct(measured, factors, additive)
+        self.assertAlmostEqual(image[truth == 1].mean(), 1, delta=0.03)
+        for arguments in (dict(), dict(events=5, time_differences=np.zeros(5)), dict(events=-1), dict(events=1.5)):
+            self.assertRaises((TypeError, ValueError), pet.simulate, scan, **arguments)
+        self.assertRaises(TypeError, pet.simulate, [WATER], 5)
+
+    def test_figures_of_merit(self):
+        pet = isocenter.PET(nx=64, ny=64, nz=8, voxel_x=2.0, views=2, max_tilt=0.1)
+        bodies = [isocenter.Body("cylinder", half_x=60.0, half_z=50.0, activity=1.0),
+                  isocenter.Body("cylinder", x=24.0, half_x=9.0, half_z=50.0, activity=3.0)]
+        image = pet.phantom_image(bodies)
+        # A rod four times as hot that fills the disc of 10 mm and stays out of the ring.
+        self.assertAlmostEqual(pet.contrast_recovery(image, [[24.0, 0.0, 1.0]], 4.0), 1, delta=1e-4)
+        self.assertEqual(pet.noise(pet.phantom_image(bodies[0])), 0)
+        noisy = image + np.random.default_rng(0).normal(0, 0.1, image.shape).astype(np.float32)
+        self.assertAlmostEqual(pet.noise(pet.phantom_image(bodies[0]) + (noisy - image)), 0.1, delta=0.01)
+        self.assertRaises(ValueError, pet.contrast_recovery, image, [[24.0, 0.0]], 4.0)
+
+    def test_bad_input(self):
+        pet = plan()
+        measured = np.ones(pet.histo_images_shape, np.float32)
+        for wrong, error, words in (
+                (measured.astype(float), isocenter.TensorDtypeError, "measured is float64 where float32 or uint32 is needed"),
+                (measured[..., :-1], isocenter.TensorShapeError, "measured"), (measured.T, isocenter.TensorShapeError, "measured"),
+                (-measured, isocenter.OutOfRangeError, "must not be below 0"), (measured * np.inf, isocenter.NotFiniteDataError, ""),
+                (measured[:0], isocenter.TensorShapeError, "")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                pet.reconstruct(wrong)
+        self.assertRaisesRegex(isocenter.TensorShapeError, "factors", pet.reconstruct, measured, measured[1:])
+        self.assertRaises(isocenter.Error, pet.forward, measured[0], views=[99])
+        self.assertRaises((TypeError, ValueError), pet.forward, measured[0], views=[])
+        self.assertRaises(TypeError, pet.forward, measured[0], views=[0.5])
+        for body in (isocenter.Body("cone", half_x=1.0), isocenter.Body(half_x=-1.0), isocenter.Body(half_x="wide")):
+            self.assertRaises((ValueError, TypeError), pet.phantom_image, body)
+        for response in (dict(radial_fwhm=-1.0), dict(radial_table=[1.0, 2.0]), dict(profile="square"), dict(cut_width="3")):
+            self.assertRaises((ValueError, TypeError), pet.set_response, **{**RESPONSE, **response})
+        with isocenter.PET(**LATTICE) as bare:
+            self.assertRaises(isocenter.NotConfiguredError, bare.reconstruct, measured)
+        with isocenter.PET() as bare:
+            self.assertRaises(isocenter.NotConfiguredError, bare.reconstruct, measured)
+        self.assertRaises(TypeError, pet.set_options, lambda_=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

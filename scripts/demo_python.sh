@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs the Python examples against an installed library, and puts their pictures into a folder. DATA names a measured scan: an HDF5
+# file for ct, a folder for mri. COUNTS is how many events pet simulates.
+# usage: demo_python.sh INSTALLED FOLDER EXAMPLE...    EXAMPLE: ct, mri or pet
+set -eu
+installed=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+shift 2
+[ -z "${DATA:-}" ] || DATA=$(realpath "$DATA")
+export DATA="${DATA:-}" PKG_CONFIG_PATH="$installed/lib/pkgconfig" PYTHONDONTWRITEBYTECODE=1
+cd "$(dirname "$0")/.."
+# shellcheck disable=SC2086 # a word or none
+scripts/python_env.sh matplotlib ${DATA:+h5py}
+python=$(realpath "${CARGO_TARGET_DIR:-target}")/python/bin/python examples=$(realpath cbindings/python/examples)
+unset ISOCENTER_LIBRARY PYTHONPATH
+cd "$folder"
+for example in "$@"; do "$python" "$examples/$example.py"; done
