@@ -14,8 +14,9 @@ function file = build_mex(varargin)
     here = fileparts(mfilename('fullpath'));
     set = struct('Prefix', '', 'Output', here, 'Complex', 'interleaved');
     if mod(nargin, 2), error('isocenter:build:arguments', 'build_mex takes names and values'); end
+    varargin = cellfun(@char, varargin, 'UniformOutput', false); % strings too
     for k = 1:2:nargin
-        if ~ischar(varargin{k}) || ~isfield(set, varargin{k})
+        if ~isfield(set, varargin{k})
             error('isocenter:build:unknownOption', 'build_mex has the options %s', strjoin(fieldnames(set)', ', '));
         end
         set.(varargin{k}) = varargin{k + 1};

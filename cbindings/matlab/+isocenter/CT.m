@@ -1,3 +1,4 @@
+classdef CT < handle
 % CT  Parallel-beam CT: filtered back projection, and a matched pair of projectors for iterative methods.
 %
 %   CT = isocenter.CT(NAME, VALUE, ...)            sets the geometry
@@ -32,20 +33,20 @@
 %     imagesc(slice.', [0 0.5]), axis image, colormap gray
 %
 %   See also isocenter.Context, isocenter.MRI, isocenter.PET.
-classdef CT < handle
+
     properties (SetAccess = private, Hidden)
         id = uint64(0);
     end
     methods
         function self = CT(varargin)
-            [context, settings] = isocenter.start(varargin);
+            [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('ct.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
         end
 
         function delete(self)
             % DELETE  Free the plan.
-            isocenter.free('ct', self.id);
+            isocenter.internal.free('ct', self.id);
             self.id = uint64(0);
         end
 
@@ -111,6 +112,7 @@ classdef CT < handle
         function filtered = filter(self, projections)
             % FILTER  The ramp filter with the window of the options, in 1 / BinPitch, without angular weights.
             %   FILTERED = ct.filter(PROJECTIONS)
+            %   Rows outside the volume's slices are 0.
             filtered = isocenter_mex('ct.filter', self.id, projections);
         end
 
@@ -123,6 +125,7 @@ classdef CT < handle
         function projections = forward(self, volume)
             % FORWARD  Line integrals (Joseph 1982), in length units.
             %   PROJECTIONS = ct.forward(VOLUME)
+            %   Rows outside the volume's slices are 0.
             projections = isocenter_mex('ct.forward', self.id, volume);
         end
 

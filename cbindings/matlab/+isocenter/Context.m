@@ -1,3 +1,4 @@
+classdef Context < handle
 % CONTEXT  Where plans compute, how much memory they take, what they report.
 %
 %   C = isocenter.Context(NAME, VALUE, ...) or isocenter.Context(STRUCT)
@@ -10,7 +11,7 @@
 %   MemoryCap     most bytes of working memory; an eighth of the machine's by default
 %   GpuMemoryCap  the same on each GPU; nine tenths of what is free by default
 %   NanPolicy     'error', or 'replace': NaN and Inf in data count as 0, and info of a plan tells how many there were
-%   Progress      'none'; 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second
+%   Progress      'none'; 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second; true stops the call
 %   Log           true prints what the library decides. Its warnings are MATLAB's, 'isocenter:log'
 %
 %   Ctrl-C stops any calculation, whatever Progress is.
@@ -18,7 +19,7 @@
 %   Example:
 %     c = isocenter.Context('Device', 'cpu', 'Progress', 'console');
 %     ct = isocenter.CT(c, 'Angles', (0:179) * pi / 180, 'Bins', 256);
-classdef Context < handle
+
     properties (SetAccess = private, Hidden)
         id = uint64(0);
     end
@@ -29,7 +30,7 @@ classdef Context < handle
 
         function delete(self)
             % DELETE  Free it. Plans that were made with it keep what they need.
-            isocenter.free('context', self.id);
+            isocenter.internal.free('context', self.id);
             self.id = uint64(0);
         end
     end

@@ -1,3 +1,4 @@
+classdef MRI < handle
 % MRI  Non-Cartesian MRI: transforms between an image and samples of k-space, gridding, and reconstruction by conjugate gradient.
 %
 %   MRI = isocenter.MRI(TRAJECTORY, NAME, VALUE, ...)            sets the geometry
@@ -39,20 +40,20 @@
 %     imagesc(abs(image).'), axis image, colormap gray
 %
 %   See also isocenter.Context, isocenter.CT, isocenter.PET.
-classdef MRI < handle
+
     properties (SetAccess = private, Hidden)
         id = uint64(0);
     end
     methods
         function self = MRI(varargin)
-            [context, settings] = isocenter.start(varargin);
+            [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('mri.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
         end
 
         function delete(self)
             % DELETE  Free the plan.
-            isocenter.free('mri', self.id);
+            isocenter.internal.free('mri', self.id);
             self.id = uint64(0);
         end
 

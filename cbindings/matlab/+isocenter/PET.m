@@ -1,3 +1,4 @@
+classdef PET < handle
 % PET  DIRECT time-of-flight PET: events into histo-images, projections with the detectors' response, reconstruction, simulation.
 %
 %   PET = isocenter.PET(NAME, VALUE, ...)            sets the geometry
@@ -38,20 +39,20 @@
 %     imagesc(image(:, :, 4).'), axis image
 %
 %   See also isocenter.Context, isocenter.CT, isocenter.MRI.
-classdef PET < handle
+
     properties (SetAccess = private, Hidden)
         id = uint64(0);
     end
     methods
         function self = PET(varargin)
-            [context, settings] = isocenter.start(varargin);
+            [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('pet.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
         end
 
         function delete(self)
             % DELETE  Free the plan.
-            isocenter.free('pet', self.id);
+            isocenter.internal.free('pet', self.id);
             self.id = uint64(0);
         end
 

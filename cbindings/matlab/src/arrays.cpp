@@ -125,6 +125,7 @@ static void *interleaved(const mxArray *value, int64_t count) {
 }
 
 array::array(const mxArray *value, const char *name, unsigned types, const shape &expected) {
+    if (mxIsEmpty(value)) check_size(value, name, expected); // [] is a double, which is not what is wrong with it
     check_type(value, name, types);
     check_size(value, name, expected);
     describe(type_of(value) | (types & is_complex), expected);

@@ -2,7 +2,6 @@
 
 static const char *const devices[] = { "auto", "cpu", "gpu", nullptr };
 static const char *const nan_policies[] = { "error", "replace", nullptr };
-static const char *const progress_modes[] = { "none", "console", nullptr };
 
 struct context_settings {
     isoc_context_options options;
@@ -22,14 +21,21 @@ static const record settings{ "options of isocenter.Context", sizeof(context_set
 } };
 #undef AT
 
+static progress_mode mode_of(const mxArray *progress) {
+    if (!progress) return progress_mode::none;
+    if (mxGetClassID(progress) == mxFUNCTION_CLASS) return progress_mode::function;
+    const std::string text = is_text(progress) ? text_of(progress, "Progress") : "";
+    if (text == "console") return progress_mode::console;
+    if (text != "none") fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
+    return progress_mode::none;
+}
+
 static void create(call &c) {
     context_settings s{};
     s.options = sized<isoc_context_options>();
     settings_read(settings, c, 0, "invalidOptions", &s);
-    const bool is_function = s.progress && mxGetClassID(s.progress) == mxFUNCTION_CLASS;
-    const auto mode = is_function ? progress_mode::function
-        : s.progress && word_of(s.progress, "Progress", progress_modes) == 1 ? progress_mode::console : progress_mode::none;
-    reporter *r = reporter_new(mode, is_function ? s.progress : nullptr, s.log != 0);
+    const progress_mode mode = mode_of(s.progress);
+    reporter *r = reporter_new(mode, mode == progress_mode::function ? s.progress : nullptr, s.log != 0);
     s.options.progress = report_progress, s.options.progress_user = r;
     s.options.log = report_log, s.options.log_user = r;
     isoc_context *made = nullptr;

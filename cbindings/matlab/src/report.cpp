@@ -57,7 +57,7 @@ void reporter_release(reporter *r) {
 
 bool call_function(mxArray *function, const std::vector<mxArray *> &inputs, mxArray **out) {
     const int outputs = out ? 1 : 0;
-    std::vector<mxArray *> in{ mxCreateString("isocenter.guard"), number(outputs), function };
+    std::vector<mxArray *> in{ mxCreateString("isocenter.internal.guard"), number(outputs), function };
     in.insert(in.end(), inputs.begin(), inputs.end());
     // The function may call the gateway, and say `clear`.
     state outer;
@@ -102,7 +102,8 @@ int32_t report_progress(void *user, double fraction, const char *stage) {
         if (r->mode != progress_mode::function) return 0;
         mxArray *out = nullptr;
         if (!call_function(r->function, { number(fraction), mxCreateString(stage) }, &out)) return 1;
-        const bool stop = out && (mxIsLogical(out) || mxIsNumeric(out)) && mxGetNumberOfElements(out) == 1 && mxGetScalar(out) != 0;
+        // Not any number: functions like waitbar return handles.
+        const bool stop = out && mxIsLogicalScalarTrue(out);
         if (out) mxDestroyArray(out);
         return stop;
     } catch (...) {

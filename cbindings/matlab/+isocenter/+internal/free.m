@@ -4,7 +4,7 @@ function free(area, id)
     if id == 0, return; end
     try
         isocenter_mex([area '.destroy'], id);
-    catch error
-        if isempty(strfind(error.identifier, 'invalidHandle')), rethrow(error); end
+    catch failure
+        if isempty(strfind(failure.identifier, 'invalidHandle')), rethrow(failure); end
     end
 end
