@@ -13,14 +13,14 @@ octave() {
 }
 
 compile() {
-    octave "$1" "build_mex('Prefix', '$installed', 'Output', '$build/$1', 'Complex', '$1');"
+    CXXFLAGS='-O1 -Wall -Wextra -Werror' octave "$1" "build_mex('Prefix', '$installed', 'Output', '$build/$1', 'Complex', '$1');"
 }
 compile interleaved & first=$!
 compile separate
 wait "$first"
 
-octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_bad_input', 'test_callbacks', 'test_memory', 'test_interrupt');"
+octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_bad_input', 'test_random', 'test_callbacks', 'test_interrupt', 'test_memory');"
 echo "with real and imaginary parts apart:"
-octave separate "run_all('test_mri', 'test_bad_input');"
+octave separate "run_all('test_mri', 'test_bad_input', 'test_random');"
 cd "$build/pictures"
 octave interleaved "run_all('test_examples');"

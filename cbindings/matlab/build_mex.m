@@ -31,10 +31,10 @@ function file = build_mex(varargin)
     sources = cellfun(@(name) fullfile(here, 'src', name), {sources.name}, 'UniformOutput', false);
     file = fullfile(set.Output, ['isocenter_mex.' mexext()]);
     common = {releases.(set.Complex), ['-I' fullfile(prefix, 'include')], ['-L' lib], '-lisocenter', '-ldl'};
-    clear isocenter_mex % a loaded file must not be written over
+    clear isocenter_mex isocenter_array % a loaded file must not be written over
     if exist('OCTAVE_VERSION', 'builtin')
-        [output, status] = mkoctfile('--mex', '-DISOCENTER_OCTAVE', common{:}, ['-Wl,-rpath,' lib], '-o', file, sources{:});
-        if status ~= 0, error('isocenter:build:failed', 'mkoctfile failed:\n%s', output); end
+        octave_compile('--mex', '-DISOCENTER_OCTAVE', common{:}, ['-Wl,-rpath,' lib], '-o', file, sources{:});
+        octave_compile('-o', fullfile(set.Output, 'isocenter_array.oct'), fullfile(here, 'src', 'octave', 'isocenter_array.cc'));
     else
         mex(common{:}, '-lut', 'CXXFLAGS=$CXXFLAGS -std=c++17', ['LDFLAGS=$LDFLAGS -Wl,-rpath,' lib], ...
             '-outdir', set.Output, '-output', 'isocenter_mex', sources{:});
@@ -43,6 +43,11 @@ function file = build_mex(varargin)
         fprintf('%s, with the library in %s\n', file, lib);
         clear file
     end
+end
+
+function octave_compile(varargin)
+    [output, status] = mkoctfile(varargin{:});
+    if status ~= 0, error('isocenter:build:failed', 'mkoctfile failed:\n%s', output); end
 end
 
 function prefix = find_prefix(given, here)

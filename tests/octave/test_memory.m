@@ -3,15 +3,16 @@ function test_memory()
     ct_arrays();
     mri_arrays();
     pet_arrays();
+    many_plans();
 end
 
 function ct_arrays()
-    cap = 40e6;
+    cap = 20e6;
     c = isocenter.Context('Device', 'cpu', 'MemoryCap', cap);
-    ct = isocenter.CT(c, 'Angles', (0:199) * pi / 200, 'Bins', 512, 'Rows', 200);
-    p = zeros(512, 200, 200, 'single');
-    raw = zeros(512, 200, 200, 'uint16');
-    volume = zeros(512, 512, 200, 'single');
+    ct = isocenter.CT(c, 'Angles', (0:199) * pi / 200, 'Bins', 512, 'Rows', 100);
+    p = zeros(512, 100, 200, 'single');
+    raw = zeros(512, 100, 200, 'uint16');
+    volume = zeros(512, 512, 100, 'single');
     ct.filter(p);   % threads and tables are made once
     clear ans
     grows('ct.reconstruct', @() ct.reconstruct(p), volume, cap);
@@ -19,7 +20,7 @@ function ct_arrays()
     grows('ct.forward', @() ct.forward(volume), p, cap);
     grows('ct.adjoint', @() ct.adjoint(p), volume, cap);
     grows('ct.phantomProjections', @() ct.phantomProjections(isocenter.CT.sheppLogan('modified', 200)), p, cap);
-    ct.setFlatField(ones(512, 200, 'single'));
+    ct.setFlatField(ones(512, 100, 'single'));
     grows('ct.reconstruct of raw counts', @() ct.reconstruct(raw), volume, cap);
 end
 
@@ -34,12 +35,22 @@ function mri_arrays()
 end
 
 function pet_arrays()
-    pet = isocenter.PET('Size', [128 128 32], 'Voxel', 4, 'Azimuths', 80, 'MaxTilt', 0.1);
+    pet = isocenter.PET('Size', [96 96 32], 'Voxel', 4, 'Azimuths', 40, 'MaxTilt', 0.1);
     pet.setResponse('TofFwhm', 100, 'RadialFwhm', 5, 'AxialFwhm', 5);
-    image = ones(128, 128, 32, 'single');
+    image = ones(96, 96, 32, 'single');
     h = pet.forward(image);
-    grows('pet.forward', @() pet.forward(image), h, 20e6);
-    grows('pet.adjoint', @() pet.adjoint(h), image, 20e6);
+    grows('pet.forward', @() pet.forward(image), h, 10e6);
+    grows('pet.adjoint', @() pet.adjoint(h), image, 10e6);
+end
+
+function many_plans()
+    geometry = struct('Angles', (0:9) * 0.3, 'Bins', 64);
+    p = ones(64, 10, 'single');
+    for k = 1:300, isocenter.CT(geometry).reconstruct(p); end
+    before = status('VmRSS');
+    for k = 1:3000, isocenter.CT(geometry).reconstruct(p); end
+    grown = status('VmRSS') - before;
+    check_true(sprintf('3000 plans: %.1f MB more', grown / 1e6), grown < 5e6);
 end
 
 % `f` needs no more memory than its result, what the library works with, and a little.
@@ -50,11 +61,10 @@ function grows(name, f, result, work)
     before = status('VmRSS');
     out = f();
     grown = status('VmHWM') - before;
-    most = sizeof(result) + work + 20e6;
+    most = sizeof(result) + work + 12e6;
     check_true(sprintf('%s: %.0f MB more, at most %.0f', name, grown / 1e6, most / 1e6), grown <= most);
     if numel(result) > 1
         check_true([name ': measures something'], grown > 0.9 * sizeof(result));
-        check_true([name ': a copy would show'], 20e6 < sizeof(result) || sizeof(result) < 10e6);
     end
 end
 

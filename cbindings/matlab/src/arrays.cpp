@@ -29,14 +29,14 @@ static isoc_dtype dtype_of(unsigned type) {
     return { code, static_cast<uint8_t>(bits * doubled), 1 };
 }
 
+static const char *class_of(unsigned type) {
+    return type & is_single ? "single" : type & is_double ? "double" : type & is_uint8 ? "uint8" : type & is_uint16 ? "uint16" : "uint32";
+}
+
 static std::string classes(unsigned types) {
-    static const struct {
-        unsigned type;
-        const char *name;
-    } all[] = { { is_single, "single" }, { is_double, "double" }, { is_uint8, "uint8" }, { is_uint16, "uint16" }, { is_uint32, "uint32" } };
     std::string out;
-    for (const auto &one : all)
-        if (types & one.type) out += (out.empty() ? "" : " or ") + std::string(one.name);
+    for (unsigned type = is_single; type < is_complex; type <<= 1)
+        if (types & type) out += (out.empty() ? "" : " or ") + std::string(class_of(type));
     return out;
 }
 
@@ -45,9 +45,8 @@ static void check_type(const mxArray *value, const char *name, unsigned types) {
     if (!strcmp(class_name, "gpuArray")) fail("arrayType", "%s is a gpuArray; write gather(%s)", name, name);
     if (mxIsSparse(value)) fail("arrayType", "%s is sparse; write full(%s)", name, name);
     if (!(type_of(value) & types & ~is_complex)) {
-        const char *hint = mxIsNumeric(value) && types & is_single ? "single" : nullptr;
-        fail("arrayType", "%s is of class %s; it must be %s%s%s%s%s", name, class_name, classes(types).c_str(), hint ? ": write " : "",
-             hint ? hint : "", hint ? "(...)" : "", "");
+        const char *hint = mxIsNumeric(value) && types & is_single ? ": write single(...)" : "";
+        fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint);
     }
     if (mxIsComplex(value) && !(types & is_complex)) fail("arrayType", "%s is complex; it must be real", name);
 }
@@ -138,53 +137,43 @@ array::array(const mxArray *sparse, int64_t entries) {
 }
 
 #if defined(ISOCENTER_OCTAVE)
-// Octave copies arrays that mxCreateNumericArray made when the function returns; not those that its own functions made.
-mxArray *new_array(unsigned type, const shape &size) {
-    static const char *const names[] = { "single", "double", "uint8", "uint16", "uint32" };
-    int k = 0;
-    while (!(type >> k & 1)) k++;
-    mxArray *in[] = { row(std::vector<double>(size.size.begin(), size.size.end())), mxCreateString(names[k]) };
-    if (size.size.size() == 1) {
-        mxDestroyArray(in[0]);
-        in[0] = row({ static_cast<double>(size.size[0]), 1.0 });
+static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
+    size.resize(std::max<size_t>(size.size(), 2), 1);
+    const bool interleaved = (type & is_complex) && MX_HAS_INTERLEAVED_COMPLEX;
+    if ((type & is_complex) && !interleaved) {
+        const std::vector<mwSize> dimensions(size.begin(), size.end());
+        return mxCreateNumericArray(static_cast<int>(dimensions.size()), dimensions.data(), type & is_double ? mxDOUBLE_CLASS : mxSINGLE_CLASS,
+                                    mxCOMPLEX);
     }
+    mxArray *in[] = { row(std::vector<double>(size.begin(), size.end())), mxCreateString(class_of(type)), mxCreateLogicalScalar(interleaved) };
     mxArray *out = nullptr;
-    mexCallMATLAB(1, &out, 2, in, "zeros");
-    mxDestroyArray(in[0]);
-    mxDestroyArray(in[1]);
-    if (type & is_complex) {
-#if MX_HAS_INTERLEAVED_COMPLEX
-        mxArray *parts[] = { out, mxCreateDoubleScalar(0) };
-        mexCallMATLAB(1, &out, 2, parts, "complex");
-        mxDestroyArray(parts[0]);
-        mxDestroyArray(parts[1]);
-#else
-        mxDestroyArray(out);
-        std::vector<mwSize> dimensions(size.size.begin(), size.size.end());
-        if (dimensions.size() == 1) dimensions.push_back(1);
-        out = mxCreateNumericArray(dimensions.size(), dimensions.data(), type & is_double ? mxDOUBLE_CLASS : mxSINGLE_CLASS, mxCOMPLEX);
-#endif
-    }
+    mexCallMATLAB(1, &out, 3, in, "isocenter_array");
+    for (mxArray *argument : in) mxDestroyArray(argument);
+    if (type_of(out) != type) fail("internal", "Octave made an array of another type");
     return out;
 }
 #else
-mxArray *new_array(unsigned type, const shape &size) {
-    std::vector<mwSize> dimensions(size.size.begin(), size.size.end());
-    if (dimensions.size() == 1) dimensions.push_back(1);
-    const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : type & is_uint8 ? mxUINT8_CLASS
-        : type & is_uint16 ? mxUINT16_CLASS : mxUINT32_CLASS;
-    return mxCreateNumericArray(dimensions.size(), dimensions.data(), class_id, type & is_complex ? mxCOMPLEX : mxREAL);
+static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool zeros) {
+    size.resize(std::max<size_t>(size.size(), 2), 1);
+    std::vector<mwSize> dimensions(size.begin(), size.end());
+    const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : mxUINT32_CLASS;
+    const mxComplexity parts = type & is_complex ? mxCOMPLEX : mxREAL;
+    return zeros ? mxCreateNumericArray(dimensions.size(), dimensions.data(), class_id, parts)
+                 : mxCreateUninitNumericArray(dimensions.size(), dimensions.data(), class_id, parts);
 }
 #endif
 
-array::array(unsigned type, const shape &size) {
+array::array(unsigned type, const shape &size, contents before) {
     describe(type, size);
-    result_ = new_array(type, size);
-    tensor_.data = MX_HAS_INTERLEAVED_COMPLEX || !(type & is_complex) ? mxGetData(result_)
-                                                                      : mxMalloc(static_cast<size_t>(elements_) * tensor_.dtype.bits / 8);
+    result_ = new_array(type, size.size, before == contents::zeros);
+    const size_t bytes = static_cast<size_t>(elements_) * tensor_.dtype.bits / 8;
+    tensor_.data = MX_HAS_INTERLEAVED_COMPLEX || !(type & is_complex) ? mxGetData(result_) : mxMalloc(bytes);
+#if defined(ISOCENTER_OCTAVE)
+    if (before == contents::zeros) memset(tensor_.data, 0, bytes);
+#endif
 }
 
-array::array(const array &initial, const shape &size) : array(initial.type_, size) {
+array::array(const array &initial, const shape &size) : array(initial.type_, size, contents::any) {
     memcpy(tensor_.data, initial.tensor_.data, static_cast<size_t>(elements_) * tensor_.dtype.bits / 8);
 }
 

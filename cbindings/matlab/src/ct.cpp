@@ -165,10 +165,15 @@ static void memory(call &c) {
 
 static void tune(call &c) { check(isoc_ct_tune(c.plan->ct())); }
 
+// Rows outside the slices are not written.
+static array::contents outside(const call &c) {
+    return c.plan->ct_size.slices < c.plan->ct_size.rows ? array::contents::zeros : array::contents::any;
+}
+
 static void filter(call &c) {
     c.at_most(1);
     const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
-    array out(is_single, projections_of(c));
+    array out(is_single, projections_of(c), outside(c));
     check(isoc_ct_filter(c.plan->ct(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
 }
@@ -188,7 +193,7 @@ static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw); }
 static void forward(call &c) {
     c.at_most(1);
     const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
-    array out(is_single, projections_of(c));
+    array out(is_single, projections_of(c), outside(c));
     check(isoc_ct_forward(c.plan->ct(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
 }

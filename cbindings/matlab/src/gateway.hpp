@@ -116,8 +116,9 @@ public:
     array(const mxArray *value, const char *name, unsigned types, const shape &expected);
     // The entries of a sparse matrix of doubles.
     array(const mxArray *sparse, int64_t entries);
-    // An output of one type.
-    array(unsigned type, const shape &size);
+    // An output of one type. `any` is for those that the library writes to the last element.
+    enum class contents { any, zeros };
+    array(unsigned type, const shape &size, contents before = contents::any);
     // An output that begins with the values of an input.
     array(const array &initial, const shape &size);
     const isoc_tensor *tensor() const { return &tensor_; }
@@ -133,7 +134,6 @@ private:
     int64_t elements_ = 0;
     mxArray *result_ = nullptr;
 };
-mxArray *new_array(unsigned type, const shape &size);
 
 // numbers.cpp: parameters, of any real numeric class. What does not fit is an error that says so.
 bool is_text(const mxArray *value);

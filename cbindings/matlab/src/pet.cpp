@@ -363,7 +363,7 @@ static void deposit(call &c) {
     const array second(c.argument(1, "second positions"), "second positions", real, positions(events));
     const array difference(times, "time differences", real, one_an_event(events));
     const optional_array before(c.optional(3), "histo-images", counts, histo_images(c));
-    const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c));
+    const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c), array::contents::zeros);
     auto dropped = sized<isoc_pet_dropped>();
     check(isoc_pet_deposit(c.plan->pet(), first.tensor(), second.tensor(), difference.tensor(), out->tensor(), &dropped));
     c.result(0, out->finish());
