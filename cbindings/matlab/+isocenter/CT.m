@@ -47,7 +47,6 @@ classdef CT < handle
         function delete(self)
             % DELETE  Free the plan.
             isocenter.internal.free('ct', self.id);
-            self.id = uint64(0);
         end
 
         function setGeometry(self, varargin)

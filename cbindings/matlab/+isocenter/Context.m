@@ -31,7 +31,6 @@ classdef Context < handle
         function delete(self)
             % DELETE  Free it. Plans that were made with it keep what they need.
             isocenter.internal.free('context', self.id);
-            self.id = uint64(0);
         end
     end
 end

@@ -54,7 +54,6 @@ classdef MRI < handle
         function delete(self)
             % DELETE  Free the plan.
             isocenter.internal.free('mri', self.id);
-            self.id = uint64(0);
         end
 
         function setGeometry(self, trajectory, varargin)

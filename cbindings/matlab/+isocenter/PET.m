@@ -53,7 +53,6 @@ classdef PET < handle
         function delete(self)
             % DELETE  Free the plan.
             isocenter.internal.free('pet', self.id);
-            self.id = uint64(0);
         end
 
         function setGeometry(self, varargin)

@@ -30,5 +30,5 @@ function ct_measured(file)
     wrong.setOptions('Filter', 'hann', 'Padding', 'edge');
     sorted = sort(slice(:));
     disp('from left to right: the axis that was found; the middle of the detector');
-    save_picture('isocenter_ct_measured.png', {slice, wrong.reconstruct(lines)}, [0 sorted(round(0.998 * end))]);
+    save_picture('isocenter_ct_measured.png', {slice, wrong.reconstruct(lines)}, [0 0.5 * sorted(round(0.998 * end))]); % one part is far denser
 end

@@ -1,6 +1,6 @@
 function free(area, id)
 % FREE  What the classes' delete does; not to be called by others.
-%   A number that `clear` has freed before is none of delete's business.
+%   A number that delete or `clear` has freed before is none of delete's business.
     if id == 0, return; end
     try
         isocenter_mex([area '.destroy'], id);

@@ -5,6 +5,5 @@ function [context, settings] = start(arguments)
     if ~isempty(arguments) && isa(arguments{1}, 'isocenter.Context')
         context = arguments{1}.id;
         settings = arguments(2:end);
-        if context == 0, error('isocenter:context:invalidHandle', 'this isocenter.Context has been freed; make a new one'); end
     end
 end
