@@ -187,7 +187,7 @@ function handles()
     ct = isocenter.CT(c, 'Angles', (0:9) * 0.3, 'Bins', 8);
     delete(c);
     check_true('a plan outlives its context', isequal(size(ct.backproject(ones(8, 10, 'single'))), [8 8]));
-    check_error('a context that is deleted', 'context:invalidHandle', 'has been freed', @() isocenter.CT(c, 'Bins', 8));
+    check_error('a context that is deleted', 'ct:invalidHandle', 'has been freed', @() isocenter.CT(c, 'Bins', 8));
     check_error('a plan of another kind', 'mri:invalidHandle', 'it must be an isocenter.MRI', @() isocenter_mex('mri.info', ct.id));
     check_error('a number made up', 'ct:invalidHandle', 'freed', @() isocenter_mex('ct.info', uint64(12345)));
     check_error('a double', 'ct:invalidHandle', 'number', @() isocenter_mex('ct.info', double(ct.id)));
