@@ -1,0 +1,178 @@
+classdef CT < handle
+% CT  Parallel-beam CT: filtered back projection, and a matched pair of projectors for iterative methods.
+%
+%   CT = isocenter.CT(NAME, VALUE, ...)            sets the geometry
+%   CT = isocenter.CT(CONTEXT, NAME, VALUE, ...)   the same with an isocenter.Context
+%   CT = isocenter.CT()                            leaves it to setGeometry
+%
+%   Arrays: single, used where they are. Dimensions of 1 may be left out.
+%     projections  bins x rows x views, or bins x views x rows with Order 'sinograms'; bins x views where there is one row
+%     volume       nx x ny x slices: imagesc(volume(:, :, k).') shows a slice with x to the right and y downwards
+%   Where raw counts are taken they may be uint16 or uint8.
+%
+%   setGeometry        scan and volume
+%   setOptions         filter, interpolation, padding
+%   setFlatField       takes raw counts from then on
+%   reconstruct        projections -> volume, filtered back projection
+%   reconstructStream  the same, slab by slab, for volumes that do not fit memory
+%   filter             projections -> projections
+%   backproject        projections -> volume, the sum over views
+%   forward, adjoint   volume -> projections and back, exact transposes of each other
+%   info, angularWeights, memory   what the plan found, and what it needs
+%   tune               measures the GPU's kernels
+%   sheppLogan, phantomVolume, phantomProjections   phantoms of ellipses, exact
+%   delete             frees the plan, as clearing its last variable does
+%
+%   Errors have identifiers isocenter:ct:KIND. Ctrl-C stops a call.
+%
+%   Example:
+%     angles = (0:399) * pi / 400;
+%     ct = isocenter.CT('Angles', angles, 'Bins', 256);
+%     p = ct.phantomProjections(isocenter.CT.sheppLogan('modified', 127));
+%     slice = ct.reconstruct(p);
+%     imagesc(slice.', [0 0.5]), axis image, colormap gray
+%
+%   See also isocenter.Context, isocenter.MRI, isocenter.PET.
+
+    properties (SetAccess = private, Hidden)
+        id = uint64(0);
+    end
+    methods
+        function self = CT(varargin)
+            [context, settings] = isocenter.internal.start(varargin);
+            self.id = isocenter_mex('ct.create', context);
+            if ~isempty(settings), self.setGeometry(settings{:}); end
+        end
+
+        function delete(self)
+            % DELETE  Free the plan.
+            isocenter.internal.free('ct', self.id);
+        end
+
+        function setGeometry(self, varargin)
+            % SETGEOMETRY  Scan and volume. Forgets the flat field.
+            %   ct.setGeometry(NAME, VALUE, ...) or ct.setGeometry(STRUCT)
+            %
+            %   Angles     one a view, in radians, in any order (required)
+            %   Bins       detector bins in a row (required)
+            %   Rows       detector rows (1)
+            %   Order      'frames' or 'sinograms': dimensions of projections
+            %   Axis       the bin of the rotation axis, counted from 1, with a fraction; one, or one a view ((Bins + 1) / 2)
+            %   BinPitch   distance between bins, in any length unit (1)
+            %   PixelSize  side of a pixel in the same unit (BinPitch)
+            %   Size       [nx ny] of a slice ([Bins Bins])
+            %   XOffset, YOffset   the axis passes through column (nx + 1) / 2 + XOffset and row (ny + 1) / 2 + YOffset (0)
+            %   FirstRow   first detector row of the volume, counted from 1 (1)
+            %   Slices     slices of the volume (all rows from FirstRow on)
+            isocenter_mex('ct.set_geometry', self.id, varargin{:});
+        end
+
+        function setOptions(self, varargin)
+            % SETOPTIONS  How to reconstruct; what is not named gets its default.
+            %   ct.setOptions(NAME, VALUE, ...) or ct.setOptions(STRUCT)
+            %
+            %   Filter         'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
+            %   Cutoff         end of the window over the Nyquist frequency, above 0 to 1 (1; Butterworth 0.5)
+            %   ButterworthOrder   0.5 to 64 (4)
+            %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
+            %   Interpolation  'linear', 'nearest' or 'oversampled'
+            %   Padding        'zero', or 'edge' for objects wider than the detector
+            %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
+            %   MinimumTransmission      lower limit of raw counts' transmission (1e-6)
+            %   Kernel         of a GPU: 'auto', 'texture-standard', 'texture', 'alu', 'hybrid' or 'tensor'
+            %   Precision      of data on a GPU: 'single' or 'half'
+            isocenter_mex('ct.set_options', self.id, varargin{:});
+        end
+
+        function setFlatField(self, varargin)
+            % SETFLATFIELD  Makes filter and reconstruct take raw counts: -log((raw - dark) / (flat - dark)).
+            %   ct.setFlatField(FLATS, DARKS)  single, uint16 or uint8, bins x rows x frames; frames are averaged
+            %   ct.setFlatField(FLATS)         darks of 0
+            %   ct.setFlatField([])            projections are line integrals again
+            isocenter_mex('ct.set_flat_field', self.id, varargin{:});
+        end
+
+        function volume = reconstruct(self, projections)
+            % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
+            %   VOLUME = ct.reconstruct(PROJECTIONS)
+            %   Single line integrals, or raw counts once there is a flat field. A disk of 1 comes out as 1.
+            volume = isocenter_mex('ct.reconstruct', self.id, projections);
+        end
+
+        function reconstructStream(self, read, write, varargin)
+            % RECONSTRUCTSTREAM  Filtered back projection slab by slab, for volumes that do not fit memory.
+            %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
+            %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
+            %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
+            %   CLASS is that of the projections: 'single', or with a flat field 'uint16' or 'uint8'.
+            isocenter_mex('ct.reconstruct_stream', self.id, read, write, varargin{:});
+        end
+
+        function filtered = filter(self, projections)
+            % FILTER  The ramp filter with the window of the options, in 1 / BinPitch, without angular weights.
+            %   FILTERED = ct.filter(PROJECTIONS)
+            %   Rows outside the volume's slices are 0.
+            filtered = isocenter_mex('ct.filter', self.id, projections);
+        end
+
+        function volume = backproject(self, projections)
+            % BACKPROJECT  The sum over views of projections at each pixel's place; unscaled.
+            %   VOLUME = ct.backproject(PROJECTIONS)
+            volume = isocenter_mex('ct.backproject', self.id, projections);
+        end
+
+        function projections = forward(self, volume)
+            % FORWARD  Line integrals (Joseph 1982), in length units.
+            %   PROJECTIONS = ct.forward(VOLUME)
+            %   Rows outside the volume's slices are 0.
+            projections = isocenter_mex('ct.forward', self.id, volume);
+        end
+
+        function volume = adjoint(self, projections)
+            % ADJOINT  The exact transpose of forward.
+            %   VOLUME = ct.adjoint(PROJECTIONS)
+            volume = isocenter_mex('ct.adjoint', self.id, projections);
+        end
+
+        function s = info(self)
+            % INFO  What the plan found in the angles and decided, as a struct. Angles are in radians, modulo pi.
+            s = isocenter_mex('ct.info', self.id);
+        end
+
+        function weights = angularWeights(self)
+            % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours.
+            weights = isocenter_mex('ct.angular_weights', self.id);
+        end
+
+        function bytes = memory(self)
+            % MEMORY  Bytes of working memory that reconstruct will take.
+            bytes = isocenter_mex('ct.memory', self.id);
+        end
+
+        function tune(self)
+            % TUNE  Measures the GPU's back projectors for this geometry, and keeps to the fastest.
+            isocenter_mex('ct.tune', self.id);
+        end
+
+        function volume = phantomVolume(self, ellipses)
+            % PHANTOMVOLUME  The exact mean of ellipses over each pixel, the same in every slice.
+            %   VOLUME = ct.phantomVolume(ELLIPSES); see sheppLogan.
+            volume = isocenter_mex('ct.phantom_volume', self.id, ellipses);
+        end
+
+        function projections = phantomProjections(self, ellipses)
+            % PHANTOMPROJECTIONS  Exact line integrals of ellipses, the same in every row.
+            %   PROJECTIONS = ct.phantomProjections(ELLIPSES); see sheppLogan.
+            projections = isocenter_mex('ct.phantom_projections', self.id, ellipses);
+        end
+    end
+    methods (Static)
+        function ellipses = sheppLogan(kind, radius)
+            % SHEPPLOGAN  Ellipses of a Shepp-Logan phantom that fills a circle.
+            %   ELLIPSES = isocenter.CT.sheppLogan('modified' or 'original', RADIUS)
+            %   A struct array of Value, X, Y, SemiX, SemiY in length units from the axis, y upwards, and Angle in radians,
+            %   counter-clockwise. Values add where ellipses overlap.
+            ellipses = isocenter_mex('ct.shepp_logan', kind, radius);
+        end
+    end
+end

@@ -1,0 +1,218 @@
+classdef MRI < handle
+% MRI  Non-Cartesian MRI: transforms between an image and samples of k-space, gridding, and reconstruction by conjugate gradient.
+%
+%   MRI = isocenter.MRI(TRAJECTORY, NAME, VALUE, ...)            sets the geometry
+%   MRI = isocenter.MRI(CONTEXT, TRAJECTORY, NAME, VALUE, ...)   the same with an isocenter.Context
+%   MRI = isocenter.MRI()                                        leaves it to setGeometry
+%
+%   Model: s(m, c) = sum over r of S(r, c) rho(r) exp(-2 pi i k(:, m) . r); voxel j of an axis of N, counted from 1, is at position
+%   j - 1 - floor(N / 2). An image and samples are complex single or complex double, and results are of the input's class; a real
+%   array is taken as complex, at the price of a copy. Dimensions of 1 may be left out.
+%     trajectory   2 x samples or 3 x samples, x first, single or double
+%     image        nx x ny x nz; without coil maps nx x ny x nz x coils. A plane leaves nz out
+%     samples      samples x coils
+%     maps         nx x ny x nz x coils, complex
+%
+%   setGeometry          image and trajectory
+%   setOptions           penalty, iterations, method
+%   setWeights, computeWeights, weights   density weights
+%   setMaps, setField, setPositions       coils, off-resonance, voxels that are on no grid
+%   setDifferenceWeights, setMatrix       penalties
+%   forward, adjoint     image -> samples and back, exact transposes of each other
+%   gridding             samples -> image, weighted by density: the quick reconstruction
+%   reconstruct, history samples -> image by conjugate gradient, and how it went
+%   normal               the system that reconstruct solves, for solvers of your own
+%   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
+%   info, memory         what the plan decided, and what it needs
+%   sheppLogan, phantomSamples, phantomImage, compare   phantoms, and measures of error
+%   delete               frees the plan, as clearing its last variable does
+%
+%   Errors have identifiers isocenter:mri:KIND. Ctrl-C stops a call.
+%
+%   Example:
+%     turn = (0:200) * pi * (sqrt(5) - 1) / 2;
+%     k = [cos(turn); sin(turn)];
+%     k = reshape(reshape(k, 2, 1, []) .* (-128:127) / 256, 2, []);   % spokes of 256 samples
+%     mri = isocenter.MRI(k, 'Size', [128 128], 'Unit', 'cycles-per-voxel');
+%     s = mri.phantomSamples(isocenter.MRI.sheppLogan('modified', 64));
+%     mri.computeWeights('radial', 256);
+%     image = mri.reconstruct(s);
+%     imagesc(abs(image).'), axis image, colormap gray
+%
+%   See also isocenter.Context, isocenter.CT, isocenter.PET.
+
+    properties (SetAccess = private, Hidden)
+        id = uint64(0);
+    end
+    methods
+        function self = MRI(varargin)
+            [context, settings] = isocenter.internal.start(varargin);
+            self.id = isocenter_mex('mri.create', context);
+            if ~isempty(settings), self.setGeometry(settings{:}); end
+        end
+
+        function delete(self)
+            % DELETE  Free the plan.
+            isocenter.internal.free('mri', self.id);
+        end
+
+        function setGeometry(self, trajectory, varargin)
+            % SETGEOMETRY  Image and trajectory. Forgets weights, maps, field, penalty weights and Q.
+            %   mri.setGeometry(TRAJECTORY, NAME, VALUE, ...) or mri.setGeometry(TRAJECTORY, STRUCT)
+            %
+            %   Size       [nx ny] or [nx ny nz], in voxels (required)
+            %   Unit       of the trajectory: 'cycles-per-voxel' (within 0.5), 'cycles-per-fov' (within N / 2) or
+            %              'radians-per-voxel' (within pi) (required)
+            %   Coils      receivers (1)
+            %   Precision  of the arithmetic: 'single' or 'double'
+            isocenter_mex('mri.set_geometry', self.id, trajectory, varargin{:});
+        end
+
+        function setOptions(self, varargin)
+            % SETOPTIONS  How to reconstruct; what is not named gets its default.
+            %   mri.setOptions(NAME, VALUE, ...) or mri.setOptions(STRUCT)
+            %
+            %   Iterations  most of them (30)
+            %   Residual    stops at this |residual| / |right-hand side| (1e-6)
+            %   Lambda      weight of the penalty (0)
+            %   Penalty     'identity', 'differences' (see setDifferenceWeights) or 'matrix' (see setMatrix)
+            %   Method      'auto', 'nufft' or 'exact'
+            %   Normal      'auto', 'toeplitz' or 'pair'
+            %   Tolerance   of fast transforms (1e-5, in double precision 1e-9)
+            %   Upsampling  least size of their grid over the image's, 1.1 to 4 (the fastest)
+            %   Sines       'precise' or 'hardware'
+            isocenter_mex('mri.set_options', self.id, varargin{:});
+        end
+
+        function setWeights(self, weights)
+            % SETWEIGHTS  Density weights, one a sample, not negative; [] sets 1. Forgets Q.
+            isocenter_mex('mri.set_weights', self.id, weights);
+        end
+
+        function computeWeights(self, varargin)
+            % COMPUTEWEIGHTS  Finds density weights and sets them.
+            %   mri.computeWeights()                     for any trajectory, 20 iterations (Pipe and Menon)
+            %   mri.computeWeights('iterative', N)       N iterations
+            %   mri.computeWeights('radial', READOUT)    for straight spokes of READOUT evenly spaced samples each
+            isocenter_mex('mri.compute_weights', self.id, varargin{:});
+        end
+
+        function w = weights(self)
+            % WEIGHTS  The density weights, 1 where none were set.
+            w = isocenter_mex('mri.weights', self.id);
+        end
+
+        function setMaps(self, maps)
+            % SETMAPS  Coil sensitivities, complex nx x ny x nz x coils: all coils then see one image. [] forgets them.
+            isocenter_mex('mri.set_maps', self.id, maps);
+        end
+
+        function setField(self, varargin)
+            % SETFIELD  Off-resonance: sample m then has the factor exp(-2 pi i FIELD(r) TIMES(m)) besides.
+            %   mri.setField(FIELD, TIMES)   FIELD nx x ny x nz in Hz, TIMES one a sample in seconds; mri.setField() forgets it
+            isocenter_mex('mri.set_field', self.id, varargin{:});
+        end
+
+        function setPositions(self, positions)
+            % SETPOSITIONS  Where voxels are that are on no grid: axes x nx x ny x nz, in voxels. [] goes back to the grid.
+            isocenter_mex('mri.set_positions', self.id, positions);
+        end
+
+        function setDifferenceWeights(self, weights)
+            % SETDIFFERENCEWEIGHTS  Weights of the penalty 'differences': nx x ny x nz x axes, x first. [] sets 1.
+            %   The weight at a voxel is that of the difference between it and the next one along the axis.
+            isocenter_mex('mri.set_difference_weights', self.id, weights);
+        end
+
+        function setMatrix(self, matrix)
+            % SETMATRIX  R of the penalty 'matrix': sparse, a column for each voxel in the order of image(:).
+            isocenter_mex('mri.set_matrix', self.id, matrix.');
+        end
+
+        function samples = forward(self, image)
+            % FORWARD  What the scanner would measure.
+            %   SAMPLES = mri.forward(IMAGE)
+            samples = isocenter_mex('mri.forward', self.id, image);
+        end
+
+        function image = adjoint(self, samples)
+            % ADJOINT  The conjugate transpose of forward, unscaled.
+            %   IMAGE = mri.adjoint(SAMPLES)
+            image = isocenter_mex('mri.adjoint', self.id, samples);
+        end
+
+        function image = gridding(self, samples)
+            % GRIDDING  The adjoint of samples times their density weights.
+            %   IMAGE = mri.gridding(SAMPLES)
+            image = isocenter_mex('mri.gridding', self.id, samples);
+        end
+
+        function out = normal(self, image)
+            % NORMAL  (F' W F + lambda R' R) IMAGE.
+            out = isocenter_mex('mri.normal', self.id, image);
+        end
+
+        function image = reconstruct(self, samples, varargin)
+            % RECONSTRUCT  Solves (F' W F + lambda R' R) image = F' W samples by conjugate gradient.
+            %   IMAGE = mri.reconstruct(SAMPLES)
+            %   IMAGE = mri.reconstruct(SAMPLES, INITIAL)   begins with an image of the same class, instead of zeros
+            image = isocenter_mex('mri.reconstruct', self.id, samples, varargin{:});
+        end
+
+        function residuals = history(self, varargin)
+            % HISTORY  |residual| / |right-hand side| of the last reconstruct: before the first iteration, and after each.
+            %   mri.history(K) is that of image K where every coil has its own.
+            residuals = isocenter_mex('mri.history', self.id, varargin{:});
+        end
+
+        function computeQ(self)
+            % COMPUTEQ  Makes Q of trajectory and weights, unless it is there; reconstruct does so by itself.
+            isocenter_mex('mri.compute_q', self.id);
+        end
+
+        function q = exportQ(self)
+            % EXPORTQ  Q, real: see docs/conventions.md.
+            q = isocenter_mex('mri.export_q', self.id);
+        end
+
+        function importQ(self, q)
+            % IMPORTQ  Takes the Q of a plan with the same grid, trajectory and weights.
+            isocenter_mex('mri.import_q', self.id, q);
+        end
+
+        function s = info(self)
+            % INFO  What the plan found and decided, as a struct.
+            s = isocenter_mex('mri.info', self.id);
+        end
+
+        function bytes = memory(self)
+            % MEMORY  Most bytes of working memory that reconstruct will take.
+            bytes = isocenter_mex('mri.memory', self.id);
+        end
+
+        function samples = phantomSamples(self, ellipsoids)
+            % PHANTOMSAMPLES  What one coil measures of ellipsoids: their Fourier transform, exact. See sheppLogan.
+            samples = isocenter_mex('mri.phantom_samples', self.id, ellipsoids);
+        end
+
+        function image = phantomImage(self, ellipsoids)
+            % PHANTOMIMAGE  The mean of ellipsoids over each voxel. See sheppLogan.
+            image = isocenter_mex('mri.phantom_image', self.id, ellipsoids);
+        end
+
+        function [psnr, percent] = compare(self, image, truth)
+            % COMPARE  Peak signal-to-noise ratio in dB, and root mean square error in percent of the truth's.
+            %   [PSNR, PERCENT] = mri.compare(IMAGE, TRUTH)
+            [psnr, percent] = isocenter_mex('mri.compare', self.id, image, truth);
+        end
+    end
+    methods (Static)
+        function ellipsoids = sheppLogan(kind, varargin)
+            % SHEPPLOGAN  Ellipsoids of a Shepp-Logan head that is 2 HALF voxels wide and high.
+            %   ELLIPSOIDS = isocenter.MRI.sheppLogan('modified' or 'original', HALF)           for a plane
+            %   ELLIPSOIDS = isocenter.MRI.sheppLogan('modified' or 'original', HALF, HALF_Z)   for a volume
+            %   A struct array of Value, X, Y, Z, SemiX, SemiY, SemiZ in voxels from position 0, and Angle about z in radians.
+            ellipsoids = isocenter_mex('mri.shepp_logan', kind, varargin{:});
+        end
+    end
+end

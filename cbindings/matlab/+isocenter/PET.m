@@ -1,0 +1,213 @@
+classdef PET < handle
+% PET  DIRECT time-of-flight PET: events into histo-images, projections with the detectors' response, reconstruction, simulation.
+%
+%   PET = isocenter.PET(NAME, VALUE, ...)            sets the geometry
+%   PET = isocenter.PET(CONTEXT, NAME, VALUE, ...)   the same with an isocenter.Context
+%   PET = isocenter.PET()                            leaves it to setGeometry
+%
+%   Millimetres, picoseconds, radians; the centre of the lattice is the centre of the scanner. Views count from 1. Arrays are used
+%   where they are; dimensions of 1 may be left out.
+%     image        nx x ny x nz, single
+%     histo-images nx x ny x nz x views, single or (counts) uint32
+%     positions    3 x events, and time differences, one an event: single or double
+%
+%   setGeometry      lattice and views
+%   setResponse      what timing and detectors do to a point
+%   setOptions       algorithm, iterations, relaxation
+%   setTables, tables   kernels of your own
+%   setOrder, views  order of views, their directions
+%   deposit          events -> histo-images
+%   forward, adjoint image -> histo-images and back, exact transposes of each other
+%   sensitivity      the image that the views see
+%   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM), and how it went
+%   phantomImage, simulate, expect   phantoms of bodies, events of a scan, what is expected of it
+%   contrastRecovery, noise   figures of merit
+%   info, memory     what the plan found, and what it needs
+%   delete           frees the plan, as clearing its last variable does
+%
+%   Errors have identifiers isocenter:pet:KIND. Ctrl-C stops a call.
+%
+%   Example:
+%     pet = isocenter.PET('Size', [64 64 8], 'Voxel', 5, 'Azimuths', 20, 'MaxTilt', 0.1);
+%     pet.setResponse('TofFwhm', 400, 'RadialFwhm', 6, 'AxialFwhm', 6);
+%     body = struct('Shape', 'cylinder', 'HalfX', 100, 'HalfZ', 100, 'Activity', 1);
+%     scan = struct('Bodies', body, 'TofFwhm', 400, 'RadialFwhm', 6, 'AxialFwhm', 6);
+%     [first, second, times, tally] = pet.simulate(scan, 1e6);
+%     measured = pet.deposit(first, second, times);
+%     [factors, additive] = pet.expect(scan, tally);
+%     image = pet.reconstruct(measured, factors, additive);
+%     imagesc(image(:, :, 4).'), axis image
+%
+%   See also isocenter.Context, isocenter.CT, isocenter.MRI.
+
+    properties (SetAccess = private, Hidden)
+        id = uint64(0);
+    end
+    methods
+        function self = PET(varargin)
+            [context, settings] = isocenter.internal.start(varargin);
+            self.id = isocenter_mex('pet.create', context);
+            if ~isempty(settings), self.setGeometry(settings{:}); end
+        end
+
+        function delete(self)
+            % DELETE  Free the plan.
+            isocenter.internal.free('pet', self.id);
+        end
+
+        function setGeometry(self, varargin)
+            % SETGEOMETRY  Lattice and views. Forgets tables and order; keeps the response.
+            %   pet.setGeometry(NAME, VALUE, ...) or pet.setGeometry(STRUCT)
+            %
+            %   Size      [nx ny nz], in voxels (required)
+            %   Voxel     its size in mm, one number or [x y z] (required)
+            %   MaxTilt   largest tilt of an event, up or down (required)
+            %   Azimuths, Tilts   a grid of views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of equal parts of
+            %                     -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
+            %   Views     or a list of your own: 2 x views of azimuth and tilt
+            isocenter_mex('pet.set_geometry', self.id, varargin{:});
+        end
+
+        function setResponse(self, varargin)
+            % SETRESPONSE  Full widths at half maximum of what timing and detectors do to a point.
+            %   pet.setResponse(NAME, VALUE, ...) or pet.setResponse(STRUCT)
+            %
+            %   TofFwhm      of the time difference, ps
+            %   RadialFwhm   across the line in the transverse plane, mm
+            %   AxialFwhm    across both, mm
+            %   RadialTable  instead of RadialFwhm: 2 x n of distances from the axis (ascending) and widths there, mm
+            %   Step         voxels in one step of distance share a kernel (2 mm)
+            %   Cut, CutWidth   'box' or 'ellipsoid' of so many sigmas (3)
+            %   Profile      'symmetric', or 'asymmetric' with Ratio, Shift and Share of a second Gaussian
+            isocenter_mex('pet.set_response', self.id, varargin{:});
+        end
+
+        function setOptions(self, varargin)
+            % SETOPTIONS  How to reconstruct; what is not named gets its default.
+            %   pet.setOptions(NAME, VALUE, ...) or pet.setOptions(STRUCT)
+            %
+            %   Algorithm        'ramla', 'osem' or 'mlem'
+            %   Iterations       passes over all views (10)
+            %   FirstIteration   passes made before, by other calls (0)
+            %   Subsets          of OSEM (8)
+            %   Order            of views: 'geometric', 'random' (see Seed) or 'given' (see setOrder)
+            %   Relaxation       of RAMLA, above 0 to 1 (1), over 1 + RelaxationDecay (0) times the pass
+            %   Projector        'auto', 'gather' or 'fourier', with Tolerance (1e-5)
+            isocenter_mex('pet.set_options', self.id, varargin{:});
+        end
+
+        function setOrder(self, order)
+            % SETORDER  Numbers of views in the order of a pass, each at most once; those left out are not used.
+            isocenter_mex('pet.set_order', self.id, order);
+        end
+
+        function setTables(self, view, map, offsets, values)
+            % SETTABLES  Kernels of your own for a view.
+            %   pet.setTables(VIEW, MAP, OFFSETS, VALUES)
+            %   MAP nx x ny: the kernel of each column of voxels, counted from 1; OFFSETS 3 x n, in voxels along x, y, z; VALUES
+            %   n x kernels, single, scaled to a sum of 1 for each kernel.
+            isocenter_mex('pet.set_tables', self.id, view, map, offsets, values);
+        end
+
+        function t = tables(self, view)
+            % TABLES  Kernels of a view, as setTables takes them: Map, Offsets, Values; and Mass, what the cut left of each.
+            t = isocenter_mex('pet.tables', self.id, view);
+        end
+
+        function list = views(self)
+            % VIEWS  Directions of the views: 2 x views of azimuth and tilt.
+            list = isocenter_mex('pet.views', self.id);
+        end
+
+        function histo_images = forward(self, image, varargin)
+            % FORWARD  Histo-images of an image, of all views or of those whose numbers are given.
+            %   HISTO_IMAGES = pet.forward(IMAGE) or pet.forward(IMAGE, VIEWS)
+            histo_images = isocenter_mex('pet.forward', self.id, image, varargin{:});
+        end
+
+        function image = adjoint(self, histo_images, varargin)
+            % ADJOINT  The exact transpose of forward.
+            %   IMAGE = pet.adjoint(HISTO_IMAGES) or pet.adjoint(HISTO_IMAGES, VIEWS)
+            image = isocenter_mex('pet.adjoint', self.id, histo_images, varargin{:});
+        end
+
+        function image = sensitivity(self, varargin)
+            % SENSITIVITY  The sum over views of the adjoint of FACTORS, 1 if left out.
+            %   IMAGE = pet.sensitivity(FACTORS)
+            image = isocenter_mex('pet.sensitivity', self.id, varargin{:});
+        end
+
+        function image = reconstruct(self, measured, varargin)
+            % RECONSTRUCT  The image of measured histo-images.
+            %   IMAGE = pet.reconstruct(MEASURED)
+            %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)            attenuation x normalisation, scatter + randoms
+            %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
+            %   [] leaves one out: FACTORS of 1, ADDITIVE of 0.
+            image = isocenter_mex('pet.reconstruct', self.id, measured, varargin{:});
+        end
+
+        function passes = history(self)
+            % HISTORY  LogLikelihood and SkippedVoxels of each pass of the last reconstruct, as a struct array.
+            passes = isocenter_mex('pet.history', self.id);
+        end
+
+        function [histo_images, dropped] = deposit(self, first, second, times, varargin)
+            % DEPOSIT  Counts events in histo-images.
+            %   [H, DROPPED] = pet.deposit(FIRST, SECOND, TIMES)      uint32
+            %   [H, DROPPED] = pet.deposit(FIRST, SECOND, TIMES, H)   adds to histo-images, single or uint32, in a copy
+            %   FIRST and SECOND: 3 x events, in mm; TIMES: t2 - t1 in ps, positive where the event is nearer to FIRST. DROPPED tells
+            %   how many events are in no histo-image, and why.
+            [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, first, second, times, varargin{:});
+        end
+
+        function image = phantomImage(self, bodies, varargin)
+            % PHANTOMIMAGE  Voxel means of a phantom's 'activity' or 'attenuation'.
+            %   IMAGE = pet.phantomImage(BODIES, QUANTITY)
+            %   BODIES: a struct array of Shape ('cylinder', 'ellipsoid', 'box'), X, Y, Z, HalfX, HalfY, HalfZ in mm, Activity, and
+            %   Attenuation in 1/mm. Values add where bodies overlap.
+            image = isocenter_mex('pet.phantom_image', self.id, bodies, varargin{:});
+        end
+
+        function [first, second, times, tally] = simulate(self, scan, events, varargin)
+            % SIMULATE  Events of a scan, as deposit takes them, and how many there were of each kind.
+            %   [FIRST, SECOND, TIMES, TALLY] = pet.simulate(SCAN, EVENTS)
+            %   [...] = pet.simulate(SCAN, EVENTS, ACTIVITY)   an image instead of the bodies' activity
+            %   SCAN is a struct:
+            %   Bodies        see phantomImage
+            %   Diameter, AxialLength             of the detectors, mm (930, 250)
+            %   TofFwhm, RadialFwhm, AxialFwhm, RadialTable   as for setResponse; 0 for no blur
+            %   Randoms, Scatter                  their parts of all events (0)
+            %   RandomWindow, ScatterSigma        ps (3000), mm (120)
+            %   Seed          the same events for the same seed (0)
+            [first, second, times, tally] = isocenter_mex('pet.simulate', self.id, scan, events, varargin{:});
+        end
+
+        function [factors, additive] = expect(self, scan, tally, varargin)
+            % EXPECT  What is expected of a simulated scan, as reconstruct takes it.
+            %   [FACTORS, ADDITIVE] = pet.expect(SCAN, TALLY) or pet.expect(SCAN, TALLY, ACTIVITY)
+            [factors, additive] = isocenter_mex('pet.expect', self.id, scan, tally, varargin{:});
+        end
+
+        function recovery = contrastRecovery(self, image, centres, ratio)
+            % CONTRASTRECOVERY  Mean over spheres of 10 mm of their contrast over the true one.
+            %   RECOVERY = pet.contrastRecovery(IMAGE, CENTRES, RATIO)
+            %   CENTRES 3 x spheres, in mm; RATIO of the spheres' activity to the background's.
+            recovery = isocenter_mex('pet.contrast_recovery', self.id, image, centres, ratio);
+        end
+
+        function deviation = noise(self, image)
+            % NOISE  Standard deviation over mean of the central disc of 50 mm.
+            deviation = isocenter_mex('pet.noise', self.id, image);
+        end
+
+        function s = info(self)
+            % INFO  What the plan found, as a struct.
+            s = isocenter_mex('pet.info', self.id);
+        end
+
+        function bytes = memory(self)
+            % MEMORY  Most bytes of working memory that reconstruct will take.
+            bytes = isocenter_mex('pet.memory', self.id);
+        end
+    end
+end

@@ -1,0 +1,64 @@
+function file = build_mex(varargin)
+% BUILD_MEX  Compile isocenter_mex, which the package isocenter calls.
+%   BUILD_MEX compiles it into this folder, with Octave's mkoctfile or MATLAB's mex. The library is taken from where this checkout
+%   installs it (make install), or from where this folder itself was installed.
+%
+%   BUILD_MEX('Prefix', FOLDER)      takes the library from FOLDER/include and FOLDER/lib.
+%   BUILD_MEX('Output', FOLDER)      puts isocenter_mex there; add it to the path.
+%   BUILD_MEX('Complex', 'separate') uses MATLAB's older interface (-R2017b), which keeps real and imaginary parts apart: complex
+%                                    arrays are then copied once on their way in and out. 'interleaved' (-R2018a) is the default.
+%   FILE = BUILD_MEX(...)            tells what it made.
+%
+%   It needs a C++17 compiler. Example:
+%     build_mex('Prefix', '/usr/local')
+    here = fileparts(mfilename('fullpath'));
+    set = struct('Prefix', '', 'Output', here, 'Complex', 'interleaved');
+    if mod(nargin, 2), error('isocenter:build:arguments', 'build_mex takes names and values'); end
+    varargin = cellfun(@char, varargin, 'UniformOutput', false); % strings too
+    for k = 1:2:nargin
+        if ~isfield(set, varargin{k})
+            error('isocenter:build:unknownOption', 'build_mex has the options %s', strjoin(fieldnames(set)', ', '));
+        end
+        set.(varargin{k}) = varargin{k + 1};
+    end
+    releases = struct('interleaved', '-R2018a', 'separate', '-R2017b');
+    if ~isfield(releases, set.Complex)
+        error('isocenter:build:unknownOption', 'Complex must be ''interleaved'' or ''separate'', not ''%s''', set.Complex);
+    end
+    prefix = find_prefix(set.Prefix, here);
+    lib = fullfile(prefix, 'lib');
+    sources = dir(fullfile(here, 'src', '*.cpp'));
+    sources = cellfun(@(name) fullfile(here, 'src', name), {sources.name}, 'UniformOutput', false);
+    file = fullfile(set.Output, ['isocenter_mex.' mexext()]);
+    common = {releases.(set.Complex), ['-I' fullfile(prefix, 'include')], ['-L' lib], '-lisocenter', '-ldl'};
+    clear isocenter_mex isocenter_array % a loaded file must not be written over
+    if exist('OCTAVE_VERSION', 'builtin')
+        octave_compile('--mex', '-DISOCENTER_OCTAVE', common{:}, ['-Wl,-rpath,' lib], '-o', file, sources{:});
+        octave_compile('-o', fullfile(set.Output, 'isocenter_array.oct'), fullfile(here, 'src', 'octave', 'isocenter_array.cc'));
+    else
+        mex(common{:}, '-lut', 'CXXFLAGS=$CXXFLAGS -std=c++17', ['LDFLAGS=$LDFLAGS -Wl,-rpath,' lib], ...
+            '-outdir', set.Output, '-output', 'isocenter_mex', sources{:});
+    end
+    if nargout == 0
+        fprintf('%s, with the library in %s\n', file, lib);
+        clear file
+    end
+end
+
+function octave_compile(varargin)
+    [output, status] = mkoctfile(varargin{:});
+    if status ~= 0, error('isocenter:build:failed', 'mkoctfile failed:\n%s', output); end
+end
+
+function prefix = find_prefix(given, here)
+    places = {given};
+    if isempty(given), places = {fullfile(here, '..', '..', 'target', 'install'), fullfile(here, '..', '..', '..')}; end
+    for k = 1:numel(places)
+        if exist(fullfile(places{k}, 'include', 'isocenter.h'), 'file')
+            [found, info] = fileattrib(places{k});
+            if found, prefix = info.Name; return; end
+        end
+    end
+    error('isocenter:build:noLibrary', 'there is no include/isocenter.h in %s: run make install, or say build_mex(''Prefix'', FOLDER)', ...
+          strjoin(places, ' or '));
+end

@@ -1,0 +1,196 @@
+// MATLAB arrays as the library's tensors: where they lie, without a copy. The exceptions are complex arrays where MATLAB keeps the
+// parts apart (mex -R2017b), and real arrays given for complex ones: these are copied once.
+#include "gateway.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#ifndef MX_HAS_INTERLEAVED_COMPLEX
+#define MX_HAS_INTERLEAVED_COMPLEX 0
+#endif
+
+static unsigned type_of(const mxArray *value) {
+    const unsigned parts = mxIsComplex(value) ? unsigned{ is_complex } : 0;
+    switch (mxGetClassID(value)) {
+        case mxSINGLE_CLASS: return is_single | parts;
+        case mxDOUBLE_CLASS: return is_double | parts;
+        case mxUINT8_CLASS: return is_uint8 | parts;
+        case mxUINT16_CLASS: return is_uint16 | parts;
+        case mxUINT32_CLASS: return is_uint32 | parts;
+        default: return 0;
+    }
+}
+
+static isoc_dtype dtype_of(unsigned type) {
+    const auto doubled = static_cast<uint8_t>(type & is_complex ? 2 : 1);
+    const auto code = static_cast<uint8_t>(type & is_complex ? ISOC_DTYPE_COMPLEX : type & (is_single | is_double) ? ISOC_DTYPE_FLOAT : ISOC_DTYPE_UINT);
+    const int bits = type & is_double ? 64 : type & (is_single | is_uint32) ? 32 : type & is_uint16 ? 16 : 8;
+    return { code, static_cast<uint8_t>(bits * doubled), 1 };
+}
+
+static const char *class_of(unsigned type) {
+    return type & is_single ? "single" : type & is_double ? "double" : type & is_uint8 ? "uint8" : type & is_uint16 ? "uint16" : "uint32";
+}
+
+static std::string classes(unsigned types) {
+    std::string out;
+    for (unsigned type = is_single; type < is_complex; type <<= 1)
+        if (types & type) out += (out.empty() ? "" : " or ") + std::string(class_of(type));
+    return out;
+}
+
+static void check_type(const mxArray *value, const char *name, unsigned types) {
+    const char *class_name = mxGetClassName(value);
+    if (!strcmp(class_name, "gpuArray")) fail("arrayType", "%s is a gpuArray; write gather(%s)", name, name);
+    if (mxIsSparse(value)) fail("arrayType", "%s is sparse; write full(%s)", name, name);
+    if (!(type_of(value) & types & ~is_complex)) {
+        const char *hint = mxIsNumeric(value) && types & is_single ? ": write single(...)" : "";
+        fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint);
+    }
+    if (mxIsComplex(value) && !(types & is_complex)) fail("arrayType", "%s is complex; it must be real", name);
+}
+
+static std::string times(const std::vector<int64_t> &size) {
+    std::string out;
+    for (size_t k = 0; k < size.size(); k++) out += (k ? " x " : "") + std::to_string(size[k]);
+    return size.size() == 1 ? out + " x 1" : out;
+}
+
+static std::vector<int64_t> size_of(const mxArray *value) {
+    const mwSize *dimensions = mxGetDimensions(value);
+    return std::vector<int64_t>(dimensions, dimensions + mxGetNumberOfDimensions(value));
+}
+
+static std::vector<int64_t> without_ones(std::vector<int64_t> size) {
+    size.erase(std::remove(size.begin(), size.end(), 1), size.end());
+    return size;
+}
+
+// permute(...) that would make `from` fit, or nothing.
+static std::string permutation(std::vector<int64_t> from, std::vector<int64_t> to) {
+    const size_t count = std::max(from.size(), to.size());
+    from.resize(count, 1), to.resize(count, 1);
+    std::vector<size_t> order(count);
+    std::iota(order.begin(), order.end(), size_t{ 0 });
+    do {
+        bool fits = true;
+        for (size_t k = 0; k < count; k++) fits &= from[order[k]] == to[k];
+        if (!fits) continue;
+        std::string out = "permute(..., [";
+        for (size_t k = 0; k < count; k++) out += (k ? " " : "") + std::to_string(order[k] + 1);
+        return out + "])";
+    } while (std::next_permutation(order.begin(), order.end()));
+    return "";
+}
+
+// Dimensions of 1 may be left out or put in: they say nothing about where elements lie.
+static void check_size(const mxArray *value, const char *name, const shape &expected) {
+    const std::vector<int64_t> size = size_of(value);
+    if (without_ones(size) == without_ones(expected.size)) return;
+    const std::string hint = size.size() <= 4 && !mxIsEmpty(value) ? permutation(size, expected.size) : "";
+    fail("arrayShape", "%s is %s; it must be %s (%s)%s%s", name, times(size).c_str(), times(expected.size).c_str(), expected.meaning,
+         hint.empty() ? "" : ": write ", hint.c_str());
+}
+
+int64_t shape::elements() const { return std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>()); }
+
+void array::describe(unsigned type, const shape &size) {
+    type_ = type;
+    elements_ = size.elements();
+    sizes_.assign(size.size.rbegin(), size.size.rend());
+    tensor_.device = ISOC_HOST;
+    tensor_.dtype = dtype_of(type);
+    tensor_.ndim = static_cast<int32_t>(sizes_.size());
+    tensor_.shape = sizes_.data();
+}
+
+template <class T> static T *joined(const T *real, const T *imaginary, int64_t count) {
+    T *out = static_cast<T *>(mxMalloc(2 * static_cast<size_t>(count) * sizeof(T)));
+    for (int64_t k = 0; k < count; k++) out[2 * k] = real[k], out[2 * k + 1] = imaginary ? imaginary[k] : T{};
+    return out;
+}
+
+static void *interleaved(const mxArray *value, int64_t count) {
+    const void *imaginary = nullptr;
+#if MX_HAS_INTERLEAVED_COMPLEX
+    if (mxIsComplex(value)) return mxGetData(value);
+#else
+    imaginary = mxIsComplex(value) ? mxGetImagData(value) : nullptr;
+#endif
+    const void *real = mxGetData(value);
+    if (mxIsDouble(value)) return joined(static_cast<const double *>(real), static_cast<const double *>(imaginary), count);
+    return joined(static_cast<const float *>(real), static_cast<const float *>(imaginary), count);
+}
+
+array::array(const mxArray *value, const char *name, unsigned types, const shape &expected) {
+    if (mxIsEmpty(value)) check_size(value, name, expected); // [] is a double, which is not what is wrong with it
+    check_type(value, name, types);
+    check_size(value, name, expected);
+    describe(type_of(value) | (types & is_complex), expected);
+    tensor_.data = type_ & is_complex ? interleaved(value, elements_) : mxGetData(value);
+}
+
+array::array(const mxArray *sparse, int64_t entries) {
+    describe(type_of(sparse), { { entries }, "entries" });
+    tensor_.data = type_ & is_complex ? interleaved(sparse, entries) : mxGetData(sparse);
+}
+
+#if defined(ISOCENTER_OCTAVE)
+static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
+    size.resize(std::max<size_t>(size.size(), 2), 1);
+    const bool interleaved = (type & is_complex) && MX_HAS_INTERLEAVED_COMPLEX;
+    if ((type & is_complex) && !interleaved) {
+        const std::vector<mwSize> dimensions(size.begin(), size.end());
+        return mxCreateNumericArray(static_cast<int>(dimensions.size()), dimensions.data(), type & is_double ? mxDOUBLE_CLASS : mxSINGLE_CLASS,
+                                    mxCOMPLEX);
+    }
+    mxArray *in[] = { row(std::vector<double>(size.begin(), size.end())), mxCreateString(class_of(type)), mxCreateLogicalScalar(interleaved) };
+    mxArray *out = nullptr;
+    mexCallMATLAB(1, &out, 3, in, "isocenter_array");
+    for (mxArray *argument : in) mxDestroyArray(argument);
+    if (type_of(out) != type) fail("internal", "Octave made an array of another type");
+    return out;
+}
+#else
+static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool zeros) {
+    size.resize(std::max<size_t>(size.size(), 2), 1);
+    std::vector<mwSize> dimensions(size.begin(), size.end());
+    const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : mxUINT32_CLASS;
+    const mxComplexity parts = type & is_complex ? mxCOMPLEX : mxREAL;
+    return zeros ? mxCreateNumericArray(dimensions.size(), dimensions.data(), class_id, parts)
+                 : mxCreateUninitNumericArray(dimensions.size(), dimensions.data(), class_id, parts);
+}
+#endif
+
+array::array(unsigned type, const shape &size, contents before) {
+    describe(type, size);
+    result_ = new_array(type, size.size, before == contents::zeros);
+    const size_t bytes = static_cast<size_t>(elements_) * tensor_.dtype.bits / 8;
+    tensor_.data = MX_HAS_INTERLEAVED_COMPLEX || !(type & is_complex) ? mxGetData(result_) : mxMalloc(bytes);
+#if defined(ISOCENTER_OCTAVE)
+    if (before == contents::zeros) memset(tensor_.data, 0, bytes);
+#endif
+}
+
+array::array(const array &initial, const shape &size) : array(initial.type_, size, contents::any) {
+    memcpy(tensor_.data, initial.tensor_.data, static_cast<size_t>(elements_) * tensor_.dtype.bits / 8);
+}
+
+#if !MX_HAS_INTERLEAVED_COMPLEX
+template <class T> static void split(const T *from, void *real, void *imaginary, int64_t count) {
+    for (int64_t k = 0; k < count; k++) static_cast<T *>(real)[k] = from[2 * k], static_cast<T *>(imaginary)[k] = from[2 * k + 1];
+}
+#endif
+
+mxArray *array::finish() {
+#if !MX_HAS_INTERLEAVED_COMPLEX
+    if (type_ & is_complex) {
+        void *real = mxGetData(result_), *imaginary = mxGetImagData(result_);
+        if (type_ & is_double) split(static_cast<const double *>(tensor_.data), real, imaginary, elements_);
+        else split(static_cast<const float *>(tensor_.data), real, imaginary, elements_);
+        mxFree(tensor_.data);
+    }
+#endif
+    return result_;
+}

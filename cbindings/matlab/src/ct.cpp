@@ -1,0 +1,314 @@
+#include "gateway.hpp"
+
+#include <cstring>
+
+static const char *const orders[] = { "frames", "sinograms", nullptr };
+static const char *const filters[] = { "ram-lak", "shepp-logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
+static const char *const interpolations[] = { "linear", "nearest", "oversampled", nullptr };
+static const char *const kernels[] = { "auto", "texture-standard", "texture", "alu", "hybrid", "tensor", nullptr };
+static const char *const precisions[] = { "single", "half", nullptr };
+static const char *const paddings[] = { "zero", "edge", nullptr };
+static const char *const phantoms[] = { "original", "modified", nullptr };
+
+struct ct_geometry {
+    isoc_ct_geometry g;
+    const mxArray *size;
+};
+#define AT(member) offsetof(ct_geometry, member)
+static const record geometry_record{ "geometry", sizeof(ct_geometry), {
+    { "Angles", field::reals, AT(g.angles), AT(g.views) },
+    { "Bins", field::count, AT(g.bins) },
+    { "Rows", field::count, AT(g.rows), 0, nullptr, nullptr, true },
+    { "Order", field::word, AT(g.order), 0, orders },
+    { "Axis", field::places, AT(g.axis), AT(g.axis_count) },
+    { "BinPitch", field::real, AT(g.bin_pitch), 0, nullptr, nullptr, true },
+    { "PixelSize", field::real, AT(g.pixel_size), 0, nullptr, nullptr, true },
+    { "Size", field::any, AT(size) },
+    { "XOffset", field::real, AT(g.x_offset) },
+    { "YOffset", field::real, AT(g.y_offset) },
+    { "FirstRow", field::first, AT(g.first_row) },
+    { "Slices", field::count, AT(g.slices), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_options, member)
+static const record options_record{ "options", sizeof(isoc_ct_options), {
+    { "Filter", field::word, AT(filter), 0, filters },
+    { "Cutoff", field::real, AT(cutoff), 0, nullptr, nullptr, true },
+    { "ButterworthOrder", field::real, AT(butterworth_order), 0, nullptr, nullptr, true },
+    { "Response", field::singles, AT(response), AT(response_count) },
+    { "Interpolation", field::word, AT(interpolation), 0, interpolations },
+    { "Padding", field::word, AT(padding), 0, paddings },
+    { "WeightedBackprojection", field::logical, AT(weighted_backprojection) },
+    { "MinimumTransmission", field::real, AT(minimum_transmission), 0, nullptr, nullptr, true },
+    { "Kernel", field::word, AT(kernel), 0, kernels },
+    { "Precision", field::word, AT(precision), 0, precisions },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_info, member)
+static const record info_record{ "info", sizeof(isoc_ct_info), {
+    { "EvenlySpaced", field::logical, AT(evenly_spaced) },
+    { "DistinctAngles", field::count, AT(distinct_angles) },
+    { "AngularSpacing", field::real, AT(angular_spacing) },
+    { "AngleCovered", field::real, AT(angle_covered) },
+    { "MissingWedges", field::count, AT(missing_wedges) },
+    { "LargestGapStart", field::real, AT(largest_gap_start) },
+    { "LargestGap", field::real, AT(largest_gap) },
+    { "PaddedBins", field::count, AT(padded_bins) },
+    { "SlabSlices", field::count, AT(slab_slices) },
+    { "ReplacedValues", field::count, AT(replaced_values) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_ellipse, member)
+static const record ellipse_record{ "ellipses", sizeof(isoc_ct_ellipse), {
+    { "Value", field::real, AT(value) },
+    { "X", field::real, AT(x) },
+    { "Y", field::real, AT(y) },
+    { "SemiX", field::real, AT(semi_x) },
+    { "SemiY", field::real, AT(semi_y) },
+    { "Angle", field::real, AT(angle) },
+} };
+#undef AT
+
+// With one row a scan has two dimensions, and so has a slice.
+static shape projections_of(const ct_sizes &s, int64_t rows) {
+    if (s.rows == 1) return { { s.bins, s.views }, "bins x views" };
+    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows" };
+    return { { s.bins, rows, s.views }, "bins x rows x views" };
+}
+
+static shape volume_of(const ct_sizes &s, int64_t slices) {
+    if (s.slices == 1) return { { s.nx, s.ny }, "nx x ny" };
+    return { { s.nx, s.ny, slices }, "nx x ny x slices" };
+}
+
+static shape projections_of(const call &c) { return projections_of(c.plan->ct_size, c.plan->ct_size.rows); }
+static shape volume_of(const call &c) { return volume_of(c.plan->ct_size, c.plan->ct_size.slices); }
+
+static const unsigned raw = is_single | is_uint16 | is_uint8;
+
+static void create(call &c) {
+    isoc_ct *made = nullptr;
+    check(isoc_ct_create(c.plan->context(), &made));
+    c.result(0, plan_number(plan_keep(kind::ct, made, reporter_share(c.plan->reporter))));
+}
+
+static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void set_geometry(call &c) {
+    ct_geometry s{};
+    s.g = sized<isoc_ct_geometry>();
+    settings_read(geometry_record, c, 0, "invalidGeometry", &s);
+    if (!s.g.angles) fail("invalidGeometry", "Angles are missing: one a view, in radians");
+    if (s.size) {
+        const std::vector<int64_t> size = integers_of(s.size, "Size");
+        if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
+        s.g.nx = size[0], s.g.ny = size[1];
+    }
+    check(isoc_ct_set_geometry(c.plan->ct(), &s.g), "invalidGeometry");
+    ct_sizes &z = c.plan->ct_size;
+    z.bins = s.g.bins, z.views = s.g.views, z.rows = s.g.rows ? s.g.rows : 1;
+    z.nx = s.g.nx ? s.g.nx : z.bins, z.ny = s.g.ny ? s.g.ny : z.bins;
+    z.slices = s.g.slices ? s.g.slices : z.rows - s.g.first_row;
+    z.sinograms = s.g.order == ISOC_CT_ORDER_SINOGRAMS;
+    c.plan->configured = true;
+}
+
+static void set_options(call &c) {
+    auto options = sized<isoc_ct_options>();
+    settings_read(options_record, c, 0, "invalidOptions", &options);
+    check(isoc_ct_set_options(c.plan->ct(), &options), "invalidOptions");
+}
+
+// (bins, rows, frames), or (bins, rows) of one frame.
+static shape frames_of(const call &c, const mxArray *value) {
+    const ct_sizes &s = c.plan->ct_size;
+    const int64_t frames = static_cast<int64_t>(mxGetNumberOfElements(value)) / (s.bins * s.rows);
+    return { { s.bins, s.rows, frames > 1 ? frames : 1 }, "bins x rows x frames" };
+}
+
+static void set_flat_field(call &c) {
+    c.at_most(2);
+    const mxArray *flats = c.optional(0), *darks = c.optional(1);
+    if (!flats) {
+        check(isoc_ct_set_flat_field(c.plan->ct(), nullptr, nullptr));
+        return;
+    }
+    const array f(flats, "flats", raw, frames_of(c, flats));
+    if (!darks) {
+        check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), nullptr));
+        return;
+    }
+    const array d(darks, "darks", raw, frames_of(c, darks));
+    check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), d.tensor()));
+}
+
+static void get_info(call &c) {
+    auto info = sized<isoc_ct_info>();
+    check(isoc_ct_get_info(c.plan->ct(), &info));
+    c.result(0, settings_write(info_record, &info));
+}
+
+static void angular_weights(call &c) {
+    std::vector<double> weights(static_cast<size_t>(c.plan->ct_size.views));
+    check(isoc_ct_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views));
+    c.result(0, row(weights));
+}
+
+static void memory(call &c) {
+    uint64_t bytes = 0;
+    check(isoc_ct_memory(c.plan->ct(), &bytes));
+    c.result(0, number(static_cast<double>(bytes)));
+}
+
+static void tune(call &c) { check(isoc_ct_tune(c.plan->ct())); }
+
+// Rows outside the slices are not written.
+static array::contents outside(const call &c) {
+    return c.plan->ct_size.slices < c.plan->ct_size.rows ? array::contents::zeros : array::contents::any;
+}
+
+static void filter(call &c) {
+    c.at_most(1);
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    array out(is_single, projections_of(c), outside(c));
+    check(isoc_ct_filter(c.plan->ct(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types) {
+    c.at_most(1);
+    const array in(c.argument(0, "projections"), "projections", types, projections_of(c));
+    array out(is_single, volume_of(c));
+    check(run(c.plan->ct(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single); }
+static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
+static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw); }
+
+static void forward(call &c) {
+    c.at_most(1);
+    const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
+    array out(is_single, projections_of(c), outside(c));
+    check(isoc_ct_forward(c.plan->ct(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+// What the callbacks of a streamed reconstruction need.
+struct stream {
+    const call *c;
+    unsigned type;
+    mxArray *read, *write;
+};
+
+static std::vector<mxArray *> slices(int64_t first, int64_t count) {
+    return { number(static_cast<double>(first + 1)), number(static_cast<double>(count)) };
+}
+
+template <class F> static int32_t guarded(F body) {
+    try {
+        return body();
+    } catch (const failure &f) {
+        keep_failure(f);
+    } catch (...) {
+        keep_failure({ "outOfMemory", "no memory for a slab" });
+    }
+    return 1;
+}
+
+static int32_t read_slab(void *user, int64_t first, int64_t count, const isoc_tensor *to) {
+    const auto *s = static_cast<const stream *>(user);
+    return guarded([&] {
+        mxArray *got = nullptr;
+        if (!call_function(s->read, slices(first, count), &got)) return 1;
+        if (!got) fail("callback", "the reading function returned nothing");
+        const shape size = projections_of(s->c->plan->ct_size, count);
+        const array in(got, "what the reading function returned", s->type, size);
+        memcpy(to->data, in.tensor()->data, static_cast<size_t>(size.elements()) * in.tensor()->dtype.bits / 8);
+        mxDestroyArray(got);
+        return 0;
+    });
+}
+
+static int32_t write_slab(void *user, int64_t first, int64_t count, const isoc_tensor *from) {
+    const auto *s = static_cast<const stream *>(user);
+    return guarded([&] {
+        const shape size = volume_of(s->c->plan->ct_size, count);
+        array out(is_single, size);
+        memcpy(out.tensor()->data, from->data, static_cast<size_t>(size.elements()) * sizeof(float));
+        std::vector<mxArray *> in{ out.finish() };
+        for (mxArray *value : slices(first, count)) in.push_back(value);
+        return call_function(s->write, in, nullptr) ? 0 : 1;
+    });
+}
+
+static mxArray *function(const call &c, int at, const char *name) {
+    const mxArray *value = c.argument(at, name);
+    if (mxGetClassID(value) != mxFUNCTION_CLASS) fail("invalidArgument", "%s must be a function handle, not of class %s", name, mxGetClassName(value));
+    return const_cast<mxArray *>(value);
+}
+
+static void reconstruct_stream(call &c) {
+    static const char *const names[] = { "single", "uint16", "uint8", nullptr };
+    static const unsigned types[] = { is_single, is_uint16, is_uint8 };
+    static const isoc_dtype dtypes[] = { ISOC_F32, ISOC_U16, ISOC_U8 };
+    c.at_most(3);
+    stream s{ &c, 0, function(c, 0, "the reading function"), function(c, 1, "the writing function") };
+    const int k = c.optional(2) ? word_of(c.optional(2), "the class of projections", names) : 0;
+    s.type = types[k];
+    check(isoc_ct_reconstruct_stream(c.plan->ct(), dtypes[k], read_slab, write_slab, &s));
+}
+
+static void shepp_logan(call &c) {
+    c.at_most(2);
+    isoc_ct_ellipse ellipses[ISOC_CT_SHEPP_LOGAN_ELLIPSES];
+    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
+    check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES));
+    c.result(0, records_write(ellipse_record, ISOC_CT_SHEPP_LOGAN_ELLIPSES, ellipses));
+}
+
+static const isoc_ct_ellipse *ellipses_of(const call &c, int64_t *count) {
+    c.at_most(1);
+    return static_cast<const isoc_ct_ellipse *>(records_read(ellipse_record, c.argument(0, "ellipses"), "invalidArgument", count));
+}
+
+static void phantom_volume(call &c) {
+    int64_t count = 0;
+    const isoc_ct_ellipse *ellipses = ellipses_of(c, &count);
+    array out(is_single, volume_of(c));
+    check(isoc_ct_phantom_volume(c.plan->ct(), ellipses, count, out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void phantom_projections(call &c) {
+    int64_t count = 0;
+    const isoc_ct_ellipse *ellipses = ellipses_of(c, &count);
+    array out(is_single, projections_of(c));
+    check(isoc_ct_phantom_projections(c.plan->ct(), ellipses, count, out.tensor()));
+    c.result(0, out.finish());
+}
+
+const std::vector<command> ct_commands{
+    { "create", create, needs::context },
+    { "destroy", destroy, needs::plan },
+    { "set_geometry", set_geometry, needs::plan },
+    { "set_options", set_options, needs::plan },
+    { "set_flat_field", set_flat_field },
+    { "info", get_info },
+    { "angular_weights", angular_weights },
+    { "memory", memory },
+    { "tune", tune },
+    { "filter", filter },
+    { "backproject", backproject },
+    { "forward", forward },
+    { "adjoint", adjoint },
+    { "reconstruct", reconstruct },
+    { "reconstruct_stream", reconstruct_stream },
+    { "shepp_logan", shepp_logan, needs::nothing },
+    { "phantom_volume", phantom_volume },
+    { "phantom_projections", phantom_projections },
+};

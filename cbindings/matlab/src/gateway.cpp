@@ -1,0 +1,103 @@
+// isocenter_mex(command, plan, arguments...): see gateway.hpp.
+#include "gateway.hpp"
+
+#include <cstdio>
+#include <new>
+
+#if defined(__linux__)
+#include <dlfcn.h>
+#endif
+
+const mxArray *call::argument(int at, const char *name) const {
+    if (at >= count) fail("invalidArgument", "%s is missing", name);
+    return arguments[at];
+}
+
+const mxArray *call::optional(int at) const { return at < count && !mxIsEmpty(arguments[at]) ? arguments[at] : nullptr; }
+
+void call::at_most(int most) const {
+    if (count > most) fail("invalidArgument", "there are %d arguments; %s takes at most %d", count, command.c_str(), most);
+}
+
+void call::result(int at, mxArray *value) {
+    if (at < wanted || at == 0) results[at] = value;
+    else mxDestroyArray(value);
+}
+
+// `clear` unloads this file. Threads of the library may still be ending then, so the library itself stays.
+static void keep_library() {
+#if defined(__linux__)
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void *>(&isoc_version), &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+#endif
+}
+
+static void load() {
+    static bool loaded;
+    if (loaded) return;
+    if (isoc_abi_version() != ISOC_ABI_VERSION)
+        fail("abi", "isocenter_mex was built for ABI %d, and the library has %u; run build_mex again", ISOC_ABI_VERSION, isoc_abi_version());
+    keep_library();
+    mexAtExit(plans_clear);
+    loaded = true;
+}
+
+static const struct {
+    const char *area;
+    ::kind kind;
+    const std::vector<command> *commands;
+} areas[] = {
+    { "context", kind::context, &context_commands },
+    { "ct", kind::ct, &ct_commands },
+    { "mri", kind::mri, &mri_commands },
+    { "pet", kind::pet, &pet_commands },
+};
+
+static void run(call &c, int count, const mxArray **arguments) {
+    if (count < 1 || !mxIsChar(arguments[0])) fail("invalidArgument", "call this through the classes of the package isocenter");
+    c.command = text_of(arguments[0], "the command");
+    load();
+    const size_t dot = c.command.find('.');
+    const std::string area = c.command.substr(0, dot);
+    for (const auto &a : areas) {
+        if (area != a.area) continue;
+        c.area = area;
+        for (const command &known : *a.commands) {
+            if (c.command.compare(dot + 1, std::string::npos, known.name) != 0) continue;
+            const int used = known.needs == needs::nothing ? 1 : 2;
+            if (count < used) fail("invalidArgument", "the number of the plan is missing");
+            c.count = count - used;
+            c.arguments = arguments + used;
+            if (known.needs == needs::context) c.plan = plan_context(arguments[1]);
+            else if (known.needs != needs::nothing) c.plan = plan_find(arguments[1], a.kind);
+            if (known.needs == needs::geometry && !c.plan->configured)
+                fail("notConfigured", "there is no geometry yet; call setGeometry first");
+            report_begin(c);
+            known.run(c);
+            return;
+        }
+    }
+    fail("invalidArgument", "there is no command '%s'", c.command.c_str());
+}
+
+void mexFunction(int wanted, mxArray *results[], int count, const mxArray *arguments[]) {
+    // Static: MATLAB's error function may not come back to free them.
+    static char identifier[96], text[1536];
+    *identifier = '\0';
+    {
+        call c;
+        c.wanted = wanted;
+        c.results = results;
+        try {
+            run(c, count, arguments);
+            report_finish();
+        } catch (const failure &f) {
+            snprintf(identifier, sizeof identifier, "isocenter:%s%s%s", c.area.c_str(), c.area.empty() ? "" : ":", f.kind.c_str());
+            snprintf(text, sizeof text, "%s", f.text.c_str());
+        } catch (const std::bad_alloc &) {
+            snprintf(identifier, sizeof identifier, "isocenter:outOfMemory");
+            snprintf(text, sizeof text, "no memory for the arrays of %s", c.command.c_str());
+        }
+    }
+    if (*identifier) mexErrMsgIdAndTxt(identifier, "%s", text);
+}

@@ -1,0 +1,357 @@
+#include "gateway.hpp"
+
+#include <algorithm>
+
+static const char *const units[] = { "", "cycles-per-voxel", "cycles-per-fov", "radians-per-voxel", nullptr };
+static const char *const precisions[] = { "single", "double", nullptr };
+static const char *const methods[] = { "auto", "nufft", "exact", nullptr };
+static const char *const normals[] = { "auto", "toeplitz", "pair", nullptr };
+static const char *const penalties[] = { "identity", "differences", "matrix", nullptr };
+static const char *const sines[] = { "precise", "hardware", nullptr };
+static const char *const densities[] = { "iterative", "radial", nullptr };
+static const char *const phantoms[] = { "original", "modified", nullptr };
+
+struct mri_geometry {
+    isoc_mri_geometry g;
+    const mxArray *size;
+};
+#define AT(member) offsetof(mri_geometry, member)
+static const record geometry_record{ "geometry", sizeof(mri_geometry), {
+    { "Size", field::any, AT(size) },
+    { "Unit", field::word, AT(g.unit), 0, units },
+    { "Coils", field::count, AT(g.coils), 0, nullptr, nullptr, true },
+    { "Precision", field::word, AT(g.precision), 0, precisions },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_mri_options, member)
+static const record options_record{ "options", sizeof(isoc_mri_options), {
+    { "Iterations", field::count, AT(iterations), 0, nullptr, nullptr, true },
+    { "Lambda", field::real, AT(lambda) },
+    { "Penalty", field::word, AT(penalty), 0, penalties },
+    { "Residual", field::real, AT(residual), 0, nullptr, nullptr, true },
+    { "Method", field::word, AT(method), 0, methods },
+    { "Normal", field::word, AT(normal), 0, normals },
+    { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
+    { "Upsampling", field::real, AT(upsampling), 0, nullptr, nullptr, true },
+    { "Sines", field::word, AT(sines), 0, sines },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_mri_info, member)
+static const record info_record{ "info", sizeof(isoc_mri_info), {
+    { "HasQ", field::logical, AT(has_q) },
+    { "Images", field::count, AT(images) },
+    { "FineNx", field::count, AT(fine_nx) },
+    { "FineNy", field::count, AT(fine_ny) },
+    { "FineNz", field::count, AT(fine_nz) },
+    { "Width", field::count, AT(width) },
+    { "QNx", field::count, AT(q_nx) },
+    { "QNy", field::count, AT(q_ny) },
+    { "QNz", field::count, AT(q_nz) },
+    { "ReplacedValues", field::count, AT(replaced_values) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_mri_ellipsoid, member)
+static const record ellipsoid_record{ "ellipsoids", sizeof(isoc_mri_ellipsoid), {
+    { "Value", field::real, AT(value) },
+    { "X", field::real, AT(x) },
+    { "Y", field::real, AT(y) },
+    { "Z", field::real, AT(z) },
+    { "SemiX", field::real, AT(semi_x) },
+    { "SemiY", field::real, AT(semi_y) },
+    { "SemiZ", field::real, AT(semi_z) },
+    { "Angle", field::real, AT(angle) },
+} };
+#undef AT
+
+static const unsigned real = is_single | is_double, complex = real | is_complex;
+
+static unsigned precision(const call &c) { return c.plan->mri_size.is_double ? is_double : is_single; }
+static bool is_plane(const call &c) { return c.plan->mri_size.nz == 1; }
+
+static shape one_image(const call &c) {
+    const mri_sizes &s = c.plan->mri_size;
+    if (is_plane(c)) return { { s.nx, s.ny }, "nx x ny" };
+    return { { s.nx, s.ny, s.nz }, "nx x ny x nz" };
+}
+
+// The voxels, with `last` of them along a further dimension.
+static shape voxels(const call &c, int64_t last, const char *plane, const char *volume) {
+    shape out = one_image(c);
+    out.size.push_back(last);
+    out.meaning = is_plane(c) ? plane : volume;
+    return out;
+}
+
+static shape maps_of(const call &c) { return voxels(c, c.plan->mri_size.coils, "nx x ny x coils", "nx x ny x nz x coils"); }
+
+static shape image(const call &c) {
+    const mri_sizes &s = c.plan->mri_size;
+    return s.has_maps || s.coils == 1 ? one_image(c) : maps_of(c);
+}
+
+static shape samples(const call &c) {
+    return { { c.plan->mri_size.samples, c.plan->mri_size.coils }, c.plan->mri_size.coils > 1 ? "samples x coils" : "samples" };
+}
+
+static shape one_a_sample(const call &c) { return { { c.plan->mri_size.samples }, "one a sample" }; }
+
+static void create(call &c) {
+    isoc_mri *made = nullptr;
+    check(isoc_mri_create(c.plan->context(), &made));
+    plan *p = plan_keep(kind::mri, made, reporter_share(c.plan->reporter));
+    p->mri_size.options = sized<isoc_mri_options>();
+    c.result(0, plan_number(p));
+}
+
+static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void set_geometry(call &c) {
+    mri_geometry s{};
+    s.g = sized<isoc_mri_geometry>();
+    const mxArray *trajectory = c.argument(0, "the trajectory");
+    if (is_text(trajectory)) fail("invalidGeometry", "the trajectory comes first, 2 x samples or 3 x samples; names and values follow");
+    settings_read(geometry_record, c, 1, "invalidGeometry", &s);
+    if (!s.g.unit) fail("invalidGeometry", "Unit is missing: 'cycles-per-voxel', 'cycles-per-fov' or 'radians-per-voxel'");
+    if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny] or [nx ny nz], in voxels");
+    std::vector<int64_t> size = integers_of(s.size, "Size");
+    if (size.size() == 2) size.push_back(1);
+    if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
+        fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");
+    const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
+    if (mxGetNumberOfDimensions(trajectory) != 2 || axes < 2 || axes > 3 || number_of == 0)
+        fail("arrayShape", "the trajectory is %zu x %zu; it must be 2 x samples or 3 x samples, x first%s", axes, number_of,
+             number_of == 2 || number_of == 3 ? ": write trajectory.'" : "");
+    s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
+    s.g.axes = static_cast<uint32_t>(axes), s.g.samples = static_cast<int64_t>(number_of);
+    const array k(trajectory, "the trajectory", real, { { s.g.axes, s.g.samples }, "axes x samples" });
+    check(isoc_mri_set_geometry(c.plan->mri(), &s.g, k.tensor()), "invalidGeometry");
+    mri_sizes &z = c.plan->mri_size;
+    z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = s.g.axes;
+    z.coils = s.g.coils ? s.g.coils : 1;
+    z.is_double = s.g.precision == ISOC_MRI_PRECISION_DOUBLE;
+    z.has_maps = false;
+    c.plan->configured = true;
+}
+
+static void set_options(call &c) {
+    auto options = sized<isoc_mri_options>();
+    settings_read(options_record, c, 0, "invalidOptions", &options);
+    check(isoc_mri_set_options(c.plan->mri(), &options), "invalidOptions");
+    c.plan->mri_size.options = options;
+}
+
+// One real array that [] forgets.
+static void set_real(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *), const char *name, const shape &size) {
+    c.at_most(1);
+    const mxArray *value = c.optional(0);
+    if (!value) {
+        check(run(c.plan->mri(), nullptr));
+        return;
+    }
+    const array a(value, name, real, size);
+    check(run(c.plan->mri(), a.tensor()));
+}
+
+static void set_weights(call &c) { set_real(c, isoc_mri_set_weights, "weights", one_a_sample(c)); }
+
+static void set_difference_weights(call &c) {
+    set_real(c, isoc_mri_set_difference_weights, "difference weights", voxels(c, is_plane(c) ? 2 : 3, "nx x ny x 2", "nx x ny x nz x 3"));
+}
+
+static void set_positions(call &c) {
+    shape size = one_image(c);
+    size.size.insert(size.size.begin(), c.plan->mri_size.axes);
+    size.meaning = is_plane(c) ? "axes x nx x ny" : "axes x nx x ny x nz";
+    set_real(c, isoc_mri_set_positions, "positions", size);
+}
+
+static void set_maps(call &c) {
+    c.at_most(1);
+    const mxArray *value = c.optional(0);
+    if (value) {
+        const array maps(value, "maps", complex, maps_of(c));
+        check(isoc_mri_set_maps(c.plan->mri(), maps.tensor()));
+    } else {
+        check(isoc_mri_set_maps(c.plan->mri(), nullptr));
+    }
+    c.plan->mri_size.has_maps = value != nullptr;
+}
+
+static void set_field(call &c) {
+    c.at_most(2);
+    if (!c.optional(0) && !c.optional(1)) {
+        check(isoc_mri_set_field(c.plan->mri(), nullptr, nullptr));
+        return;
+    }
+    const array map(c.argument(0, "field"), "field", real, one_image(c));
+    const array times(c.argument(1, "times"), "times", real, one_a_sample(c));
+    check(isoc_mri_set_field(c.plan->mri(), map.tensor(), times.tensor()));
+}
+
+// Takes R.' as a sparse matrix, whose compressed columns are the compressed rows of R.
+static void set_matrix(call &c) {
+    static_assert(sizeof(mwIndex) == sizeof(int64_t), "compressed columns are passed as they are");
+    const mxArray *value = c.argument(0, "the matrix");
+    const mri_sizes &s = c.plan->mri_size;
+    const int64_t voxel_count = s.nx * s.ny * s.nz;
+    if (!mxIsSparse(value) || !mxIsDouble(value)) fail("arrayType", "the matrix is of class %s; it must be a sparse matrix of doubles", mxGetClassName(value));
+    if (static_cast<int64_t>(mxGetM(value)) != voxel_count)
+        fail("arrayShape", "the matrix is %zu x %zu; it must have a column for each of the %lld voxels", mxGetN(value), mxGetM(value),
+             static_cast<long long>(voxel_count));
+    const auto *starts = reinterpret_cast<const int64_t *>(mxGetJc(value)), *columns = reinterpret_cast<const int64_t *>(mxGetIr(value));
+    const auto rows = static_cast<int64_t>(mxGetN(value));
+    const array entries(value, starts[rows]);
+    check(isoc_mri_set_matrix(c.plan->mri(), rows, starts, columns, starts[rows], entries.tensor()));
+}
+
+static void compute_weights(call &c) {
+    c.at_most(2);
+    const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "the density", densities)) : 0u;
+    check(isoc_mri_compute_weights(c.plan->mri(), how, c.optional(1) ? integer_of(c.optional(1), "the parameter") : 0));
+}
+
+static void get_weights(call &c) {
+    array out(precision(c), one_a_sample(c));
+    check(isoc_mri_get_weights(c.plan->mri(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void get_info(call &c) {
+    auto info = sized<isoc_mri_info>();
+    check(isoc_mri_get_info(c.plan->mri(), &info));
+    c.result(0, settings_write(info_record, &info));
+}
+
+static void memory(call &c) {
+    uint64_t bytes = 0;
+    check(isoc_mri_memory(c.plan->mri(), &bytes));
+    c.result(0, number(static_cast<double>(bytes)));
+}
+
+// The result is of the input's precision.
+static void transform(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *, const isoc_tensor *), const char *name, const shape &from,
+                      const shape &to) {
+    c.at_most(1);
+    const array in(c.argument(0, name), name, complex, from);
+    array out(in.type(), to);
+    check(run(c.plan->mri(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void forward(call &c) { transform(c, isoc_mri_forward, "image", image(c), samples(c)); }
+static void adjoint(call &c) { transform(c, isoc_mri_adjoint, "samples", samples(c), image(c)); }
+static void gridding(call &c) { transform(c, isoc_mri_gridding, "samples", samples(c), image(c)); }
+static void normal(call &c) { transform(c, isoc_mri_normal, "image", image(c), image(c)); }
+
+static void reconstruct(call &c) {
+    c.at_most(2);
+    const array in(c.argument(0, "samples"), "samples", complex, samples(c));
+    isoc_mri_options options = c.plan->mri_size.options;
+    options.warm_start = c.optional(1) != nullptr;
+    check(isoc_mri_set_options(c.plan->mri(), &options), "invalidOptions");
+    if (!options.warm_start) {
+        array out(in.type(), image(c));
+        check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
+        c.result(0, out.finish());
+        return;
+    }
+    const array initial(c.optional(1), "the initial image", complex, image(c));
+    array out(initial, image(c));
+    check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void history(call &c) {
+    c.at_most(1);
+    const int64_t which = c.optional(0) ? integer_of(c.optional(0), "the image's number") : 1;
+    if (which < 1) fail("invalidArgument", "the image's number is %lld; it counts from 1", static_cast<long long>(which));
+    int64_t found = 0;
+    check(isoc_mri_history(c.plan->mri(), which - 1, nullptr, 0, &found));
+    std::vector<double> residuals(static_cast<size_t>(found));
+    check(isoc_mri_history(c.plan->mri(), which - 1, residuals.data(), found, &found));
+    c.result(0, row(residuals));
+}
+
+static void compute_q(call &c) { check(isoc_mri_compute_q(c.plan->mri())); }
+
+static shape q_of(const call &c) {
+    auto info = sized<isoc_mri_info>();
+    check(isoc_mri_get_info(c.plan->mri(), &info));
+    return { { info.q_nx, info.q_ny, info.q_nz }, "QNx x QNy x QNz of info" };
+}
+
+static void export_q(call &c) {
+    array out(precision(c), q_of(c));
+    check(isoc_mri_export_q(c.plan->mri(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void import_q(call &c) {
+    c.at_most(1);
+    const array q(c.argument(0, "Q"), "Q", real, q_of(c));
+    check(isoc_mri_import_q(c.plan->mri(), q.tensor()));
+}
+
+static void shepp_logan(call &c) {
+    c.at_most(3);
+    isoc_mri_ellipsoid ellipsoids[ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS];
+    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
+    const double half_xy = real_of(c.argument(1, "half of the width"), "half of the width");
+    const double half_z = c.optional(2) ? real_of(c.optional(2), "half of the depth") : 0;
+    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS));
+    c.result(0, records_write(ellipsoid_record, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, ellipsoids));
+}
+
+static void from_phantom(call &c, isoc_status (*run)(isoc_mri *, const isoc_mri_ellipsoid *, int64_t, const isoc_tensor *), const shape &to) {
+    c.at_most(1);
+    int64_t count = 0;
+    const void *ellipsoids = records_read(ellipsoid_record, c.argument(0, "ellipsoids"), "invalidArgument", &count);
+    array out(precision(c) | is_complex, to);
+    check(run(c.plan->mri(), static_cast<const isoc_mri_ellipsoid *>(ellipsoids), count, out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void phantom_samples(call &c) { from_phantom(c, isoc_mri_phantom_samples, one_a_sample(c)); }
+static void phantom_image(call &c) { from_phantom(c, isoc_mri_phantom_image, one_image(c)); }
+
+static void compare(call &c) {
+    c.at_most(2);
+    const array a(c.argument(0, "image"), "image", complex, one_image(c)), b(c.argument(1, "truth"), "truth", complex, one_image(c));
+    double psnr = 0, error = 0;
+    check(isoc_mri_compare(c.plan->mri(), a.tensor(), b.tensor(), &psnr, &error));
+    c.result(0, number(psnr));
+    c.result(1, number(error));
+}
+
+const std::vector<command> mri_commands{
+    { "create", create, needs::context },
+    { "destroy", destroy, needs::plan },
+    { "set_geometry", set_geometry, needs::plan },
+    { "set_options", set_options, needs::plan },
+    { "set_weights", set_weights },
+    { "compute_weights", compute_weights },
+    { "weights", get_weights },
+    { "set_maps", set_maps },
+    { "set_field", set_field },
+    { "set_positions", set_positions },
+    { "set_difference_weights", set_difference_weights },
+    { "set_matrix", set_matrix },
+    { "info", get_info },
+    { "memory", memory },
+    { "forward", forward },
+    { "adjoint", adjoint },
+    { "gridding", gridding },
+    { "normal", normal },
+    { "reconstruct", reconstruct },
+    { "history", history },
+    { "compute_q", compute_q },
+    { "export_q", export_q },
+    { "import_q", import_q },
+    { "shepp_logan", shepp_logan, needs::nothing },
+    { "phantom_samples", phantom_samples },
+    { "phantom_image", phantom_image },
+    { "compare", compare },
+};

@@ -1,0 +1,461 @@
+#include "gateway.hpp"
+
+#include <memory>
+
+static const char *const profiles[] = { "symmetric", "asymmetric", nullptr };
+static const char *const cuts[] = { "box", "ellipsoid", nullptr };
+static const char *const projectors[] = { "auto", "gather", "fourier", nullptr };
+static const char *const algorithms[] = { "ramla", "osem", "mlem", nullptr };
+static const char *const orders[] = { "geometric", "random", "given", nullptr };
+static const char *const shapes[] = { "cylinder", "ellipsoid", "box", nullptr };
+static const char *const quantities[] = { "activity", "attenuation", nullptr };
+
+struct pet_geometry {
+    isoc_pet_geometry g;
+    const mxArray *size, *voxel, *list;
+};
+#define AT(member) offsetof(pet_geometry, member)
+static const record geometry_record{ "geometry", sizeof(pet_geometry), {
+    { "Size", field::any, AT(size) },
+    { "Voxel", field::any, AT(voxel) },
+    { "Azimuths", field::count, AT(g.views) },
+    { "Tilts", field::count32, AT(g.tilts), 0, nullptr, nullptr, true },
+    { "MaxTilt", field::real, AT(g.max_tilt) },
+    { "Views", field::any, AT(list) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_response, member)
+static const record response_record{ "response", sizeof(isoc_pet_response), {
+    { "TofFwhm", field::real, AT(tof_fwhm) },
+    { "RadialFwhm", field::real, AT(radial_fwhm) },
+    { "AxialFwhm", field::real, AT(axial_fwhm) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "Step", field::real, AT(step), 0, nullptr, nullptr, true },
+    { "Cut", field::word, AT(cut), 0, cuts },
+    { "CutWidth", field::real, AT(cut_width), 0, nullptr, nullptr, true },
+    { "Profile", field::word, AT(profile), 0, profiles },
+    { "Ratio", field::real, AT(ratio) },
+    { "Shift", field::real, AT(shift) },
+    { "Share", field::real, AT(share) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_options, member)
+static const record options_record{ "options", sizeof(isoc_pet_options), {
+    { "Algorithm", field::word, AT(algorithm), 0, algorithms },
+    { "Iterations", field::count, AT(iterations), 0, nullptr, nullptr, true },
+    { "FirstIteration", field::count, AT(first_iteration) },
+    { "Subsets", field::count32, AT(subsets), 0, nullptr, nullptr, true },
+    { "Order", field::word, AT(order), 0, orders },
+    { "Seed", field::count64, AT(seed) },
+    { "Relaxation", field::real, AT(relaxation), 0, nullptr, nullptr, true },
+    { "RelaxationDecay", field::real, AT(relaxation_decay) },
+    { "Projector", field::word, AT(projector), 0, projectors },
+    { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_info, member)
+static const record info_record{ "info", sizeof(isoc_pet_info), {
+    { "Views", field::count, AT(views) },
+    { "ReplacedValues", field::count, AT(replaced_values) },
+    { "Iterations", field::count, AT(iterations) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_iteration, member)
+static const record iteration_record{ "history", sizeof(isoc_pet_iteration), {
+    { "LogLikelihood", field::real, AT(log_likelihood) },
+    { "SkippedVoxels", field::count64, AT(skipped_voxels) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_dropped, member)
+static const record dropped_record{ "dropped", sizeof(isoc_pet_dropped), {
+    { "Events", field::count64, AT(events) },
+    { "NotFinite", field::count64, AT(not_finite) },
+    { "EqualPositions", field::count64, AT(equal_positions) },
+    { "OutsideTilts", field::count64, AT(outside_tilts) },
+    { "OutsideLattice", field::count64, AT(outside_lattice) },
+    { "Overflow", field::count64, AT(overflow) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_body, member)
+static const record body_record{ "bodies", sizeof(isoc_pet_body), {
+    { "Shape", field::word, AT(shape), 0, shapes },
+    { "X", field::real, AT(x) },
+    { "Y", field::real, AT(y) },
+    { "Z", field::real, AT(z) },
+    { "HalfX", field::real, AT(half_x) },
+    { "HalfY", field::real, AT(half_y) },
+    { "HalfZ", field::real, AT(half_z) },
+    { "Activity", field::real, AT(activity) },
+    { "Attenuation", field::real, AT(attenuation) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_scan, member)
+static const record scan_record{ "scan", sizeof(isoc_pet_scan), {
+    { "Bodies", field::records, AT(bodies), AT(body_count), nullptr, &body_record },
+    { "Diameter", field::real, AT(diameter), 0, nullptr, nullptr, true },
+    { "AxialLength", field::real, AT(axial_length), 0, nullptr, nullptr, true },
+    { "TofFwhm", field::real, AT(tof_fwhm) },
+    { "RadialFwhm", field::real, AT(radial_fwhm) },
+    { "AxialFwhm", field::real, AT(axial_fwhm) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "Randoms", field::real, AT(randoms) },
+    { "RandomWindow", field::real, AT(random_window), 0, nullptr, nullptr, true },
+    { "Scatter", field::real, AT(scatter) },
+    { "ScatterSigma", field::real, AT(scatter_sigma), 0, nullptr, nullptr, true },
+    { "Seed", field::count64, AT(seed) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_tally, member)
+static const record tally_record{ "tally", sizeof(isoc_pet_tally), {
+    { "Trues", field::count64, AT(trues) },
+    { "Scatter", field::count64, AT(scatter) },
+    { "Randoms", field::count64, AT(randoms) },
+    { "Decays", field::count64, AT(decays) },
+    { "ScatterDraws", field::count64, AT(scatter_draws) },
+    { "RandomDraws", field::count64, AT(random_draws) },
+} };
+#undef AT
+
+static const unsigned real = is_single | is_double, counts = is_single | is_uint32;
+
+static shape image(const call &c) {
+    const pet_sizes &s = c.plan->pet_size;
+    return { { s.nx, s.ny, s.nz }, "nx x ny x nz" };
+}
+
+static shape histo_images(const call &c, int64_t views) {
+    const pet_sizes &s = c.plan->pet_size;
+    return { { s.nx, s.ny, s.nz, views }, "nx x ny x nz x views" };
+}
+
+static shape histo_images(const call &c) { return histo_images(c, c.plan->pet_size.views); }
+
+static void create(call &c) {
+    isoc_pet *made = nullptr;
+    check(isoc_pet_create(c.plan->context(), &made));
+    plan *p = plan_keep(kind::pet, made, reporter_share(c.plan->reporter));
+    p->pet_size.options = sized<isoc_pet_options>();
+    c.result(0, plan_number(p));
+}
+
+static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void set_geometry(call &c) {
+    pet_geometry s{};
+    s.g = sized<isoc_pet_geometry>();
+    settings_read(geometry_record, c, 0, "invalidGeometry", &s);
+    if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny nz], in voxels");
+    if (!s.voxel) fail("invalidGeometry", "Voxel is missing: its size in mm, one number or [x y z]");
+    const std::vector<int64_t> size = integers_of(s.size, "Size");
+    const std::vector<double> voxel = reals_of(s.voxel, "Voxel");
+    if (size.size() != 3) fail("invalidGeometry", "Size must be three numbers, [nx ny nz]");
+    if (voxel.size() != 1 && voxel.size() != 3) fail("invalidGeometry", "Voxel must be one number or three, in mm");
+    for (double side : voxel)
+        if (side == 0) fail("invalidGeometry", "Voxel must not be 0");
+    s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
+    s.g.voxel_x = voxel.front(), s.g.voxel_y = voxel[voxel.size() / 2], s.g.voxel_z = voxel.back();
+    if (s.list && (s.g.views || s.g.tilts)) fail("invalidGeometry", "Views is a list of its own: Azimuths and Tilts have no place beside it");
+    if (s.list) {
+        if (mxGetM(s.list) != 2 || mxGetNumberOfDimensions(s.list) != 2)
+            fail("arrayShape", "Views is %zu x %zu; it must be 2 x views: azimuths and tilts%s", mxGetM(s.list), mxGetN(s.list),
+                 mxGetN(s.list) == 2 ? ": write Views.'" : "");
+        s.g.views = static_cast<int64_t>(mxGetN(s.list));
+        const array list(s.list, "Views", real, { { 2, s.g.views }, "2 x views" });
+        check(isoc_pet_set_geometry(c.plan->pet(), &s.g, list.tensor()), "invalidGeometry");
+    } else {
+        check(isoc_pet_set_geometry(c.plan->pet(), &s.g, nullptr), "invalidGeometry");
+    }
+    auto info = sized<isoc_pet_info>();
+    check(isoc_pet_get_info(c.plan->pet(), &info));
+    pet_sizes &z = c.plan->pet_size;
+    z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.views = info.views;
+    c.plan->configured = true;
+}
+
+static void get_views(call &c) {
+    const int64_t views = c.plan->pet_size.views;
+    mxArray *out = mxCreateDoubleMatrix(2, static_cast<mwSize>(views), mxREAL);
+    check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views));
+    c.result(0, out);
+}
+
+static void set_response(call &c) {
+    auto response = sized<isoc_pet_response>();
+    settings_read(response_record, c, 0, "invalidResponse", &response);
+    check(isoc_pet_set_response(c.plan->pet(), &response), "invalidResponse");
+}
+
+static void set_options(call &c) {
+    auto options = sized<isoc_pet_options>();
+    settings_read(options_record, c, 0, "invalidOptions", &options);
+    check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
+    c.plan->pet_size.options = options;
+}
+
+// Numbers of views, from 1, as the library's from 0.
+static std::vector<int64_t> views_of(const call &c, const mxArray *value) {
+    std::vector<int64_t> views = integers_of(value, "views");
+    for (int64_t &v : views) {
+        if (v < 1 || v > c.plan->pet_size.views)
+            fail("invalidArgument", "view %lld is not there; they are 1 to %lld", static_cast<long long>(v), static_cast<long long>(c.plan->pet_size.views));
+        v--;
+    }
+    return views;
+}
+
+static void set_order(call &c) {
+    c.at_most(1);
+    const std::vector<int64_t> order = views_of(c, c.argument(0, "the order"));
+    check(isoc_pet_set_order(c.plan->pet(), order.data(), static_cast<int64_t>(order.size())));
+}
+
+static int64_t one_view(const call &c) {
+    const std::vector<int64_t> views = views_of(c, c.argument(0, "the view"));
+    if (views.size() != 1) fail("invalidArgument", "the view must be one number, not %zu", views.size());
+    return views[0];
+}
+
+static void tables(call &c) {
+    c.at_most(1);
+    const pet_sizes &s = c.plan->pet_size;
+    const int64_t view = one_view(c);
+    auto sizes = sized<isoc_pet_table_sizes>();
+    check(isoc_pet_get_table_sizes(c.plan->pet(), view, &sizes));
+    const auto kernels = static_cast<mwSize>(sizes.kernels), offsets = static_cast<mwSize>(sizes.offsets);
+    mxArray *map = mxCreateNumericMatrix(static_cast<mwSize>(s.nx), static_cast<mwSize>(s.ny), mxUINT32_CLASS, mxREAL);
+    mxArray *where = mxCreateNumericMatrix(3, offsets, mxINT32_CLASS, mxREAL);
+    mxArray *values = mxCreateNumericMatrix(offsets, kernels, mxSINGLE_CLASS, mxREAL);
+    mxArray *mass = mxCreateDoubleMatrix(1, kernels, mxREAL);
+    auto *numbers = static_cast<uint32_t *>(mxGetData(map));
+    check(isoc_pet_get_tables(c.plan->pet(), view, numbers, static_cast<int32_t *>(mxGetData(where)), static_cast<float *>(mxGetData(values)),
+                              static_cast<double *>(mxGetData(mass))));
+    for (int64_t k = 0; k < s.nx * s.ny; k++) numbers[k]++;
+    const char *names[] = { "Map", "Offsets", "Values", "Mass" };
+    mxArray *out = mxCreateStructMatrix(1, 1, 4, names), *parts[] = { map, where, values, mass };
+    for (int k = 0; k < 4; k++) mxSetFieldByNumber(out, 0, k, parts[k]);
+    c.result(0, out);
+}
+
+static void set_tables(call &c) {
+    c.at_most(4);
+    const pet_sizes &s = c.plan->pet_size;
+    const int64_t view = one_view(c);
+    const mxArray *map = c.argument(1, "the map"), *offsets = c.argument(2, "offsets"), *values = c.argument(3, "values");
+    const size_t reach = mxGetN(offsets), kernels = mxGetN(values);
+    if (static_cast<int64_t>(mxGetM(map)) != s.nx || static_cast<int64_t>(mxGetN(map)) != s.ny)
+        fail("arrayShape", "the map is %zu x %zu; it must be %lld x %lld (nx x ny)", mxGetM(map), mxGetN(map), static_cast<long long>(s.nx),
+             static_cast<long long>(s.ny));
+    if (mxGetM(offsets) != 3) fail("arrayShape", "offsets have %zu rows; they must have 3, x, y and z", mxGetM(offsets));
+    const array weights(values, "values", is_single, { { static_cast<int64_t>(reach), static_cast<int64_t>(kernels) }, "offsets x kernels" });
+    std::vector<uint32_t> numbers;
+    for (int64_t k : integers_of(map, "the map")) {
+        if (k < 1 || k > static_cast<int64_t>(kernels))
+            fail("invalidArgument", "the map has kernel %lld; they are 1 to %zu", static_cast<long long>(k), kernels);
+        numbers.push_back(static_cast<uint32_t>(k - 1));
+    }
+    std::vector<int32_t> steps;
+    for (int64_t k : integers_of(offsets, "offsets")) {
+        if (k < -(1 << 20) || k > 1 << 20) fail("invalidArgument", "an offset is %lld voxels", static_cast<long long>(k));
+        steps.push_back(static_cast<int32_t>(k));
+    }
+    check(isoc_pet_set_tables(c.plan->pet(), view, numbers.data(), steps.data(), static_cast<int64_t>(reach),
+                              static_cast<const float *>(weights.tensor()->data), static_cast<int64_t>(kernels)));
+}
+
+static void get_info(call &c) {
+    auto info = sized<isoc_pet_info>();
+    check(isoc_pet_get_info(c.plan->pet(), &info));
+    c.result(0, settings_write(info_record, &info));
+}
+
+static void memory(call &c) {
+    uint64_t bytes = 0;
+    check(isoc_pet_memory(c.plan->pet(), &bytes));
+    c.result(0, number(static_cast<double>(bytes)));
+}
+
+// The views of argument 1, all of them if it is not there.
+struct chosen {
+    std::vector<int64_t> views;
+    int64_t count;
+    explicit chosen(const call &c) : count(c.plan->pet_size.views) {
+        if (!c.optional(1)) return;
+        views = views_of(c, c.optional(1));
+        count = static_cast<int64_t>(views.size());
+    }
+    const int64_t *data() const { return views.empty() ? nullptr : views.data(); }
+    int64_t number() const { return static_cast<int64_t>(views.size()); }
+};
+
+static void forward(call &c) {
+    c.at_most(2);
+    const array in(c.argument(0, "image"), "image", is_single, image(c));
+    const chosen views(c);
+    array out(is_single, histo_images(c, views.count));
+    check(isoc_pet_forward(c.plan->pet(), views.data(), views.number(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void adjoint(call &c) {
+    c.at_most(2);
+    const chosen views(c);
+    const array in(c.argument(0, "histo-images"), "histo-images", counts, histo_images(c, views.count));
+    array out(is_single, image(c));
+    check(isoc_pet_adjoint(c.plan->pet(), views.data(), views.number(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+// An input that may be left out.
+struct optional_array {
+    std::unique_ptr<array> a;
+    optional_array(const mxArray *value, const char *name, unsigned types, const shape &size) {
+        if (value) a = std::make_unique<array>(value, name, types, size);
+    }
+    const isoc_tensor *tensor() const { return a ? a->tensor() : nullptr; }
+};
+
+static void sensitivity(call &c) {
+    c.at_most(1);
+    const optional_array factors(c.optional(0), "factors", is_single, histo_images(c));
+    array out(is_single, image(c));
+    check(isoc_pet_sensitivity(c.plan->pet(), factors.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void reconstruct(call &c) {
+    c.at_most(4);
+    const array measured(c.argument(0, "measured"), "measured", counts, histo_images(c));
+    const optional_array factors(c.optional(1), "factors", is_single, histo_images(c));
+    const optional_array additive(c.optional(2), "additive", is_single, histo_images(c));
+    const optional_array initial(c.optional(3), "the initial image", is_single, image(c));
+    isoc_pet_options options = c.plan->pet_size.options;
+    options.warm_start = initial.a != nullptr;
+    check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
+    const auto out = initial.a ? std::make_unique<array>(*initial.a, image(c)) : std::make_unique<array>(is_single, image(c));
+    check(isoc_pet_reconstruct(c.plan->pet(), measured.tensor(), factors.tensor(), additive.tensor(), out->tensor()));
+    c.result(0, out->finish());
+}
+
+static void history(call &c) {
+    int64_t found = 0;
+    check(isoc_pet_history(c.plan->pet(), nullptr, 0, &found));
+    std::vector<isoc_pet_iteration> iterations(static_cast<size_t>(found));
+    check(isoc_pet_history(c.plan->pet(), iterations.data(), found, &found));
+    c.result(0, records_write(iteration_record, found, iterations.data()));
+}
+
+static shape positions(int64_t events) { return { { 3, events }, "3 x events" }; }
+static shape one_an_event(int64_t events) { return { { events }, "one an event" }; }
+
+static void deposit(call &c) {
+    c.at_most(4);
+    const mxArray *times = c.argument(2, "time differences");
+    const auto events = static_cast<int64_t>(mxGetNumberOfElements(times));
+    const array first(c.argument(0, "first positions"), "first positions", real, positions(events));
+    const array second(c.argument(1, "second positions"), "second positions", real, positions(events));
+    const array difference(times, "time differences", real, one_an_event(events));
+    const optional_array before(c.optional(3), "histo-images", counts, histo_images(c));
+    const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c), array::contents::zeros);
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_deposit(c.plan->pet(), first.tensor(), second.tensor(), difference.tensor(), out->tensor(), &dropped));
+    c.result(0, out->finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void phantom_image(call &c) {
+    c.at_most(2);
+    int64_t count = 0;
+    const void *bodies = records_read(body_record, c.argument(0, "bodies"), "invalidArgument", &count);
+    const auto quantity = c.optional(1) ? static_cast<uint32_t>(word_of(c.optional(1), "the quantity", quantities)) : 0u;
+    array out(is_single, image(c));
+    check(isoc_pet_phantom_image(c.plan->pet(), static_cast<const isoc_pet_body *>(bodies), count, quantity, out.tensor()));
+    c.result(0, out.finish());
+}
+
+static isoc_pet_scan scan_of(const mxArray *value) {
+    auto scan = sized<isoc_pet_scan>();
+    settings_read(scan_record, value, "invalidScan", &scan);
+    return scan;
+}
+
+static void simulate(call &c) {
+    c.at_most(3);
+    const isoc_pet_scan scan = scan_of(c.argument(0, "the scan"));
+    const int64_t events = integer_of(c.argument(1, "the number of events"), "the number of events");
+    if (events < 1) fail("invalidArgument", "the number of events is %lld; it must be at least 1", static_cast<long long>(events));
+    const optional_array activity(c.optional(2), "activity", is_single, image(c));
+    array first(is_single, positions(events)), second(is_single, positions(events)), difference(is_single, { { 1, events }, "" });
+    auto tally = sized<isoc_pet_tally>();
+    isoc_tensor times = *difference.tensor(); // (events, 1) of MATLAB's row
+    times.ndim = 1;
+    check(isoc_pet_simulate(c.plan->pet(), &scan, activity.tensor(), first.tensor(), second.tensor(), &times, &tally), "invalidScan");
+    c.result(0, first.finish());
+    c.result(1, second.finish());
+    c.result(2, difference.finish());
+    c.result(3, settings_write(tally_record, &tally));
+}
+
+static void expect(call &c) {
+    c.at_most(3);
+    const isoc_pet_scan scan = scan_of(c.argument(0, "the scan"));
+    auto tally = sized<isoc_pet_tally>();
+    settings_read(tally_record, c.argument(1, "the tally"), "invalidArgument", &tally);
+    const optional_array activity(c.optional(2), "activity", is_single, image(c));
+    array factors(is_single, histo_images(c)), additive(is_single, histo_images(c));
+    check(isoc_pet_expect(c.plan->pet(), &scan, activity.tensor(), &tally, factors.tensor(), additive.tensor()), "invalidScan");
+    c.result(0, factors.finish());
+    c.result(1, additive.finish());
+}
+
+static void contrast_recovery(call &c) {
+    c.at_most(3);
+    const array in(c.argument(0, "image"), "image", is_single, image(c));
+    const mxArray *centres = c.argument(1, "centres");
+    if (mxGetM(centres) != 3) fail("arrayShape", "centres have %zu rows; they must have 3, x, y and z", mxGetM(centres));
+    const std::vector<double> places = reals_of(centres, "centres");
+    double recovery = 0;
+    check(isoc_pet_contrast_recovery(c.plan->pet(), in.tensor(), places.data(), static_cast<int64_t>(places.size() / 3),
+                                     real_of(c.argument(2, "the ratio"), "the ratio"), &recovery));
+    c.result(0, number(recovery));
+}
+
+static void noise(call &c) {
+    c.at_most(1);
+    const array in(c.argument(0, "image"), "image", is_single, image(c));
+    double found = 0;
+    check(isoc_pet_noise(c.plan->pet(), in.tensor(), &found));
+    c.result(0, number(found));
+}
+
+const std::vector<command> pet_commands{
+    { "create", create, needs::context },
+    { "destroy", destroy, needs::plan },
+    { "set_geometry", set_geometry, needs::plan },
+    { "set_response", set_response, needs::plan },
+    { "set_options", set_options, needs::plan },
+    { "set_order", set_order },
+    { "set_tables", set_tables },
+    { "tables", tables },
+    { "views", get_views },
+    { "info", get_info },
+    { "memory", memory },
+    { "forward", forward },
+    { "adjoint", adjoint },
+    { "sensitivity", sensitivity },
+    { "reconstruct", reconstruct },
+    { "history", history },
+    { "deposit", deposit },
+    { "phantom_image", phantom_image },
+    { "simulate", simulate },
+    { "expect", expect },
+    { "contrast_recovery", contrast_recovery },
+    { "noise", noise },
+};

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Builds the MATLAB interface against the installed package and tests it in Octave, examples and documentation included.
+# usage: test_octave.sh INSTALLED BUILD_FOLDER
+set -eu
+installed=$1 build=$2
+project=$(pwd)
+scripts/need.sh cmd:octave-cli:octave cmd:mkoctfile:octave-dev cmd:c++:g++
+mkdir -p "$build/interleaved" "$build/separate" "$build/pictures"
+build=$(cd "$build" && pwd) installed=$(cd "$installed" && pwd)
+
+octave() {
+    octave-cli --quiet --no-history --norc --path "$project/cbindings/matlab" --path "$project/tests/octave" --path "$build/$1" --eval "$2"
+}
+
+compile() {
+    CXXFLAGS='-O1 -Wall -Wextra -Werror' octave "$1" "build_mex('Prefix', '$installed', 'Output', '$build/$1', 'Complex', '$1');"
+}
+compile interleaved & first=$!
+compile separate
+wait "$first"
+
+octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_bad_input', 'test_random', 'test_callbacks', 'test_interrupt', 'test_memory');"
+echo "with real and imaginary parts apart:"
+octave separate "run_all('test_mri', 'test_bad_input', 'test_random');"
+cd "$build/pictures"
+octave interleaved "run_all('test_examples');"

@@ -1,0 +1,143 @@
+function test_ct()
+    scale_and_place();
+    orders_and_rows();
+    projectors();
+    filters();
+    raw_counts();
+    missing_values();
+    streams();
+end
+
+% A disk of 1 is 1 where it should be: column j is nx-index j, y is upwards, the axis counts bins from 1.
+function scale_and_place()
+    angles = (0:359) * pi / 360;
+    ellipse = struct('Value', 1, 'X', 30, 'Y', 12, 'SemiX', 10, 'SemiY', 10);
+    ct = isocenter.CT('Angles', angles, 'Bins', 161, 'Size', [101 91]);
+    p = ct.phantomProjections(ellipse);
+    check_true('projections: bins x views', isequal(size(p), [161 360]) && isa(p, 'single'));
+    % Along y (angle 0) x = 30 is bin 81 + 30; along x (angle pi / 2) y = 12 is bin 81 + 12. The chord is a diameter.
+    check_near('ray through the centre, angle 0', p(111, 1), 20, 1e-5);
+    check_near('ray through the centre, angle pi / 2', p(93, 181), 20, 1e-5);
+    v = ct.reconstruct(p);
+    check_true('volume: nx x ny', isequal(size(v), [101 91]) && isa(v, 'single'));
+    check_near('inside the disk', mean(v(51 + 30 + (-3:3), 46 - 12 + (-3:3))(:)), 1, 2e-3);
+    check_true('outside the disk', abs(mean(v(51 - 30 + (-3:3), 46 - 12 + (-3:3))(:))) < 2e-3);
+    truth = ct.phantomVolume(ellipse);
+    check_near('area of the true disk', sum(truth(:)), pi * 100, 1e-5);
+
+    ct.setGeometry('Angles', angles, 'Bins', 161, 'Axis', 70);
+    p = ct.phantomProjections(struct('Value', 1, 'SemiX', 8, 'SemiY', 8));
+    [~, bin] = max(p(:, 1));
+    check_true('Axis counts from 1', bin == 70);
+    v = ct.reconstruct(p);
+    check_near('1 at the axis', mean(v(78:84, 78:84)(:)), 1, 0.02);
+    check_true('and nothing where it would be from another axis', abs(mean(v(91:97, 78:84)(:))) < 0.02);
+
+    settings = struct('angles', single(angles), 'bins', int32(161), 'bin_pitch', 0.5, 'PixelSize', []);
+    ct.setGeometry(settings);
+    v = ct.reconstruct(ct.phantomProjections(struct('Value', 2, 'SemiX', 20, 'SemiY', 20)));
+    check_near('scale with another pitch', mean(v(71:91, 71:91)(:)), 2, 2e-3);
+    check_near('angular weights', sum(ct.angularWeights()), pi, 1e-12);
+    info = ct.info();
+    check_true('info', info.DistinctAngles == 360 && info.EvenlySpaced && info.MissingWedges == 0);
+    check_true('memory', ct.memory() > 0);
+end
+
+function orders_and_rows()
+    angles = [0.1 2.5 0.7 1.3 1.9];
+    ct = isocenter.CT('Angles', angles, 'Bins', 32, 'Rows', 4);
+    p = ct.phantomProjections(isocenter.CT.sheppLogan('modified', 15));
+    check_true('frames: bins x rows x views', isequal(size(p), [32 4 5]));
+    for row = 1:4, p(:, row, :) *= row; end
+    v = ct.reconstruct(p);
+    check_true('volume: nx x ny x slices', isequal(size(v), [32 32 4]));
+    check_near('slice 3 is row 3', v(:, :, 3), 3 * v(:, :, 1), 1e-5);
+    ct.setGeometry('Angles', angles, 'Bins', 32, 'Rows', 4, 'FirstRow', 3);
+    check_near('FirstRow counts from 1', ct.reconstruct(p), v(:, :, 3:4), 1e-5);
+    filtered = ct.filter(p);
+    check_true('rows outside the slices are 0', any(filtered(:, 3:4, :)(:)) && ~any(filtered(:, 1:2, :)(:)));
+    ct.setGeometry('Angles', angles, 'Bins', 32, 'Rows', 4, 'Order', 'sinograms');
+    check_near('sinograms: bins x views x rows', ct.reconstruct(permute(p, [1 3 2])), v, 1e-5);
+    ct.setGeometry('Angles', angles, 'Bins', 32, 'Rows', 4, 'Slices', 1, 'FirstRow', 2);
+    check_near('one slice', ct.reconstruct(p), v(:, :, 2), 1e-5);
+    ct.setGeometry('Angles', angles, 'Bins', 32);
+    row = squeeze(p(:, 1, :));
+    check_near('one row, 2 dimensions', ct.reconstruct(row), v(:, :, 1), 1e-5);
+    check_near('one row, 3 dimensions', ct.reconstruct(p(:, 1, :)), v(:, :, 1), 1e-5);
+    ct.setGeometry('Angles', 0.3, 'Bins', 32, 'Rows', 4);
+    check_true('one view', isequal(size(ct.forward(v)), [32 4]));
+    warning('error', 'isocenter:log');
+    check_error('the log warns', 'log', 'weights need at least 2', @() ct.setGeometry('Angles', 0.3, 'Bins', 32));
+    warning('off', 'isocenter:log');
+end
+
+function projectors()
+    rand('seed', 1);
+    ct = isocenter.CT('Angles', (0:30) * 0.11, 'Bins', 40, 'Rows', 2, 'Size', [30 34], 'XOffset', 1.5, 'YOffset', -2);
+    x = single(rand(30, 34, 2)); y = single(rand(40, 2, 31));
+    check_near('adjoint', double(y(:))' * double(ct.forward(x)(:)), double(x(:))' * double(ct.adjoint(y)(:)), 1e-5);
+    % A projection along y at angle 0 is the sum over the second dimension.
+    ct.setGeometry('Angles', 0, 'Bins', 30, 'Size', [30 30]);
+    x = single(rand(30, 30));
+    check_near('forward at angle 0', ct.forward(x), sum(x, 2), 1e-5);
+end
+
+function filters()
+    rand('seed', 2);
+    ct = isocenter.CT('Angles', (0:40) * 0.07, 'Bins', 48);
+    p = single(rand(48, 41));
+    for name = {'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'Hann', 'parzen', 'butterworth', 'none'}
+        ct.setOptions('Filter', name{1}, 'WeightedBackprojection', true);
+        check_near(['filter, then backproject: ' name{1}], ct.backproject(ct.filter(p)), ct.reconstruct(p), 1e-5);
+    end
+    ct.setOptions('Filter', 'none');
+    check_near('no filter', ct.filter(p), p, 1e-6);
+    ct.setOptions('Filter', 'custom', 'Response', [2 2]);
+    check_near('a response of 2', ct.filter(p), 2 * p, 1e-5);
+    ct.setOptions();
+    first = ct.reconstruct(p);
+    ct.setOptions(struct('Cutoff', 0.3, 'Filter', 'hann'), 'Padding', 'edge');
+    check_true('options matter', max(abs(ct.reconstruct(p)(:) - first(:))) > 0.01);
+end
+
+function raw_counts()
+    ct = isocenter.CT('Angles', (0:40) * 0.07, 'Bins', 48, 'Rows', 2);
+    lines = ct.phantomProjections(struct('Value', 0.05, 'SemiX', 15, 'SemiY', 15));
+    expected = ct.reconstruct(lines);
+    raw = uint16(round(100 + 60000 * exp(-double(lines))));
+    flats = uint16(60100 * ones(48, 2, 3)); darks = uint16(100 * ones(48, 2));
+    ct.setFlatField(flats, darks);
+    check_near('uint16', ct.reconstruct(raw), expected, 2e-3);
+    check_near('single', ct.reconstruct(single(raw)), expected, 2e-3);
+    ct.setFlatField(uint8(200 * ones(48, 2)));
+    check_true('uint8, no darks', isequal(ct.filter(uint8(200 * ones(48, 2, 41))), zeros(48, 2, 41, 'single')));
+    ct.setFlatField([]);
+    check_near('line integrals again', ct.reconstruct(lines), expected, 1e-6);
+end
+
+function missing_values()
+    c = isocenter.Context('Device', 'cpu', 'NanPolicy', 'replace', 'Threads', 2);
+    ct = isocenter.CT(c, 'Angles', (0:40) * 0.07, 'Bins', 48);
+    p = single(rand(48, 41));
+    q = p; q([7 99]) = [NaN Inf]; p([7 99]) = 0;
+    check_near('replaced by 0', ct.reconstruct(q), ct.reconstruct(p), 1e-6);
+    ct.reconstruct(q);
+    check_true('counted', ct.info().ReplacedValues == 2);
+end
+
+function streams()
+    global streamed
+    c = isocenter.Context('Device', 'cpu', 'MemoryCap', 2e6);
+    ct = isocenter.CT(c, 'Angles', (0:99) * pi / 100, 'Bins', 64, 'Rows', 40);
+    p = ct.phantomProjections(isocenter.CT.sheppLogan('modified', 31));
+    for row = 1:40, p(:, row, :) *= row; end
+    streamed = zeros(64, 64, 40, 'single');
+    ct.reconstructStream(@(first, count) p(:, first:first + count - 1, :), @keep);
+    check_near('streamed', streamed, ct.reconstruct(p), 1e-5);
+    clear -global streamed
+end
+
+function keep(volume, first, count)
+    global streamed
+    streamed(:, :, first:first + count - 1) = volume;
+end

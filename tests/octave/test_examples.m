@@ -1,0 +1,47 @@
+% Examples of the help texts, code of docs/matlab.md, and the example scripts: they run, and the scripts' pictures show something.
+function test_examples()
+    project = fullfile(fileparts(mfilename('fullpath')), '..', '..');
+    for name = {'Context', 'CT', 'MRI', 'PET'}
+        help_text = get_help_text(['isocenter.' name{1}]);
+        found = regexp(help_text, 'Example:\n(.*?)(\n *\n|\n *See also|$)', 'tokens', 'once');
+        check_true(['help of ' name{1} ' has an example'], ~isempty(found));
+        run_code(found{1});
+    end
+    page = fileread(fullfile(project, 'docs', 'matlab.md'));
+    blocks = regexp(page, '```matlab\n(.*?)```', 'tokens');
+    check_true('code in docs/matlab.md', numel(blocks) >= 4);
+    run_code(strjoin(cellfun(@(block) block{1}, blocks, 'UniformOutput', false), ''));
+    examples = fullfile(project, 'cbindings', 'matlab', 'examples');
+    for name = {'ct', 'mri', 'pet'}
+        picture(['isocenter_' name{1} '.png'], @() run_script(fullfile(examples, [name{1} '.m'])));
+    end
+    data = fullfile(project, '..', 'shared', 'data');
+    measured(fullfile(data, 'ct', 'sinogram_360_neutron.tif'), 'isocenter_ct_measured.png', @ct_measured);
+    measured(fullfile(data, 'mri', 'spiral3d_brain_4coil'), 'isocenter_mri_measured.png', @mri_measured);
+    measured(fullfile(data, 'mri', 'radial_brain_32coil'), 'isocenter_mri_measured.png', @mri_measured);
+end
+
+function picture(file, make)
+    if exist(file, 'file'), delete(file); end
+    evalc('make()');
+    grey = double(imread(file));
+    check_true([file ' shows something'], std(grey(:)) > 20 && mean(grey(:)) > 10 && mean(grey(:)) < 200);
+end
+
+function measured(data, file, example)
+    if exist(data, 'file')
+        picture(file, @() example(data));
+    else
+        fprintf('skipped: %s (no such file)\n', data);
+    end
+end
+
+% In a workspace of its own; pictures need a display.
+function run_code(code)
+    code = regexprep(code, '[^\n]*(imagesc|imshow)[^\n]*', '');
+    evalc(code);
+end
+
+function run_script(file)
+    source(file);
+end

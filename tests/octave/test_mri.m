@@ -1,0 +1,170 @@
+function test_mri()
+    sums();
+    coils();
+    extras();
+    precisions();
+    solver();
+    penalties();
+    phantoms();
+end
+
+% exp(-2 pi i k . r) for voxels in the order of image(:).
+function matrix = dft(k, n)
+    axes = cell(1, numel(n));
+    for d = 1:numel(n), axes{d} = (0:n(d) - 1) - floor(n(d) / 2); end
+    grid = cell(1, numel(n));
+    [grid{:}] = ndgrid(axes{:});
+    r = cell2mat(cellfun(@(g) g(:), grid, 'UniformOutput', false));
+    matrix = exp(-2i * pi * (k.' * r.'));
+end
+
+function z = noise(varargin)
+    z = complex(rand(varargin{:}) - 0.5, rand(varargin{:}) - 0.5);
+end
+
+function sums()
+    rand('seed', 3);
+    for n = {[9 6], [5 6 4]}
+        n = n{1};
+        k = rand(numel(n), 70) - 0.5;
+        mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+        x = noise(n); y = noise(70, 1);
+        E = dft(k, n);
+        for method = {'exact', 'nufft'}
+            mri.setOptions('Method', method{1});
+            name = sprintf('%s, %d axes: ', method{1}, numel(n));
+            check_near([name 'forward'], mri.forward(x), E * x(:), 1e-8);
+            check_near([name 'adjoint'], mri.adjoint(y), reshape(E' * y, n), 1e-8);
+            w = rand(70, 1);
+            mri.setWeights(w);
+            check_near([name 'weights'], mri.weights(), w, 1e-12);
+            check_near([name 'gridding'], mri.gridding(y), reshape(E' * (w .* y), n), 1e-8);
+            check_near([name 'normal'], mri.normal(x), reshape(E' * (w .* (E * x(:))), n), 1e-7);
+            mri.setWeights([]);
+        end
+        mri.setGeometry(2 * pi * k, 'Size', n, 'Unit', 'radians-per-voxel', 'Precision', 'double');
+        check_near('radians', mri.forward(x), E * x(:), 1e-8);
+        mri.setGeometry(k .* n(:), 'Size', n, 'Unit', 'cycles-per-fov', 'Precision', 'double');
+        check_near('cycles per field of view', mri.forward(x), E * x(:), 1e-8);
+    end
+end
+
+function coils()
+    rand('seed', 4);
+    n = [8 7]; k = rand(2, 60) - 0.5; E = dft(k, n);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double', 'Coils', 3);
+    x = noise([n 3]);
+    expected = E * reshape(x, [], 3);
+    check_near('an image a coil', mri.forward(x), expected, 1e-8);
+    check_near('an image a coil, adjoint', mri.adjoint(expected), reshape(E' * expected, [n 3]), 1e-8);
+    check_true('images', mri.info().Images == 3);
+    maps = noise([n 3]); one = noise(n);
+    mri.setMaps(maps);
+    expected = E * reshape(maps .* one, [], 3);
+    check_near('maps', mri.forward(one), expected, 1e-8);
+    check_near('maps, nz kept', mri.forward(reshape(one, [n 1])), expected, 1e-8);
+    check_near('maps, adjoint', mri.adjoint(expected), sum(conj(maps) .* reshape(E' * expected, [n 3]), 3), 1e-8);
+    mri.setMaps([]);
+    check_near('maps forgotten', mri.forward(x), E * reshape(x, [], 3), 1e-8);
+end
+
+function extras()
+    rand('seed', 5);
+    n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise(n);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    field = 50 * rand(n); times = 0.02 * rand(1, 40);
+    mri.setField(field, times);
+    check_near('field', mri.forward(x), (E .* exp(-2i * pi * (times(:) * field(:).'))) * x(:), 1e-8);
+    mri.setField();
+    positions = 4 * rand([2 n]) - 2;
+    mri.setPositions(positions);
+    check_near('positions', mri.forward(x), exp(-2i * pi * (k.' * reshape(positions, 2, []))) * x(:), 1e-8);
+    mri.setPositions([]);
+    check_near('neither', mri.forward(x), E * x(:), 1e-8);
+end
+
+% Results are of the input's class; real arrays count as complex, vectors may lie either way.
+function precisions()
+    rand('seed', 6);
+    n = [8 8]; k = rand(2, 50) - 0.5; E = dft(k, n); x = rand(n);
+    mri = isocenter.MRI(single(k), 'Size', n, 'Unit', 'cycles-per-voxel');
+    check_true('double gives double', isa(mri.forward(x), 'double'));
+    check_true('single gives single', isa(mri.forward(single(x)), 'single') && iscomplex(mri.forward(single(x))));
+    check_near('a real image', mri.forward(single(x)), dft(double(single(k)), n) * x(:), 2e-5);
+    y = mri.forward(x);
+    check_near('a row of samples', mri.adjoint(y.'), mri.adjoint(y), 1e-6);
+    mri.setOptions('Tolerance', 1e-2, 'Upsampling', 1.5);
+    check_true('tolerance matters', norm(mri.forward(x) - E * x(:)) > 1e-5 * norm(y));
+end
+
+function [k, readout] = spokes(count, readout)
+    turn = (0:count - 1) * pi * (sqrt(5) - 1) / 2;
+    k = reshape(reshape([cos(turn); sin(turn)], 2, 1, []) .* ((0:readout - 1) - readout / 2) / readout, 2, []);
+end
+
+function solver()
+    [k, readout] = spokes(80, 96);
+    mri = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    truth = mri.phantomImage(isocenter.MRI.sheppLogan('modified', 24));
+    s = mri.forward(truth);
+    mri.computeWeights('radial', readout);
+    mri.setOptions('Iterations', 40, 'Residual', 1e-9);
+    x = mri.reconstruct(s);
+    [psnr, percent] = mri.compare(x, truth);
+    % What spokes do not reach is the corners of k-space.
+    check_true(sprintf('solver: %.2g %%', percent), percent < 6 && psnr > 30);
+    [~, quick] = mri.compare(mri.gridding(s), truth);
+    check_true(sprintf('gridding: %.2g %%', quick), quick > 1.5 * percent && quick < 30);
+    residuals = mri.history();
+    check_true('history', residuals(1) == 1 && residuals(end) < 1e-4 && numel(residuals) <= 41);
+    x = mri.reconstruct(s, truth);
+    check_true('begins with an image', mri.history()(1) < 1e-6);
+    check_near('and keeps it', x, truth, 1e-5);
+    q = mri.exportQ();
+    info = mri.info();
+    check_true('Q', isequal(size(q), [info.QNx info.QNy]) && isreal(q) && info.HasQ);
+    other = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    other.setWeights(mri.weights());
+    other.importQ(q);
+    check_near('Q of another plan', other.normal(truth), mri.normal(truth), 1e-8);
+    mri.computeWeights();
+    check_near('iterative weights sum to the area of k-space', sum(mri.weights()), pi / 4, 0.1);
+    mri.computeQ();
+    check_true('memory', mri.memory() > 0);
+end
+
+function penalties()
+    rand('seed', 7);
+    n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise(n);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    plain = E' * (E * x(:));
+    mri.setOptions('Lambda', 3);
+    check_near('identity', mri.normal(x)(:), plain + 3 * x(:), 1e-8);
+    R = sparse(noise(7, 30) .* (rand(7, 30) > 0.6));
+    mri.setMatrix(R);
+    mri.setOptions('Lambda', 3, 'Penalty', 'matrix');
+    check_near('complex matrix', mri.normal(x)(:), plain + 3 * (R' * (R * x(:))), 1e-8);
+    R = real(R);
+    mri.setMatrix(R);
+    check_near('real matrix', mri.normal(x)(:), plain + 3 * (R' * (R * x(:))), 1e-8);
+    w = rand([n 2]);
+    mri.setDifferenceWeights(w);
+    mri.setOptions('Lambda', 3, 'Penalty', 'differences');
+    energy = sum(sum(abs(w(1:end - 1, :, 1) .* diff(x, 1, 1)) .^ 2)) + sum(sum(abs(w(:, 1:end - 1, 2) .* diff(x, 1, 2)) .^ 2));
+    check_near('weighted differences', real(x(:)' * (mri.normal(x)(:) - plain)), 3 * energy, 1e-8);
+end
+
+function phantoms()
+    k = [0 0.2; 0 0.1; 0 0];
+    mri = isocenter.MRI(k, 'Size', [16 16 16], 'Unit', 'cycles-per-voxel');
+    ball = struct('Value', 2, 'X', 3, 'SemiX', 4, 'SemiY', 4, 'SemiZ', 4);
+    s = mri.phantomSamples(ball);
+    volume = 4 / 3 * pi * 64;
+    check_near('sample at 0 is the integral', s(1), 2 * volume, 1e-5);
+    a = 2 * pi * norm(k(:, 2)) * 4;
+    check_near('a ball''s transform', s(2), 2 * volume * 3 * (sin(a) - a * cos(a)) / a ^ 3 * exp(-2i * pi * 0.2 * 3), 1e-4);
+    image = mri.phantomImage(ball);
+    check_near('sum over voxels', sum(image(:)), 2 * volume, 1e-2);
+    check_true('x is the first dimension', abs(image(9 + 3, 9, 9) - 2) < 1e-6 && abs(image(9 - 3, 9, 9)) < 1e-6);
+    check_true('ten ellipsoids', numel(isocenter.MRI.sheppLogan('original', 8, 8)) == 10);
+end

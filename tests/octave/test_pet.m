@@ -1,0 +1,146 @@
+function test_pet()
+    lattice();
+    projectors();
+    tables();
+    events();
+    reconstructions();
+    scans();
+end
+
+function pet = small(varargin)
+    pet = isocenter.PET(varargin{:}, 'Size', [12 10 4], 'Voxel', [8 8 6], 'Azimuths', 3, 'Tilts', 2, 'MaxTilt', 0.2);
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+end
+
+function lattice()
+    pet = small();
+    check_near('views', pet.views(), [0 0 pi/3 pi/3 2*pi/3 2*pi/3; -0.1 0.1 -0.1 0.1 -0.1 0.1], 1e-12);
+    check_true('info', pet.info().Views == 6);
+    list = [0.1 0.5 2; 0 0.1 -0.1];
+    pet.setGeometry('Size', [12 10 4], 'Voxel', 8, 'MaxTilt', 0.2, 'Views', list);
+    check_near('a list of views', pet.views(), list, 1e-12);
+    check_true('memory', pet.memory() > 0);
+end
+
+function projectors()
+    rand('seed', 8);
+    pet = small();
+    x = single(rand(12, 10, 4)); y = single(rand(12, 10, 4, 6));
+    h = pet.forward(x);
+    check_true('histo-images: nx x ny x nz x views', isequal(size(h), [12 10 4 6]) && isa(h, 'single'));
+    check_near('adjoint', double(y(:))' * double(h(:)), double(x(:))' * double(pet.adjoint(y)(:)), 1e-5);
+    check_near('chosen views', pet.forward(x, [5 2]), h(:, :, :, [5 2]), 1e-6);
+    check_near('one view', pet.forward(x, 3), h(:, :, :, 3), 1e-6);
+    sum_of = zeros(12, 10, 4, 'single');
+    for v = 1:6, sum_of += pet.adjoint(y(:, :, :, v), v); end
+    check_near('adjoint by views', pet.adjoint(y), sum_of, 1e-5);
+    counts = uint32(10 * y);
+    check_near('counts', pet.adjoint(counts), pet.adjoint(single(counts)), 1e-6);
+    check_near('sensitivity', pet.sensitivity(), pet.adjoint(ones(12, 10, 4, 6, 'single')), 1e-5);
+    check_near('sensitivity with factors', pet.sensitivity(y), pet.adjoint(y), 1e-5);
+    % Nothing is lost in the middle: kernels have a sum of 1.
+    pet.setGeometry('Size', [41 41 15], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
+    point = zeros(41, 41, 15, 'single'); point(21, 21, 8) = 5;
+    check_near('a point', squeeze(sum(sum(sum(pet.forward(point))))), [5; 5; 5], 1e-5);
+end
+
+function tables()
+    pet = small();
+    t = pet.tables(2);
+    check_near('kernels sum to 1', sum(t.Values, 1), ones(1, columns(t.Values)), 1e-5);
+    check_true('kernels count from 1', min(t.Map(:)) >= 1 && max(t.Map(:)) == columns(t.Values) && isequal(size(t.Map), [12 10]));
+    check_true('mass', all(t.Mass > 0.9 & t.Mass <= 1 + 1e-6));
+    x = single(rand(12, 10, 4));
+    before = pet.forward(x, 2);
+    pet.setTables(2, t.Map, t.Offsets, t.Values);
+    check_near('tables as they were', pet.forward(x, 2), before, 1e-5);
+    % Kernel 1 stays, kernel 2 moves by two voxels along x and one along z.
+    map = ones(12, 10); map(7:end, :) = 2;
+    pet.setTables(1, map, [0 2; 0 0; 0 1], single([1 0; 0 1]));
+    h = pet.forward(x, 1);
+    expected = x; expected(7:end, :, :) = 0;
+    expected(9:end, :, 2:end) += x(7:10, :, 1:3);
+    check_near('own kernels', h, expected, 1e-6);
+end
+
+function events()
+    pet = small();
+    half_c = 0.149896229;
+    % View 1 looks along x, downwards; voxel (i, j, k) is centred at ((i - 6.5) 8, (j - 5.5) 8, (k - 2.5) 6) mm.
+    place = [(9 - 6.5) * 8; (3 - 5.5) * 8; (2 - 2.5) * 6];
+    along = [cos(-0.1); 0; sin(-0.1)];
+    first = place + 400 * along; second = place - 300 * along;
+    time = (norm(second - place) - norm(first - place)) / (2 * half_c);   % negative: nearer to the second
+    [h, dropped] = pet.deposit([first, 2 * first, first, [NaN; 0; 0]], [second, 2 * first, 5 * first, second], [time 0 1e6 0]);
+    check_true('histo-images are uint32', isa(h, 'uint32') && isequal(size(h), [12 10 4 6]));
+    check_true('an event is where it was', h(9, 3, 2, 1) == 1 && sum(h(:)) == 1);
+    check_true('dropped', dropped.Events == 3 && dropped.NotFinite == 1 && dropped.EqualPositions == 1 ...
+               && dropped.OutsideLattice + dropped.OutsideTilts == 1);
+    more = pet.deposit(single(first), single(second), single(time), h);
+    check_true('adds', more(9, 3, 2, 1) == 2 && h(9, 3, 2, 1) == 1);
+    more = pet.deposit(first, second, time, single(h));
+    check_true('adds to single', isa(more, 'single') && more(9, 3, 2, 1) == 2);
+end
+
+function reconstructions()
+    rand('seed', 9);
+    pet = small();
+    truth = single(1 + rand(12, 10, 4));
+    factors = single(0.5 + 0.5 * rand(12, 10, 4, 6)); additive = single(0.1 * ones(12, 10, 4, 6));
+    measured = factors .* pet.forward(truth) + additive;
+    for name = {'mlem', 'osem', 'ramla'}
+        pet.setOptions('Algorithm', name{1}, 'Iterations', 60, 'Subsets', 3);
+        x = pet.reconstruct(measured, factors, additive);
+        again = factors .* pet.forward(x) + additive;
+        check_near([name{1} ': explains the data'], again, measured, 0.05);
+        check_near([name{1} ': counts'], sum(again(:)), sum(measured(:)), 5e-3);
+    end
+    pet.setOptions('Algorithm', 'mlem', 'Iterations', 4);
+    x = pet.reconstruct(measured, factors, additive);
+    passes = pet.history();
+    check_true('history', numel(passes) == 4 && all(diff([passes.LogLikelihood]) > 0) && all([passes.SkippedVoxels] == 0));
+    pet.setOptions('Algorithm', 'mlem', 'Iterations', 2);
+    half = pet.reconstruct(measured, factors, additive);
+    copy = half;
+    check_near('begins with an image', pet.reconstruct(measured, factors, additive, half), x, 1e-5);
+    check_true('which is left alone', isequal(half, copy));
+    check_true('factors and additive may be left out', all(pet.reconstruct(measured, [], [])(:) > 0));
+    pet.setOptions('Order', 'given', 'Iterations', 1);
+    pet.setOrder([6 1 3 2 5 4]);
+    check_true('a given order', all(pet.reconstruct(measured)(:) > 0));
+end
+
+function scans()
+    pet = isocenter.PET('Size', [60 60 8], 'Voxel', 5, 'Azimuths', 20, 'MaxTilt', 0.15);
+    bodies = struct('Shape', {'cylinder', 'ellipsoid'}, 'X', {0, 40}, 'HalfX', {100, 20}, 'HalfZ', {100, 20}, ...
+                    'Activity', {1, 3}, 'Attenuation', {0.0096, 0});
+    image = pet.phantomImage(bodies);
+    check_near('activity', image([30 38], 30, 4), [1; 4], 1e-5);
+    check_near('attenuation', pet.phantomImage(bodies, 'attenuation')(30, 30, 4), 0.0096, 1e-5);
+    scan = struct('Bodies', bodies, 'TofFwhm', 300, 'RadialFwhm', 5, 'AxialFwhm', 5, 'Randoms', 0.1, 'Scatter', 0.1, 'Seed', 4);
+    [first, second, times, tally] = pet.simulate(scan, 4e5);
+    check_true('events', isequal(size(first), [3 4e5]) && isequal(size(second), [3 4e5]) && isequal(size(times), [1 4e5]));
+    check_true('tally', tally.Trues + tally.Scatter + tally.Randoms == 4e5 && abs(tally.Randoms - 4e4) < 2000);
+    [again, ~, ~, ~] = pet.simulate(scan, 4e5);
+    check_true('the same for the same seed', isequal(first, again));
+    radii = sqrt(sum(first(1:2, :) .^ 2));
+    check_true('on the detectors', all(abs(radii - 465) < 5));
+    measured = pet.deposit(first, second, times);
+    [factors, additive] = pet.expect(scan, tally);
+    pet.setResponse('TofFwhm', 300, 'RadialFwhm', 5, 'AxialFwhm', 5);
+    expected = squeeze(sum(sum(sum(double(factors .* pet.forward(image) + additive)))));
+    counts = squeeze(sum(sum(sum(double(measured)))));
+    check_near('what is expected is measured, but for the border', sum(counts), sum(expected), 0.04);
+    check_near('in every view', counts, expected, 0.1);
+    pet.setOptions('Iterations', 3);
+    x = pet.reconstruct(measured, factors, additive);
+    check_near('activity of the cylinder', mean(x(15:25, 25:35, 3:6)(:)), 1, 0.1);
+    check_true('noise', pet.noise(image) < 0.9 && pet.noise(ones(60, 60, 8, 'single')) < 1e-6);
+    spheres = [60 -60; 0 0; 2.5 2.5];
+    hot = pet.phantomImage(struct('Shape', {'cylinder', 'ellipsoid', 'ellipsoid'}, 'X', {0, 60, -60}, 'Z', {0, 2.5, 2.5}, ...
+                                  'HalfX', {120, 5, 5}, 'HalfZ', {100, 5, 5}, 'Activity', {1, 3, 3}));
+    recovery = pet.contrastRecovery(hot, spheres, 4);
+    check_true(sprintf('contrast recovery %.2f', recovery), recovery > 0.4 && recovery < 1);
+    [first, second, times] = pet.simulate(scan, 1000, image);
+    check_true('activity by an image', isequal(size(first), [3 1000]));
+end
