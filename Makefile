@@ -1,6 +1,9 @@
 # Every target works on a fresh Debian machine with a Rust toolchain, gcc, make and python3: what else it needs, it installs.
 
 PREFIX ?= target/install
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
 CFLAGS ?= -O2 -g
 CARGO ?= cargo
 # The compiler of `make cuda`, if it has been fetched; empty leaves the search to build.rs.
@@ -10,12 +13,14 @@ STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
-WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGE)/lib/pkgconfig:$$PKG_CONFIG_PATH"
+STAGED_LIBDIR := $(DESTDIR)$(abspath $(LIBDIR))
+MANIFEST := $(DESTDIR)$(abspath $(DATADIR))/isocenter/manifest.txt
+WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
-	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGE)/lib'
+	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build cuda install demo demo-mri demo-pet test test-all bench gpu-bundle bundle lint header clean
+.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet test test-all bench gpu-bundle bundle lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -27,7 +32,9 @@ help:
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
-	@echo 'make install PREFIX=/usr/local  header, shared library and pkg-config file (DESTDIR is heeded)'
+	@echo 'make install PREFIX=/usr/local  library, headers for C and C++, pkg-config file, CMake package, examples; DESTDIR, LIBDIR,'
+	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
+	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
 	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
 	@echo 'make header                     write include/isocenter.h anew from src/ffi'
@@ -40,7 +47,18 @@ cuda:
 	scripts/cuda.sh
 
 install: build
-	scripts/install.sh $(LIBRARY) $(STAGE)
+	CARGO="$(CARGO)" DESTDIR="$(DESTDIR)" LIBDIR="$(abspath $(LIBDIR))" INCLUDEDIR="$(abspath $(INCLUDEDIR))" \
+		DATADIR="$(abspath $(DATADIR))" scripts/install.sh $(LIBRARY) $(abspath $(PREFIX))
+
+uninstall:
+	DESTDIR="$(DESTDIR)" scripts/uninstall.sh $(MANIFEST)
+
+# The kernels of every architecture belong into it, so the compiler comes first; make looks for it when it starts.
+dist: cuda
+	$(MAKE) tarball
+
+tarball:
+	CARGO="$(CARGO)" scripts/dist.sh
 
 demo: install
 	@mkdir -p $(OUT)
@@ -72,9 +90,10 @@ test: cuda
 	$(MAKE) test-all
 
 test-all: install
-	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind
+	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev
 	$(CARGO) test --release
-	scripts/check_symbols.sh $(STAGE)/lib/libisocenter.so include/isocenter.h
+	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
+	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
 
 bench:

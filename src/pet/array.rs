@@ -90,30 +90,19 @@ fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
     at
 }
 
-/// Of a row, side by side: one sum after the other would wait for each addition.
-const LANES: usize = 8;
+// What is asked of a row goes by loops that do one thing each: compilers make vectors of them.
 
-#[derive(Default)]
-struct Lanes {
-    sum: [f64; LANES],
-    largest: [f32; LANES],
-    zeros: [u32; LANES],
-    replaced: [u32; LANES],
-    bad: [u32; LANES],
+#[inline(always)]
+fn count(row: &[f32], of: impl Fn(f32) -> bool) -> u64 {
+    row.iter().map(|v| u32::from(of(*v))).sum::<u32>().into()
 }
 
-impl Lanes {
-    #[inline(always)]
-    fn see(&mut self, values: &[f32], bad: impl Fn(f32) -> bool) {
-        for (l, v) in values.iter().enumerate() {
-            let finite = if v.is_finite() { *v } else { 0.0 };
-            self.sum[l] += f64::from(finite);
-            self.largest[l] = if finite > self.largest[l] { finite } else { self.largest[l] };
-            self.zeros[l] += u32::from(finite == 0.0);
-            self.replaced[l] += u32::from(!v.is_finite());
-            self.bad[l] += u32::from(bad(*v));
-        }
-    }
+/// Side by side: one after the other would wait for each addition.
+fn sum(row: &[f32]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (whole, rest) = row.as_chunks::<8>();
+    whole.iter().for_each(|part| sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += f64::from(*v)));
+    sums.iter().sum::<f64>() + rest.iter().map(|v| f64::from(*v)).sum::<f64>()
 }
 
 /// Rows of a task.
@@ -132,24 +121,27 @@ pub(super) unsafe fn look<const N: usize>(
     let length = from.shape[N - 1];
     let rows = from.shape.iter().rev().skip(1).product::<usize>();
     let least = if least == Least::Zero { 0.0 } else { f32::NEG_INFINITY };
-    let bad = |v: f32| if v.is_finite() { v < least } else { policy == NanPolicy::Error };
+    let refused = policy == NanPolicy::Error;
+    let unfit = |v: f32| v.is_finite() & (v < least) | !v.is_finite() & refused;
     let part = |first: usize| {
         let mut row = vec![0.0; length];
         let (mut found, mut wrong) = (Found::default(), None);
         for r in first..rows.min(first + ROWS) {
             // SAFETY: by this function's contract.
             unsafe { read_row(from, place(&from.shape, r), &mut row) };
-            let mut lanes = Lanes::default();
-            let (whole, rest) = row.as_chunks::<LANES>();
-            whole.iter().for_each(|values| lanes.see(values, bad));
-            lanes.see(rest, bad);
-            found.sum += lanes.sum.iter().sum::<f64>();
-            found.largest = lanes.largest.iter().fold(found.largest, |a, b| a.max(*b));
-            found.zero |= lanes.zeros.iter().any(|n| *n > 0);
-            found.replaced += lanes.replaced.iter().map(|n| u64::from(*n)).sum::<u64>();
-            if wrong.is_none() && lanes.bad.iter().any(|n| *n > 0) {
+            if wrong.is_none() && count(&row, unfit) > 0 {
                 wrong = Some(r);
             }
+            let infinite = count(&row, |v| !v.is_finite());
+            if infinite > 0 {
+                replace(&mut row);
+            }
+            found.sum += sum(&row);
+            // Above 0 bits are in the order of the numbers.
+            let largest = row.iter().fold(0, |most, v| most.max(v.to_bits() as i32));
+            found.largest = found.largest.max(f32::from_bits(largest as u32));
+            found.zero |= count(&row, |v| v == 0.0) > 0;
+            found.replaced += infinite;
         }
         (found, wrong)
     };
@@ -159,7 +151,7 @@ pub(super) unsafe fn look<const N: usize>(
         let mut at = place(&from.shape, r);
         // SAFETY: as above.
         unsafe { read_row(from, at, &mut row) };
-        at[N - 1] = row.iter().position(|v| bad(*v)).unwrap_or(0);
+        at[N - 1] = row.iter().position(|v| unfit(*v)).unwrap_or(0);
         let v = row[at[N - 1]];
         if !v.is_finite() {
             fail!(NotFiniteData, "{name}{at:?} is {v}; it must be finite (or set the NaN policy to replace)");
