@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from isocenter import GPU
-from isocenter_pet import GATHER, INVARIANT, SIZES, VARIANT, Pet
+from isocenter_pet import AUTO, FOURIER, GATHER, INVARIANT, SIZES, VARIANT, Pet
 from pet_kernels import kernel, views
 from timing import table
 
@@ -24,9 +24,10 @@ RUNS = 7
 class Ours:
     """Milliseconds of a pass with data on the GPU."""
 
-    def __init__(self, size, radial, projector, more):
+    def __init__(self, size, radial, projector, more, tolerance=0.0, **response):
         shape, voxel = SIZES[size]
-        self.pet, self.projector, self.more = Pet(shape, voxel, radial, device=GPU), projector, more
+        self.pet, self.more = Pet(shape, voxel, radial, device=GPU, **response), more
+        self.options = dict(projector=projector, tolerance=tolerance, relaxation=0.3)
         generator = torch.Generator(device="cuda").manual_seed(1)
         # Counts in a tenth of the voxels.
         random = torch.rand((self.pet.views,) + shape, device="cuda", generator=generator)
@@ -35,7 +36,7 @@ class Ours:
         self.first = self.run(1)
 
     def run(self, iterations):
-        self.pet.set_options(iterations=iterations, projector=self.projector, relaxation=0.3)
+        self.pet.set_options(iterations=iterations, **self.options)
         torch.cuda.synchronize()
         start = time.perf_counter()
         self.pet.reconstruct(self.measured, self.image)
@@ -90,8 +91,13 @@ def main():
     print(f"# PET on {torch.cuda.get_device_name()}, {datetime.date.today()}\n")
     for size in arguments.size or SIZES:
         cases = {}
+        more = 10 if size == "4 mm" else 3
         for response, radial in (("invariant", INVARIANT), ("variant", VARIANT)):
-            cases[f"Isocenter, {response}: a pass"] = Ours(size, radial, GATHER, 10 if size == "4 mm" else 3)
+            cases[f"Isocenter, {response}, auto: a pass"] = Ours(size, radial, AUTO, more)
+        cases["the same, invariant, gather"] = Ours(size, INVARIANT, GATHER, more)
+        cases["the same, invariant, Fourier"] = Ours(size, INVARIANT, FOURIER, more)
+        cases["variant, cut at 5 sigmas, gather"] = Ours(size, VARIANT, GATHER, more, cut_width=5.0)
+        cases["variant, cut at 5 sigmas, Fourier to 2e-4"] = Ours(size, VARIANT, FOURIER, more, 2e-4, cut_width=5.0)
         if not arguments.no_torch:
             cases["PyTorch: 240 projections alone"] = Torch(size)
         runs = {name: [] for name in cases}

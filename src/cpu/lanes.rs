@@ -79,6 +79,11 @@ pub(crate) fn cost(len: usize) -> f64 {
     factors(len).map_or(f64::INFINITY, |(_, cost)| cost * len as f64)
 }
 
+/// Whether [`LaneFft`] takes it.
+pub(crate) fn is_good_length(len: usize) -> bool {
+    factors(len).is_some()
+}
+
 /// The length from `least` on whose transform is the cheapest.
 pub(crate) fn good_length(least: usize) -> usize {
     let least = least.max(1);

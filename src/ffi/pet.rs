@@ -36,11 +36,11 @@ pub enum isoc_pet_cut {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_pet_projector {
-    /// The faster of the others, for each view.
+    /// The faster of the others, for each view; on a GPU Fourier transforms for kernels that do not vary alone.
     Auto = 0,
     /// Sums over the kernel, to rounding.
     Gather = 1,
-    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
+    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while.
     Fourier = 2,
 }
 

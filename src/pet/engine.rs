@@ -54,6 +54,13 @@ pub struct Method {
     pub tolerance: f64,
 }
 
+impl Method {
+    /// Of an expansion.
+    pub(super) fn tolerance(&self) -> f64 {
+        if self.tolerance > 0.0 { self.tolerance } else { 1e-5 }
+    }
+}
+
 /// Which engine projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Projector {

@@ -7,6 +7,9 @@
 use super::tables::Tables;
 use rayon::prelude::*;
 
+/// Rounding of a projection by Fourier transforms, of values up to 1.
+const ROUNDING: f64 = 1e-6;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Expansion {
     rank: usize,
@@ -85,8 +88,14 @@ impl Expansion {
     }
 
     /// The larger of both measures that the tolerance bounds.
+    #[cfg(test)]
     pub(crate) fn error(&self) -> f64 {
         self.error
+    }
+
+    /// Error of projections by Fourier transforms of values up to 1.
+    pub(super) fn projection_error(&self) -> f32 {
+        (self.error + ROUNDING) as f32
     }
 }
 

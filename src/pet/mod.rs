@@ -28,6 +28,7 @@ mod simulation_envelope;
 pub mod simulation_expectation;
 mod simulation_random;
 pub mod simulation_source;
+mod spectrum;
 mod studies;
 pub(crate) mod tables;
 pub mod view;

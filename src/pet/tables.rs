@@ -120,20 +120,26 @@ impl Tables {
 
     /// All three axes in one table of offsets and one of values.
     pub(crate) fn full(&self) -> Result<Full> {
+        let (offsets, values) = self.with_axial(&self.values)?;
+        Ok(Full { offsets, values })
+    }
+
+    /// Offsets along all three axes, and rows of values at the tables' offsets times the axial factor.
+    pub(super) fn with_axial(&self, rows: &[f32]) -> Result<(Vec<[i32; 3]>, Vec<f32>)> {
         if self.axial.len() == 1 {
-            return Ok(Full { offsets: self.offsets.clone(), values: self.values.clone() });
+            return Ok((self.offsets.clone(), rows.to_vec()));
         }
         let reach = (self.axial.len() / 2) as i32;
         let planes = || (-reach..).zip(&self.axial);
         let offsets: Vec<_> =
             planes().flat_map(|(z, _)| self.offsets.iter().map(move |o| [o[0], o[1], o[2] + z])).collect();
-        let mut values: Vec<f32> = zeros(offsets.len() * self.identifiers())?;
-        let rows = self.values.chunks_exact(self.offsets.len());
+        let mut values: Vec<f32> = zeros(rows.len() * self.axial.len())?;
+        let rows = rows.chunks_exact(self.offsets.len());
         for (to, row) in values.chunks_exact_mut(offsets.len()).zip(rows) {
             let products = planes().flat_map(|(_, a)| row.iter().map(move |v| v * a));
             to.iter_mut().zip(products).for_each(|(to, p)| *to = p);
         }
-        Ok(Full { offsets, values })
+        Ok((offsets, values))
     }
 
     /// Voxels along z that the kernels reach.

@@ -135,6 +135,11 @@ impl Line {
         Ok(Self { device: device.clone(), precision, factors, _tables: tables, line })
     }
 
+    /// How often lines of a length go through shared memory or past it; None for a length that is none.
+    pub(crate) fn passes(length: usize) -> Option<usize> {
+        factors(length).filter(|_| length <= MAX_LENGTH).map(|f| f.len())
+    }
+
     pub(crate) fn device(&self) -> &Arc<Device> {
         &self.device
     }
@@ -166,6 +171,13 @@ impl Line {
         let fits = |(_, room): &(usize, usize), shape: &Shape| shape.shared <= most.min(*room);
         let shapes = widths.map(|w| (w, self.shape(w.0 / (2 * self.precision.bytes()))));
         shapes.iter().find(|(w, s)| fits(w, s)).map_or_else(|| self.shape(1), |(_, s)| *s)
+    }
+
+    /// At most so many threads, with which passes of so many lines have the fewest turns.
+    pub(crate) fn threads(&self, width: usize, most: usize) -> usize {
+        let turn = |count: usize| count.div_ceil(count.div_ceil(most));
+        let threads = self.factors.iter().map(|r| turn(width * self.length() / r)).max().unwrap_or(1);
+        threads.next_multiple_of(32).min(most)
     }
 
     fn shape(&self, width: usize) -> Shape {

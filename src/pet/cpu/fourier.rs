@@ -5,13 +5,13 @@
 //! reach, so that what is cyclic does not show.
 
 use super::columns::{Columns, Layout};
-use super::fourier_kernel::{Slices, spectrum};
 use super::fourier_stages::{Lines, Rows};
 use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::error::{Result, fail};
 use crate::pet::expansion::Expansion;
+use crate::pet::spectrum::{Slices, spectrum};
 use crate::pet::tables::Tables;
 
 /// Projections of one view.
@@ -82,7 +82,9 @@ impl Fourier {
             Grid { half: along_x.len() / 2 + 1, vectors, deep: vectors * lanes(level), pad: z.next_multiple_of(8) };
         // Twice what two rows share; both inverse transforms are unscaled.
         let scale = (0.5 / (along_x.len() * along_y.len()) as f64) as f32;
-        let of = |term| spectrum(tables.offsets(), expansion.term(term), slices, [&along_x, &along_y], scale, level);
+        let of = |term| {
+            spectrum(tables.offsets(), expansion.term(term), slices, [along_x.len(), along_y.len()], scale, level)
+        };
         let spectra = (0..expansion.rank()).map(of).collect::<Result<_>>()?;
         let (mut map, mut coefficients) = (Vec::new(), Vec::new());
         if !expansion.invariant() {

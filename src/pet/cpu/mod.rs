@@ -4,7 +4,6 @@ pub(crate) mod columns;
 mod compare;
 pub(crate) mod engine;
 pub(crate) mod fourier;
-mod fourier_kernel;
 mod fourier_stages;
 pub(crate) mod gather;
 mod projector;

@@ -31,16 +31,11 @@ impl Room {
     }
 }
 
-/// Of an expansion's kernels where no other is asked for.
-const TOLERANCE: f64 = 1e-5;
 /// Most terms that Auto looks at: with more, gathers are cheaper for any kernel.
 const MOST_TERMS: usize = 12;
-/// Rounding of a projection by Fourier transforms, of values up to 1.
-const ROUNDING: f64 = 1e-6;
 
 impl Projector {
     pub(super) fn new(tables: &Tables, layout: &Layout, level: Level, method: Method) -> Result<Self> {
-        let tolerance = if method.tolerance > 0.0 { method.tolerance } else { TOLERANCE };
         let most = match method.projector {
             Choice::Gather => 0,
             Choice::Auto => MOST_TERMS,
@@ -52,10 +47,10 @@ impl Projector {
         };
         // What varies takes two terms or more; finding them takes as long as many projections.
         if worth(tables.identifiers().min(2), true) {
-            let expansion = Expansion::new(tables, tolerance, most);
+            let expansion = Expansion::new(tables, method.tolerance(), most);
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
-                    let error = (expansion.error() + ROUNDING) as f32;
+                    let error = expansion.projection_error();
                     return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, error));
                 }
                 None if most == usize::MAX => fail!(Internal, "kernels have no expansion"),

@@ -3,13 +3,14 @@
 use super::array::{Check, Copies, Place, total};
 use super::data::Data;
 use super::finish::{Finish, What};
+use super::fourier::{self, Fourier};
 use super::gather::most_blocks;
 use super::plain::Plain;
 use super::projection::{Direction, Draft, Projection};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue};
-use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Progress, Projector, Ratio, Scan, Tally};
+use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Progress, Ratio, Scan, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub(in crate::pet) struct GpuEngine {
     stream: usize,
     /// Of each view, if it was made and kept.
     projections: Vec<Option<Arc<Projection>>>,
+    shared: fourier::Shared,
     recorded: Vec<Recorded>,
     /// A pair of f64 for each block, and their sum.
     tally: DeviceMemory,
@@ -68,7 +70,7 @@ impl GpuEngine {
     pub(in crate::pet) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
         let queue = Queue::new(device)?;
         let shape = scan.lattice.shape();
-        let blocks = most_blocks(shape).max(Plain::blocks(&queue, shape));
+        let blocks = most_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::most_blocks(shape));
         let tally = DeviceMemory::new(device, blocks * 2 * size_of::<f64>())?;
         {
             let _current = device.enter()?;
@@ -79,6 +81,7 @@ impl GpuEngine {
             place: Place::new(shape)?,
             stream: 0,
             projections: scan.views.iter().map(|_| None).collect(),
+            shared: fourier::Shared::default(),
             recorded: Vec::new(),
             tally,
             blocks,
@@ -103,25 +106,26 @@ impl GpuEngine {
     fn draft(&self, view: usize) -> Result<Draft> {
         // Some is the kernels' own.
         let shared = self.queue.device.shared_bytes().saturating_sub(1 << 10);
-        Draft::new(self.place, &*self.scan.tables(view)?, shared)
+        Draft::new(self.place, &*self.scan.tables(view)?, self.scan.method, self.context.level(), shared)
     }
 
     fn projection(&self, view: usize) -> Result<Arc<Projection>> {
         match &self.projections[view] {
             Some(projection) => Ok(projection.clone()),
             // SAFETY: the GPU is current inside `within`.
-            None => Ok(Arc::new(unsafe { Projection::new(&self.queue, &self.draft(view)?, false)? })),
+            None => Ok(Arc::new(unsafe { Projection::new(&self.queue, &self.draft(view)?, &self.shared, false)? })),
         }
     }
 
     /// Bytes of the projections that are kept.
     fn kept(&self) -> u64 {
-        self.projections.iter().flatten().map(|p| p.bytes()).sum()
+        self.projections.iter().flatten().map(|p| p.bytes()).sum::<u64>() + self.shared.bytes()
     }
 
     fn forget(&mut self) {
-        self.projections.fill(None);
         self.recorded.clear();
+        self.projections.fill(None);
+        self.shared.forget();
     }
 
     fn launch(&self, view: usize, direction: Direction, input: u64, to: Finish) -> Result<()> {
@@ -184,7 +188,10 @@ impl Engine for GpuEngine {
     }
 
     fn set_method(&mut self, method: Method) {
-        self.scan.method = method;
+        if method != self.scan.method {
+            self.scan.method = method;
+            self.forget();
+        }
     }
 
     fn set_stream(&mut self, stream: usize) {
@@ -201,9 +208,6 @@ impl Engine for GpuEngine {
     }
 
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
-        if self.scan.method.projector == Projector::Fourier {
-            fail!(NotConfigured, "projections by Fourier transforms are computed on the processor only");
-        }
         let device = self.queue.device.clone();
         self.cap = context.gpu_memory(&device, self.queue.pool.bytes())?;
         self.queue.pool.limit(self.cap);
@@ -222,7 +226,8 @@ impl Engine for GpuEngine {
             let drafts: Vec<Draft> =
                 context.install(|| batch.par_iter().map(|v| self.draft(*v)).collect::<Result<_>>())?;
             for (view, draft) in batch.iter().zip(drafts) {
-                let [least, all] = draft.bytes();
+                let work = draft.work().saturating_sub(self.shared.bytes());
+                let [least, all] = draft.bytes().map(|b| b + work);
                 // What is not kept is made anew for every use, one view at a time.
                 if all > room {
                     fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; images and one view need {}", besides + all);
@@ -232,8 +237,8 @@ impl Engine for GpuEngine {
                     return Ok(());
                 }
                 // SAFETY: the GPU is current inside `within`.
-                let projection = unsafe { Projection::new(&self.queue, &draft, keep)? };
-                kept += projection.bytes();
+                let projection = unsafe { Projection::new(&self.queue, &draft, &self.shared, keep)? };
+                kept += projection.bytes() + work;
                 self.projections[*view] = Some(Arc::new(projection));
             }
         }

@@ -4,6 +4,7 @@ mod array;
 mod data;
 pub(super) mod engine;
 mod finish;
+mod fourier;
 mod gather;
 mod plain;
 mod projection;

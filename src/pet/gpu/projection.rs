@@ -2,10 +2,14 @@
 
 use super::array::Place;
 use super::finish::Finish;
+use super::fourier::{Fourier, Shared, Spectra};
 use super::gather::{Arranged, Gather};
 use super::plain::Plain;
-use crate::error::Result;
+use crate::cpu::level::Level;
+use crate::error::{Result, fail};
 use crate::gpu::Queue;
+use crate::pet::engine::{Method, Projector};
+use crate::pet::expansion::Expansion;
 use crate::pet::tables::Tables;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +48,17 @@ impl Parts {
 
 /// A view's tables as the GPU will have them.
 pub(super) enum Draft {
+    Fourier(Box<Spectra>),
     Gather(Box<Arranged>),
     Plain { parts: Parts, places: [usize; 3], count: usize },
 }
 
 impl Draft {
     /// `most_shared`: bytes of shared memory that a block may have.
-    pub(super) fn new(place: Place, tables: &Tables, most_shared: usize) -> Result<Self> {
+    pub(super) fn new(place: Place, tables: &Tables, method: Method, level: Level, most_shared: usize) -> Result<Self> {
+        if let Some(spectra) = spectra(place, tables, method, level)? {
+            return Ok(Self::Fourier(Box::new(spectra)));
+        }
         if let Some(arranged) = Arranged::new(place, tables, most_shared)? {
             return Ok(Self::Gather(Box::new(arranged)));
         }
@@ -61,15 +69,48 @@ impl Draft {
     /// Bytes on the GPU: the least, and without anything made anew for every use.
     pub(super) fn bytes(&self) -> [u64; 2] {
         match self {
+            Self::Fourier(spectra) => [spectra.bytes(); 2],
             Self::Gather(arranged) => arranged.bytes(),
             Self::Plain { parts, .. } => [parts.bytes().len() as u64; 2],
         }
     }
+
+    /// Bytes that projections work in, one after the other.
+    pub(super) fn work(&self) -> u64 {
+        match self {
+            Self::Fourier(spectra) => spectra.work(),
+            Self::Gather(_) | Self::Plain { .. } => 0,
+        }
+    }
+}
+
+/// Of a view that is projected by Fourier transforms.
+fn spectra(place: Place, tables: &Tables, method: Method, level: Level) -> Result<Option<Spectra>> {
+    let asked = method.projector == Projector::Fourier;
+    // To find the expansion of kernels that vary takes longer than projections may save.
+    let most = match method.projector {
+        Projector::Fourier => usize::MAX,
+        Projector::Auto
+            if tables.identifiers() == 1 && Spectra::cost(place, tables) < Arranged::cost(place, tables) =>
+        {
+            1
+        }
+        Projector::Auto | Projector::Gather => return Ok(None),
+    };
+    let made = match Expansion::new(tables, method.tolerance(), most) {
+        Some(expansion) => Spectra::new(place, tables, &expansion, level)?,
+        None => None,
+    };
+    if made.is_none() && asked {
+        fail!(OutOfRange, "a lattice of {:?} voxels is too large for Fourier transforms", place.shape);
+    }
+    Ok(made)
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(super) enum Projection {
+    Fourier(Box<Fourier>),
     Gather(Box<Gather>),
     Plain(Plain),
 }
@@ -79,8 +120,9 @@ impl Projection {
     ///
     /// # Safety
     /// The GPU is current.
-    pub(super) unsafe fn new(queue: &Queue, draft: &Draft, keep: bool) -> Result<Self> {
+    pub(super) unsafe fn new(queue: &Queue, draft: &Draft, shared: &Shared, keep: bool) -> Result<Self> {
         Ok(match draft {
+            Draft::Fourier(spectra) => Self::Fourier(Box::new(Fourier::new(queue, spectra, shared)?)),
             // SAFETY: by this function's contract.
             Draft::Gather(arranged) => Self::Gather(Box::new(unsafe { Gather::new(queue, arranged, keep)? })),
             Draft::Plain { parts, places, count } => Self::Plain(Plain::new(queue, parts, *places, *count)?),
@@ -89,6 +131,7 @@ impl Projection {
 
     pub(super) fn bytes(&self) -> u64 {
         match self {
+            Self::Fourier(fourier) => fourier.bytes(),
             Self::Gather(gather) => gather.bytes(),
             Self::Plain(plain) => plain.bytes(),
         }
@@ -98,7 +141,7 @@ impl Projection {
     pub(super) fn is_complete(&self) -> bool {
         match self {
             Self::Gather(gather) => gather.is_complete(),
-            Self::Plain(_) => true,
+            Self::Fourier(_) | Self::Plain(_) => true,
         }
     }
 
@@ -115,6 +158,7 @@ impl Projection {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
+                Self::Fourier(fourier) => fourier.launch(queue, direction, input, to),
                 Self::Gather(gather) => gather.launch(queue, direction, input, to),
                 Self::Plain(plain) => plain.launch(queue, place, direction, input, to),
             }

@@ -7,15 +7,15 @@ use crate::error::Result;
 
 /// Distances along z that a kernel reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slices {
-    pub(super) reach: usize,
+pub(crate) struct Slices {
+    pub(crate) reach: usize,
     /// The kernel is the same at opposite offsets: the slice at -d is the complex conjugate of that at d, that at 0 real.
-    pub(super) even: bool,
+    pub(crate) even: bool,
 }
 
 impl Slices {
     /// Floats of one frequency: of slices 0 to `reach` real, (real, imaginary), ...; or of all (real, imaginary) from -reach on.
-    pub(super) fn floats(self) -> usize {
+    pub(crate) fn floats(self) -> usize {
         if self.even { 2 * self.reach + 1 } else { 4 * self.reach + 2 }
     }
 
@@ -25,17 +25,17 @@ impl Slices {
     }
 }
 
-/// `[kx][ky][float]` of kx from 0 to half the length, times `scale`.
-pub(super) fn spectrum(
+/// `[kx][ky][float]` of kx from 0 to half the length of transforms along x, times `scale`; both are good lengths.
+pub(crate) fn spectrum(
     offsets: &[[i32; 3]],
     values: &[f32],
     slices: Slices,
-    [along_x, along_y]: [&LaneFft; 2],
+    [nx, ny]: [usize; 2],
     scale: f32,
     level: Level,
 ) -> Result<Vec<f32>> {
-    let (lanes, half) = (lanes(level), along_x.len() / 2 + 1);
-    let (nx, ny) = (along_x.len(), along_y.len());
+    let [along_x, along_y] = [nx, ny].map(|n| LaneFft::new(n, level));
+    let (lanes, half) = (lanes(level), nx / 2 + 1);
     let reach = offsets.iter().map(|o| o[1].unsigned_abs() as usize).max().unwrap_or(0);
     let rows = 2 * reach + 1;
     let cell = 2 * lanes;

@@ -1,0 +1,343 @@
+// Projections by Fourier transforms along x and y; along z, where kernels are short, sums stay sums, of a few planes for each
+// frequency. Two rows of voxels make one complex line. Neighbours along z are neighbours in memory throughout, so that a block
+// transforms a few lines side by side.
+#include "../common/fft_lines.cuh"
+#include "finish.cuh"
+
+typedef Complex<float> Number;
+
+// Mirrors `Arguments` in src/pet/gpu/fourier.rs.
+struct Fourier {
+    FftLine line;
+    // A volume, or frequencies.
+    const void *from;
+    void *to;
+    // [kx][ky][float]: of the planes at distance 0 real, at 1 real and imaginary, ...; or of all from -reach on.
+    const float *spectrum;
+    // Of each identifier, and [y][x] identifiers; NULL: all are 1.
+    const float *coefficients;
+    const int *map;
+    // What earlier terms gave, and room for what is not the end yet; NULL: none.
+    const float *earlier;
+    float *later;
+    // Largest value that each block of the first step read; NULL: not asked for.
+    float *peaks;
+    int peak_count;
+    // Least value of a projection, next to the largest of its input, that is not rounding.
+    float floor;
+    Finish finish;
+    int nx, ny, nz, column;
+    // Lengths of the transforms.
+    int long_x, long_y;
+    int reach, floats, even, transposed;
+    // Non-zero: to what is there.
+    int add;
+    int width, log_width, chunks;
+};
+
+struct Block {
+    // Row pair or kx, and the first of its lines.
+    int outer, z;
+
+    __device__ explicit Block(const Fourier &p) {
+        outer = blockIdx.x / p.chunks;
+        z = (blockIdx.x - outer * p.chunks) * p.width;
+    }
+};
+
+template <class Load, class Store> struct Step {
+    const Fourier &p;
+    const FftLines<false> &lines;
+    Number *shared;
+    const Load &load;
+    const Store &store;
+    int k;
+
+    template <int R> __device__ inline void run() const { fft_pass<R>(p.line, k, lines, shared, load, store); }
+};
+
+template <class Load, class Store> __device__ inline void transform(const Fourier &p, const Load &load, const Store &store) {
+    extern __shared__ Number shared[];
+    const FftLines<false> lines = {p.width, p.log_width, p.line.length};
+#pragma unroll 1
+    for (int k = 0; k < p.line.passes; k++) {
+        if (k) __syncthreads();
+        with_radix(p.line.pass[k].radix, Step<Load, Store>{p, lines, shared, load, store, k});
+    }
+}
+
+// What no thread of the launch writes.
+__device__ inline Number fetch(const Number *p) {
+    const float2 v = __ldg(reinterpret_cast<const float2 *>(p));
+    return {v.x, v.y};
+}
+
+__device__ inline float coefficient(const Fourier &p, int cell) { return p.map ? p.coefficients[p.map[cell]] : 1; }
+
+__device__ inline float block_largest(float v) {
+    __shared__ float warps[32];
+    for (int step = 16; step; step /= 2) v = fmaxf(v, __shfl_xor_sync(~0u, v, step));
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    for (int w = 0; w < (blockDim.x + 31) / 32; w++) v = fmaxf(v, warps[w]);
+    return v;
+}
+
+// Voxels of two rows to frequencies [kx][pair][z].
+struct RowsThere {
+    const Fourier &p;
+    Block at;
+    mutable float largest = 0;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line, y = 2 * at.outer;
+        const float *rows = static_cast<const float *>(p.from) + (long long)y * p.nx * p.column + z;
+        const bool both = y + 1 < p.ny;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int x = position + r * stride;
+            v[r] = {0, 0};
+            if (x < p.nx && z < p.nz) {
+                const float *voxel = rows + (long long)x * p.column;
+                v[r].x = *voxel * coefficient(p, y * p.nx + x);
+                if (both) v[r].y = voxel[(long long)p.nx * p.column] * coefficient(p, (y + 1) * p.nx + x);
+                largest = fmaxf(largest, fmaxf(v[r].x, v[r].y));
+            }
+        }
+    }
+};
+
+struct StoreRows {
+    const Fourier &p;
+    Block at;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line, pairs = (p.ny + 1) / 2;
+        if (z >= p.nz) return;
+        Number *to = static_cast<Number *>(p.to) + z;
+#pragma unroll
+        for (int r = 0; r < R; r++) to[((long long)(position + r * stride) * pairs + at.outer) * p.column] = v[r];
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(320, 3) fourier_rows_there(const __grid_constant__ Fourier p) {
+    const Block at(p);
+    const RowsThere load = {p, at};
+    transform(p, load, StoreRows{p, at});
+    if (p.peaks) {
+        const float largest = block_largest(load.largest);
+        if (threadIdx.x == 0) p.peaks[blockIdx.x] = largest;
+    }
+}
+
+// Frequencies of two rows' sum, parted, to [kx][ky][z], twice what they are.
+struct LoadPairs {
+    const Fourier &p;
+    Block at;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line, pairs = (p.ny + 1) / 2, mirror = at.outer ? p.long_x - at.outer : 0;
+        const Number *from = static_cast<const Number *>(p.from) + z;
+        const long long here = (long long)at.outer * pairs, there = (long long)mirror * pairs;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int y = position + r * stride;
+            v[r] = {0, 0};
+            if (y < p.ny && z < p.nz) {
+                const Number a = fetch(from + (here + y / 2) * p.column), b = fetch(from + (there + y / 2) * p.column);
+                v[r] = y % 2 ? Number{a.y + b.y, b.x - a.x} : Number{a.x + b.x, a.y - b.y};
+            }
+        }
+    }
+};
+
+struct StoreFrequencies {
+    const Fourier &p;
+    Block at;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line;
+        if (z >= p.nz) return;
+        Number *to = static_cast<Number *>(p.to) + (long long)at.outer * p.long_y * p.column + z;
+#pragma unroll
+        for (int r = 0; r < R; r++) to[(long long)(position + r * stride) * p.column] = v[r];
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(320, 3) fourier_columns_there(const __grid_constant__ Fourier p) {
+    const Block at(p);
+    transform(p, LoadPairs{p, at}, StoreFrequencies{p, at});
+}
+
+// The product with the spectrum, to [kx][y][z].
+struct LoadProducts {
+    const Fourier &p;
+    Block at;
+
+    // Distances outside, so that all of a butterfly's elements are on the way at once.
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line;
+        const long long first = (long long)at.outer * p.long_y + position;
+        const Number *from = static_cast<const Number *>(p.from) + first * p.column + z;
+        const float *w = p.spectrum + first * p.floats;
+        const int step = stride * p.column, w_step = stride * p.floats;
+        const bool inside = z < p.nz;
+        const Number zero = {0, 0};
+        if (p.even) {
+#pragma unroll
+            for (int r = 0; r < R; r++) v[r] = inside ? fetch(from + r * step) * __ldg(w + r * w_step) : zero;
+#pragma unroll 1
+            for (int d = 1; d <= p.reach; d++) {
+                const bool down = inside && z >= d, up = z + d < p.nz;
+#pragma unroll
+                for (int r = 0; r < R; r++) {
+                    const Number below = down ? fetch(from + r * step - d) : zero, above = up ? fetch(from + r * step + d) : zero;
+                    const float re = __ldg(w + r * w_step + 2 * d - 1), im = __ldg(w + r * w_step + 2 * d);
+                    v[r].x += (below.x + above.x) * re - (below.y - above.y) * im;
+                    v[r].y += (below.y + above.y) * re + (below.x - above.x) * im;
+                }
+            }
+        } else {
+#pragma unroll
+            for (int r = 0; r < R; r++) v[r] = zero;
+#pragma unroll 1
+            for (int d = -p.reach; d <= p.reach; d++, w += 2) {
+                // The transpose takes the complex conjugate, from the other side.
+                const int there = p.transposed ? d : -d;
+                const float sign = p.transposed ? -1 : 1;
+                if (!inside || (unsigned)(z + there) >= p.nz) continue;
+#pragma unroll
+                for (int r = 0; r < R; r++) {
+                    v[r] = v[r] + fetch(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
+                }
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < R; r++) v[r] = conj(v[r]);
+    }
+};
+
+struct StoreColumns {
+    const Fourier &p;
+    Block at;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line;
+        if (z >= p.nz) return;
+        Number *to = static_cast<Number *>(p.to) + (long long)at.outer * p.ny * p.column + z;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int y = position + r * stride;
+            if (y >= p.ny) continue;
+            Number *const there = to + (long long)y * p.column;
+            *there = p.add ? *there + conj(v[r]) : conj(v[r]);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(320, 2) fourier_columns_back(const __grid_constant__ Fourier p) {
+    const Block at(p);
+    transform(p, LoadProducts{p, at}, StoreColumns{p, at});
+}
+
+struct RowsBack {
+    const Fourier &p;
+    Block at;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line, y = 2 * at.outer, half = p.long_x / 2;
+        const Number *from = static_cast<const Number *>(p.from) + (long long)y * p.column + z;
+        const bool both = y + 1 < p.ny;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = position + r * stride;
+            const bool mirrored = k > half;
+            v[r] = {0, 0};
+            if (z < p.nz) {
+                const Number *there = from + (long long)(mirrored ? p.long_x - k : k) * p.ny * p.column;
+                const Number a = fetch(there), b = both ? fetch(there + p.column) : Number{0, 0};
+                // The conjugate of both rows' sum.
+                v[r] = mirrored ? Number{a.x + b.y, a.y - b.x} : Number{a.x - b.y, -a.y - b.x};
+            }
+        }
+    }
+};
+
+struct FinishRows {
+    const Fourier &p;
+    Block at;
+    float floor;
+    mutable Sums sums = {};
+
+    // So many voxels of a row from `at` on, `step` apart; all that is read is on the way at once.
+    template <int R> __device__ inline void finish(float (&sum)[R], int count, long long at, int step) const {
+        if (p.earlier) {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                if (r < count) sum[r] += p.earlier[at + r * step];
+            }
+        }
+        float *const output = (p.later ? p.later : p.finish.output) + at;
+        const int what = p.later ? STORE : p.finish.what;
+        if (what == QUOTIENT || what == DISCREPANCY) {
+            float d[R], a[R], b[R];
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                d[r] = r < count ? __ldg(p.finish.measured + at + r * step) : 0;
+                a[r] = r < count && p.finish.factors ? __ldg(p.finish.factors + at + r * step) : 1;
+                b[r] = r < count && p.finish.additive ? __ldg(p.finish.additive + at + r * step) : 0;
+            }
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                if (r < count) output[r * step] = compared(sum[r] > floor ? sum[r] : 0, what == DISCREPANCY, d[r], a[r], b[r], sums);
+            }
+            return;
+        }
+        if (what != STORE) {
+            const float relaxation = what == RELAX ? *p.finish.step : 0;
+            float old[R];
+#pragma unroll
+            for (int r = 0; r < R; r++) old[r] = r < count ? output[r * step] : 0;
+#pragma unroll
+            for (int r = 0; r < R; r++) sum[r] = what == RELAX ? relaxed(sum[r], old[r], relaxation) : old[r] + sum[r];
+        }
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            if (r < count) output[r * step] = sum[r];
+        }
+    }
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+        const int z = at.z + line, y = 2 * at.outer;
+        if (z >= p.nz || position >= p.nx) return;
+        const int count = min(R, (p.nx - 1 - position) / stride + 1), rows = min(2, p.ny - y);
+        for (int row = 0; row < rows; row++) {
+            const int cell = (y + row) * p.nx + position;
+            // As many at once as registers hold.
+            constexpr int PART = R > 8 && R % 2 == 0 ? R / 2 : R;
+#pragma unroll
+            for (int first = 0; first < R; first += PART) {
+                float sum[PART];
+#pragma unroll
+                for (int r = 0; r < PART; r++) {
+                    sum[r] = row ? -v[first + r].y : v[first + r].x;
+                    if (p.map && first + r < count) sum[r] *= coefficient(p, cell + (first + r) * stride);
+                }
+                finish(sum, count - first, (long long)(cell + first * stride) * p.column + z, stride * p.column);
+            }
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) {
+    const Block at(p);
+    float floor = 0;
+    if (p.peaks) {
+        for (int b = threadIdx.x; b < p.peak_count; b += blockDim.x) floor = fmaxf(floor, p.peaks[b]);
+        floor = p.floor * block_largest(floor);
+        __syncthreads();
+    }
+    const FinishRows store = {p, at, floor};
+    transform(p, RowsBack{p, at}, store);
+    if (compares(p.finish) && !p.later) tally(p.finish, store.sums);
+}

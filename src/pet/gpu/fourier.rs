@@ -1,0 +1,361 @@
+//! Launches `kernels/pet/fourier.cu`: projections by Fourier transforms along x and y, one for each term of the kernels' expansion.
+
+use super::array::Place;
+use super::finish::{Finish, What};
+use super::projection::{Direction, Parts};
+use crate::cpu::lanes::is_good_length;
+use crate::cpu::level::Level;
+use crate::error::{Result, fail};
+use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
+use crate::gpu::{Launch, Lent, Precision, Queue};
+use crate::pet::expansion::Expansion;
+use crate::pet::spectrum::{Slices, spectrum};
+use crate::pet::tables::Tables;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const IMAGE: &str = "pet/fourier";
+/// Most threads of a block.
+const THREADS: usize = 320;
+/// Bytes of a complex number.
+const NUMBER: usize = 8;
+
+/// Mirrors `Fourier`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Arguments {
+    line: DeviceLine,
+    from: u64,
+    to: u64,
+    spectrum: u64,
+    coefficients: u64,
+    map: u64,
+    earlier: u64,
+    later: u64,
+    peaks: u64,
+    peak_count: i32,
+    floor: f32,
+    finish: Finish,
+    nx: i32,
+    ny: i32,
+    nz: i32,
+    column: i32,
+    long_x: i32,
+    long_y: i32,
+    reach: i32,
+    floats: i32,
+    even: i32,
+    transposed: i32,
+    add: i32,
+    width: i32,
+    log_width: i32,
+    chunks: i32,
+}
+
+/// What a view has on the GPU.
+pub(super) struct Spectra {
+    parts: Parts,
+    /// Bytes from one term's spectrum to the next one's, and where coefficients and map begin; none of these for one kernel.
+    term: usize,
+    varying: Option<[usize; 2]>,
+    identifiers: usize,
+    sizes: Sizes,
+    slices: Slices,
+    error: f32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    place: Place,
+    /// Of the transforms along x and y.
+    long: [usize; 2],
+    rank: usize,
+}
+
+impl Sizes {
+    fn pairs(&self) -> usize {
+        self.place.shape[1].div_ceil(2)
+    }
+
+    fn half(&self) -> usize {
+        self.long[0] / 2 + 1
+    }
+
+    /// Bytes of frequencies along x of pairs of rows, of all frequencies, of frequencies along x of rows, and of a volume between
+    /// terms; the third are where the first were if there is one term.
+    fn work(&self) -> [usize; 4] {
+        let [_, ny, _] = self.place.shape;
+        let bytes = |columns: usize| (columns * self.place.column * NUMBER).next_multiple_of(256);
+        let (pairs, rows) = (bytes(self.long[0] * self.pairs()), bytes(self.half() * ny));
+        let all = bytes(self.half() * self.long[1]);
+        match self.rank {
+            1 => [pairs.max(rows), all, 0, 0],
+            _ => [pairs, all, rows, self.place.bytes()],
+        }
+    }
+}
+
+/// The length from `least` on that is the fastest; None where there is none.
+fn good_length(least: usize) -> Option<usize> {
+    // Each pass takes as long as reading and writing it does.
+    let cost = |n: usize| n * (Line::passes(n).unwrap_or(MAX_LENGTH) + 3);
+    (least.max(2)..=MAX_LENGTH.min(2 * least.max(2)))
+        .filter(|n| is_good_length(*n) && Line::passes(*n).is_some())
+        .min_by_key(|n| cost(*n))
+}
+
+impl Spectra {
+    /// None for kernels that have no such expansion, or that are too long.
+    pub(super) fn new(place: Place, tables: &Tables, expansion: &Expansion, level: Level) -> Result<Option<Self>> {
+        let [_, ny, nx] = place.shape;
+        let (offsets, first) = tables.with_axial(expansion.term(0))?;
+        let reach = |d: usize| offsets.iter().map(|o| o[d].unsigned_abs() as usize).max().unwrap_or(0);
+        let (Some(long_x), Some(long_y)) = (good_length(nx + reach(0)), good_length(ny + reach(1))) else {
+            return Ok(None);
+        };
+        let slices = Slices { reach: reach(2), even: expansion.symmetric() };
+        let sizes = Sizes { place, long: [long_x, long_y], rank: expansion.rank() };
+        // Twice what two rows share; both inverse transforms are unscaled.
+        let scale = (0.5 / (long_x * long_y) as f64) as f32;
+        let mut parts = Parts::default();
+        let of = |values: &[f32]| spectrum(&offsets, values, slices, sizes.long, scale, level);
+        parts.push_floats(&of(&first)?);
+        let mut term = parts.bytes().len();
+        for k in 1..expansion.rank() {
+            let at = parts.push_floats(&of(&tables.with_axial(expansion.term(k))?.1)?);
+            term = at / k;
+        }
+        let varying = (!expansion.invariant()).then(|| {
+            let coefficients: Vec<f32> =
+                (0..expansion.rank()).flat_map(|k| expansion.coefficients(k)).copied().collect();
+            let at = parts.push_floats(&coefficients);
+            [at, parts.push_ints(tables.map().iter().map(|a| *a as i32))]
+        });
+        let (identifiers, error) = (tables.identifiers(), expansion.projection_error());
+        Ok(Some(Self { parts, term, varying, identifiers, sizes, slices, error }))
+    }
+
+    /// About the seconds of a projection of one term on an H200.
+    pub(super) fn cost(place: Place, tables: &Tables) -> f64 {
+        const LAUNCHES: f64 = 8e-6;
+        const NUMBER: f64 = 4.7e-11;
+        let [_, ny, nx] = place.shape;
+        let reach = |d: usize| tables.offsets().iter().map(|o| o[d].unsigned_abs() as usize).max().unwrap_or(0);
+        match (good_length(nx + reach(0)), good_length(ny + reach(1))) {
+            (Some(x), Some(y)) => LAUNCHES + NUMBER * ((x * ny / 2).max(x / 2 * y) * place.column) as f64,
+            _ => f64::INFINITY,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.parts.bytes().len() as u64
+    }
+
+    /// Bytes that a projection works in.
+    pub(super) fn work(&self) -> u64 {
+        self.sizes.work().iter().sum::<usize>() as u64 + PEAKS as u64
+    }
+}
+
+/// Room for what the blocks of the first step find.
+const PEAKS: usize = 1 << 20;
+
+/// What all views of a plan use, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Shared(Mutex<Store>);
+
+#[derive(Debug, Default)]
+struct Store {
+    lines: HashMap<usize, Arc<Line>>,
+    work: Option<Arc<Lent>>,
+}
+
+impl Shared {
+    fn line(&self, queue: &Queue, length: usize) -> Result<Arc<Line>> {
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = store.lines.get(&length) {
+            return Ok(line.clone());
+        }
+        let line = Arc::new(Line::new(&queue.device, length, Precision::F32)?);
+        store.lines.insert(length, line.clone());
+        Ok(line)
+    }
+
+    fn work(&self, queue: &Queue, bytes: usize) -> Result<Arc<Lent>> {
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &store.work {
+            Some(work) if work.bytes() >= bytes => Ok(work.clone()),
+            _ => {
+                let work = Arc::new(queue.pool.take(bytes)?);
+                store.work = Some(work.clone());
+                Ok(work)
+            }
+        }
+    }
+
+    /// Bytes of the work room.
+    pub(super) fn bytes(&self) -> u64 {
+        let store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        store.work.as_ref().map_or(0, |w| w.bytes() as u64)
+    }
+
+    pub(super) fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).work = None;
+    }
+}
+
+/// Projections of one view.
+#[derive(Debug)]
+pub(super) struct Fourier {
+    memory: Lent,
+    term: usize,
+    varying: Option<[usize; 2]>,
+    identifiers: usize,
+    lines: [Arc<Line>; 2],
+    work: Arc<Lent>,
+    sizes: Sizes,
+    slices: Slices,
+    error: f32,
+}
+
+impl Fourier {
+    pub(super) fn new(queue: &Queue, spectra: &Spectra, shared: &Shared) -> Result<Self> {
+        let memory = queue.upload(spectra.parts.bytes())?;
+        let [x, y] = spectra.sizes.long;
+        let lines = [shared.line(queue, x)?, shared.line(queue, y)?];
+        let work = shared.work(queue, spectra.work() as usize)?;
+        let Spectra { term, varying, identifiers, sizes, slices, error, .. } = *spectra;
+        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.memory.bytes() as u64
+    }
+
+    /// Most blocks that end with a sum.
+    pub(super) fn most_blocks([nz, ny, _]: [usize; 3]) -> usize {
+        // Two lines of the greatest length fit into a block.
+        ny.div_ceil(2) * nz.div_ceil(2)
+    }
+
+    /// # Safety
+    /// Volumes of this shape, in use by the queue's stream alone; the GPU is current.
+    pub(super) unsafe fn launch(&self, queue: &Queue, direction: Direction, input: u64, to: Finish) -> Result<()> {
+        let Sizes { place, rank, .. } = self.sizes;
+        let [pairs, all, rows, _] = self.sizes.work();
+        let forward = direction == Direction::Forward;
+        let work = self.work.address();
+        let all_at = work + pairs as u64;
+        let (rows_at, between) = match rank {
+            1 => (work, 0),
+            _ => (all_at + all as u64, all_at + (all + rows) as u64),
+        };
+        let peaks = work + self.sizes.work().iter().sum::<usize>() as u64;
+        let compares = matches!(to.what, What::Quotient | What::Discrepancy);
+        let peaks = if compares { peaks } else { 0 };
+        let [nz, ny, nx] = place.shape.map(|n| n as i32);
+        let base = Arguments {
+            line: self.lines[0].arguments(),
+            from: 0,
+            to: 0,
+            spectrum: 0,
+            coefficients: 0,
+            map: 0,
+            earlier: 0,
+            later: 0,
+            peaks: 0,
+            peak_count: 0,
+            floor: self.error,
+            finish: to,
+            nx,
+            ny,
+            nz,
+            column: place.column as i32,
+            long_x: self.sizes.long[0] as i32,
+            long_y: self.sizes.long[1] as i32,
+            reach: self.slices.reach as i32,
+            floats: self.slices.floats() as i32,
+            even: i32::from(self.slices.even),
+            transposed: i32::from(!forward),
+            add: 0,
+            width: 0,
+            log_width: 0,
+            chunks: 0,
+        };
+        let factors = |k: usize, arguments: Arguments| match self.varying {
+            None => arguments,
+            Some([coefficients, map]) => {
+                let address = self.memory.address();
+                let coefficients = address + (coefficients + k * self.identifiers * size_of::<f32>()) as u64;
+                Arguments { coefficients, map: address + map as u64, ..arguments }
+            }
+        };
+        for k in 0..rank {
+            // SAFETY: by this function's contract; the work room has as many bytes, and one stream uses it.
+            unsafe {
+                if forward || k == 0 {
+                    let there = Arguments { from: input, to: work, peaks, ..base };
+                    self.rows(queue, "fourier_rows_there", if forward { factors(k, there) } else { there })?;
+                    let there = Arguments { from: work, to: all_at, ..base };
+                    self.columns(queue, "fourier_columns_there", there)?;
+                }
+                let spectrum = self.memory.address() + (k * self.term) as u64;
+                let add = i32::from(forward && k > 0);
+                let back = Arguments { from: all_at, to: rows_at, spectrum, add, ..base };
+                self.columns(queue, "fourier_columns_back", back)?;
+                let last = k + 1 == rank;
+                if !forward || last {
+                    let (earlier, later) = if forward {
+                        (0, 0)
+                    } else {
+                        (if k > 0 { between } else { 0 }, if last { 0 } else { between })
+                    };
+                    let back = Arguments { from: rows_at, earlier, later, peaks, ..base };
+                    self.rows(queue, "fourier_rows_back", if forward { back } else { factors(k, back) })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A block for pairs of rows and parts of their lines.
+    ///
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn rows(&self, queue: &Queue, name: &str, arguments: Arguments) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.step(queue, name, &self.lines[0], self.sizes.pairs(), arguments) }
+    }
+
+    /// A block for one kx and parts of its lines.
+    ///
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn columns(&self, queue: &Queue, name: &str, arguments: Arguments) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.step(queue, name, &self.lines[1], self.sizes.half(), arguments) }
+    }
+
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn step(&self, queue: &Queue, name: &str, line: &Line, outer: usize, arguments: Arguments) -> Result<()> {
+        let shape = line.across();
+        let chunks = self.sizes.place.shape[0].div_ceil(shape.width);
+        let blocks = outer * chunks;
+        if arguments.peaks != 0 && blocks * size_of::<f32>() > PEAKS {
+            fail!(OutOfRange, "a lattice of {:?} voxels is too large for Fourier transforms", self.sizes.place.shape);
+        }
+        let arguments = Arguments {
+            line: line.arguments(),
+            peak_count: blocks as i32,
+            width: shape.width as i32,
+            log_width: shape.width.ilog2() as i32,
+            chunks: chunks as i32,
+            ..arguments
+        };
+        let launch =
+            Launch { grid: [blocks, 1, 1], block: [line.threads(shape.width, THREADS), 1, 1], shared: shape.shared };
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        unsafe { queue.device.function(IMAGE, name)?.launch(&queue.stream, launch, &arguments) }
+    }
+}
