@@ -18,6 +18,9 @@ SIDE, TURN_BINS, TURN, PIXEL = 8, 14, math.radians(30), (1, 6)
 PIXEL_XY = (2.5, 2.5)
 PIXEL_BIN = 6.5 + PIXEL_XY[0] * math.cos(TURN) + PIXEL_XY[1] * math.sin(TURN)
 
+# The bin of a ray; half a turn later it is in bin 2 x axis - this.
+HALF_TURN_BIN = 6
+
 # Columns of slices, and the column through which the axis passes.
 COLUMNS = {4: 1.5, 5: 2.0}
 # A region of interest of ROI_SIDE x ROI_SIDE pixels of that slice, from this row and column on.
@@ -74,7 +77,7 @@ def ct_detector():
     figure.line((20, base), (740, base), FAINT, 1)
     figure.lines([(at(-1.0), base), (at(0), base - high), (at(BINS - 1), base - high), (at(BINS), base)], GREEN, 2)
     figure.dot((at(HALF_BEYOND), base - high / 2), 4, GREEN)
-    figure.text((at(3.5), base - 12), "linear interpolation of a row of ones: 0 beyond bins −1 and 8, ½ at −0.5", GREEN, 13, "middle")
+    figure.text((at(3.6), base - 12), "interpolated row of ones: ½ at −0.5, 0 from −1 and 8 on", GREEN, 13, "middle")
     return figure
 
 
@@ -113,9 +116,9 @@ def slice_and_detector(figure, centre, cell, sample, detector, distance):
 
 
 def ct_turn():
-    figure = Figure(860, 470, "Which way angles grow")
+    figure = Figure(900, 500, "Which way angles grow")
     cell, distance = 21, 6.6
-    left, right = (220, 230), (640, 230)
+    left, right = (220, 230), (690, 230)
     figure.text((20, 28), "Sample at rest: the detector turns counter-clockwise", weight="bold")
     place = slice_and_detector(figure, left, cell, 0.0, TURN, distance)
     figure.arrow(left, (left[0] + 6.2 * cell, left[1]), BLUE)
@@ -130,13 +133,13 @@ def ct_turn():
     figure.text((corner[0] - 8, corner[1] + 7.7 * cell), "7", INK, 12, "end")
     figure.text((corner[0] + 8, corner[1] - 6), "j = 0", INK, 12, "middle")
     figure.text((corner[0] + 7.5 * cell, corner[1] - 6), "7", INK, 12, "middle")
-    figure.text((440, 28), "The same data: the detector at rest, the sample", weight="bold")
-    figure.text((440, 46), "turns clockwise, as seen with row 0 on top", weight="bold")
+    figure.text((480, 28), "The same data: detector at rest, the sample", weight="bold")
+    figure.text((480, 46), "turns clockwise, as seen with row 0 on top", weight="bold")
     slice_and_detector(figure, right, cell, -TURN, 0.0, distance)
     figure.arc(right, 6.0 * cell, math.radians(200), math.radians(170), GREEN)
     figure.text((right[0] - 7.9 * cell, right[1] + 5), "t", GREEN)
-    figure.text((20, 440), "Pixel (i, j) = (1, 6) is at x = 2.5, y = 2.5 from the axis, and in bin", RED)
-    figure.text((20, 460), f"h = axis + x cos t + y sin t = 6.5 + 2.17 + 1.25 = {PIXEL_BIN:.2f}   (pixels as wide as bins)", RED)
+    figure.text((20, 466), "Pixel (i, j) = (1, 6) is at x = 2.5, y = 2.5 from the axis, and in bin", RED)
+    figure.text((20, 487), f"h = axis + x cos t + y sin t = 6.5 + 2.17 + 1.25 = {PIXEL_BIN:.2f}   (pixels as wide as bins)", RED)
     return figure
 
 
@@ -150,24 +153,24 @@ def ct_half_turn():
             x, y = centre[0] + (slot - 4) * cell, centre[1] + side * 3.4 * cell - cell / 2
             figure.rect(x, y, cell, cell, INK, PAPER)
             figure.text((x + cell / 2, y + 20), str(name), INK, 13, "middle")
-    x = centre[0] + 2.5 * cell - cell / 2 - cell / 2
-    x = centre[0] + (6 - 3.5) * cell
+    x = centre[0] + (HALF_TURN_BIN - DEFAULT_AXIS) * cell
     figure.line((x, centre[1] - 2.9 * cell), (x, centre[1] + 2.9 * cell), RED, 1.5, "5 4")
     figure.dot((x, centre[1] - 0.3 * cell))
     figure.line((centre[0], centre[1] - 2.9 * cell), (centre[0], centre[1] + 2.9 * cell), FAINT, 1, "2 4")
     figure.dot(centre, 3, INK)
     at = centre[0] + 4.6 * cell
-    figure.text((at, centre[1] + 3.5 * cell), "angle t: bin k", INK)
-    figure.text((at, centre[1] - 3.3 * cell), "angle t + π: bin 2 axis − k", INK)
+    figure.text((centre[0] - 4.3 * cell, centre[1] + 3.5 * cell), "angle t: bin k", INK, anchor="end")
+    figure.text((centre[0] - 4.3 * cell, centre[1] - 3.5 * cell), "angle t + π:", INK, anchor="end")
+    figure.text((centre[0] - 4.3 * cell, centre[1] - 2.8 * cell), "bin 2 axis − k", INK, anchor="end")
     for line, words in enumerate(("Bins counted from the other end:", "add π to all angles, and take", "bins − 1 − axis for the axis.", "",
-                                  "Sample turns the other way:", "−t for all angles.", "", "Rays have no sense: source and",
+                                  "Sample turns the other way:", "−t for all angles.", "", "Rays have no direction: source and",
                                   "detector may change places.")):
         figure.text((at, centre[1] - 1.9 * cell + 19 * line), words, BLUE)
     return figure
 
 
 def ct_pixels():
-    figure = Figure(860, 330, "Half pixels")
+    figure = Figure(860, 350, "Half pixels")
     cell, top = 40, 100
     figure.text((20, 28), "The axis passes through column (n − 1) / 2: between pixels, or through the middle of one", weight="bold")
     for left, (columns, axis) in zip((40, 260), COLUMNS.items()):
@@ -225,9 +228,9 @@ def ct_stack():
 
 
 def mri():
-    figure = Figure(820, 420, "Voxels and k-space")
+    figure = Figure(820, 440, "Voxels and k-space")
     figure.text((20, 28), "Voxel j of an axis of N is at j − floor(N / 2); row i of y and slice k of z likewise", weight="bold")
-    cell, middle = 56, 440
+    cell, middle = 56, 480
     for top, (count, positions) in zip((60, 140), POSITIONS.items()):
         figure.text((20, top + 25), f"N = {count}: voxel j", INK)
         figure.text((20, top + 58), "position", BLUE)
@@ -249,12 +252,12 @@ def mri():
             x = middle + (k - 2) * 2 * cell
             figure.line((x, y - 6), (x, y + 6))
             figure.text((x, y + 22), mark, RED if k in (0, 4) else INK, 13, "middle")
-    figure.text((20, 412), "s(k) = sum over voxels of ρ exp(−2πi k · position), k in cycles per voxel", BLUE)
+    figure.text((20, 428), "s(k) = sum over voxels of ρ exp(−2πi k · position), k in cycles per voxel", BLUE)
     return figure
 
 
 def pet_view():
-    figure = Figure(860, 400, "Views of PET")
+    figure = Figure(940, 400, "Views of PET")
     figure.text((20, 28), "Across: azimuth, radial axis, signed radius", weight="bold")
     centre, scale = (210, 220), 1.55
     azimuth, tilt = math.radians(AZIMUTH), math.radians(TILT)
@@ -281,8 +284,8 @@ def pet_view():
     figure.text((at(*PLACE)[0] + 8, at(*PLACE)[1] - 8), "voxel at (−20, 60) mm", RED, 13)
     figure.text((20, 370), f"its signed radius: place · r = {SIGNED_RADIUS:.1f} mm, above 0 on the side of r", BLUE)
     figure.text((20, 390), "n and −n are one direction: azimuths go from 0 to below 180°", RED, 13)
-    figure.text((480, 28), "Along: tilt and axial axis, seen against r", weight="bold")
-    centre = (610, 220)
+    figure.text((530, 28), "Along: tilt and axial axis, seen along r", weight="bold")
+    centre = (660, 220)
     figure.arrow(at(0, 0), at(112, 0), FAINT)
     figure.text(at(58, -18), "n without tilt", FAINT, 12)
     figure.arrow(at(0, 0), at(0, 104), FAINT)
@@ -294,8 +297,8 @@ def pet_view():
     figure.text(at(-90 * math.sin(tilt) - 50, 90 * math.cos(tilt) + 6), "a = n × r", ORANGE)
     figure.arc(centre, 60 * scale, 0, tilt, GREEN)
     figure.text(at(64, 8), "tilt t = 20°", GREEN)
-    figure.text((480, 370), "n = (cos p cos t, sin p cos t, sin t),  r = (−sin p, cos p, 0)")
-    figure.text((480, 390), "t above 0: the end with x cos p + y sin p > 0 is the one with larger z", INK, 13)
+    figure.text((530, 370), "n = (cos p cos t, sin p cos t, sin t),  r = (−sin p, cos p, 0)")
+    figure.text((530, 390), "t above 0: n rises towards larger z", INK, 13)
     return figure
 
 
