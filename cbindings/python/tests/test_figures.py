@@ -1,5 +1,6 @@
 """What the figures of docs/conventions.md claim, held against the library; and the figures are those that their scripts draw."""
 import math
+import re
 import sys
 import tempfile
 import unittest
@@ -34,6 +35,13 @@ class Drawn(unittest.TestCase):
         pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
         for name in (*draw.FIGURES, *plots.FIGURES):
             self.assertTrue(f"(figures/{name}.svg)" in pages, name)
+
+    def test_plots_hold_measured_figures(self):
+        results = DOCS.parent / "benches" / "results"
+        for name, (source, rows) in plots.SOURCES.items():
+            measured = re.findall(r"[\d.]+(?:e-\d+)?", (results / source).read_text(encoding="utf-8"))
+            for value in (*(v for _, values in rows for v in values), *plots.ERRORS.get(name, {}).values()):
+                self.assertIn(value, measured, f"{name}: not in {source}")
 
 
 class CT(unittest.TestCase):
