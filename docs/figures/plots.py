@@ -122,7 +122,7 @@ def mri_methods():
 def pet_projectors():
     _, rows = SOURCES["pet_projectors"]
     figure = frame("One projection of PET on the processor, ms: lower is faster", f"processor time / 2; 144 x 144 x 48 voxels of 4 mm, or "
-                   f"288 x 288 x 96 of 2 mm; AMD EPYC (AVX2), 2026-11-21, busy: least and most", 340)
+                   f"288 x 288 x 96 of 2 mm; AMD EPYC, 2026-11-21, busy: least, most", 340)
     at, ticks = scale(1.8, 740)
     axis(figure, at, ticks, 62, 300, "ms")
     for line, (name, (least, most)) in enumerate(rows):
