@@ -20,7 +20,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet test test-all bench gpu-bundle bundle lint header clean
+.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -29,6 +29,7 @@ help:
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
+	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
@@ -85,16 +86,22 @@ demo-pet: install
 	$(OUT)/pet $(OUT) $(if $(COUNTS),--counts $(COUNTS)) $(if $(ITERATIONS),--iterations $(ITERATIONS)) \
 		$(if $(DEVICE),--device $(DEVICE))
 
+demo-python: install
+	DATA="$(DATA)" COUNTS="$(or $(COUNTS),4e6)" scripts/demo_python.sh $(STAGE) target/demo-python $(if $(DATA),ct,ct mri pet)
+
 # Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
 test: cuda
 	$(MAKE) test-all
 
 test-all: install
-	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev
+	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
+		cmd:octave-cli:octave cmd:mkoctfile:octave-dev
 	$(CARGO) test --release
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
+	scripts/test_python.sh $(STAGE)
+	scripts/test_octave.sh $(STAGE) target/octave-tests
 
 bench:
 	$(CARGO) bench

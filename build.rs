@@ -22,6 +22,8 @@ fn main() {
         let minor = env::var("CARGO_PKG_VERSION_MINOR").unwrap_or_default();
         let abi = if major == "0" { format!("0.{minor}") } else { major };
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libisocenter.so.{abi}");
+        // Threads may still be ending when the last handle is gone: whoever unloads the library must not take their code away.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
     kernels();
 }

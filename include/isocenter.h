@@ -744,7 +744,8 @@ typedef struct {
     // Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
     // views, its length.
     int64_t views;
-    // Largest tilt of an event, up or down, rad: the tilts of a grid are the centres of equal parts of it and its negative.
+    // Largest tilt of an event, up or down, rad, above 0: the tilts of a grid are the centres of equal parts between it and its
+    // negative.
     double max_tilt;
 } isoc_pet_geometry;
 
@@ -1273,7 +1274,7 @@ isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);
 
-// Writes the views' directions: real (views, 2) of azimuth and tilt.
+// Writes the directions of all views, `number` of them: (number, 2) of azimuth and tilt, rad.
 isoc_status isoc_pet_get_views(isoc_pet *pet, double *views, int64_t number);
 
 // Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
@@ -1326,7 +1327,8 @@ isoc_status isoc_pet_get_info(isoc_pet *pet, isoc_pet_info *info);
 isoc_status isoc_pet_memory(isoc_pet *pet,
                             uint64_t *bytes);
 
-// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL means all.
+// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL with a `view_count`
+// of 0 means all.
 //
 // Views are written one after the other: a call that is cancelled has written some, one with bad input none.
 //

@@ -69,6 +69,11 @@ while read -r example; do
     file 644 "cbindings/examples/$example" "$home/examples/$(dirname "${example#./}")"
 done <"$work/examples"
 
+(cd cbindings/matlab && find . -name '*.m' -o -name '*.[ch]pp' -o -name '*.cc' | sort) >"$work/matlab"
+while read -r source; do
+    file 644 "cbindings/matlab/$source" "$home/matlab/$(dirname "${source#./}")"
+done <"$work/matlab"
+
 licences=$datadir/doc/isocenter
 file 644 cbindings/USING.md "$licences"
 file 644 LICENSE-MIT "$licences"

@@ -96,7 +96,8 @@ pub struct isoc_pet_geometry {
     /// Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
     /// views, its length.
     pub views: i64,
-    /// Largest tilt of an event, up or down, rad: the tilts of a grid are the centres of equal parts of it and its negative.
+    /// Largest tilt of an event, up or down, rad, above 0: the tilts of a grid are the centres of equal parts between it and its
+    /// negative.
     pub max_tilt: f64,
 }
 
@@ -449,7 +450,7 @@ pub unsafe extern "C" fn isoc_pet_set_geometry(
     })
 }
 
-/// Writes the views' directions: real (views, 2) of azimuth and tilt.
+/// Writes the directions of all views, `number` of them: (number, 2) of azimuth and tilt, rad.
 ///
 /// # Safety
 /// Pointers are NULL or valid.
@@ -665,7 +666,8 @@ pub unsafe extern "C" fn isoc_pet_memory(pet: *mut isoc_pet, bytes: *mut u64) ->
     })
 }
 
-/// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL means all.
+/// Histo-images = H image, of the views that are named: f32 (view_count, nz, ny, nx) in their order; `views` NULL with a `view_count`
+/// of 0 means all.
 ///
 /// Views are written one after the other: a call that is cancelled has written some, one with bad input none.
 ///

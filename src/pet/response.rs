@@ -97,7 +97,7 @@ impl Response {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        positive("tof_fwhm_ps", self.tof_fwhm_ps)?;
+        positive("tof_fwhm", self.tof_fwhm_ps)?;
         positive("axial_fwhm", self.axial_fwhm)?;
         positive("step", self.step)?;
         positive("cut.k", self.cut.k)?;
@@ -163,7 +163,7 @@ impl Radial {
     /// `width` says whether a width may be what it is.
     pub(super) fn check(&self, width: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
         let (radius, fwhm) = match self {
-            Radial::Constant(fwhm) => return width("radial fwhm", *fwhm),
+            Radial::Constant(fwhm) => return width("radial_fwhm", *fwhm),
             Radial::Table { radius, fwhm } => (radius, fwhm),
         };
         if radius.is_empty() || radius.len() != fwhm.len() {
@@ -174,7 +174,7 @@ impl Radial {
             );
         }
         for (i, f) in fwhm.iter().enumerate() {
-            width(&format!("radial fwhm[{i}]"), *f)?;
+            width(&format!("radial_fwhm[{i}]"), *f)?;
         }
         for (i, r) in radius.iter().enumerate() {
             if !r.is_finite() {
@@ -265,8 +265,8 @@ mod tests {
             change(&mut r);
             r.check().expect_err("invalid").message
         };
-        assert_eq!(message(|r| r.tof_fwhm_ps = 0.0), "tof_fwhm_ps is 0; it must be above 0");
-        assert_eq!(message(|r| r.radial = Radial::Constant(-1.0)), "radial fwhm is -1; it must be above 0");
+        assert_eq!(message(|r| r.tof_fwhm_ps = 0.0), "tof_fwhm is 0; it must be above 0");
+        assert_eq!(message(|r| r.radial = Radial::Constant(-1.0)), "radial_fwhm is -1; it must be above 0");
         assert_eq!(message(|r| r.axial_fwhm = f64::NAN), "axial_fwhm is NaN");
         assert_eq!(
             message(|r| r.radial = Radial::Table { radius: vec![0.0, 0.0], fwhm: vec![1.0, 1.0] }),

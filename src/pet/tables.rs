@@ -67,7 +67,7 @@ impl Tables {
         }
         let kernels = values.len() / offsets.len();
         if let Some(i) = map.iter().position(|a| *a as usize >= kernels) {
-            fail!(OutOfRange, "map[{}][{}] is {}; there are {kernels} kernels", i / nx, i % nx, map[i]);
+            fail!(OutOfRange, "map[{}, {}] is {}; there are {kernels} kernels", i / nx, i % nx, map[i]);
         }
         for (i, o) in offsets.iter().enumerate() {
             if let Some(axis) = (0..3).find(|d| o[*d].unsigned_abs() as usize >= [nx, ny, nz][*d]) {

@@ -226,8 +226,8 @@ static void responses(void) {
     RESPONSE(tof_fwhm, -400.0, OUT_OF_RANGE, "tof_fwhm", "is -400");
     RESPONSE(tof_fwhm, INFINITY, NOT_FINITE_PARAMETER, "tof_fwhm");
     RESPONSE(tof_fwhm, 4000.0, OUT_OF_RANGE, "the response reaches", "the lattice has");
-    RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "radial fwhm is 0");
-    RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "radial fwhm is -1");
+    RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "radial_fwhm is 0");
+    RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "radial_fwhm is -1");
     RESPONSE(radial_fwhm, 0.01, OUT_OF_RANGE, "sigma is", "at least 0.02 voxels");
     RESPONSE(axial_fwhm, NAN, NOT_FINITE_PARAMETER, "axial_fwhm is NaN");
     RESPONSE(axial_fwhm, 1e6, OUT_OF_RANGE, "the response reaches");
@@ -238,7 +238,7 @@ static void responses(void) {
     BAD("radial_table: not ascending", (r.radial_entries = 2, r.radial_table = falling), isoc_pet_set_response(pet, &r),
         OUT_OF_RANGE, "radius[1] is 5 after 10");
     BAD("radial_table: a width of 0", (r.radial_entries = 2, r.radial_table = cold), isoc_pet_set_response(pet, &r),
-        OUT_OF_RANGE, "radial fwhm[1] is 0");
+        OUT_OF_RANGE, "radial_fwhm[1] is 0");
     BAD("asymmetric: ratio", (r.profile = 1, r.ratio = 0.5, r.share = 0.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
         "ratio is 0.5");
     BAD("asymmetric: share", (r.profile = 1, r.ratio = 1.5, r.share = 1.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
@@ -265,7 +265,7 @@ static void tables(void) {
             __VA_ARGS__);                                                                                    \
     } while (0)
     TABLES("good ones", (void)0, OK, NULL);
-    TABLES("an identifier too large", map[7] = 1, OUT_OF_RANGE, "map[0][7] is 1", "1 kernels");
+    TABLES("an identifier too large", map[7] = 1, OUT_OF_RANGE, "map[0, 7] is 1", "1 kernels");
     TABLES("an offset beyond the lattice", offsets[2][1] = 50, OUT_OF_RANGE, "offset 2 is 50 along y");
     TABLES("an offset twice", offsets[2][0] = 0, OUT_OF_RANGE, "repeats");
     TABLES("NaN", values[1] = NAN, NOT_FINITE_DATA, "value 1 of kernel 0 is NaN");
