@@ -71,6 +71,7 @@ compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cp
 compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
 # What the pages show is what works.
 scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
+scripts/page_code.py README.md "$examples/c" "$build/readme.c"
 scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page_cpp.cpp"
 scripts/page_code.py docs/c.md "$examples/c" "$build/page_c.c"
 scripts/page_errors.py docs/errors.md "$package/include/isocenter.h" "$build/page_errors.c"
@@ -79,7 +80,9 @@ compile page_c "$cc" -std=c11 $warnings -g $sanitize -pthread "$build/page_c.c" 
 compile page_errors "$cc" -std=c11 $warnings "$build/page_errors.c"
 built
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
-for page in cpp c; do "$build/page_$page" >/dev/null || { echo "docs/$page.md: its code does not run" >&2; exit 1; }; done
+for page in cpp c; do
+    output=$("$build/page_$page" 2>&1) || { echo "docs/$page.md: its code does not run:" "$output" >&2; exit 1; }
+done
 "$build/page_errors"
 # The commands that docs/c.md begins with, but for the first, which installs.
 mkdir "$build/home" && ln -s "$package" "$build/home/isocenter"
