@@ -52,7 +52,10 @@ def frame(title, below, height):
 def scale(low, high, left=250, right=640):
     """Places on a logarithmic axis, and the powers of ten on it."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    at = lambda value: left + (right - left) * (math.log10(value) - first) / (last - first)  # noqa: E731
+
+    def at(value):
+        return left + (right - left) * (math.log10(value) - first) / (last - first)
+
     return at, [10.0 ** k for k in range(first, last + 1)]
 
 
@@ -86,8 +89,13 @@ def ct_sizes():
     figure = frame("Back projection on a GPU by size, GU/s", f"N x N pixels from N views, linear, {ON_H200}; few slices, so small sizes "
                    "do not fill the GPU", 390)
     left, right, top, bottom = 80, 640, 70, 340
-    x = lambda size: left + (right - left) * math.log2(float(size) / 256) / 4  # noqa: E731
-    y = lambda value: bottom - (bottom - top) * (math.log10(float(value)) - 2.5) / 2  # noqa: E731
+
+    def x(size):
+        return left + (right - left) * math.log2(float(size) / 256) / 4
+
+    def y(value):
+        return bottom - (bottom - top) * (math.log10(float(value)) - 2.5) / 2
+
     for tick in (500, 1000, 2000, 5000, 10000, 20000):
         figure.line((left, y(tick)), (right, y(tick)), "#dddddd", 1)
         figure.text((left - 8, y(tick) + 4), str(tick), INK, 12, "end")
