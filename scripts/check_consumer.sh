@@ -71,11 +71,24 @@ compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cp
 compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
 # What the pages show is what works.
 scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
-scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page.cpp"
-compile page "$cxx" -std=c++17 $warnings "$build/page.cpp"
+scripts/page_code.py README.md "$examples/c" "$build/readme.c"
+scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page_cpp.cpp"
+scripts/page_code.py docs/c.md "$examples/c" "$build/page_c.c"
+scripts/page_errors.py docs/errors.md "$package/include/isocenter.h" "$build/page_errors.c"
+compile page_cpp "$cxx" -std=c++17 $warnings "$build/page_cpp.cpp"
+compile page_c "$cc" -std=c11 $warnings -g $sanitize -pthread "$build/page_c.c" -lm
+compile page_errors "$cc" -std=c11 $warnings "$build/page_errors.c"
 built
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
-"$build/page" >/dev/null || { echo 'docs/cpp.md: its code does not run' >&2; exit 1; }
+for page in cpp c; do
+    output=$("$build/page_$page" 2>&1) || { echo "docs/$page.md: its code does not run:" "$output" >&2; exit 1; }
+done
+"$build/page_errors"
+# The commands that docs/c.md begins with, but for the first, which installs.
+mkdir "$build/home" && ln -s "$package" "$build/home/isocenter"
+commands=$(sed -n '/^    make install/,/^$/p' docs/c.md | sed 1d)
+printed=$(cd "$build/home" && HOME=$build/home sh -ec "$commands")
+case $(cat docs/c.md) in *"$printed"*) ;; *) echo "docs/c.md: its commands print: $printed" >&2; exit 1 ;; esac
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
 compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp

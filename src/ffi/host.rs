@@ -27,7 +27,7 @@ pub unsafe extern "C" fn isoc_host_alloc(ctx: *const isoc_context, bytes: u64, o
         }
         let bytes = match usize::try_from(bytes) {
             Ok(n) if n > 0 && n <= isize::MAX as usize / 2 => n,
-            _ => fail!(OutOfRange, "bytes is {bytes}; it must be 1 to 2^62"),
+            _ => fail!(OutOfRange, "bytes is {bytes}; it must be 1 to 2^62 - 1"),
         };
         let memory = context.host_memory(bytes)?;
         let address = memory.data();

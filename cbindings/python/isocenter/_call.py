@@ -74,6 +74,11 @@ class Running:
         finally:
             self.in_callback = False
 
+    def check(self):
+        """In a body, first of all: a signal that came in C, before the body could be ended by it, ends it now."""
+        if self.raised is not None:
+            raise self.raised
+
 
 def running():
     return _thread.calls[-1]

@@ -298,6 +298,7 @@ class CT(Plan):
             def call(_user, first, _count, t):
                 state = _call.running()
                 with state.guarded():
+                    state.check()
                     array, memory = numpy_view(t.contents)
                     array.flags.writeable = writeable
                     watch = weakref.ref(memory)

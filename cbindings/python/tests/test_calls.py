@@ -107,11 +107,13 @@ class CtrlC(unittest.TestCase):
 
     def test_a_callback_of_the_callers_is_ended(self):
         ct, never = plan(4), threading.Event()
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-        with self.assertRaises(KeyboardInterrupt):
-            timer.start()
-            ct.reconstruct_stream(lambda first, out: never.wait(), lambda first, out: None)
-        timer.join()
+        # Before the callback begins, or while it runs.
+        for milliseconds in (0, 0.1, 0.2, 0.5, 1, 2, 50):
+            timer = threading.Timer(milliseconds / 1000, os.kill, (os.getpid(), signal.SIGINT))
+            with self.assertRaises(KeyboardInterrupt):
+                timer.start()
+                ct.reconstruct_stream(lambda first, out: never.wait(), lambda first, out: None)
+            timer.join()
         self.assertEqual(ct.reconstruct(scan(4)).shape, ct.volume_shape)
 
     def test_a_handler_that_only_notes_does_not_cancel(self):

@@ -1,4 +1,4 @@
-"""The code of docs/python.md runs, block after block."""
+"""The code of docs/python.md and docs/porting.md runs, block after block."""
 import contextlib
 import io
 import json
@@ -16,16 +16,17 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 class Docs(unittest.TestCase):
     def test_code_runs(self):
-        blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-        self.assertGreater(len(blocks), 6)
-        scope = {}
-        for block in blocks:
-            try:
-                with contextlib.redirect_stdout(io.StringIO()):
-                    exec(compile(block, str(PAGE), "exec"), scope)
-            except ModuleNotFoundError as e:
-                self.assertEqual(e.name, "torch")
-        self.assertIn("volume", scope)
+        for page, least in ((PAGE, 7), (PAGE.with_name("porting.md"), 1)):
+            blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+            self.assertGreaterEqual(len(blocks), least)
+            scope = {}
+            for block in blocks:
+                try:
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        exec(compile(block, str(page), "exec"), scope)
+                except ModuleNotFoundError as e:
+                    self.assertEqual(e.name, "torch")
+            self.assertIn("ct", scope)
 
     def test_examples_become_notebooks(self):
         examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
