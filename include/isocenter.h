@@ -341,11 +341,11 @@ enum {
 // How projections are computed.
 typedef uint32_t isoc_pet_projector;
 enum {
-    // The faster of the others, for each view.
+    // The faster of the others, for each view; on a GPU Fourier transforms for kernels that do not vary alone.
     ISOC_PET_PROJECTOR_AUTO = 0,
     // Sums over the kernel, to rounding.
     ISOC_PET_PROJECTOR_GATHER = 1,
-    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
+    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while.
     ISOC_PET_PROJECTOR_FOURIER = 2,
 };
 
