@@ -99,9 +99,11 @@ struct RowsThere {
             v[r] = {0, 0};
             if (x < p.nx && z < p.nz) {
                 const float *voxel = rows + (long long)x * p.column;
-                v[r].x = *voxel * coefficient(p, y * p.nx + x);
-                if (both) v[r].y = voxel[(long long)p.nx * p.column] * coefficient(p, (y + 1) * p.nx + x);
-                largest = fmaxf(largest, fmaxf(v[r].x, v[r].y));
+                const float one = *voxel, other = both ? voxel[(long long)p.nx * p.column] : 0;
+                // Of the input itself, whichever term.
+                largest = fmaxf(largest, fmaxf(one, other));
+                v[r].x = one * coefficient(p, y * p.nx + x);
+                if (both) v[r].y = other * coefficient(p, (y + 1) * p.nx + x);
             }
         }
     }

@@ -262,7 +262,7 @@ fn comparison_and_update_are_what_they_say() {
                     likelihood += if e > 0.0 { d * e.ln() - e } else { 0.0 };
                     spread += if e > 0.0 { (a * (d / e - 1.0)).powi(2) } else { 0.0 };
                 }
-                assert_eq!(tally.skipped, skipped);
+                assert_eq!(tally.skipped, skipped, "{with} {v} {method:?}");
                 assert!(skipped > 0, "the case is worth it");
                 // Each term d ln e has errors of 2e-6 d at most, the sum as many thousand of either sign.
                 let error = (tally.log_likelihood - likelihood).abs();
