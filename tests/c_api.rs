@@ -131,8 +131,11 @@ fn with_sanitizers() {
     }
     let flags = [C.as_slice(), &SANITIZE].concat();
     // The programs ask for more memory than there is, and want to hear so.
-    let options =
-        [("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1"), ("UBSAN_OPTIONS", "print_stacktrace=1")];
+    let options = [
+        ("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1"),
+        ("UBSAN_OPTIONS", "print_stacktrace=1"),
+        ("ISOC_TEST_ROUNDS", "300"),
+    ];
     run_all("sanitizers", &compiler, &flags, &[], &options);
 }
 
@@ -154,7 +157,7 @@ fn under_valgrind() {
         "--fair-sched=yes",
     ];
     // Valgrind knows no AVX-512.
-    run_all("valgrind", &tool("CC", "cc"), &C, &runner, &[("ISOC_CPU_LEVEL", "avx2")]);
+    run_all("valgrind", &tool("CC", "cc"), &C, &runner, &[("ISOC_CPU_LEVEL", "avx2"), ("ISOC_TEST_ROUNDS", "30")]);
 }
 
 /// What a program hears that asks for a GPU while a driver of this kind is all there is; the automatic choice must work.

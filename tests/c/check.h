@@ -55,6 +55,15 @@ static inline int finish(void) {
     return failed > 0;
 }
 
+/* On the host, without gaps. */
+static inline isoc_tensor tensor(const void *data, int32_t ndim, const int64_t *shape, uint8_t code, uint8_t bits) {
+    isoc_tensor t;
+    memset(&t, 0, sizeof t);
+    t.data = (void *)(uintptr_t)data, t.device.device_type = ISOC_DEVICE_HOST;
+    t.ndim = ndim, t.shape = shape, t.dtype.code = code, t.dtype.bits = bits, t.dtype.lanes = 1;
+    return t;
+}
+
 static inline void *allocate(size_t bytes) {
     void *p = malloc(bytes);
     if (!p)

@@ -12,14 +12,6 @@ static float weights[SAMPLES], times[SAMPLES], hertz[PIXELS];
 static const int64_t points_shape[] = { SAMPLES, 2 }, scan_shape[] = { COILS, SAMPLES }, image_shape[] = { COILS, N, N };
 static const int64_t by_sample[] = { SAMPLES }, plane[] = { N, N }, one_coil[] = { 1, SAMPLES };
 
-static isoc_tensor tensor(const void *data, int32_t ndim, const int64_t *shape, uint8_t code, uint8_t bits) {
-    isoc_tensor t;
-    memset(&t, 0, sizeof t);
-    t.data = (void *)(uintptr_t)data, t.device.device_type = ISOC_DEVICE_HOST;
-    t.ndim = ndim, t.shape = shape, t.dtype.code = code, t.dtype.bits = bits, t.dtype.lanes = 1;
-    return t;
-}
-
 static isoc_tensor samples_tensor(void) { return tensor(samples, 2, scan_shape, ISOC_DTYPE_COMPLEX, 64); }
 static isoc_tensor images(const void *data) { return tensor(data, 3, image_shape, ISOC_DTYPE_COMPLEX, 64); }
 static isoc_tensor trajectory(void) { return tensor(points, 2, points_shape, ISOC_DTYPE_FLOAT, 64); }

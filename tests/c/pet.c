@@ -14,14 +14,6 @@ static double times[EVENTS], listed[ALL][2];
 static const int64_t image_shape[] = { SIDE_Z, SIDE_Y, SIDE_X }, histo_shape[] = { ALL, SIDE_Z, SIDE_Y, SIDE_X }, event_shape[] = { EVENTS, 3 };
 static const int64_t list_shape[] = { ALL, 2 };
 
-static isoc_tensor tensor(const void *data, int32_t ndim, const int64_t *shape, uint8_t code, uint8_t bits) {
-    isoc_tensor t;
-    memset(&t, 0, sizeof t);
-    t.data = (void *)(uintptr_t)data, t.device.device_type = ISOC_DEVICE_HOST;
-    t.ndim = ndim, t.shape = shape, t.dtype.code = code, t.dtype.bits = bits, t.dtype.lanes = 1;
-    return t;
-}
-
 static isoc_tensor image_tensor(const float *data) { return tensor(data, 3, image_shape, ISOC_DTYPE_FLOAT, 32); }
 static isoc_tensor histo_tensor(const float *data) { return tensor(data, 4, histo_shape, ISOC_DTYPE_FLOAT, 32); }
 static isoc_tensor count_tensor(void) { return tensor(counts, 4, histo_shape, ISOC_DTYPE_UINT, 32); }
