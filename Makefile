@@ -38,7 +38,7 @@ help:
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
 	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
-	@echo 'make header                     write include/isocenter.h anew from src/ffi'
+	@echo 'make header                     write include/isocenter.h anew from src/ffi, and what Python takes from it'
 	@echo 'make clean                      remove everything that was built'
 
 build:
@@ -121,6 +121,7 @@ lint:
 
 header:
 	ISOC_BLESS=1 $(CARGO) test --release --test header
+	python3 cbindings/python/generate.py include/isocenter.h >cbindings/python/isocenter/_abi.py
 
 clean:
 	$(CARGO) clean

@@ -294,11 +294,11 @@ class PetCut(IntEnum):
 class PetProjector(IntEnum):
     """isoc_pet_projector"""
 
-    #: The faster of the others, for each view.
+    #: The faster of the others, for each view; on a GPU Fourier transforms for kernels that do not vary alone.
     AUTO = 0
     #: Sums over the kernel, to rounding.
     GATHER = 1
-    #: By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance. On the processor only.
+    #: By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while.
     FOURIER = 2
 
 

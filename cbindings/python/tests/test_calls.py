@@ -77,6 +77,10 @@ class Callbacks(unittest.TestCase):
 class CtrlC(unittest.TestCase):
     ROWS = 256
 
+    def setUp(self):
+        # Jobs in the background of a shell begin with the signal ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
     def check(self, ct, interrupt):
         volume = np.full(ct.volume_shape, np.nan, np.float32)
         with self.assertRaises(KeyboardInterrupt):
