@@ -226,7 +226,7 @@ impl Engine for GpuEngine {
             let drafts: Vec<Draft> =
                 context.install(|| batch.par_iter().map(|v| self.draft(*v)).collect::<Result<_>>())?;
             for (view, draft) in batch.iter().zip(drafts) {
-                let work = draft.work().saturating_sub(self.shared.bytes());
+                let work = self.shared.more(draft.work());
                 let [least, all] = draft.bytes().map(|b| b + work);
                 // What is not kept is made anew for every use, one view at a time.
                 if all > room {

@@ -5,7 +5,7 @@ use super::finish::{Finish, What};
 use super::projection::{Direction, Parts};
 use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
 use crate::gpu::{Launch, Lent, Precision, Queue};
 use crate::pet::expansion::Expansion;
@@ -93,6 +93,11 @@ impl Sizes {
             _ => [pairs, all, rows, self.place.bytes()],
         }
     }
+
+    /// Bytes of what the blocks of the first step find.
+    fn peaks(&self) -> usize {
+        Fourier::most_blocks(self.place.shape) * size_of::<f32>()
+    }
 }
 
 /// The length from `least` on that is the fastest; None where there is none.
@@ -153,12 +158,9 @@ impl Spectra {
 
     /// Bytes that a projection works in.
     pub(super) fn work(&self) -> u64 {
-        self.sizes.work().iter().sum::<usize>() as u64 + PEAKS as u64
+        (self.sizes.work().iter().sum::<usize>() + self.sizes.peaks()) as u64
     }
 }
-
-/// Room for what the blocks of the first step find.
-const PEAKS: usize = 1 << 20;
 
 /// What all views of a plan use, one after the other.
 #[derive(Debug, Default)]
@@ -168,6 +170,8 @@ pub(super) struct Shared(Mutex<Store>);
 struct Store {
     lines: HashMap<usize, Arc<Line>>,
     work: Option<Arc<Lent>>,
+    /// Of this one and of smaller ones, which projections that were made before it still use.
+    bytes: u64,
 }
 
 impl Shared {
@@ -187,20 +191,29 @@ impl Shared {
             Some(work) if work.bytes() >= bytes => Ok(work.clone()),
             _ => {
                 let work = Arc::new(queue.pool.take(bytes)?);
+                store.bytes += work.bytes() as u64;
                 store.work = Some(work.clone());
                 Ok(work)
             }
         }
     }
 
-    /// Bytes of the work room.
+    /// Bytes of work room.
     pub(super) fn bytes(&self) -> u64 {
-        let store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        store.work.as_ref().map_or(0, |w| w.bytes() as u64)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
+    /// Bytes that room of such a size would take beside what there is.
+    pub(super) fn more(&self, bytes: u64) -> u64 {
+        let store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = store.work.as_ref().map_or(0, |w| w.bytes() as u64);
+        if bytes <= there { 0 } else { bytes }
+    }
+
+    /// Once no projection uses it any longer.
     pub(super) fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).work = None;
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (store.work, store.bytes) = (None, 0);
     }
 }
 
@@ -232,7 +245,7 @@ impl Fourier {
         self.memory.bytes() as u64
     }
 
-    /// Most blocks that end with a sum.
+    /// Most blocks that take pairs of rows.
     pub(super) fn most_blocks([nz, ny, _]: [usize; 3]) -> usize {
         // Two lines of the greatest length fit into a block.
         ny.div_ceil(2) * nz.div_ceil(2)
@@ -342,9 +355,6 @@ impl Fourier {
         let shape = line.across();
         let chunks = self.sizes.place.shape[0].div_ceil(shape.width);
         let blocks = outer * chunks;
-        if arguments.peaks != 0 && blocks * size_of::<f32>() > PEAKS {
-            fail!(OutOfRange, "a lattice of {:?} voxels is too large for Fourier transforms", self.sizes.place.shape);
-        }
         let arguments = Arguments {
             line: line.arguments(),
             peak_count: blocks as i32,
