@@ -416,7 +416,8 @@ pub extern "C" fn isoc_pet_destroy(pet: *mut isoc_pet) -> Status {
 }
 
 /// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-/// repeat another's direction. Forgets tables and order; keeps the response.
+/// repeat another's direction. Forgets tables and order; keeps the response,
+/// which has to fit the new lattice once it is needed.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `views` NULL means a grid.

@@ -124,14 +124,12 @@ impl Pet {
         }
     }
 
-    /// Sets lattice and views; forgets the caller's tables and order.
+    /// Sets lattice and views; forgets the caller's tables and order. The response is looked at when it is needed: one that fits
+    /// the lattice before need not fit this one.
     pub fn set_geometry(&mut self, lattice: Lattice, views: Views) -> Result<()> {
         let list = views.list();
         if list.len().checked_mul(lattice.voxels()).and_then(|n| n.checked_mul(16)).is_none() {
             fail!(SizeOverflow, "{} views of {:?} voxels are more than memory can hold", list.len(), lattice.shape());
-        }
-        if let Some(response) = &self.response {
-            check_response(&lattice, list, response)?;
         }
         let given = list.iter().map(|_| None).collect();
         self.geometry = Some(Geometry { lattice, views, given });
@@ -209,11 +207,14 @@ impl Pet {
             given: given.clone(),
             method: self.options.method,
         };
-        if let (None, Some(view)) = (&self.response, given.iter().position(Option::is_none)) {
-            fail!(
+        let mut without_tables = given.iter().enumerate().filter(|(_, tables)| tables.is_none()).map(|(view, _)| view);
+        match (&self.response, without_tables.next()) {
+            (_, None) => {}
+            (None, Some(view)) => fail!(
                 NotConfigured,
                 "view {view} has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
-            );
+            ),
+            (Some(response), Some(_)) => check_response(lattice, views.list(), response)?,
         }
         Ok(scan)
     }

@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| isocenter_fuzz::mri(bytes, isocenter_fuzz::Bounds::Exact));

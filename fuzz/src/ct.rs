@@ -1,0 +1,362 @@
+//! Sessions with `isoc_ct_*`.
+
+use super::caller::{Callbacks, Caller, call};
+use super::memory::Bounds;
+use super::session::{Alone, Plan, run};
+use super::tensors::{F32, Made, U16, plain};
+use isocenter::error::Status;
+use isocenter::ffi::ct::*;
+use isocenter::ffi::host::*;
+use isocenter::ffi::tensor::*;
+use std::f64::consts::PI;
+use std::ffi::c_void;
+use std::ptr;
+
+const SIDE: i64 = 1 << 20;
+
+static ALONE: Alone = Alone::new();
+
+/// One session of `isoc_ct_*`; see [`Alone::session`].
+pub fn session(bytes: &[u8], bounds: Bounds) {
+    ALONE.session(|bytes, bounds| run::<Ct<'_>>(bytes, bounds), bytes, bounds);
+}
+
+struct Ct<'d> {
+    caller: Caller<'d>,
+    plan: *mut isoc_ct,
+    sizes: Sizes,
+}
+
+/// Of the geometry that the plan has.
+#[derive(Clone, Copy)]
+struct Sizes {
+    sinograms: bool,
+    views: i64,
+    rows: i64,
+    bins: i64,
+    volume: [i64; 3],
+}
+
+impl<'d> Plan<'d> for Ct<'d> {
+    const STEPS: &'d [fn(&mut Self)] = &[
+        Self::options,
+        Self::geometry,
+        Self::flat_field,
+        Self::tune,
+        Self::info,
+        Self::angular_weights,
+        Self::bytes,
+        Self::shepp_logan,
+        Self::phantom_volume,
+        Self::phantom_projections,
+        Self::filter,
+        Self::backproject,
+        Self::forward,
+        Self::adjoint,
+        Self::reconstruct,
+        Self::stream,
+        Self::gpu_stream,
+        Self::host_memory,
+        Self::other_plans,
+    ];
+
+    fn new(caller: Caller<'d>) -> Self {
+        let mut plan = ptr::null_mut();
+        assert!(call!(caller, isoc_ct_create(caller.context, &mut plan)));
+        // SAFETY: as call! says; the handle is whatever it is.
+        let again = |plan: *mut c_void| unsafe { isoc_ct_memory(plan.cast(), ptr::null_mut()) };
+        caller.callbacks.again.set(Some((again, plan.cast())));
+        let sizes = Sizes { sinograms: false, views: 6, rows: 2, bins: 8, volume: [2, 8, 8] };
+        Self { caller, plan, sizes }
+    }
+
+    fn caller(&mut self) -> &mut Caller<'d> {
+        &mut self.caller
+    }
+
+    fn destroy(&self) -> Status {
+        isoc_ct_destroy(self.plan)
+    }
+}
+
+impl Ct<'_> {
+    fn handle(&mut self) -> *mut isoc_ct {
+        self.caller.handle(self.plan)
+    }
+
+    fn projections_shape(&self, rows: i64) -> [i64; 3] {
+        let Sizes { sinograms, views, bins, .. } = self.sizes;
+        if sinograms { [rows, views, bins] } else { [views, rows, bins] }
+    }
+
+    fn projections(&mut self, dtype: isoc_dtype) -> Made {
+        let (shape, dtype) = (self.projections_shape(self.sizes.rows), self.caller.dtype(dtype));
+        self.caller.input_tensor(&shape, dtype, &plain, true)
+    }
+
+    fn projections_out(&mut self) -> Made {
+        let (shape, dtype) = (self.projections_shape(self.sizes.rows), self.caller.dtype(F32));
+        self.caller.output_tensor(&shape, dtype)
+    }
+
+    fn volume(&mut self) -> Made {
+        let dtype = self.caller.dtype(F32);
+        self.caller.input_tensor(&self.sizes.volume, dtype, &plain, true)
+    }
+
+    fn volume_out(&mut self) -> Made {
+        let dtype = self.caller.dtype(F32);
+        self.caller.output_tensor(&self.sizes.volume, dtype)
+    }
+
+    fn geometry(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let mut g = isoc_ct_geometry {
+            struct_size: input.struct_size(size_of::<isoc_ct_geometry>()),
+            order: input.code(2),
+            views: input.size(6, 12, SIDE),
+            bins: input.size(8, 40, SIDE),
+            rows: input.size(2, 4, SIDE),
+            angles: ptr::null(),
+            axis: ptr::null(),
+            axis_count: 0,
+            bin_pitch: input.real(0.0),
+            pixel_size: input.real(0.0),
+            nx: input.size(0, 40, SIDE),
+            ny: input.size(0, 40, SIDE),
+            x_offset: input.real(0.0),
+            y_offset: input.real(0.0),
+            first_row: input.size(0, 4, SIDE),
+            slices: input.size(0, 4, SIDE),
+        };
+        let (turn, shift) = (input.real(PI), input.real(0.0));
+        g.angles = self.caller.array(g.views, SIDE, |k| shift + turn * k as f64 / g.views as f64);
+        if self.caller.input.odd(2).is_some() {
+            let middle = self.caller.input.real((g.bins as f64 - 1.0) / 2.0);
+            g.axis_count =
+                if self.caller.input.odd(2).is_some() { g.views } else { self.caller.input.size(1, 12, SIDE) };
+            g.axis = self.caller.array(g.axis_count.max(1), SIDE, |k| middle + 0.01 * k as f64);
+        }
+        let passed = self.caller.passed(g);
+        let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
+        if made {
+            let or = |n: i64, default| if n == 0 { default } else { n };
+            let rows = or(g.rows, 1);
+            let volume = [or(g.slices, rows - g.first_row), or(g.ny, g.bins), or(g.nx, g.bins)];
+            self.sizes = Sizes { sinograms: g.order == 1, views: g.views, rows, bins: g.bins, volume };
+        }
+        self.caller.done(made, None);
+    }
+
+    fn options(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let mut o = isoc_ct_options {
+            struct_size: input.struct_size(size_of::<isoc_ct_options>()),
+            filter: input.code(9),
+            interpolation: input.code(3),
+            padding: input.code(2),
+            weighted_backprojection: input.code(2),
+            kernel: input.code(6),
+            cutoff: input.real(0.0),
+            butterworth_order: input.real(0.0),
+            response: ptr::null(),
+            response_count: input.size(0, 12, SIDE),
+            minimum_transmission: input.real(0.0),
+            precision: input.code(2),
+            reserved: input.odd(96).map_or(0, |k| u32::from(k == 0)),
+        };
+        let scale = input.real(0.1);
+        o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
+        let passed = self.caller.passed(o);
+        let done = call!(self.caller, isoc_ct_set_options(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn flat_field(&mut self) {
+        let handle = self.handle();
+        let forget = Made::NONE;
+        let Sizes { rows, bins, .. } = self.sizes;
+        let frames = |caller: &mut Caller<'_>, value: f64| {
+            if caller.input.byte() < 64 {
+                return forget;
+            }
+            let (frames, dtype) = (caller.input.small(2, 4, SIDE), caller.dtype(U16));
+            caller.input_tensor(&[frames, rows, bins], dtype, &|k| value + 0.001 * (k % 5) as f64, false)
+        };
+        let (flats, darks) = (frames(&mut self.caller, 2.0), frames(&mut self.caller, 0.0));
+        let done = call!(self.caller, isoc_ct_set_flat_field(handle, flats.tensor, darks.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn tune(&mut self) {
+        let handle = self.handle();
+        let done = call!(self.caller, isoc_ct_tune(handle));
+        self.caller.done(done, None);
+    }
+
+    fn gpu_stream(&mut self) {
+        let handle = self.handle();
+        let done = call!(self.caller, isoc_ct_set_stream(handle, ptr::null_mut()));
+        self.caller.done(done, None);
+    }
+
+    fn info(&mut self) {
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut info: isoc_ct_info = unsafe { std::mem::zeroed() };
+        let handle = self.handle();
+        info.struct_size = self.caller.input.struct_size(size_of::<isoc_ct_info>());
+        let passed = self.caller.passed(info);
+        let done = call!(self.caller, isoc_ct_get_info(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn angular_weights(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
+        let weights = self.caller.array(n, SIDE, |_| 0.0);
+        let done = call!(self.caller, isoc_ct_angular_weights(handle, weights, n));
+        self.caller.done(done, None);
+    }
+
+    fn bytes(&mut self) {
+        let (handle, bytes) = (self.handle(), self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_ct_memory(handle, bytes));
+        self.caller.done(done, None);
+    }
+
+    fn shepp_logan(&mut self) {
+        let (kind, radius) = (self.caller.input.code(2), self.caller.input.real(3.0));
+        let n = self.caller.input.size(ISOC_CT_SHEPP_LOGAN_ELLIPSES, 12, SIDE);
+        let zero = isoc_ct_ellipse { value: 0.0, x: 0.0, y: 0.0, semi_x: 0.0, semi_y: 0.0, angle: 0.0 };
+        // It fills the ten that it needs of any number.
+        let ellipses = self.caller.array(n.min(SIDE), SIDE, |_| zero);
+        let done = call!(self.caller, isoc_ct_shepp_logan(kind, radius, ellipses, n));
+        self.caller.done(done, None);
+    }
+
+    fn ellipses(&mut self) -> (*const isoc_ct_ellipse, i64) {
+        let n = self.caller.input.small(2, 4, SIDE);
+        let [value, x, y, semi_x, semi_y, angle] = [1.0, 0.5, -0.25, 2.0, 1.5, 0.3].map(|v| self.caller.input.real(v));
+        (self.caller.array(n, SIDE, |_| isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }), n)
+    }
+
+    fn phantom_volume(&mut self) {
+        let (handle, (ellipses, n), volume) = (self.handle(), self.ellipses(), self.volume_out());
+        let done = call!(self.caller, isoc_ct_phantom_volume(handle, ellipses, n, volume.tensor));
+        self.caller.done(done, Some(volume));
+    }
+
+    fn phantom_projections(&mut self) {
+        let (handle, (ellipses, n), projections) = (self.handle(), self.ellipses(), self.projections_out());
+        let done = call!(self.caller, isoc_ct_phantom_projections(handle, ellipses, n, projections.tensor));
+        self.caller.done(done, Some(projections));
+    }
+
+    fn filter(&mut self) {
+        let (handle, from, to) = (self.handle(), self.projections(F32), self.projections_out());
+        let done = call!(self.caller, isoc_ct_filter(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn backproject(&mut self) {
+        let (handle, from, to) = (self.handle(), self.projections(F32), self.volume_out());
+        let done = call!(self.caller, isoc_ct_backproject(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn forward(&mut self) {
+        let (handle, from, to) = (self.handle(), self.volume(), self.projections_out());
+        let done = call!(self.caller, isoc_ct_forward(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn adjoint(&mut self) {
+        let (handle, from, to) = (self.handle(), self.projections(F32), self.volume_out());
+        let done = call!(self.caller, isoc_ct_adjoint(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn reconstruct(&mut self) {
+        let (handle, from, to) = (self.handle(), self.projections(F32), self.volume_out());
+        let done = call!(self.caller, isoc_ct_reconstruct(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn stream(&mut self) {
+        let (handle, dtype) = (self.handle(), self.caller.dtype(F32));
+        let [read, write] = [0; 2].map(|_| self.caller.input.odd(96) != Some(0));
+        let read: isoc_ct_read_fn = read.then_some(read_slab);
+        let write: isoc_ct_write_fn = write.then_some(write_slab);
+        let user = (&raw const *self.caller.callbacks).cast_mut().cast();
+        let done = call!(self.caller, isoc_ct_reconstruct_stream(handle, dtype, read, write, user));
+        self.caller.done(done, None);
+    }
+
+    fn host_memory(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let bytes =
+            self.caller.input.odd(96).map_or(64, |k| [0, 1, u64::MAX, 1 << 63, 1 << 62, 1 << 61][usize::from(k) % 6]);
+        let out = self.caller.passed(ptr::null_mut::<c_void>());
+        if call!(self.caller, isoc_host_alloc(context, bytes, out)) {
+            // SAFETY: the call has set it, and so much memory is there.
+            let data = unsafe { out.read_unaligned() };
+            unsafe { data.cast::<u8>().write_bytes(1, bytes as usize) };
+            let foreign = self.caller.handle(data);
+            let freed = call!(self.caller, isoc_host_free(foreign));
+            if foreign != data {
+                assert!(!freed || foreign.is_null());
+                assert_eq!(isoc_host_free(data), Status::Ok);
+            }
+        }
+    }
+
+    /// Plans come and go, from good contexts and from none, beside this one.
+    fn other_plans(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let out = self.caller.passed(ptr::null_mut::<isoc_ct>());
+        if call!(self.caller, isoc_ct_create(context, out)) {
+            // SAFETY: the call has set it.
+            let plan = unsafe { out.read_unaligned() };
+            assert_ne!(plan, self.plan);
+            assert_eq!(isoc_ct_destroy(plan), Status::Ok);
+        }
+        let foreign = self.caller.handle(self.plan);
+        if foreign != self.plan {
+            let destroyed = call!(self.caller, isoc_ct_destroy(foreign));
+            assert_eq!(destroyed, foreign.is_null());
+        }
+    }
+}
+
+/// # Safety
+/// `tensor` is one of the library's, contiguous.
+unsafe fn slab(user: *mut c_void, count: i64, tensor: *const isoc_tensor, slices: usize) -> (i32, *mut u8, usize) {
+    // SAFETY: as isoc_ct_read_fn and isoc_ct_write_fn say.
+    unsafe {
+        let t = &*tensor;
+        let shape = std::slice::from_raw_parts(t.shape, t.ndim as usize);
+        assert_eq!(shape[slices], count);
+        let bytes = shape.iter().product::<i64>() as usize * usize::from(t.dtype.bits) / 8;
+        ((*user.cast::<Callbacks>()).stops().into(), t.data.cast(), bytes)
+    }
+}
+
+unsafe extern "C" fn read_slab(user: *mut c_void, first: i64, count: i64, tensor: *const isoc_tensor) -> i32 {
+    assert!(first >= 0 && count > 0);
+    // SAFETY: the library's own.
+    unsafe {
+        let frames = *(*tensor).shape.add(1) == count;
+        let (stop, data, bytes) = slab(user, count, tensor, usize::from(frames));
+        data.write_bytes(0x10, bytes);
+        stop
+    }
+}
+
+unsafe extern "C" fn write_slab(user: *mut c_void, first: i64, count: i64, tensor: *const isoc_tensor) -> i32 {
+    assert!(first >= 0 && count > 0);
+    // SAFETY: the library's own.
+    unsafe {
+        let (stop, data, bytes) = slab(user, count, tensor, 0);
+        assert!(std::slice::from_raw_parts(data, bytes).iter().fold(0u64, |n, b| n + u64::from(*b)) < u64::MAX);
+        stop
+    }
+}

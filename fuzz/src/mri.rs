@@ -1,0 +1,396 @@
+//! Sessions with `isoc_mri_*`.
+
+use super::caller::{Caller, call};
+use super::memory::Bounds;
+use super::session::{Alone, Plan, run};
+use super::tensors::{C64, F32, Made, Values, plain};
+use isocenter::error::Status;
+use isocenter::ffi::mri::*;
+use isocenter::ffi::tensor::isoc_dtype;
+use std::ffi::c_void;
+use std::ptr;
+
+const SIDE: i64 = 1 << 16;
+const SAMPLES: i64 = 1 << 40;
+const ITERATIONS: i64 = 1 << 20;
+const ELLIPSOIDS: i64 = 1 << 20;
+
+static ALONE: Alone = Alone::new();
+
+/// One session of `isoc_mri_*`; see [`Alone::session`].
+pub fn session(bytes: &[u8], bounds: Bounds) {
+    ALONE.session(|bytes, bounds| run::<Mri<'_>>(bytes, bounds), bytes, bounds);
+}
+
+struct Mri<'d> {
+    caller: Caller<'d>,
+    plan: *mut isoc_mri,
+    sizes: Sizes,
+}
+
+/// Of the geometry that the plan has.
+#[derive(Clone, Copy)]
+struct Sizes {
+    grid: [i64; 3],
+    axes: i64,
+    samples: i64,
+    coils: i64,
+    /// Images of a scan.
+    images: i64,
+}
+
+impl<'d> Plan<'d> for Mri<'d> {
+    const STEPS: &'d [fn(&mut Self)] = &[
+        Self::options,
+        Self::geometry,
+        Self::maps,
+        Self::weights,
+        Self::compute_weights,
+        Self::get_weights,
+        Self::field,
+        Self::positions,
+        Self::difference_weights,
+        Self::matrix,
+        Self::info,
+        Self::bytes,
+        Self::gpu_stream,
+        Self::shepp_logan,
+        Self::phantom_samples,
+        Self::phantom_image,
+        Self::forward,
+        Self::adjoint,
+        Self::gridding,
+        Self::normal,
+        Self::reconstruct,
+        Self::history,
+        Self::compare,
+        Self::compute_q,
+        Self::export_q,
+        Self::import_q,
+        Self::other_plans,
+    ];
+
+    fn new(caller: Caller<'d>) -> Self {
+        let mut plan = ptr::null_mut();
+        assert!(call!(caller, isoc_mri_create(caller.context, &mut plan)));
+        // SAFETY: as call! says; the handle is whatever it is.
+        let again = |plan: *mut c_void| unsafe { isoc_mri_memory(plan.cast(), ptr::null_mut()) };
+        caller.callbacks.again.set(Some((again, plan.cast())));
+        Self { caller, plan, sizes: Sizes { grid: [1, 8, 8], axes: 2, samples: 24, coils: 2, images: 2 } }
+    }
+
+    fn caller(&mut self) -> &mut Caller<'d> {
+        &mut self.caller
+    }
+
+    fn destroy(&self) -> Status {
+        isoc_mri_destroy(self.plan)
+    }
+}
+
+impl Mri<'_> {
+    fn handle(&mut self) -> *mut isoc_mri {
+        self.caller.handle(self.plan)
+    }
+
+    fn input(&mut self, shape: &[i64], dtype: isoc_dtype, values: Values<'_>) -> Made {
+        let dtype = self.caller.dtype(dtype);
+        self.caller.input_tensor(shape, dtype, values, true)
+    }
+
+    /// An input that most sessions go without: NULL then.
+    fn optional(&mut self, shape: &[i64], dtype: isoc_dtype, values: Values<'_>) -> Made {
+        if self.caller.input.byte() < 64 { Made::NONE } else { self.input(shape, dtype, values) }
+    }
+
+    fn output(&mut self, shape: &[i64], dtype: isoc_dtype) -> Made {
+        let dtype = self.caller.dtype(dtype);
+        self.caller.output_tensor(shape, dtype)
+    }
+
+    fn grids(&self, first: i64) -> [i64; 4] {
+        let [nz, ny, nx] = self.sizes.grid;
+        [first, nz, ny, nx]
+    }
+
+    fn samples(&mut self) -> Made {
+        self.input(&[self.sizes.coils, self.sizes.samples], C64, &plain)
+    }
+
+    fn samples_out(&mut self) -> Made {
+        self.output(&[self.sizes.coils, self.sizes.samples], C64)
+    }
+
+    fn image(&mut self) -> Made {
+        self.input(&self.grids(self.sizes.images), C64, &plain)
+    }
+
+    fn image_out(&mut self) -> Made {
+        self.output(&self.grids(self.sizes.images), C64)
+    }
+
+    fn geometry(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let g = isoc_mri_geometry {
+            struct_size: input.struct_size(size_of::<isoc_mri_geometry>()),
+            unit: input.odd(96).map_or(1, |k| u32::from(k % 5)),
+            precision: input.code(2),
+            axes: input.odd(96).map_or(0, |k| u32::from(k % 5)),
+            nx: input.size(8, 20, SIDE),
+            ny: input.size(8, 20, SIDE),
+            nz: input.size(1, 6, SIDE),
+            samples: input.size(24, 64, SAMPLES),
+            coils: input.size(2, 3, SIDE),
+        };
+        let axes = match g.axes {
+            0 if g.nz <= 1 => 2,
+            0 => 3,
+            n => n.into(),
+        };
+        let spokes = |k: usize| [0.4, -0.3, 0.1][k % axes as usize % 3] * ((k / axes as usize) as f64 / 12.0 - 1.0);
+        let trajectory = self.input(&[g.samples, axes], F32, &spokes);
+        let passed = self.caller.passed(g);
+        let made = call!(self.caller, isoc_mri_set_geometry(handle, passed, trajectory.tensor));
+        if made {
+            let coils = g.coils.max(1);
+            self.sizes = Sizes { grid: [g.nz.max(1), g.ny, g.nx], axes, samples: g.samples, coils, images: coils };
+        }
+        self.caller.done(made, None);
+    }
+
+    fn options(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let o = isoc_mri_options {
+            struct_size: input.struct_size(size_of::<isoc_mri_options>()),
+            method: input.code(3),
+            normal: input.code(3),
+            penalty: input.code(3),
+            warm_start: input.code(2),
+            sines: input.code(2),
+            iterations: input.small(3, 6, ITERATIONS),
+            tolerance: input.real(0.0),
+            upsampling: input.real(0.0),
+            lambda: input.real(0.01),
+            residual: input.real(0.0),
+        };
+        let passed = self.caller.passed(o);
+        let done = call!(self.caller, isoc_mri_set_options(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn maps(&mut self) {
+        let (handle, shape) = (self.handle(), self.grids(self.sizes.coils));
+        let forget = self.caller.input.odd(2).is_some();
+        let maps = if forget { Made::NONE } else { self.input(&shape, C64, &|k| 0.2 + plain(k)) };
+        let done = call!(self.caller, isoc_mri_set_maps(handle, maps.tensor));
+        if done {
+            self.sizes.images = if maps.tensor.is_null() { self.sizes.coils } else { 1 };
+        }
+        self.caller.done(done, None);
+    }
+
+    fn weights(&mut self) {
+        let (handle, weights) = (self.handle(), self.optional(&[self.sizes.samples], F32, &|k| 0.01 + plain(k)));
+        let done = call!(self.caller, isoc_mri_set_weights(handle, weights.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn compute_weights(&mut self) {
+        let (handle, density) = (self.handle(), self.caller.input.code(2));
+        let parameter = self.caller.input.small(5, 30, ITERATIONS);
+        let done = call!(self.caller, isoc_mri_compute_weights(handle, density, parameter));
+        self.caller.done(done, None);
+    }
+
+    fn get_weights(&mut self) {
+        let (handle, weights) = (self.handle(), self.output(&[self.sizes.samples], F32));
+        let done = call!(self.caller, isoc_mri_get_weights(handle, weights.tensor));
+        self.caller.done(done, Some(weights));
+    }
+
+    fn field(&mut self) {
+        let (handle, grid) = (self.handle(), self.sizes.grid);
+        let field = self.optional(&grid, F32, &plain);
+        let times = self.optional(&[self.sizes.samples], F32, &|k| 1e-3 * k as f64);
+        let done = call!(self.caller, isoc_mri_set_field(handle, field.tensor, times.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn positions(&mut self) {
+        let (handle, [nz, ny, nx]) = (self.handle(), self.sizes.grid);
+        let positions = self.optional(&[nz, ny, nx, self.sizes.axes], F32, &plain);
+        let done = call!(self.caller, isoc_mri_set_positions(handle, positions.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn difference_weights(&mut self) {
+        let axes = if self.sizes.grid[0] == 1 { 2 } else { 3 };
+        let (handle, weights) = (self.handle(), self.optional(&self.grids(axes), F32, &plain));
+        let done = call!(self.caller, isoc_mri_set_difference_weights(handle, weights.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn matrix(&mut self) {
+        let (handle, voxels) = (self.handle(), self.sizes.grid.iter().fold(1i64, |n, s| n.saturating_mul(*s)));
+        let (rows, entries) = (self.caller.input.small(3, 6, SAMPLES), self.caller.input.small(6, 12, SAMPLES));
+        let (step, odd) = (self.caller.input.small(2, 4, SAMPLES), self.caller.input.odd(96));
+        let starts = self.caller.array(rows.saturating_add(1), SAMPLES + 1, |k| match odd {
+            Some(0) => -(k as i64),
+            Some(1) => i64::MAX - k as i64,
+            _ => (k as i64).saturating_mul(step),
+        });
+        let columns = self.caller.array(entries, SAMPLES, |k| match odd {
+            Some(2) => k as i64 - 1,
+            Some(3) => voxels,
+            _ => k as i64 % voxels,
+        });
+        let dtype = self.caller.dtype(F32);
+        // As many values as the call is told, or their shape says otherwise.
+        let values = self.caller.input_tensor(&[entries], dtype, &plain, true);
+        let done = call!(self.caller, isoc_mri_set_matrix(handle, rows, starts, columns, entries, values.tensor));
+        self.caller.done(done, None);
+    }
+
+    /// What the plan says of itself, if it does.
+    fn info(&mut self) {
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut info: isoc_mri_info = unsafe { std::mem::zeroed() };
+        let handle = self.handle();
+        info.struct_size = self.caller.input.struct_size(size_of::<isoc_mri_info>());
+        let passed = self.caller.passed(info);
+        let done = call!(self.caller, isoc_mri_get_info(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn bytes(&mut self) {
+        let (handle, bytes) = (self.handle(), self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_mri_memory(handle, bytes));
+        self.caller.done(done, None);
+    }
+
+    fn gpu_stream(&mut self) {
+        let handle = self.handle();
+        let done = call!(self.caller, isoc_mri_set_stream(handle, ptr::null_mut()));
+        self.caller.done(done, None);
+    }
+
+    fn shepp_logan(&mut self) {
+        let kind = self.caller.input.code(2);
+        let (half_xy, half_z) = (self.caller.input.real(4.0), self.caller.input.real(0.0));
+        let n = self.caller.input.size(ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, 12, ELLIPSOIDS);
+        let heads = self.caller.array(n, ELLIPSOIDS, |_| ELLIPSOID);
+        let done = call!(self.caller, isoc_mri_shepp_logan(kind, half_xy, half_z, heads, n));
+        self.caller.done(done, None);
+    }
+
+    fn ellipsoids(&mut self) -> (*const isoc_mri_ellipsoid, i64) {
+        let (n, e) = (self.caller.input.small(2, 4, ELLIPSOIDS), ELLIPSOID);
+        let [value, x, y, z, semi_x, semi_y, semi_z, angle] =
+            [e.value, e.x, e.y, e.z, e.semi_x, e.semi_y, e.semi_z, e.angle].map(|v| self.caller.input.real(v));
+        let body = isoc_mri_ellipsoid { value, x, y, z, semi_x, semi_y, semi_z, angle };
+        (self.caller.array(n, ELLIPSOIDS, |_| body), n)
+    }
+
+    fn phantom_samples(&mut self) {
+        let (handle, (bodies, n)) = (self.handle(), self.ellipsoids());
+        let samples = self.output(&[self.sizes.samples], C64);
+        let done = call!(self.caller, isoc_mri_phantom_samples(handle, bodies, n, samples.tensor));
+        self.caller.done(done, Some(samples));
+    }
+
+    fn phantom_image(&mut self) {
+        let (handle, (bodies, n)) = (self.handle(), self.ellipsoids());
+        let image = self.output(&self.grids(1), C64);
+        let done = call!(self.caller, isoc_mri_phantom_image(handle, bodies, n, image.tensor));
+        self.caller.done(done, Some(image));
+    }
+
+    fn forward(&mut self) {
+        let (handle, from, to) = (self.handle(), self.image(), self.samples_out());
+        let done = call!(self.caller, isoc_mri_forward(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn adjoint(&mut self) {
+        let (handle, from, to) = (self.handle(), self.samples(), self.image_out());
+        let done = call!(self.caller, isoc_mri_adjoint(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn gridding(&mut self) {
+        let (handle, from, to) = (self.handle(), self.samples(), self.image_out());
+        let done = call!(self.caller, isoc_mri_gridding(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn normal(&mut self) {
+        let (handle, from, to) = (self.handle(), self.image(), self.image_out());
+        let done = call!(self.caller, isoc_mri_normal(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn reconstruct(&mut self) {
+        let (handle, from, to) = (self.handle(), self.samples(), self.image_out());
+        let done = call!(self.caller, isoc_mri_reconstruct(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn history(&mut self) {
+        let (handle, image) = (self.handle(), self.caller.input.size(0, 3, SIDE));
+        let room = self.caller.input.size(4, 8, SAMPLES);
+        let (residuals, found) = (self.caller.array(room, SAMPLES, |_| 0.0), self.caller.passed(0i64));
+        let done = call!(self.caller, isoc_mri_history(handle, image, residuals, room, found));
+        self.caller.done(done, None);
+    }
+
+    fn compare(&mut self) {
+        let (handle, shape) = (self.handle(), self.grids(1));
+        let (image, truth) = (self.input(&shape, C64, &plain), self.input(&shape, C64, &|k| plain(k + 1)));
+        let (psnr, percent) = (self.caller.passed(0.0), self.caller.passed(0.0));
+        let done = call!(self.caller, isoc_mri_compare(handle, image.tensor, truth.tensor, psnr, percent));
+        self.caller.done(done, None);
+    }
+
+    fn compute_q(&mut self) {
+        let handle = self.handle();
+        let done = call!(self.caller, isoc_mri_compute_q(handle));
+        self.caller.done(done, None);
+    }
+
+    /// The shape of Q, which the plan tells once it has a geometry.
+    fn q_shape(&mut self) -> [i64; 3] {
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut info: isoc_mri_info = unsafe { std::mem::zeroed() };
+        info.struct_size = size_of::<isoc_mri_info>() as u32;
+        call!(self.caller, isoc_mri_get_info(self.plan, &mut info));
+        [info.q_nz, info.q_ny, info.q_nx]
+    }
+
+    fn export_q(&mut self) {
+        let (handle, shape) = (self.handle(), self.q_shape());
+        let q = self.output(&shape, F32);
+        let done = call!(self.caller, isoc_mri_export_q(handle, q.tensor));
+        self.caller.done(done, Some(q));
+    }
+
+    fn import_q(&mut self) {
+        let (handle, shape) = (self.handle(), self.q_shape());
+        let q = self.input(&shape, F32, &plain);
+        let done = call!(self.caller, isoc_mri_import_q(handle, q.tensor));
+        self.caller.done(done, None);
+    }
+
+    /// Plans come and go, from good contexts and from none, beside this one.
+    fn other_plans(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let out = self.caller.passed(ptr::null_mut::<isoc_mri>());
+        if call!(self.caller, isoc_mri_create(context, out)) {
+            // SAFETY: the call has set it.
+            let plan = unsafe { out.read_unaligned() };
+            assert_eq!(isoc_mri_destroy(plan), Status::Ok);
+        }
+    }
+}
+
+const ELLIPSOID: isoc_mri_ellipsoid =
+    isoc_mri_ellipsoid { value: 1.0, x: 0.5, y: -0.25, z: 0.0, semi_x: 3.0, semi_y: 2.0, semi_z: 2.5, angle: 0.3 };

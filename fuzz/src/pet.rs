@@ -1,0 +1,452 @@
+//! Sessions with `isoc_pet_*`.
+
+use super::caller::{Caller, call};
+use super::memory::Bounds;
+use super::session::{Alone, Plan, run};
+use super::tensors::{F32, Made, U32, plain};
+use isocenter::error::Status;
+use isocenter::ffi::pet::*;
+use isocenter::ffi::pet_events::*;
+use isocenter::ffi::tensor::isoc_dtype;
+use std::ffi::c_void;
+use std::ptr;
+
+const SIDE: i64 = 4096;
+const VIEWS: i64 = 1 << 16;
+const ENTRIES: i64 = 1 << 20;
+const ITERATIONS: i64 = 1 << 20;
+const EVENTS: i64 = 1 << 40;
+
+static ALONE: Alone = Alone::new();
+
+/// One session of `isoc_pet_*`; see [`Alone::session`].
+pub fn session(bytes: &[u8], bounds: Bounds) {
+    ALONE.session(|bytes, bounds| run::<Pet<'_>>(bytes, bounds), bytes, bounds);
+}
+
+struct Pet<'d> {
+    caller: Caller<'d>,
+    plan: *mut isoc_pet,
+    /// Of the geometry that the plan has.
+    lattice: [i64; 3],
+    views: i64,
+}
+
+impl<'d> Plan<'d> for Pet<'d> {
+    const STEPS: &'d [fn(&mut Self)] = &[
+        Self::options,
+        Self::geometry,
+        Self::get_views,
+        Self::response,
+        Self::tables,
+        Self::get_tables,
+        Self::order,
+        Self::gpu_stream,
+        Self::info,
+        Self::bytes,
+        Self::forward,
+        Self::adjoint,
+        Self::sensitivity,
+        Self::reconstruct,
+        Self::history,
+        Self::deposit,
+        Self::phantom_image,
+        Self::simulate,
+        Self::expect,
+        Self::contrast_recovery,
+        Self::noise,
+        Self::other_plans,
+    ];
+
+    fn new(caller: Caller<'d>) -> Self {
+        let mut plan = ptr::null_mut();
+        assert!(call!(caller, isoc_pet_create(caller.context, &mut plan)));
+        // SAFETY: as call! says; the handle is whatever it is.
+        let again = |plan: *mut c_void| unsafe { isoc_pet_memory(plan.cast(), ptr::null_mut()) };
+        caller.callbacks.again.set(Some((again, plan.cast())));
+        Self { caller, plan, lattice: [6, 12, 12], views: 3 }
+    }
+
+    fn caller(&mut self) -> &mut Caller<'d> {
+        &mut self.caller
+    }
+
+    fn destroy(&self) -> Status {
+        isoc_pet_destroy(self.plan)
+    }
+}
+
+impl Pet<'_> {
+    fn handle(&mut self) -> *mut isoc_pet {
+        self.caller.handle(self.plan)
+    }
+
+    fn image(&mut self) -> Made {
+        let dtype = self.caller.dtype(F32);
+        self.caller.input_tensor(&self.lattice, dtype, &plain, true)
+    }
+
+    fn image_out(&mut self) -> Made {
+        let dtype = self.caller.dtype(F32);
+        self.caller.output_tensor(&self.lattice, dtype)
+    }
+
+    fn histos_shape(&self, views: i64) -> [i64; 4] {
+        let [nz, ny, nx] = self.lattice;
+        [views, nz, ny, nx]
+    }
+
+    fn histos(&mut self, views: i64, dtype: isoc_dtype) -> Made {
+        let (shape, dtype) = (self.histos_shape(views), self.caller.dtype(dtype));
+        self.caller.input_tensor(&shape, dtype, &|k| 1.0 + plain(k), true)
+    }
+
+    /// Histo-images of a call that does without: NULL now and then.
+    fn optional_histos(&mut self) -> Made {
+        if self.caller.input.odd(2).is_some() { Made::NONE } else { self.histos(self.views, F32) }
+    }
+
+    fn histos_out(&mut self, views: i64, dtype: isoc_dtype) -> Made {
+        let (shape, dtype) = (self.histos_shape(views), self.caller.dtype(dtype));
+        self.caller.output_tensor(&shape, dtype)
+    }
+
+    fn geometry(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let g = isoc_pet_geometry {
+            struct_size: input.struct_size(size_of::<isoc_pet_geometry>()),
+            tilts: input.odd(96).map_or(1, |k| [0, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]),
+            nx: input.size(12, 16, SIDE),
+            ny: input.size(12, 16, SIDE),
+            nz: input.size(6, 8, SIDE),
+            voxel_x: input.real(12.0),
+            voxel_y: input.real(0.0),
+            voxel_z: input.real(0.0),
+            views: input.size(3, 8, VIEWS),
+            max_tilt: input.real(0.2),
+        };
+        let list = if self.caller.input.odd(2).is_none() {
+            Made::NONE
+        } else {
+            let (angle, dtype) = (self.caller.input.real(0.3), self.caller.dtype(F32));
+            self.caller.input_tensor(&[g.views, 2], dtype, &|k| if k % 2 == 0 { angle * k as f64 } else { 0.0 }, true)
+        };
+        let passed = self.caller.passed(g);
+        let made = call!(self.caller, isoc_pet_set_geometry(handle, passed, list.tensor));
+        if made {
+            self.lattice = [g.nz, g.ny, g.nx];
+            // SAFETY: plain numbers, for which zeros are valid.
+            let mut info: isoc_pet_info = unsafe { std::mem::zeroed() };
+            info.struct_size = size_of::<isoc_pet_info>() as u32;
+            assert!(call!(self.caller, isoc_pet_get_info(self.plan, &mut info)));
+            self.views = info.views;
+        }
+        self.caller.done(made, None);
+    }
+
+    fn get_views(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.views, 8, VIEWS));
+        let views = self.caller.array(n, VIEWS, |_| [0.0; 2]);
+        let done = call!(self.caller, isoc_pet_get_views(handle, views.cast(), n));
+        self.caller.done(done, None);
+    }
+
+    /// Pairs of a radius and a width.
+    fn radial_table(&mut self) -> (u32, *const f64) {
+        let n = self.caller.input.odd(96).map_or(0, |k| [1, 2, 3, 8, 1 << 20, 1 << 21, u32::MAX][usize::from(k) % 7]);
+        let (step, width, slope) =
+            (self.caller.input.real(20.0), self.caller.input.real(18.0), self.caller.input.real(0.5));
+        let pairs = self.caller.array(n.into(), ENTRIES, |k| [step * k as f64, width + slope * k as f64]);
+        (n, pairs.cast_const().cast())
+    }
+
+    fn response(&mut self) {
+        let (handle, (radial_entries, radial_table)) = (self.handle(), self.radial_table());
+        let input = &mut self.caller.input;
+        let r = isoc_pet_response {
+            struct_size: input.struct_size(size_of::<isoc_pet_response>()),
+            profile: input.code(2),
+            cut: input.code(2),
+            radial_entries,
+            tof_fwhm: input.real(200.0),
+            radial_fwhm: input.real(20.0),
+            axial_fwhm: input.real(20.0),
+            radial_table,
+            step: input.real(0.0),
+            cut_width: input.real(0.0),
+            ratio: input.real(1.5),
+            shift: input.real(0.5),
+            share: input.real(0.3),
+        };
+        let passed = self.caller.passed(r);
+        let done = call!(self.caller, isoc_pet_set_response(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn tables(&mut self) {
+        let (handle, view) = (self.handle(), self.caller.input.size(0, 8, VIEWS));
+        let [_, ny, nx] = self.lattice;
+        let (offsets, kernels) = (self.caller.input.small(3, 9, ENTRIES), self.caller.input.small(2, 4, ENTRIES));
+        let (id, step, value) = (
+            self.caller.input.small(0, 4, ENTRIES),
+            self.caller.input.small(1, 4, ENTRIES),
+            self.caller.input.real(0.5),
+        );
+        let map = self.caller.array(ny * nx, SIDE * SIDE, |k| if k == 5 { id as u32 } else { 0 });
+        let places = self.caller.array(offsets, EVENTS, |k| [(step as i32).wrapping_mul(k as i32), 0, 1]);
+        let values = kernels.checked_mul(offsets).unwrap_or(i64::MAX);
+        let values = self.caller.array(values, EVENTS, |k| (value + 0.125 * k as f64) as f32);
+        let done = call!(self.caller, isoc_pet_set_tables(handle, view, map, places.cast(), offsets, values, kernels));
+        self.caller.done(done, None);
+    }
+
+    fn get_tables(&mut self) {
+        let (handle, view) = (self.handle(), self.caller.input.size(1, 8, VIEWS));
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut sizes: isoc_pet_table_sizes = unsafe { std::mem::zeroed() };
+        sizes.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_table_sizes>());
+        let told = call!(self.caller, isoc_pet_get_table_sizes(self.plan, view, &mut sizes));
+        if !told {
+            return self.caller.done(false, None);
+        }
+        let isoc_pet_table_sizes { kernels, offsets, .. } = sizes;
+        if sizes.struct_size as usize != size_of::<isoc_pet_table_sizes>() || kernels * offsets > ENTRIES {
+            return; // told in part, or more than this caller has room for
+        }
+        let map = self.caller.array(self.lattice[1] * self.lattice[2], SIDE * SIDE, |_| 0u32);
+        let (places, values) =
+            (self.caller.array(offsets, EVENTS, |_| [0i32; 3]), self.caller.array(kernels * offsets, EVENTS, |_| 0f32));
+        let mass = self.caller.array(kernels, EVENTS, |_| 0f64);
+        let done = call!(self.caller, isoc_pet_get_tables(handle, view, map, places.cast(), values, mass));
+        self.caller.done(done, None);
+    }
+
+    fn options(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let o = isoc_pet_options {
+            struct_size: input.struct_size(size_of::<isoc_pet_options>()),
+            algorithm: input.code(3),
+            order: input.code(3),
+            projector: input.code(3),
+            warm_start: input.code(2),
+            subsets: input.odd(96).map_or(0, |k| [1, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]),
+            iterations: input.small(2, 3, ITERATIONS),
+            first_iteration: input.size(0, 9, ITERATIONS),
+            seed: input.byte().into(),
+            relaxation: input.real(0.0),
+            relaxation_decay: input.real(0.0),
+            tolerance: input.real(0.0),
+        };
+        let passed = self.caller.passed(o);
+        let done = call!(self.caller, isoc_pet_set_options(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn order(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.views, 8, VIEWS));
+        let (first, step) = (self.caller.input.size(0, 3, VIEWS), self.caller.input.size(1, 3, VIEWS));
+        let order = self.caller.array(n, VIEWS, |k| step.wrapping_mul(k as i64).wrapping_add(first));
+        let done = call!(self.caller, isoc_pet_set_order(handle, order, n));
+        self.caller.done(done, None);
+    }
+
+    fn gpu_stream(&mut self) {
+        let handle = self.handle();
+        let done = call!(self.caller, isoc_pet_set_stream(handle, ptr::null_mut()));
+        self.caller.done(done, None);
+    }
+
+    fn info(&mut self) {
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut info: isoc_pet_info = unsafe { std::mem::zeroed() };
+        let handle = self.handle();
+        info.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_info>());
+        let passed = self.caller.passed(info);
+        let done = call!(self.caller, isoc_pet_get_info(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn bytes(&mut self) {
+        let (handle, bytes) = (self.handle(), self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_pet_memory(handle, bytes));
+        self.caller.done(done, None);
+    }
+
+    /// Views that a call names, and how many it says there are.
+    fn chosen(&mut self) -> (*const i64, i64) {
+        if self.caller.input.odd(2).is_none() {
+            return (ptr::null(), 0);
+        }
+        let (n, step) = (self.caller.input.size(2, 4, VIEWS), self.caller.input.size(1, 3, VIEWS));
+        (self.caller.array(n, VIEWS, |k| step.wrapping_mul(k as i64)), n)
+    }
+
+    fn forward(&mut self) {
+        let (handle, (views, n), from) = (self.handle(), self.chosen(), self.image());
+        let to = self.histos_out(if views.is_null() { self.views } else { n }, F32);
+        let done = call!(self.caller, isoc_pet_forward(handle, views, n, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn adjoint(&mut self) {
+        let (handle, (views, n)) = (self.handle(), self.chosen());
+        let from = self.histos(if views.is_null() { self.views } else { n }, U32);
+        let to = self.image_out();
+        let done = call!(self.caller, isoc_pet_adjoint(handle, views, n, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn sensitivity(&mut self) {
+        let (handle, factors, to) = (self.handle(), self.optional_histos(), self.image_out());
+        let done = call!(self.caller, isoc_pet_sensitivity(handle, factors.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn reconstruct(&mut self) {
+        let (handle, measured) = (self.handle(), self.histos(self.views, U32));
+        let (factors, additive, to) = (self.optional_histos(), self.optional_histos(), self.image_out());
+        let done = call!(
+            self.caller,
+            isoc_pet_reconstruct(handle, measured.tensor, factors.tensor, additive.tensor, to.tensor)
+        );
+        self.caller.done(done, Some(to));
+    }
+
+    fn history(&mut self) {
+        let (handle, room) = (self.handle(), self.caller.input.size(2, 4, ITERATIONS));
+        let passes = self.caller.array(room, EVENTS, |_| isoc_pet_iteration { log_likelihood: 0.0, skipped_voxels: 0 });
+        let written = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_pet_history(handle, passes, room, written));
+        self.caller.done(done, None);
+    }
+
+    /// Positions and times of so many events, to be read or written.
+    fn events(&mut self, write: bool) -> [Made; 3] {
+        let n = self.caller.input.small(16, 40, EVENTS);
+        let across = |k: usize| [300.0, 20.0 * (k % 5) as f64, 3.0][k % 3];
+        [(vec![n, 3], 1.0), (vec![n, 3], -1.0), (vec![n], 2.0)].map(|(shape, sign)| {
+            let dtype = self.caller.dtype(F32);
+            if write {
+                self.caller.output_tensor(&shape, dtype)
+            } else {
+                // The call takes their number from the times.
+                let known = shape.len() == 2;
+                self.caller.input_tensor(&shape, dtype, &|k| sign * across(k), known)
+            }
+        })
+    }
+
+    fn deposit(&mut self) {
+        let (handle, [first, second, times]) = (self.handle(), self.events(false));
+        let histos = self.histos_out(self.views, U32);
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut dropped: isoc_pet_dropped = unsafe { std::mem::zeroed() };
+        dropped.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_dropped>());
+        let dropped = self.caller.passed(dropped);
+        let done = call!(
+            self.caller,
+            isoc_pet_deposit(handle, first.tensor, second.tensor, times.tensor, histos.tensor, dropped)
+        );
+        self.caller.done(done, Some(histos));
+    }
+
+    fn bodies(&mut self) -> (*const isoc_pet_body, i64) {
+        let input = &mut self.caller.input;
+        let (n, shape) = (input.small(2, 4, ENTRIES), input.code(3));
+        let [x, y, z, half_x, half_y, half_z, activity, attenuation] =
+            [1.0, -2.0, 0.0, 40.0, 0.0, 20.0, 1.0, 0.0096].map(|v| input.real(v));
+        let body = isoc_pet_body { shape, reserved: 0, x, y, z, half_x, half_y, half_z, activity, attenuation };
+        (self.caller.array(n, ENTRIES, |_| body), n)
+    }
+
+    fn phantom_image(&mut self) {
+        let (handle, (bodies, n), quantity) = (self.handle(), self.bodies(), self.caller.input.code(2));
+        let to = self.image_out();
+        let done = call!(self.caller, isoc_pet_phantom_image(handle, bodies, n, quantity, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn scan(&mut self) -> *const isoc_pet_scan {
+        let ((bodies, body_count), (radial_entries, radial_table)) = (self.bodies(), self.radial_table());
+        let input = &mut self.caller.input;
+        let scan = isoc_pet_scan {
+            struct_size: input.struct_size(size_of::<isoc_pet_scan>()),
+            radial_entries,
+            bodies,
+            body_count,
+            diameter: input.real(0.0),
+            axial_length: input.real(0.0),
+            tof_fwhm: input.real(200.0),
+            radial_fwhm: input.real(4.0),
+            axial_fwhm: input.real(4.0),
+            radial_table,
+            randoms: input.real(0.1),
+            random_window: input.real(0.0),
+            scatter: input.real(0.1),
+            scatter_sigma: input.real(0.0),
+            seed: input.byte().into(),
+        };
+        self.caller.passed(scan)
+    }
+
+    fn activity(&mut self) -> Made {
+        if self.caller.input.odd(2).is_none() { Made::NONE } else { self.image() }
+    }
+
+    fn simulate(&mut self) {
+        let (handle, scan, activity) = (self.handle(), self.scan(), self.activity());
+        let [first, second, times] = self.events(true);
+        let tally = self.tally();
+        let done = call!(
+            self.caller,
+            isoc_pet_simulate(handle, scan, activity.tensor, first.tensor, second.tensor, times.tensor, tally)
+        );
+        self.caller.done(done, Some(times));
+    }
+
+    fn tally(&mut self) -> *mut isoc_pet_tally {
+        let input = &mut self.caller.input;
+        let struct_size = input.struct_size(size_of::<isoc_pet_tally>());
+        let [trues, scatter, randoms, decays, scatter_draws, random_draws] =
+            [10, 2, 2, 100, 8, 8].map(|n| input.odd(96).map_or(n, |k| [0, 1, 1 << 62, u64::MAX][usize::from(k) % 4]));
+        let tally =
+            isoc_pet_tally { struct_size, reserved: 0, trues, scatter, randoms, decays, scatter_draws, random_draws };
+        self.caller.passed(tally)
+    }
+
+    fn expect(&mut self) {
+        let (handle, scan, activity, tally) = (self.handle(), self.scan(), self.activity(), self.tally());
+        let (factors, additive) = (self.histos_out(self.views, F32), self.histos_out(self.views, F32));
+        let done =
+            call!(self.caller, isoc_pet_expect(handle, scan, activity.tensor, tally, factors.tensor, additive.tensor));
+        self.caller.done(done, Some(factors));
+        self.caller.done(done, Some(additive));
+    }
+
+    fn contrast_recovery(&mut self) {
+        let (handle, image, n) = (self.handle(), self.image(), self.caller.input.small(2, 4, ENTRIES));
+        let (place, ratio) = (self.caller.input.real(6.0), self.caller.input.real(4.0));
+        let centres = self.caller.array(n, ENTRIES, |k| [place, place * k as f64, 0.0]);
+        let recovery = self.caller.passed(0.0);
+        let done =
+            call!(self.caller, isoc_pet_contrast_recovery(handle, image.tensor, centres.cast(), n, ratio, recovery));
+        self.caller.done(done, None);
+    }
+
+    fn noise(&mut self) {
+        let (handle, image, noise) = (self.handle(), self.image(), self.caller.passed(0.0));
+        let done = call!(self.caller, isoc_pet_noise(handle, image.tensor, noise));
+        self.caller.done(done, None);
+    }
+
+    /// Plans come and go, from good contexts and from none, beside this one.
+    fn other_plans(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let out = self.caller.passed(ptr::null_mut::<isoc_pet>());
+        if call!(self.caller, isoc_pet_create(context, out)) {
+            // SAFETY: the call has set it.
+            let plan = unsafe { out.read_unaligned() };
+            assert_eq!(isoc_pet_destroy(plan), Status::Ok);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Sessions at the C boundary: those of the corpus in `fuzz/corpus`, and random variations of them. `make fuzz` lets libFuzzer
+//! look for others, with AddressSanitizer. A session that fails is printed: `ISOC_FUZZ_SESSION=ct:a0ff07 cargo test --test fuzz` runs it alone.
+
+#[allow(unreachable_pub, dead_code)] // A crate of its own elsewhere.
+#[path = "../fuzz/src/lib.rs"]
+mod sessions;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use sessions::Bounds;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Once;
+use std::{env, fs, panic};
+
+/// Variations of each corpus: what runs in a few seconds.
+const VARIATIONS: usize = 2000;
+
+static PRINT: Once = Once::new();
+thread_local! {
+    static RUNNING: RefCell<String> = RefCell::default();
+}
+
+fn run(name: &str, session: fn(&[u8], Bounds), bytes: &[u8]) {
+    let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    RUNNING.set(format!("ISOC_FUZZ_SESSION={name}:{text}"));
+    session(bytes, Bounds::Guarded);
+    RUNNING.set(String::new());
+}
+
+/// A session's bytes with a few changes.
+fn vary(rng: &mut SmallRng, corpus: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = corpus[rng.random_range(0..corpus.len())].clone();
+    for _ in 0..rng.random_range(1..8) {
+        let place = rng.random_range(0..bytes.len() + 1);
+        match rng.random_range(0..5) {
+            0 => bytes.truncate(place),
+            1 => bytes.insert(place, rng.random()),
+            2 => bytes.extend((0..32).map(|_| rng.random_range(0..200u8))),
+            3 => {
+                let other = &corpus[rng.random_range(0..corpus.len())];
+                bytes.extend(&other[place.min(other.len())..]);
+            }
+            _ if place < bytes.len() => bytes[place] = rng.random(),
+            _ => {}
+        }
+    }
+    bytes.truncate(1024);
+    bytes
+}
+
+fn sessions_of(name: &str, session: fn(&[u8], Bounds)) {
+    PRINT.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            RUNNING.with_borrow(|running| eprintln!("{running}"));
+            before(info);
+        }));
+    });
+    if let Ok(only) = env::var("ISOC_FUZZ_SESSION") {
+        if let Some(text) = only.strip_prefix(&format!("{name}:")) {
+            let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+            let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |n, d| 16 * n + *d as u8)).collect();
+            run(name, session, &bytes);
+        }
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let mut files: Vec<_> = fs::read_dir(&folder).expect("a corpus").map(|f| f.expect("a file").path()).collect();
+    files.sort();
+    let mut corpus: Vec<Vec<u8>> = files.iter().map(|f| fs::read(f).expect("a session")).collect();
+    assert!(!corpus.is_empty(), "nothing in {}", folder.display());
+    for bytes in &corpus {
+        run(name, session, bytes);
+    }
+    corpus.push(Vec::new());
+    let variations = env::var("ISOC_FUZZ_VARIATIONS").map_or(VARIATIONS, |n| n.parse().expect("a number"));
+    let mut rng = SmallRng::seed_from_u64(env::var("ISOC_FUZZ_SEED").map_or(0, |n| n.parse().expect("a number")));
+    for _ in 0..variations {
+        run(name, session, &vary(&mut rng, &corpus));
+    }
+}
+
+#[test]
+fn ct() {
+    sessions_of("ct", sessions::ct);
+}
+
+#[test]
+fn mri() {
+    sessions_of("mri", sessions::mri);
+}
+
+#[test]
+fn pet() {
+    sessions_of("pet", sessions::pet);
+}
