@@ -309,8 +309,8 @@ enum {
     // than 1 / (voxels of the image): where they are further apart than the field of view asks for, weights add up to less than the
     // area.
     ISOC_MRI_DENSITY_ITERATIVE = 0,
-    // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
-    // shared by the spokes.
+    // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
+    // which a sample lies, shared by the spokes.
     ISOC_MRI_DENSITY_RADIAL = 1,
 };
 

@@ -91,8 +91,8 @@ pub enum isoc_mri_density {
     /// than 1 / (voxels of the image): where they are further apart than the field of view asks for, weights add up to less than the
     /// area.
     Iterative = 0,
-    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
-    /// shared by the spokes.
+    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
+    /// which a sample lies, shared by the spokes.
     Radial = 1,
 }
 

@@ -20,8 +20,8 @@ pub enum Density {
     /// its square is a sum over differences d of two voxels, each as often as it occurs, of |sum_m w_m exp(2 pi i k_m.d) - delta(d)|^2,
     /// and where its derivatives are 0, the convolution is 1.
     Iterative(usize),
-    /// For straight spokes through (or from) the centre, each of this many samples evenly spaced: the volume of the shell between
-    /// the middles of a sample and its neighbours, shared by the spokes.
+    /// For straight spokes through (or from) the centre, each of this many samples evenly spaced: a step times the circle (sphere) on
+    /// which a sample lies, shared by the spokes.
     Radial(usize),
 }
 
@@ -58,15 +58,19 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
             // Both ends of a full spoke share the circle; of a half spoke there is one end.
             let through = first.iter().zip(&last).map(|(a, b)| a * b).sum::<f64>() < 0.0;
             let ends = if through { 2.0 } else { 1.0 } * spokes as f64;
-            let volume = |r: f64| if dims == 2 { PI * r * r } else { 4.0 / 3.0 * PI * r.powi(3) };
-            let (outer, inner) = (volume(radius + 0.5 * step), volume((radius - 0.5 * step).abs()));
-            // A sample nearer to the centre than half a step has the rest of its interval on the other side.
-            *w = if radius >= 0.5 * step {
-                (outer - inner) / ends
-            } else if through {
-                (outer + inner) / ends
+            *w = if dims == 2 {
+                // Evenly spaced samples of r times a smooth function add up to its integral but for the kink of |r| at 0: by Euler and
+                // Maclaurin, those next to it lack the Bernoulli polynomial x^2 - x + 1/6 of their place, in squared steps: 5 % of the
+                // mean of a body a third as wide as steps allow. r^2 has no kink.
+                let x = radius / step;
+                let share = match (x < 0.99, through) {
+                    (true, true) => 2.0 * (1.0 - x),
+                    (true, false) => 1.0,
+                    _ => 0.0,
+                };
+                PI * step * step * (2.0 * x + share * (x * x - x + 1.0 / 6.0)) / ends
             } else {
-                outer / ends
+                4.0 * PI * radius * radius * step / ends
             };
         }
     }
