@@ -303,11 +303,14 @@ enum {
 // How density weights are found.
 typedef uint32_t isoc_mri_density;
 enum {
-    // For any trajectory: weights whose convolution with a kernel (the transform of a triangle over the field of view) is 1 at
-    // every sample; `parameter` iterations, 0 means 20. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10.
+    // For any trajectory: weights whose convolution with a kernel (the squared transform of the field of view) is 1 at every sample,
+    // which makes F^H W F nearest to 1; `parameter` iterations, 0 means 10. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10;
+    // Johnson and Pipe, 61, 2009. It takes memory and time of a field of view twice as wide, as Q does. No sample stands for more
+    // than 1 / (voxels of the image): where they are further apart than the field of view asks for, weights add up to less than the
+    // area.
     ISOC_MRI_DENSITY_ITERATIVE = 0,
-    // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
-    // shared by the spokes.
+    // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
+    // which a sample lies, shared by the spokes.
     ISOC_MRI_DENSITY_RADIAL = 1,
 };
 

@@ -85,11 +85,14 @@ pub enum isoc_mri_sines {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_mri_density {
-    /// For any trajectory: weights whose convolution with a kernel (the transform of a triangle over the field of view) is 1 at
-    /// every sample; `parameter` iterations, 0 means 20. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10.
+    /// For any trajectory: weights whose convolution with a kernel (the squared transform of the field of view) is 1 at every sample,
+    /// which makes F^H W F nearest to 1; `parameter` iterations, 0 means 10. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10;
+    /// Johnson and Pipe, 61, 2009. It takes memory and time of a field of view twice as wide, as Q does. No sample stands for more
+    /// than 1 / (voxels of the image): where they are further apart than the field of view asks for, weights add up to less than the
+    /// area.
     Iterative = 0,
-    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: the shell that a sample stands for,
-    /// shared by the spokes.
+    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
+    /// which a sample lies, shared by the spokes.
     Radial = 1,
 }
 
@@ -488,7 +491,7 @@ pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, par
     with_plan(mri, |mri| {
         let density = match density {
             0 => match count(parameter, "parameter", 0, MAX_ITERATIONS)? {
-                0 => Density::Iterative(20),
+                0 => Density::Iterative(10),
                 n => Density::Iterative(n),
             },
             1 => Density::Radial(count(parameter, "parameter", 2, MAX_SAMPLES)?),

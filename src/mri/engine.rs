@@ -20,7 +20,7 @@ pub(super) struct Scan {
     /// Density weights; None means 1.
     pub(super) weights: Option<Vec<f64>>,
     pub(super) beyond: Beyond,
-    /// Whether there are coil sensitivities: all coils then see one image; without, each coil has an image of its own.
+    /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
 }
 
@@ -69,6 +69,8 @@ pub(super) struct Solve {
     pub(super) toeplitz: bool,
     /// The images given are where to begin.
     pub(super) warm: bool,
+    /// There are vectors of conjugate gradient; else transforms alone.
+    pub(super) iterates: bool,
 }
 
 /// See the module. Vectors are contiguous complex numbers, of images `[image][z][y][x]` or of samples `[coil][sample]`; all but the

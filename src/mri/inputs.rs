@@ -8,6 +8,7 @@ use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
 use super::plan::{Array, MAX_SIDE, Mri, each};
 use super::regulariser::{Matrix, Penalty};
+use super::toeplitz::differences;
 use super::transform::{Beyond, Fourier, Method};
 use crate::context::{Context, NanPolicy};
 use crate::cpu::buffer::Buffer;
@@ -94,7 +95,9 @@ impl Mri {
         let values = match density {
             Density::Radial(readout) => density::radial(readout, &trajectory)?,
             Density::Iterative(iterations) => {
-                let scan = Scan::new(grid, 1, trajectory);
+                // Both voxels of a difference are anywhere in the field of view: it reaches over twice of that.
+                let mut scan = Scan::new(differences(grid), 1, trajectory);
+                scan.mapped = true;
                 match context.gpus().first() {
                     None => iterative(CpuEngine::<f32>::new(context.level(), scan), &context, iterations, &fourier)?,
                     Some(gpu) => {
@@ -222,8 +225,8 @@ impl Mri {
 /// Density weights by an engine for this alone.
 fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fourier: &Fourier) -> Result<Vec<f64>> {
     // What pairs of transforms need.
-    let stop = Stop { iterations: 1, tolerance: 0.0 };
-    let pairs = Solve { stop, lambda: 0.0, penalty: Penalty::Identity, toeplitz: false, warm: false };
+    let stop = Stop { iterations: 0, tolerance: 0.0 };
+    let pairs = Solve { stop, lambda: 0.0, penalty: Penalty::Identity, toeplitz: false, warm: false, iterates: false };
     engine.run(context, |e, job| {
         e.check_memory(context, fourier, &pairs)?;
         density::iterative(iterations, e, fourier, job)

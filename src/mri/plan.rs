@@ -294,7 +294,8 @@ impl Mri {
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
-        Ok(Solve { stop: Stop { iterations, tolerance: residual }, lambda, penalty, toeplitz, warm: warm_start })
+        let stop = Stop { iterations, tolerance: residual };
+        Ok(Solve { stop, lambda, penalty, toeplitz, warm: warm_start, iterates: true })
     }
 
     /// What the plan found and decided.

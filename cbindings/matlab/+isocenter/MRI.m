@@ -91,7 +91,7 @@ classdef MRI < handle
 
         function computeWeights(self, varargin)
             % COMPUTEWEIGHTS  Finds density weights and sets them.
-            %   mri.computeWeights()                     for any trajectory, 20 iterations (Pipe and Menon)
+            %   mri.computeWeights()                     for any trajectory, 10 iterations (Pipe and Menon)
             %   mri.computeWeights('iterative', N)       N iterations
             %   mri.computeWeights('radial', READOUT)    for straight spokes of READOUT evenly spaced samples each
             isocenter_mex('mri.compute_weights', self.id, varargin{:});

@@ -135,7 +135,7 @@ class MRI(Plan):
         density : {"iterative", "radial"}
             For any trajectory (Pipe and Menon 1999), or for straight spokes.
         parameter : int
-            "iterative": iterations, 0 means 20. "radial": samples of a spoke.
+            "iterative": iterations, 0 means 10. "radial": samples of a spoke.
         """
         self._run(lib.isoc_mri_compute_weights, choice(_abi.MriDensity, density, "density"), integer(parameter, "parameter"))
 

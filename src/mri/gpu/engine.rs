@@ -115,10 +115,14 @@ impl<T: DeviceReal> GpuEngine<T> {
         }
     }
 
-    /// Bytes that it keeps from call to call.
+    /// Bytes that it keeps from call to call, maps that are still to come included.
     fn held(&self) -> u64 {
         let lent = |l: &Option<Lent>| l.as_ref().map_or(0, |l| l.bytes() as u64);
-        let maps = self.maps.as_ref().map_or(0, |m| m.memory.bytes() as u64);
+        let maps = match &self.maps {
+            Some(maps) => maps.memory.bytes(),
+            None if self.scan.mapped => self.scan.coils * self.scan.voxels() * T::PRECISION.complex(),
+            None => 0,
+        } as u64;
         let q = self.convolution.as_ref().map_or(0, |c| c.spectrum.bytes() as u64);
         let matrix = self.matrix.as_ref().map_or(0, DeviceMatrix::bytes);
         lent(&self.weights) + lent(&self.differences) + maps + q + matrix
@@ -129,7 +133,8 @@ impl<T: DeviceReal> GpuEngine<T> {
         let scan = &self.scan;
         let complex = T::PRECISION.complex() as u64;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-        let images = scan.images() as u64 * if solve.warm { 2 } else { 1 } + 5;
+        let solver = if solve.iterates { 5 } else { 0 };
+        let images = scan.images() as u64 * if solve.warm { 2 } else { 1 } + solver;
         let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
         let q = if solve.toeplitz && self.convolution.is_none() { self.spectrum_bytes() } else { 0 };
         self.held() + complex * (images * voxels + coils * samples) + q
