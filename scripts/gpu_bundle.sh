@@ -28,8 +28,9 @@ for program in bad_input handles mri pet stream; do
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
 
-mkdir "$folder/peers"
-cp benches/peers/{ct_gpu,isocenter,isocenter_mri,mri_gpu,mri_bench,mri_transforms,mri_solutions,nuffts,pet_gpu,pet_kernels,isocenter_pet,places,plain,scans,timing}.py \
+mkdir -p "$folder/peers/isocenter"
+cp cbindings/python/isocenter/*.py "$folder/peers/isocenter"
+cp benches/peers/{bare,ct_gpu,mri_gpu,mri_bench,mri_transforms,mri_solutions,nuffts,pet_gpu,pet_kernels,places,plain,scans,timing}.py \
     benches/peers/plain_sums.c benches/peers/plain_sums.cu "$folder/peers"
 
 cat >"$folder/run" <<'SCRIPT'
@@ -40,9 +41,9 @@ cat >"$folder/run" <<'SCRIPT'
 cd "$(dirname "$0")" || exit 1
 case ${1:-} in
 bench) shift; exec ./bench "$@" ;;
-mri-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/mri_gpu.py "$@" ;;
-pet-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/pet_gpu.py "$@" ;;
-peers) shift; ISOC_LIBRARY=./libisocenter.so exec python3 peers/ct_gpu.py "$@" ;;
+mri-peers) shift; ISOCENTER_LIBRARY=./libisocenter.so exec python3 peers/mri_gpu.py "$@" ;;
+pet-peers) shift; ISOCENTER_LIBRARY=./libisocenter.so exec python3 peers/pet_gpu.py "$@" ;;
+peers) shift; ISOCENTER_LIBRARY=./libisocenter.so exec python3 peers/ct_gpu.py "$@" ;;
 esac
 passed=0 failed=0
 count() { # adds the last "N passed" and "N failed" of an output; one without them is a failure

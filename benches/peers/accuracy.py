@@ -1,8 +1,9 @@
 """Error of each package's reconstruction of the modified Shepp-Logan phantom against the exact pixel means."""
 import numpy as np
 
+import isocenter
 import others
-from isocenter import Ct
+from scans import parallel
 
 # A package might mirror a slice against our convention; nobody is marked down for it.
 FLIPS = {"as is": lambda s: s, "rows mirrored": lambda s: s[::-1], "columns mirrored": lambda s: s[:, ::-1],
@@ -21,11 +22,10 @@ def rms(seen, truth, where):
 
 def ours(side, views, shift):
     """Line integrals, truth, and our slice, for a rotation axis at (side - 1) / 2 + shift."""
-    ct = Ct(side, views, shift=shift)
-    projections, truth = ct.phantom(side / 2)
-    volume = np.empty(ct.volume_shape, np.float32)
-    ct.run("reconstruct", projections, volume)
-    return projections[:, 0], truth[0], volume[0]
+    ct = isocenter.CT(isocenter.Context(device="cpu"), **parallel(side, views, shift=shift))
+    phantom = ct.shepp_logan(side / 2)
+    projections, truth = ct.phantom_projections(phantom), ct.phantom_volume(phantom)
+    return projections[:, 0], truth[0], ct.reconstruct(projections)[0]
 
 
 def measure(side, views):

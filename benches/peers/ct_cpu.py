@@ -11,10 +11,11 @@ import sys
 import numpy as np
 
 import accuracy
+import bare
 import criterion
 import isocenter
 import others
-from isocenter import Ct
+from scans import parallel
 from timing import Load, Runs, in_turns, processor, table
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,12 +49,12 @@ class Updates(Runs):
 
 
 def our_case(name, side, views, slices, threads, operator, rounds):
-    ct = Ct(side, views, slices, threads)
-    shapes = ct.projection_shape, ct.volume_shape
+    ct = isocenter.CT(bare.Context(threads=threads), **parallel(side, views, slices))
+    shapes = ct.projections_shape, ct.volume_shape
     source, target = shapes[::-1] if operator == "forward" else shapes
     source = np.random.default_rng(0).random(source, dtype=np.float32)
     target = np.zeros(target, np.float32)
-    return Updates(name, views * slices * side * side, lambda: ct.run(operator, source, target), rounds)
+    return Updates(name, views * slices * side * side, bare.call(getattr(ct, operator), source, target), rounds)
 
 
 def speed(side, quick):

@@ -1,7 +1,7 @@
 """Isocenter beside ASTRA on one GPU, in one process, in turns: prints a table for benches/results.
 
 Needs NumPy, PyTorch (for arrays on the GPU), astra-toolbox, the libraries of CUDA 12 that its wheel is linked with (libcudart.so.12,
-libcufft.so.11) and libisocenter.so (ISOC_LIBRARY names it).
+libcufft.so.11) and libisocenter.so (ISOCENTER_LIBRARY names it).
 """
 import statistics
 import sys
@@ -12,8 +12,9 @@ import astra.experimental
 import numpy as np
 import torch
 
+import bare
 import isocenter
-from isocenter import GPU, HALF, SINGLE, Ct, angles_of
+from scans import angles_of, parallel
 
 SIDE = VIEWS = int(sys.argv[1]) if len(sys.argv) > 1 else 2048
 ROUNDS = 5
@@ -40,6 +41,12 @@ def report(title, slices, cases, base):
         print(f"| {name} | {t * 1e3:.2f} | {slices * SIDE**2 * VIEWS / t / 1e9:.0f} | {times[base] / t:.2f} |", flush=True)
 
 
+def plan(slices=1, precision="single"):
+    ct = isocenter.CT(bare.Context(gpu=True), **parallel(SIDE, VIEWS, slices))
+    ct.set_options(precision=precision)
+    return ct
+
+
 def on_the_gpu(slices):
     """Arrays on the GPU, back projection and forward projection without a filter."""
     volume = torch.zeros((slices, SIDE, SIDE), device="cuda")
@@ -47,18 +54,18 @@ def on_the_gpu(slices):
     ours = theirs.transpose(0, 1)  # the same memory as frames (views, slices, bins)
     projector = astra.create_projector("cuda3d", astra.create_proj_geom("parallel3d", 1.0, 1.0, slices, SIDE, angles_of(VIEWS)),
                                        astra.create_vol_geom(SIDE, SIDE, slices))
-    single, half = (Ct(SIDE, VIEWS, slices, device=GPU, precision=p) for p in (SINGLE, HALF))
+    single, half = plan(slices), plan(slices, "half")
     name = f"ASTRA {astra.__version__}"
     direct = astra.experimental
     report(f"Back projection of {slices} slices, arrays on the GPU", slices, [
         (f"{name} direct_BP3D", lambda: direct.direct_BP3D(projector, volume, theirs)),
-        ("backproject, single", lambda: single.run("backproject", ours, volume)),
-        ("backproject, half", lambda: half.run("backproject", ours, volume)),
-        ("adjoint", lambda: single.run("adjoint", ours, volume)),
+        ("backproject, single", bare.call(single.backproject, ours, volume)),
+        ("backproject, half", bare.call(half.backproject, ours, volume)),
+        ("adjoint", bare.call(single.adjoint, ours, volume)),
     ], f"{name} direct_BP3D")
     report(f"Forward projection of {slices} slices, arrays on the GPU", slices, [
         (f"{name} direct_FP3D", lambda: direct.direct_FP3D(projector, volume, theirs)),
-        ("forward", lambda: single.run("forward", volume, ours)),
+        ("forward", bare.call(single.forward, volume, ours)),
     ], f"{name} direct_FP3D")
     astra.projector.delete(projector)
 
@@ -69,7 +76,7 @@ def from_the_host():
     frames, volume = sinogram[:, None], np.zeros((1, SIDE, SIDE), np.float32)
     scan, grid = astra.create_proj_geom("parallel", 1.0, SIDE, angles_of(VIEWS)), astra.create_vol_geom(SIDE, SIDE)
     source, target = astra.data2d.create("-sino", scan, sinogram), astra.data2d.create("-vol", grid)
-    ct = Ct(SIDE, VIEWS, device=GPU)
+    ct = plan()
     for theirs, ours in (("BP_CUDA", "backproject"), ("FBP_CUDA", "reconstruct")):
         config = astra.astra_dict(theirs)
         config.update(ProjectionDataId=source, ReconstructionDataId=target)
@@ -79,7 +86,7 @@ def from_the_host():
         name = f"ASTRA {astra.__version__} {theirs}"
         report(f"One slice from host memory to host memory: {ours}", 1, [
             (name, lambda: astra.algorithm.run(algorithm)),
-            (ours, lambda: ct.run(ours, frames, volume)),
+            (ours, bare.call(getattr(ct, ours), frames, volume)),
         ], name)
         astra.algorithm.delete(algorithm)
 

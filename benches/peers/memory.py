@@ -3,7 +3,9 @@ import sys
 
 import numpy as np
 
-from isocenter import Ct
+import bare
+import isocenter
+from scans import parallel
 
 
 def status(field):
@@ -18,9 +20,9 @@ def main(side, views, slices):
     volume.fill(1.0)  # Every page is there before the call.
     before = status("VmRSS")
     assert status("VmHWM") - before < 1 << 20, "something larger came before"
-    ct = Ct(side, views, slices)
-    ct.run("reconstruct", projections, volume)
-    print(status("VmHWM") - before, ct.working_memory())
+    ct = isocenter.CT(bare.Context(), **parallel(side, views, slices))
+    bare.call(ct.reconstruct, projections, volume)()
+    print(status("VmHWM") - before, ct.memory())
 
 
 main(*map(int, sys.argv[1:4]))

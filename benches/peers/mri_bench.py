@@ -1,11 +1,12 @@
 """What the parts of mri_gpu.py share: plans on the device, and cases that may fail without stopping the others."""
+import functools
 import importlib
 import time
 
+import isocenter
 import places
-from isocenter_mri import Mri
 from places import l2_error
-from scans import READOUT, SIDE, SPOKES
+from scans import READOUT, SIDE, SPOKES, voxels
 from timing import Runs, in_turns, table
 
 
@@ -35,9 +36,12 @@ class Bench:
         """(side, spokes, readout) of the book's case."""
         return (24, 120, 30) if self.asked.small else (SIDE, SPOKES, READOUT)
 
-    def mri(self, shape, trajectory, **settings):
-        mri = Mri(shape, trajectory, device=self.place.device, **settings)
+    def mri(self, shape, trajectory, coils=1, unit="cycles_per_voxel", precision="single", **options):
+        """A plan in a context of its own."""
+        mri = isocenter.MRI(self.place.context(), trajectory=trajectory, unit=unit, coils=coils, precision=precision,
+                            **voxels(shape))
         mri.set_stream(self.place.stream)
+        mri.set_options(**options)
         return mri
 
     def seconds(self, call):
@@ -67,11 +71,12 @@ class Outputs:
         self.bench, self.source, self.shape, self.truth = bench, source, shape, truth
         self.cases, self.targets = [], {}
 
-    def add(self, name, make):
-        """make() gives a function of source and target."""
-        if (run := attempt(name, make)) is not None:
-            target = self.targets[name] = self.bench.place.zeros(self.shape, "complex64")
-            self.cases.append((name, lambda: run(self.source, target)))
+    def add(self, name, make, bind=functools.partial):
+        """make() gives a function of source and target; bind that and these as one of nothing, which is timed."""
+        target = self.bench.place.zeros(self.shape, "complex64")
+        if (call := attempt(name, lambda: bind(make(), self.source, target))) is not None:
+            self.targets[name] = target
+            self.cases.append((name, call))
 
     def show(self, title, work, unit):
         """Times all cases and prints a table; `work` is in the unit's ones."""

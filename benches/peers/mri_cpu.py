@@ -1,21 +1,21 @@
 """Isocenter's MRI on the processor beside FINUFFT and a plain loop, in one process, in turns: prints tables for benches/results.
 
-Needs NumPy, finufft, a C compiler with OpenMP (cc), and libisocenter.so (ISOC_LIBRARY names it).
+Needs NumPy, finufft, a C compiler with OpenMP (cc), and libisocenter.so (ISOCENTER_LIBRARY names it).
 """
 import argparse
 import datetime
+import functools
 import os
 import platform
 
 import finufft
 import numpy as np
 
+import bare
 import isocenter
 import plain
-from isocenter import SINGLE
-from isocenter_mri import DOUBLE, EXACT, NUFFT, RADIANS_PER_VOXEL, Mri
 from nuffts import Nufft
-from scans import READOUT, SIDE, SPOKES, complex_noise, radial, radians
+from scans import READOUT, SIDE, SPOKES, complex_noise, radial, radians, voxels
 from timing import Load, Runs, in_turns, processor, table
 
 CORES = len(os.sched_getaffinity(0))
@@ -39,12 +39,18 @@ class Case(Runs):
                 f"{error(self.target, self.truth):.1e}", f"{self.spread * 100:.0f} %", str(len(self.wall))]
 
 
+def isocenter_plan(shape, trajectory, unit, precision, threads, **options):
+    mri = isocenter.MRI(bare.Context(threads=threads), trajectory=trajectory, unit=unit, precision=precision, **voxels(shape))
+    mri.set_options(**options)
+    return mri
+
+
 def nufft(side, spokes, readout, eps, threads, rounds):
     """Both transforms of a volume from radial samples, f32, points set outside the timing."""
     trajectory = radians(radial(3, spokes, readout))
     shape, samples = (side,) * 3, len(trajectory)
-    double = Mri(shape, trajectory, unit=RADIANS_PER_VOXEL, precision=DOUBLE, threads=threads, method=NUFFT, tolerance=1e-12)
-    single = Mri(shape, trajectory, unit=RADIANS_PER_VOXEL, precision=SINGLE, threads=threads, method=NUFFT, tolerance=eps)
+    double, single = (isocenter_plan(shape, trajectory, "radians_per_voxel", precision, threads, method="nufft", tolerance=tolerance)
+                      for precision, tolerance in (("double", 1e-12), ("single", eps)))
     print(f"## NUFFT: {side}^3 voxels, {samples:,} samples ({spokes} spokes of {readout}), f32, tolerance {eps:g}, "
           f"{threads} threads\n")
     for kind, operator in ((1, "adjoint"), (2, "forward")):
@@ -53,13 +59,13 @@ def nufft(side, spokes, readout, eps, threads, rounds):
         truth, other = np.zeros(sizes[1], np.complex128), np.zeros(sizes[1], np.complex128)
         Nufft(finufft, kind, shape, trajectory.astype(np.float64), eps=1e-12, dtype="complex128", upsampfac=2.0,
               nthreads=threads).run(wide, truth)
-        double.run(operator, wide, other)
+        getattr(double, operator)(wide, other)
 
-        def case(name, run):
+        def case(name, run, bind=functools.partial):
             target = np.zeros(sizes[1], np.complex64)
-            return Case(name, lambda: run(source, target), rounds, target, truth)
+            return Case(name, bind(run, source, target), rounds, target, truth)
 
-        cases = [case(f"Isocenter {operator}", lambda s, t: single.run(operator, s, t))]
+        cases = [case(f"Isocenter {operator}", getattr(single, operator), bare.call)]
         for upsampling in (1.25, 2.0):
             plan = Nufft(finufft, kind, shape, trajectory, eps=eps, upsampfac=upsampling, nthreads=threads)
             cases.append(case(f"FINUFFT {finufft.__version__} type {kind}, upsampling {upsampling:g}", plan.run))
@@ -78,19 +84,20 @@ def exact(side, spokes, readout, threads, rounds):
     trajectory = radial(3, spokes, readout)
     shape, samples = (side,) * 3, len(trajectory)
     source = complex_noise(samples)
-    single, double = (Mri(shape, trajectory, precision=p, threads=threads, method=EXACT) for p in (SINGLE, DOUBLE))
+    single, double = (isocenter_plan(shape, trajectory, "cycles_per_voxel", precision, threads, method="exact")
+                      for precision in ("single", "double"))
     truth = np.zeros(shape, np.complex128)
     double.adjoint(source.astype(np.complex128), truth)
 
-    def case(name, run, rounds):
+    def case(name, run, rounds, bind=functools.partial):
         target = np.zeros(shape, np.complex64)
-        return Case(name, lambda: run(source, target), rounds, target, truth)
+        return Case(name, bind(run, source, target), rounds, target, truth)
 
     print(f"## Exact adjoint: {side}^3 voxels, {samples:,} samples, f32, {threads} threads\n")
-    cases = [case("Isocenter adjoint, exact", single.adjoint, 2 * rounds)]
+    cases = [case("Isocenter adjoint, exact", single.adjoint, 2 * rounds, bare.call)]
     for flags in (["-O3"], ["-O3", "-march=native", "-ffast-math"]):
         run = plain.on_the_processor(flags, threads)
-        cases.append(case(f"plain loop in C, `{' '.join(flags)} -fopenmp`", lambda s, t, run=run: run(trajectory, s, t), 3))
+        cases.append(case(f"plain loop in C, `{' '.join(flags)} -fopenmp`", functools.partial(run, trajectory), 3))
     in_turns(cases)
     pairs = side**3 * samples
     print("\n" + table(["G pairs/s", *HEAD], [[f"{pairs / c.seconds / 1e9:.3f}", *c.row(cases[0])] for c in cases]) + "\n",

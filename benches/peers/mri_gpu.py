@@ -1,7 +1,7 @@
 """Isocenter's MRI on one GPU beside cuFINUFFT, plain loops and PyTorch's FFT, in one process, in turns: prints tables for
 benches/results.
 
-Needs NumPy, PyTorch (for arrays on the GPU) and libisocenter.so (ISOC_LIBRARY names it); uses cufinufft (with libcudart.so.12
+Needs NumPy, PyTorch (for arrays on the GPU) and libisocenter.so (ISOCENTER_LIBRARY names it); uses cufinufft (with libcudart.so.12
 and libcufft.so.11 of CUDA 12) and CuPy where they are. A case that fails says why, and the rest goes on.
 """
 import argparse

@@ -1,12 +1,12 @@
 """F^H W F, whole reconstructions and what precision does to them, on the device."""
 import numpy as np
 
-from isocenter import SINGLE
-from isocenter_mri import DIFFERENCES, DOUBLE, EXACT, IDENTITY, NUFFT, PAIR, RADIAL, TOEPLITZ, Mri
+import bare
+import isocenter
 from mri_bench import Outputs, attempt, show
 from mri_transforms import SINES
 from places import l2_error
-from scans import complex_noise, radial
+from scans import complex_noise, radial, voxels
 
 
 def ring_of_coils(coils, side):
@@ -29,16 +29,16 @@ def normal_operator(bench, coils):
     shape, place = (side,) * 3, bench.place
     maps, noise = ring_of_coils(coils, side) if coils > 1 else None, complex_noise(shape)
 
-    def plan(normal, precision=SINGLE):
-        mri = bench.mri(shape, radial(3, spokes, readout), coils=coils, normal=normal, method=NUFFT, precision=precision)
-        mri.compute_weights(RADIAL, readout)
+    def plan(normal, precision="single"):
+        mri = bench.mri(shape, radial(3, spokes, readout), coils=coils, normal=normal, method="nufft", precision=precision)
+        mri.compute_weights("radial", readout)
         if maps is not None:
             mri.set_maps(maps)
         return mri
 
     def reference():
         out = place.zeros(shape, "complex128")
-        plan(PAIR, DOUBLE).normal(place.put(noise.astype(np.complex128)), out)
+        plan("pair", "double").normal(place.put(noise.astype(np.complex128)), out)
         return out
 
     def padded(q):
@@ -52,12 +52,12 @@ def normal_operator(bench, coils):
 
         return run
 
-    by_q = plan(TOEPLITZ)
+    by_q = plan("toeplitz")
     by_q.compute_q()
     outputs = Outputs(bench, place.put(noise), shape, attempt("pair of transforms, f64", reference))
-    outputs.add("isoc_mri_normal by Q", lambda: by_q.normal)
-    outputs.add("isoc_mri_normal by a pair of transforms", lambda: plan(PAIR).normal)
-    outputs.add(f"padded FFTs of {place.xp.__name__}, the same Q", lambda: padded(place.put(by_q.q())))
+    outputs.add("isoc_mri_normal by Q", lambda: by_q.normal, bare.call)
+    outputs.add("isoc_mri_normal by a pair of transforms", lambda: plan("pair").normal, bare.call)
+    outputs.add(f"padded FFTs of {place.xp.__name__}, the same Q", lambda: padded(place.put(by_q.export_q())))
     outputs.show(f"F^H W F: {side}^3 voxels, {spokes * readout:,} samples, {coils} coil{'s with maps' * (coils > 1)}, f32, lambda 0",
                  coils * side**3, "G voxels/s")
 
@@ -65,8 +65,11 @@ def normal_operator(bench, coils):
 def simulated(bench, dtype):
     """A plan on the processor to compare with, the head's samples, and its image."""
     side, spokes, readout = bench.scan()
-    maker = Mri((side,) * 3, radial(3, spokes, readout))
-    return maker, *maker.phantom(dtype)
+    maker = isocenter.MRI(isocenter.Context(device="cpu"), trajectory=radial(3, spokes, readout), unit="cycles_per_voxel",
+                          **voxels((side,) * 3))
+    head = maker.shepp_logan(side / 2, side / 2)
+    return (maker, maker.phantom_samples(head, np.zeros(maker.samples_shape, dtype)),
+            maker.phantom_image(head, np.zeros(maker.voxels_shape, dtype)))
 
 
 def solve(bench):
@@ -81,14 +84,14 @@ def solve(bench):
         mri = plans[name] = bench.mri(shape, radial(3, spokes, readout), penalty=penalty, lambda_=bench.asked.lambda_,
                                       iterations=bench.asked.iterations, residual=1e-30)
         image = images[name] = place.zeros(shape, "complex64")
-        weights = bench.seconds(lambda: mri.compute_weights(RADIAL, readout))
+        weights = bench.seconds(lambda: mri.compute_weights("radial", readout))
         q = bench.seconds(mri.compute_q)
         print(f"- {name}: weights {weights * 1e3:.1f} ms, Q {q * 1e3:.1f} ms", flush=True)
-        return name, lambda: getattr(mri, operator)(data, image)
+        return name, bare.call(getattr(mri, operator), data, image)
 
     cases = [attempt(name, lambda: case(name, penalty, operator)) for name, penalty, operator in (
-        ("solver, identity penalty", IDENTITY, "reconstruct"), ("solver, differences penalty", DIFFERENCES, "reconstruct"),
-        ("gridding", IDENTITY, "gridding"))]
+        ("solver, identity penalty", "identity", "reconstruct"),
+        ("solver, differences penalty", "differences", "reconstruct"), ("gridding", "identity", "gridding"))]
     for r in bench.time([c for c in cases if c]):
         psnr, _ = maker.compare(place.get(images[r.name]), truth)
         done, each, residual = "", "", ""
@@ -110,13 +113,13 @@ def psnr(bench):
     grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij")[::-1], -1).astype(np.float32)
 
     def case(name, twin, precision, iterations, positions=None, **options):
-        dtype = "complex128" if precision == DOUBLE else "complex64"
+        dtype = "complex128" if precision == "double" else "complex64"
         mri = bench.mri(shape, radial(3, spokes, readout), precision=precision, lambda_=bench.asked.lambda_,
                         iterations=max(iterations, 1), residual=1e-30, **options)
-        mri.compute_weights(RADIAL, readout)
+        mri.compute_weights("radial", readout)
         mri.set_positions(positions)
         data, image = place.put(samples.astype(dtype)), place.zeros(shape, dtype)
-        seconds = bench.seconds(lambda: (mri.reconstruct if iterations else mri.gridding)(data, image))
+        seconds = bench.seconds(bare.call(mri.reconstruct if iterations else mri.gridding, data, image))
         found = images[name] = place.get(image)
         seen, percent = maker.compare(found, truth)
         apart = f"{l2_error(found, images[twin]):.1e}" if twin != name and twin in images else ""
@@ -124,14 +127,14 @@ def psnr(bench):
 
     ways = ((0, "gridding"), (15, "solver, 15 iterations"))
     for iterations, what in ways:
-        for method, how in ((NUFFT, "NUFFT"), (EXACT, "exact")):
-            for precision, word in ((DOUBLE, "double"), (SINGLE, "single")):
-                name, twin = f"{what}, {how}, {word}", f"{what}, {how}, double"
+        for method, how in (("nufft", "NUFFT"), ("exact", "exact")):
+            for precision in ("double", "single"):
+                name, twin = f"{what}, {how}, {precision}", f"{what}, {how}, double"
                 attempt(name, lambda: case(name, twin, precision, iterations, method=method))
     # By pairs of exact sums, which take their time.
     for iterations, what in ((0, "gridding"), (5, "solver, 5 iterations")):
-        for word, sines in SINES.items():
-            name, twin = (f"{what}, voxels by position, single, {w} sines" for w in (word, "precise"))
-            attempt(name, lambda: case(name, twin, SINGLE, iterations, grid, method=EXACT, sines=sines))
+        for sines in SINES:
+            name, twin = (f"{what}, voxels by position, single, {word} sines" for word in (sines, "precise"))
+            attempt(name, lambda: case(name, twin, "single", iterations, grid, method="exact", sines=sines))
     show(f"Images of the simulated head: {side}^3 voxels, {spokes * readout:,} samples, lambda {bench.asked.lambda_:g}",
          ["case", "PSNR, dB", "error, %", "l2 distance from double, or from precise sines", "s, one run"], rows)

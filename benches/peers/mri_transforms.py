@@ -3,16 +3,15 @@ import functools
 
 import numpy as np
 
+import bare
 import places
 import plain
-from isocenter import SINGLE
-from isocenter_mri import DOUBLE, EXACT, HARDWARE, NUFFT, PRECISE, RADIANS_PER_VOXEL
 from mri_bench import Outputs, attempt
 from nuffts import Nufft
 from places import l2_error
 from scans import READOUT, SIDE, SPOKES, complex_noise, radial, radians
 
-SINES = {"precise": PRECISE, "hardware": HARDWARE}
+SINES = "precise", "hardware"
 TOLERANCE = 1e-5
 
 
@@ -30,8 +29,8 @@ def both_types(bench, shape, spokes, readout, coils):
     trajectory = radians(radial(len(shape), spokes, readout))
     samples, batch = len(trajectory), (coils,) if coils > 1 else ()
     single, double = (attempt(f"plan, tolerance {tolerance:g}", lambda: bench.mri(
-        shape, trajectory, coils=coils, unit=RADIANS_PER_VOXEL, precision=precision, method=NUFFT, tolerance=tolerance))
-        for precision, tolerance in ((SINGLE, TOLERANCE), (DOUBLE, 1e-12)))
+        shape, trajectory, coils=coils, unit="radians_per_voxel", precision=precision, method="nufft", tolerance=tolerance))
+        for precision, tolerance in (("single", TOLERANCE), ("double", 1e-12)))
     title = (f"{' x '.join(map(str, shape))} voxels, {samples:,} radial samples ({spokes} spokes of {readout}), "
              f"{coils} coil{'s' * (coils > 1)}, f32, tolerance {TOLERANCE:g}")
     for kind, operator in ((1, "adjoint"), (2, "forward")):
@@ -57,7 +56,7 @@ def fast_transform(bench, kind, operator, shape, trajectory, coils, single, doub
     theirs = peer and attempt(f"{peer.__name__} type {kind}, f64", lambda: reference(Nufft(
         peer, kind, shape, place.put(trajectory.astype(np.float64)), transforms=coils, eps=1e-12, dtype="complex128").run))
     outputs = Outputs(bench, place.put(noise), to_size, ours if theirs is None else theirs)
-    outputs.add(f"Isocenter {operator}", lambda: getattr(single, operator))
+    outputs.add(f"Isocenter {operator}", lambda: getattr(single, operator), bare.call)
     for upsampling in (1.25, 2.0) if peer else ():
         for options in [{"gpu_method": m} for m in (1, 2, 3)] if peer.__name__ == "cufinufft" else [{}]:
             words = "".join(f", {key.removeprefix('gpu_')} {value}" for key, value in options.items())
@@ -90,21 +89,21 @@ def exact_sums(bench, anywhere):
     positions = jittered(side) if anywhere else None
 
     def plan(precision, sines):
-        mri = bench.mri(shape, trajectory, precision=precision, method=EXACT, sines=sines)
+        mri = bench.mri(shape, trajectory, precision=precision, method="exact", sines=sines)
         mri.set_positions(positions)
         return mri
 
     def reference(operator, wide, to_size):
         target = place.zeros(to_size, "complex128")
-        getattr(plan(DOUBLE, PRECISE), operator)(wide, target)
+        getattr(plan("double", "precise"), operator)(wide, target)
         return target
 
     for operator, from_size, to_size in (("adjoint", (samples,), shape), ("forward", shape, (samples,))):
         noise = complex_noise(from_size)
         outputs = Outputs(bench, place.put(noise), to_size, attempt(
             f"{operator}, f64", lambda: reference(operator, place.put(noise.astype(np.complex128)), to_size)))
-        for name in SINES if anywhere else ("precise",):
-            outputs.add(f"{operator}{f', {name} sines' * anywhere}", lambda: getattr(plan(SINGLE, SINES[name]), operator))
+        for sines in SINES if anywhere else ("precise",):
+            outputs.add(f"{operator}{f', {sines} sines' * anywhere}", lambda: getattr(plan("single", sines), operator), bare.call)
         if operator == "adjoint" and not anywhere:
             for name, run in plain_loops(place):
                 outputs.add(name, lambda: functools.partial(run(), place.put(trajectory)))

@@ -5,7 +5,7 @@ pass for it: bin and pixel (side - 1) / 2 + shift.
 """
 import numpy as np
 
-from isocenter import angles_of
+from scans import angles_of
 
 
 class Astra:

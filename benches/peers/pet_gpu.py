@@ -3,7 +3,7 @@ benches/results.
 
 A pass of block RAMLA is 240 projections with comparison and update; its time is that of some passes in one call less that of one
 pass, over their difference, so that tables and copies stay outside. PyTorch projects with spectra made beforehand, and does not
-compare or update. Needs NumPy, PyTorch with CUDA, and libisocenter.so (ISOC_LIBRARY names it).
+compare or update. Needs NumPy, PyTorch with CUDA, and libisocenter.so (ISOCENTER_LIBRARY names it).
 """
 import argparse
 import datetime
@@ -13,9 +13,10 @@ import time
 import numpy as np
 import torch
 
-from isocenter import GPU
-from isocenter_pet import AUTO, FOURIER, GATHER, INVARIANT, SIZES, VARIANT, Pet
+import bare
+import isocenter
 from pet_kernels import kernel, views
+from scans import INVARIANT, SIZES, TOF, VARIANT, WIDTH, direct
 from timing import table
 
 RUNS = 7
@@ -25,21 +26,21 @@ class Ours:
     """Milliseconds of a pass with data on the GPU."""
 
     def __init__(self, size, radial, projector, more, tolerance=0.0, **response):
-        shape, voxel = SIZES[size]
-        self.pet, self.more = Pet(shape, voxel, radial, device=GPU, **response), more
+        self.pet, self.more = isocenter.PET(bare.Context(gpu=True), **direct(size)), more
+        self.pet.set_response(tof_fwhm=TOF, axial_fwhm=WIDTH, **radial, **response)
         self.options = dict(projector=projector, tolerance=tolerance, relaxation=0.3)
         generator = torch.Generator(device="cuda").manual_seed(1)
         # Counts in a tenth of the voxels.
-        random = torch.rand((self.pet.views,) + shape, device="cuda", generator=generator)
-        self.measured = (random < 0.1).to(torch.float32)
-        self.image = torch.zeros(shape, device="cuda")
+        random = torch.rand(self.pet.histo_images_shape, device="cuda", generator=generator)
+        image = torch.zeros(self.pet.image_shape, device="cuda")
+        self.reconstruct = bare.call(self.pet.reconstruct, (random < 0.1).to(torch.float32), image=image)
         self.first = self.run(1)
 
     def run(self, iterations):
         self.pet.set_options(iterations=iterations, **self.options)
         torch.cuda.synchronize()
         start = time.perf_counter()
-        self.pet.reconstruct(self.measured, self.image)
+        self.reconstruct()
         return (time.perf_counter() - start) * 1e3
 
     def once(self):
@@ -51,7 +52,7 @@ class Torch:
 
     def __init__(self, size):
         self.shape, voxel = SIZES[size]
-        self.plans = [self.plan(*kernel(view, voxel, 400.0, INVARIANT)) for view in views()]
+        self.plans = [self.plan(*kernel(view, voxel, TOF, WIDTH)) for view in views()]
         self.image = torch.rand(self.shape, device="cuda")
         self.once()
 
@@ -93,12 +94,12 @@ def main():
         cases = {}
         more = 10 if size == "4 mm" else 3
         for response, radial in (("invariant", INVARIANT), ("variant", VARIANT)):
-            cases[f"Isocenter, {response}, auto: a pass"] = Ours(size, radial, AUTO, more)
-        cases["the same, invariant, gather"] = Ours(size, INVARIANT, GATHER, more)
-        cases["the same, invariant, Fourier"] = Ours(size, INVARIANT, FOURIER, more)
+            cases[f"Isocenter, {response}, auto: a pass"] = Ours(size, radial, "auto", more)
+        cases["the same, invariant, gather"] = Ours(size, INVARIANT, "gather", more)
+        cases["the same, invariant, Fourier"] = Ours(size, INVARIANT, "Fourier", more)
         if size == "4 mm":  # to expand larger kernels takes minutes
-            cases["variant, cut at 5 sigmas, gather"] = Ours(size, VARIANT, GATHER, more, cut_width=5.0)
-            cases["variant, cut at 5 sigmas, Fourier to 2e-4"] = Ours(size, VARIANT, FOURIER, more, 2e-4, cut_width=5.0)
+            cases["variant, cut at 5 sigmas, gather"] = Ours(size, VARIANT, "gather", more, cut_width=5.0)
+            cases["variant, cut at 5 sigmas, Fourier to 2e-4"] = Ours(size, VARIANT, "Fourier", more, 2e-4, cut_width=5.0)
         if not arguments.no_torch:
             cases["PyTorch: 240 projections alone"] = Torch(size)
         runs = {name: [] for name in cases}

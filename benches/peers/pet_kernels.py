@@ -3,15 +3,17 @@ import math
 
 import numpy as np
 
+from scans import MAX_TILT, TILTS, VIEWS
+
 HALF_LIGHT = 0.149896229
 FWHM_PER_SIGMA = 2.3548200450309493
 RULE = np.polynomial.legendre.leggauss(4)
 
 
-def views(azimuths=40, tilts=3, max_tilt=math.radians(10)):
-    """(azimuth, tilt) of the library's grid, in its order."""
-    of_tilt = [max_tilt * ((2 * j + 1) / tilts - 1) for j in range(tilts)]
-    return [(math.pi * i / azimuths, tilt) for i in range(azimuths) for tilt in of_tilt]
+def views():
+    """(azimuth, tilt) of the scan, in the library's order."""
+    of_tilt = [MAX_TILT * ((2 * j + 1) / TILTS - 1) for j in range(TILTS)]
+    return [(math.pi * i / VIEWS, tilt) for i in range(VIEWS) for tilt in of_tilt]
 
 
 def kernel(view, voxel, tof, fwhm, k=3.0):

@@ -1,13 +1,16 @@
 """Where a benchmark's arrays are: NumPy's on the processor, or PyTorch's on the first GPU."""
-import isocenter
+import bare
 
 
 class Processor:
-    name, device, stream = "processor", isocenter.CPU, None
+    name, stream = "processor", None
 
     def __init__(self):
         import numpy
         self.fft, self.xp = numpy.fft, numpy
+
+    def context(self):
+        return bare.Context()
 
     def put(self, array):
         return array
@@ -22,13 +25,14 @@ class Processor:
 
 
 class Gpu:
-    device = isocenter.GPU
-
     def __init__(self):
         import torch
         self.xp, self.fft = torch, torch.fft
         self.name = torch.cuda.get_device_name(0)
         self.stream = torch.cuda.current_stream().cuda_stream
+
+    def context(self):
+        return bare.Context(gpu=True)
 
     def put(self, array):
         return self.xp.from_numpy(array).cuda()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Isocenter beside ASTRA and scikit-image (CT), FINUFFT (MRI) and SciPy (PET) on this machine's processor; some minutes. Installs
-# the other packages into target/peers. Arguments go to ct_cpu.py, mri_cpu.py and pet_cpu.py: --quick. ISOC_LIBRARY names another
-# libisocenter.so to measure.
+# the other packages into target/peers. Arguments go to ct_cpu.py, mri_cpu.py and pet_cpu.py: --quick. ISOCENTER_LIBRARY names
+# another libisocenter.so to measure.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -10,9 +10,9 @@ home=$target/peers
 here=benches/peers
 
 scripts/need.sh cmd:cc:gcc py:ensurepip:python3-venv
-if [ -z "${ISOC_LIBRARY:-}" ]; then
+if [ -z "${ISOCENTER_LIBRARY:-}" ]; then
     ${CARGO:-cargo} build --release
-    ISOC_LIBRARY=$target/release/libisocenter.so
+    ISOCENTER_LIBRARY=$target/release/libisocenter.so
 fi
 
 [ -x "$home/bin/python" ] || python3 -m venv "$home"
@@ -23,7 +23,7 @@ cc -shared -fPIC -O1 -o "$home/lib/libcufft.so.11" $here/cufft_shim.c \
     -Wl,--version-script=$here/cufft_shim.map -Wl,-soname,libcufft.so.11
 
 cudart=$("$home/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cuda_runtime/lib
-export PYTHONDONTWRITEBYTECODE=1 ISOC_LIBRARY CRITERION_HOME="${CRITERION_HOME:-$target/criterion}"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=cbindings/python ISOCENTER_LIBRARY CRITERION_HOME="${CRITERION_HOME:-$target/criterion}"
 export LD_LIBRARY_PATH="$(realpath "$home")/lib:$(realpath "$cudart")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 "$home/bin/python" $here/ct_cpu.py "$@"
 "$home/bin/python" $here/mri_cpu.py "$@"
