@@ -1272,7 +1272,8 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
 // Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-// repeat another's direction. Forgets tables and order; keeps the response.
+// repeat another's direction. Forgets tables and order; keeps the response,
+// which has to fit the new lattice once it is needed.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);

@@ -1,6 +1,6 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
-use super::engine::Engine;
+use super::engine::{Engine, Solve};
 use super::plan::{Array, Mri, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
@@ -60,11 +60,12 @@ impl Mri {
         to: &Array<M>,
         what: Encode,
     ) -> Result<()> {
-        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let transform = Solve { toeplitz: false, warm: false, iterates: false, ..self.solve_settings()? };
+        let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            e.check_memory(&context, &fourier, &solve)?;
+            e.check_memory(&context, &fourier, &transform)?;
             // SAFETY: by this function's contract.
             let mut source = unsafe { e.read(from, name, policy) }?;
             e.prepare(&fourier)?;
@@ -89,7 +90,8 @@ impl Mri {
     /// # Safety
     /// The arrays are readable and writable for the call.
     pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
-        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let solve = Solve { warm: false, iterates: false, ..self.solve_settings()? };
+        let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
@@ -177,7 +179,8 @@ impl Mri {
 
     /// Makes Q of trajectory and weights, unless it is there.
     pub fn compute_q(&mut self) -> Result<()> {
-        let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let solve = Solve { toeplitz: true, warm: false, iterates: false, ..self.solve_settings()? };
+        let (fourier, context) = (self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             e.check_memory(&context, &fourier, &solve)?;
             e.prepare_q(&fourier, job)

@@ -225,6 +225,19 @@ static void contexts(void) {
     static const char *const cap[] = { "memory_cap is 1000", "at least", NULL };
     set_up(small);
     check_status("memory cap", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, cap);
+    if (!computes_on_gpu()) {
+        /* One transform takes less than a solution. */
+        uint64_t bytes = 0;
+        check_ok("memory", isoc_mri_memory(mri, &bytes));
+        c.memory_cap = bytes - 1;
+        isoc_context *less = NULL;
+        check_ok("context", isoc_context_create(&c, &less));
+        set_up(less);
+        static const char *const needs[] = { "memory_cap is", "at least", NULL };
+        check_status("cap below a solution", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, needs);
+        check_ok("gridding under it", isoc_mri_gridding(mri, &s, &v));
+        check_ok("destroy", isoc_context_destroy(less));
+    }
     int calls = 0;
     c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop_at_half, c.progress_user = &calls;
     check_ok("context", isoc_context_create(&c, &cancelled));

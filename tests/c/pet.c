@@ -204,8 +204,27 @@ static void geometries(void) {
     LIST("integers", l.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "views.dtype");
     LIST("complex numbers", (l.dtype.code = ISOC_DTYPE_COMPLEX, l.dtype.bits = 64), TENSOR_DTYPE, "views.dtype");
     LIST("no data", l.data = NULL, NULL_POINTER, "views.data is NULL");
-    /* A response that was fine is not, for a lattice as small as this. */
-    GEOMETRY(nx, 1, OUT_OF_RANGE, "the response reaches", "along x", "the lattice has 1");
+    /* A response that was fine is not, for a lattice as small as this: a call that needs it says so, and another one helps. */
+    isoc_pet_geometry g = geometry();
+    isoc_pet_response r = response();
+    isoc_pet_table_sizes sizes;
+    memset(&sizes, 0, sizeof sizes);
+    sizes.struct_size = sizeof sizes;
+    g.nx = 1;
+    check_ok("a smaller lattice", isoc_pet_set_geometry(pet, &g, NULL));
+    static const char *const reaches[] = { "the response reaches", "along x", "the lattice has 1", NULL };
+    check_status("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, reaches);
+    check_status("its response", isoc_pet_set_response(pet, &r), ISOC_STATUS_OUT_OF_RANGE, reaches);
+    g.nx = geometry().nx, g.voxel_x = 500.0;
+    check_ok("a coarse lattice", isoc_pet_set_geometry(pet, &g, NULL));
+    static const char *const narrow[] = { "sigma is", "at least 0.02 voxels", NULL };
+    check_status("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, narrow);
+    r.tof_fwhm = 9000.0, r.radial_fwhm = r.axial_fwhm = 1000.0;
+    check_ok("a response that fits it", isoc_pet_set_response(pet, &r));
+    check_ok("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes));
+    g = geometry(), r = response();
+    check_ok("the first lattice", isoc_pet_set_geometry(pet, &g, NULL));
+    check_ok("its response", isoc_pet_set_response(pet, &r));
 }
 
 static void responses(void) {

@@ -445,6 +445,13 @@ fn density_weights_give_an_image_in_its_own_scale() {
                 assert!((mean - 1.0).abs() <= 0.01, "{what}: mean {mean:.4}");
             }
         }
+        if dims == 2 {
+            // Samples so far apart that copies of the body touch it: radial weights keep the mean all the same.
+            let scan = Scan::new(device, grid, spokes(dims, 101, n, 0.0), 1, true);
+            ok(isoc_mri_compute_weights(scan.mri, 1, n as i64));
+            let (_, mean) = figures(&scan);
+            assert!((mean - 1.0).abs() <= 0.01, "samples one field of view apart: mean {mean:.4}");
+        }
     }
 }
 
