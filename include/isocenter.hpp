@@ -33,6 +33,10 @@
 #ifndef ISOCENTER_HPP
 #define ISOCENTER_HPP
 
+#if __cplusplus < 201703L
+#error "isocenter.hpp needs C++17: -std=c++17, or in CMake target_compile_features(yours PRIVATE cxx_std_17)"
+#endif
+
 #include <isocenter.h>
 
 #include <array>
@@ -328,8 +332,8 @@ private:
 using tensor = basic_tensor<true>;
 using const_tensor = basic_tensor<false>;
 
-// Slices first to first + count of a streamed reconstruction, contiguous in host memory: projections to fill, (views, count, bins) or
-// (count, views, bins), or finished slices, (count, ny, nx).
+// Slices first to first + count of the volume, contiguous in host memory: projections to fill, of detector rows geometry.first_row +
+// first on, (views, count, bins) or (count, views, bins), or finished slices, (count, ny, nx).
 template <class T> struct slab {
     int64_t first, count;
     T *data;

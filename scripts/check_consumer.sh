@@ -84,11 +84,14 @@ for page in cpp c; do
     output=$("$build/page_$page" 2>&1) || { echo "docs/$page.md: its code does not run:" "$output" >&2; exit 1; }
 done
 "$build/page_errors"
-# The commands that docs/c.md begins with, but for the first, which installs.
+# The three commands that docs/c.md and docs/cpp.md begin with, but for the first, which installs.
 mkdir "$build/home" && ln -s "$package" "$build/home/isocenter"
-commands=$(sed -n '/^    make install/,/^$/p' docs/c.md | sed 1d)
-printed=$(cd "$build/home" && HOME=$build/home sh -ec "$commands")
-case $(cat docs/c.md) in *"$printed"*) ;; *) echo "docs/c.md: its commands print: $printed" >&2; exit 1 ;; esac
+for page in docs/c.md docs/cpp.md; do
+    commands=$(sed -n '/^    make install/,/^$/p' $page | sed '1d; $d')
+    [ "$(echo "$commands" | grep -c .)" -eq 2 ] || { echo "$page: begins with other than three commands" >&2; exit 1; }
+    printed=$(cd "$build/home" && HOME=$build/home sh -ec "$commands" | grep attenuation) || { echo "$page: its commands fail" >&2; exit 1; }
+    case $(cat $page) in *"\`$printed\`"*) ;; *) echo "$page: its commands print: $printed" >&2; exit 1 ;; esac
+done
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
 compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp

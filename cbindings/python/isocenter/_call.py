@@ -159,7 +159,7 @@ def invoke(function, *arguments, context=None):
 def _dtype_message(message, tensors):
     """The library's message in NumPy's words, with what to write instead."""
     kinds = {"F": "float", "C": "complex", "U": "uint"}
-    allowed = [kinds[kind] + bits for kind, bits in re.findall(r"\b([FCU])(8|16|32|64|128)\b", message)]
+    allowed = [kinds[kind] + bits for kind, bits in re.findall(r"\b([FCU])(8|16|32|64|128)\b", message.rpartition("must be")[2])]
     wrong = [t for t in tensors if t.dtype and t.dtype not in allowed]
     wrong.sort(key=lambda t: not message.startswith(t.name))
     if not allowed or not wrong:

@@ -14,7 +14,7 @@ class Plan(_call.Handle):
         if context is None:
             context = Context()
         elif not isinstance(context, Context):
-            raise TypeError(f"context is {type(context).__name__}; it must be an isocenter.Context")
+            raise TypeError(f"context is {type(context).__name__}; it must be an isocenter.Context (geometry goes by keyword)")
         self._context, self._stream, self._stream_owner = context, 0, None
         super().__init__(destroy, _call.new_handle(create, context._handle, context=context))
 

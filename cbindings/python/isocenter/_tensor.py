@@ -73,7 +73,10 @@ def _of_numpy(array, name, written):
                     ctypes.addressof(strides), -below)
 
     def advice(wanted):
-        return f"make it with dtype=numpy.{wanted}" if written else f"write {name}.astype(numpy.{wanted})"
+        if written:
+            return f"make it with dtype=numpy.{wanted}"
+        part = ".real" if dtype.kind == "c" and not wanted.startswith("complex") else ""
+        return f"write {name}{part}.astype(numpy.{wanted})"
 
     return Tensor(name, dtype.name, ctypes.byref(t), (array, shape, strides, t), advice)
 

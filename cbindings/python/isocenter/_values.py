@@ -8,13 +8,15 @@ import numpy
 
 def choice(enum, value, name):
     """An enumeration's number from its name in any case, its member, or a number, which the library checks."""
-    if isinstance(value, str):
-        try:
-            return enum[value.upper().replace("-", "_").replace(" ", "_")]
-        except KeyError:
-            allowed = ", ".join(repr(member.name.lower()) for member in enum)
-            raise ValueError(f"{name} is {value!r}; it must be one of {allowed}") from None
-    return integer(value, name, ctypes.c_uint32)
+    if hasattr(value, "__index__"):
+        return integer(value, name, ctypes.c_uint32)
+    allowed = f"{name} is {value!r}; it must be one of " + ", ".join(repr(member.name.lower()) for member in enum)
+    if not isinstance(value, str):
+        raise TypeError(allowed)
+    try:
+        return enum[value.upper().replace("-", "_").replace(" ", "_")]
+    except KeyError:
+        raise ValueError(allowed) from None
 
 
 def integer(value, name, kind=ctypes.c_int64):

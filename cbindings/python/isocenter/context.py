@@ -1,5 +1,6 @@
 """Contexts: where and how plans compute."""
 import ctypes
+import logging
 import weakref
 
 import numpy
@@ -7,6 +8,10 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._values import address, choice, integer, numbers, struct
+
+
+def _log(level, message):
+    logging.getLogger("isocenter").log(logging.WARNING if level == 1 else logging.DEBUG, "%s", message)
 
 
 class Context(_call.Handle):
@@ -26,7 +31,8 @@ class Context(_call.Handle):
         ``progress(fraction, stage)``, some twenty times a second from the thread that made the call. Something true as its
         result cancels the call, which raises CancelledError; what it raises comes out of the call.
     log : callable, optional
-        ``log(level, message)``: 1 is a warning, 2 a decision that the library took.
+        ``log(level, message)``: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
+        shows warnings and takes decisions at its level DEBUG.
     gpus : sequence of int, optional
         With device "gpu": the GPUs to use, as the driver counts; None takes all.
     gpu_memory_cap : int
@@ -43,7 +49,7 @@ class Context(_call.Handle):
         for name, function in (("progress", progress), ("log", log)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} is {function!r}; it must be callable")
-        self._callbacks = progress, log
+        self._callbacks = progress, log or _log
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
         # Progress is always heard: Ctrl-C is noticed there.
         options = struct(

@@ -168,8 +168,8 @@ class CT(Plan):
         Parameters
         ----------
         flats, darks : array or None
-            (frames, rows, bins) or (rows, bins), float32, uint16 or uint8; averaged over frames, copied. No darks: zeros. No
-            flats: projections are line integrals again.
+            (frames, rows, bins), or (rows, bins) of one frame, float32, uint16 or uint8; averaged over frames, copied. All rows
+            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: projections are line integrals again.
 
         Raises
         ------
@@ -278,8 +278,9 @@ class CT(Plan):
         Parameters
         ----------
         read : callable
-            ``read(first, projections)`` fills projections for slices first to first + count of the volume: an array of
-            `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
+            ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
+            first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
+            Write into it: ``projections[:] = ...``.
         write : callable
             ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx).
         dtype : {"float32", "uint16", "uint8"}

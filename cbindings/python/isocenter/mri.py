@@ -8,7 +8,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import dtype_name
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError
 
 MRIInfo = record("MRIInfo", _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
 
@@ -52,9 +52,11 @@ class MRI(Plan):
         Parameters
         ----------
         trajectory : array
-            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64; copied.
+            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64; copied. Shots and readouts are
+            one dimension: ``trajectory.reshape(-1, 2)``, and ``samples.reshape(coils, -1)``.
         unit : {"cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel"}
-            Of the trajectory, within +-0.5, +-N/2 and +-pi: there is no default, since a wrong guess folds the image.
+            Of the trajectory, within +-0.5, +-N/2 and +-pi: there is no default, since a wrong guess folds the image. A
+            trajectory in 1/m, times the field of view in m, is in cycles per field of view.
         nx, ny, nz : int
             Voxels; nz = 1 is a plane.
         coils : int
@@ -70,6 +72,7 @@ class MRI(Plan):
         OutOfRangeError
             Where a sample is outside the unit's range; the message names the units that would fit.
         """
+        _shaped(trajectory)
         points = self._in(trajectory, "trajectory")
         length = trajectory.shape[0] if getattr(trajectory, "ndim", 0) else 0
         geometry = struct(
@@ -329,3 +332,15 @@ class MRI(Plan):
 
 def _ellipsoids(array):
     return ctypes.cast(array.ctypes.data, ctypes.POINTER(_abi.isoc_mri_ellipsoid))
+
+
+def _shaped(trajectory):
+    """Says what to write for the trajectories of other packages' shapes; what is wrong in other ways is the library's to say."""
+    shape = tuple(getattr(trajectory, "shape", ()))
+    if str(getattr(trajectory, "dtype", "")).rpartition(".")[2].startswith("complex"):
+        raise TensorDtypeError(f"trajectory is complex, of shape {shape}; it must be real (samples, axes): write "
+                               "numpy.stack([trajectory.real.ravel(), trajectory.imag.ravel()], axis=1)")
+    if len(shape) == 2 and shape[0] in (2, 3) and shape[1] not in (2, 3):
+        raise TensorShapeError(f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.T")
+    if len(shape) > 2 and shape[-1] in (2, 3):
+        raise TensorNdimError(f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.reshape(-1, {shape[-1]})")

@@ -14,7 +14,7 @@ PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decid
 Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
                    "with counts where none are expected.")
 TableSizes = record("TableSizes", _abi.isoc_pet_table_sizes, "Sizes of a view's tables, and the mass that the cut left.")
-Dropped = record("Dropped", _abi.isoc_pet_dropped, "Events that are in no histo-image, by cause. `events` is all of them.")
+Dropped = record("Dropped", _abi.isoc_pet_dropped, "Events that are in no histo-image, by cause; `events` is their sum.")
 Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a simulated scan measured, and of how many draws.")
 
 
@@ -323,7 +323,8 @@ class PET(Plan):
         Returns
         -------
         image
-            In counts a voxel where factors are attenuation and normalisation alone. Written once all of it is there.
+            In counts a voxel and view where factors are attenuation and normalisation alone; in counts a voxel with each view's
+            share of all directions among the factors. Written once all of it is there.
         """
         if self._warm and image is None:
             raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")

@@ -88,7 +88,7 @@ class Arrays(unittest.TestCase):
 
     def test_wrong_elements(self):
         for dtype, words in (("float64", r"projections is float64 where float32 .*: write projections.astype\(numpy.float32\)"),
-                             ("float16", "float16"), ("int64", "int64"), ("complex64", "complex64"), ("bool", "bool"),
+                             ("float16", "float16"), ("int64", "int64"), ("complex64", r"complex64.*projections.real.astype\(numpy.float32\)"), ("bool", "bool"),
                              (">f4", "byte order"), ("M8[s]", "datetime64"), ("O", "object"), ("longdouble", "float")):
             with self.subTest(dtype), self.assertRaisesRegex(isocenter.TensorDtypeError, words):
                 self.ct.reconstruct(self.projections.astype(dtype if dtype != "M8[s]" else int).astype(dtype))
@@ -199,6 +199,8 @@ class Arrays(unittest.TestCase):
                 self.ct.set_geometry(angles=angles, bins=8)
         self.assertRaisesRegex(TypeError, "unexpected keyword", self.ct.set_geometry, angles=[0.0], bins=8, pixels=4)
         self.assertRaisesRegex(ValueError, "'linear', 'nearest', 'oversampled'", self.ct.set_options, interpolation="cubic")
+        self.assertRaisesRegex(TypeError, "filter is None; it must be one of 'ram_lak'", self.ct.set_options, filter=None)
+        self.assertRaisesRegex(TypeError, "geometry goes by keyword", isocenter.CT, [0.0, 1.0])
         np.testing.assert_array_equal(self.ct.reconstruct(self.projections), self.volume)  # nothing of it was taken
 
 

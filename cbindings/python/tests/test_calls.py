@@ -39,6 +39,15 @@ class Callbacks(unittest.TestCase):
         self.assertTrue(all(level in (1, 2) and isinstance(text, str) for level, text in said))
         self.assertTrue(any(level == 1 and "wedge" in text for level, text in said), said)
 
+    def test_without_log_warnings_go_to_pythons_logger(self):
+        with self.assertLogs("isocenter", "WARNING") as logs:
+            isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+        self.assertEqual([record.levelname for record in logs.records], ["WARNING"])
+        self.assertIn("missing wedge", logs.output[0])
+        with self.assertLogs("isocenter", "DEBUG") as logs:
+            plan().reconstruct(scan())
+        self.assertEqual({record.levelname for record in logs.records}, {"DEBUG"})
+
     def test_progress_cancels(self):
         ct = plan(512, progress=lambda fraction, stage: True)
         volume = np.full(ct.volume_shape, np.nan, np.float32)
@@ -235,7 +244,7 @@ class Closed(unittest.TestCase):
         code = ("import isocenter, numpy, threading\n"
                 "ct = isocenter.CT(angles=[0.0, 1.0], bins=64); host = ct.context.empty(5)\n"
                 "ct.reconstruct(numpy.ones((2, 64), numpy.float32))\n"
-                "big = isocenter.CT(angles=numpy.arange(256.0), bins=256, rows=256)\n"
+                "big = isocenter.CT(angles=numpy.arange(256) * numpy.pi / 256, bins=256, rows=256)\n"
                 "threading.Thread(target=big.reconstruct, args=(numpy.ones((256, 256, 256), numpy.float32),), daemon=True).start()")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -28,6 +28,13 @@ class Docs(unittest.TestCase):
                     self.assertEqual(e.name, "torch")
             self.assertIn("ct", scope)
 
+    def test_three_commands_to_a_picture(self):
+        commands = re.search(r"^Three commands.*?\n\n((?:    .*\n)+)", PAGE.read_text(encoding="utf-8"), re.M).group(1).splitlines()
+        self.assertEqual(len(commands), 3)
+        self.assertEqual(commands[0].split()[:2], ["make", "install"])
+        for path in (commands[1].split()[0], commands[2].split()[-1]):
+            self.assertTrue((PAGE.parents[1] / path).is_file(), path)
+
     def test_examples_become_notebooks(self):
         examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
         with tempfile.TemporaryDirectory() as folder:

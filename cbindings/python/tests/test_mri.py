@@ -51,6 +51,17 @@ class Mri(unittest.TestCase):
                     mri.set_options(method="exact")
                     self.close_to(mri.forward(image.astype(dtype)), direct(image, k), 1e-5 if dtype == "complex64" else 1e-13)
 
+    def test_trajectories_of_other_shapes(self):
+        k, mri = scattered(2, 30), isocenter.MRI()
+        self.addCleanup(mri.close)
+        for wrong, error, words in (
+                (k.T, isocenter.errors.TensorShapeError, r"\(2, 30\); .*: write trajectory.T$"),
+                (k.reshape(5, 6, 2), isocenter.errors.TensorNdimError, r"write trajectory.reshape\(-1, 2\)"),
+                (k[:, 0] + 1j * k[:, 1], isocenter.errors.TensorDtypeError, "trajectory.real.ravel.*trajectory.imag.ravel"),
+                (np.zeros((30, 4)), isocenter.errors.TensorShapeError, r"trajectory.shape\[1\] is 4; it must be 2")):
+            with self.subTest(wrong.shape), self.assertRaisesRegex(error, words):
+                mri.set_geometry(wrong, unit="cycles_per_voxel", nx=14, ny=10)
+
     def test_units(self):
         k, image = scattered(2, 30), complex_random((10, 14))
         expected = direct(image, k)
