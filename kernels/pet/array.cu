@@ -60,10 +60,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_fill(const __grid_co
     each(p, [&](long long i, bool inside) { p.to[i] = inside ? p.value : 0; });
 }
 
-// to = to by / over, where there is something to divide by
+// to = to by / over, where there is something to divide by; what rounding left below 0 is 0
 extern "C" __global__ void __launch_bounds__(THREADS) array_scale(const __grid_constant__ Volumes p) {
     each(p, [&](long long i, bool) {
-        if (p.over[i] > 0) p.to[i] *= p.by[i] / p.over[i];
+        if (p.over[i] > 0) p.to[i] *= fmaxf(p.by[i], 0.f) / p.over[i];
     });
 }
 

@@ -12,7 +12,12 @@ struct Finish {
     // Of each block: sum of d ln e - e, and voxels with counts where none are expected.
     double2 *tally;
     int what;
+    // Largest quotient of what Fourier transforms expect.
+    float most;
 };
+
+// Expected counts below are none: their quotients would leave the range of f32.
+#define LEAST_EXPECTED 1e-30f
 
 // Of one thread's few voxels.
 struct Sums {
@@ -23,13 +28,13 @@ struct Sums {
 __device__ inline bool compares(const Finish &p) { return p.what == QUOTIENT || p.what == DISCREPANCY; }
 
 // Of measured counts d and expected ones a sum + b; `less` is 1 for a discrepancy, 0 for a quotient.
-__device__ inline float compared(float sum, float less, float d, float a, float b, Sums &sums) {
+__device__ inline float compared(float sum, float less, float d, float a, float b, float most, Sums &sums) {
     const float e = a * fmaxf(sum, 0.f) + b;
-    const bool counts = d > 0, expected = e > 0;
+    const bool counts = d > 0, expected = e > LEAST_EXPECTED;
     if (expected) sums.likelihood += (counts ? d * __logf(e) : 0) - e;
     sums.skipped += counts && !expected;
     const float ratio = expected ? __fdividef(d, e) : counts ? less : 0;
-    return a * (ratio - less);
+    return fminf(a * ratio, most) - a * less;
 }
 
 __device__ inline float relaxed(float sum, float old, float step) { return fmaxf(old + step * old * sum, 0.f); }

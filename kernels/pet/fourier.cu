@@ -23,7 +23,7 @@ struct Fourier {
     // Largest value that each block of the first step read; NULL: not asked for.
     float *peaks;
     int peak_count;
-    // Least value of a projection, next to the largest of its input, that is not rounding.
+    // Least size of a projection's values, next to the largest of its input, that is not rounding.
     float floor;
     Finish finish;
     int nx, ny, nz, column;
@@ -101,7 +101,7 @@ struct RowsThere {
                 const float *voxel = rows + (long long)x * p.column;
                 const float one = *voxel, other = both ? voxel[(long long)p.nx * p.column] : 0;
                 // Of the input itself, whichever term.
-                largest = fmaxf(largest, fmaxf(one, other));
+                largest = fmaxf(largest, fmaxf(fabsf(one), fabsf(other)));
                 v[r].x = one * coefficient(p, y * p.nx + x);
                 if (both) v[r].y = other * coefficient(p, (y + 1) * p.nx + x);
             }
@@ -291,9 +291,15 @@ struct FinishRows {
             }
 #pragma unroll
             for (int r = 0; r < R; r++) {
-                if (r < count) output[r * step] = compared(sum[r] > floor ? sum[r] : 0, what == DISCREPANCY, d[r], a[r], b[r], sums);
+                const float projected = sum[r] > floor ? sum[r] : 0;
+                if (r < count) output[r * step] = compared(projected, what == DISCREPANCY, d[r], a[r], b[r], p.finish.most, sums);
             }
             return;
+        }
+        if (what != RELAX && !p.later) {
+            // What rounding made of nothing is nothing: no values below 0 of what has none.
+#pragma unroll
+            for (int r = 0; r < R; r++) sum[r] = fabsf(sum[r]) > floor ? sum[r] : 0;
         }
         if (what != STORE) {
             const float relaxation = what == RELAX ? *p.finish.step : 0;

@@ -409,7 +409,7 @@ template <Kernels KERNELS> __device__ inline void gather(const Gather &p) {
                 return h;
             },
             [&](const Histo &h, float sum, int k) {
-                return compared(sum, less, h.d.v[k], to.factors ? h.a.v[k] : 1, to.additive ? h.b.v[k] : 0, found);
+                return compared(sum, less, h.d.v[k], to.factors ? h.a.v[k] : 1, to.additive ? h.b.v[k] : 0, INFINITY, found);
             });
         tally(p.to, found);
     } else if (p.to.what == RELAX) {

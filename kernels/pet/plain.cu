@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256) plain_gather(const __grid_cons
         float *const output = p.to.output + at;
         if (compare) {
             const float a = p.to.factors ? p.to.factors[at] : 1, b = p.to.additive ? p.to.additive[at] : 0;
-            *output = compared(sum, less, p.to.measured[at], a, b, sums);
+            *output = compared(sum, less, p.to.measured[at], a, b, INFINITY, sums);
         } else if (p.to.what == RELAX) {
             *output = relaxed(sum, *output, step);
         } else {

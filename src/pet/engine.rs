@@ -83,6 +83,13 @@ pub struct Histos {
     pub(crate) additive: Option<Layout<Counts, 4>>,
 }
 
+/// Largest A d / e that Fourier transforms project, next to the largest A: their rounding, 1e-6 of the largest value at most, goes to
+/// all voxels, where sums give each no more than it has a part in. As much more than expected is a count where 1e-4 are.
+pub(super) const MOST_QUOTIENT: f32 = 1e4;
+
+/// Expected counts below are none: their quotients would leave the range of f32.
+pub(super) const LEAST_EXPECTED: f32 = 1e-30;
+
 /// What becomes of measured d and expected e, in histo-image voxels with factor A. Where e is 0 and d is not, nothing does: the
 /// voxel is skipped and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +121,13 @@ pub(super) struct Facts {
     pub(super) largest_factor: f32,
     /// Some factor is 0.
     pub(super) blind: bool,
+}
+
+impl Facts {
+    /// See [`MOST_QUOTIENT`].
+    pub(super) fn most_quotient(&self) -> f32 {
+        MOST_QUOTIENT * self.largest_factor
+    }
 }
 
 /// See the module. All but the constructors and setters are called inside [`Engine::within`].
@@ -196,7 +210,7 @@ pub(super) trait Engine: Sized + Send {
     fn tally(&mut self) -> Result<Tally>;
     /// image = max(image + step image H^T ratio, 0)
     fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
-    /// image = image by / over; as it was where `over` is 0.
+    /// image = image max(by, 0) / over; as it was where `over` is 0.
     fn scale(&mut self, image: &mut Self::Volume, by: &Self::Volume, over: &Self::Volume) -> Result<()>;
     /// image = 0 where `where_zero` is 0.
     fn mask(&mut self, image: &mut Self::Volume, where_zero: &Self::Volume) -> Result<()>;

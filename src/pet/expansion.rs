@@ -95,13 +95,18 @@ impl Expansion {
 
     /// Error of projections by Fourier transforms of values up to 1.
     pub(super) fn projection_error(&self) -> f32 {
+        self.error as f32 + self.rounding()
+    }
+
+    /// The part of it that is in all voxels, wherever the values are.
+    pub(super) fn rounding(&self) -> f32 {
         // Terms may be larger than what they add up to; they round apart from each other.
         let size = |r: usize| {
             let most = self.coefficients(r).iter().fold(0.0f32, |m, c| m.max(c.abs()));
             f64::from(most) * self.term(r).iter().map(|v| f64::from(v.abs())).sum::<f64>()
         };
         let squares: f64 = (0..self.rank).map(|r| size(r).powi(2)).sum();
-        (self.error + ROUNDING * squares.sqrt()) as f32
+        (ROUNDING * squares.sqrt()) as f32
     }
 }
 

@@ -138,9 +138,9 @@ impl Columns {
         });
     }
 
-    /// Largest value; 0 where none is above.
+    /// Largest size of a value.
     pub(crate) fn largest(&self) -> f32 {
-        let of = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(*v));
+        let of = |part: &[f32]| part.iter().fold(0.0f32, |m, v| m.max(v.abs()));
         self.data.par_chunks(1 << 14).map(of).reduce(|| 0.0, f32::max)
     }
 

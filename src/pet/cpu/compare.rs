@@ -6,12 +6,11 @@ use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
 use crate::pet::array::{read_row, replace};
 use crate::pet::elementary::ln_single;
-use crate::pet::engine::{Histos, Ratio, Tally};
+use crate::pet::engine::{Histos, LEAST_EXPECTED, Ratio, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 
-/// projection = ratio of measured and expected, `expected = factors * projection + additive`; nothing below `floor` is expected of a
-/// projection.
+/// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are `most` at most.
 ///
 /// # Safety
 /// The arrays are readable.
@@ -19,7 +18,7 @@ pub(super) unsafe fn compare(
     level: Level,
     histos: &Histos,
     view: usize,
-    (of, floor): (Ratio, f32),
+    (of, most): (Ratio, f32),
     projection: &mut Columns,
 ) -> Tally {
     let place = projection.layout();
@@ -41,7 +40,7 @@ pub(super) unsafe fn compare(
                 let mut tally = Tally::default();
                 dispatch(
                     level,
-                    Plane { histos, place, at: [view, y], of, floor, columns, rows, plane, tally: &mut tally },
+                    Plane { histos, place, at: [view, y], of, most, columns, rows, plane, tally: &mut tally },
                 );
                 tally
             },
@@ -85,7 +84,7 @@ struct Plane<'a> {
     /// View and y.
     at: [usize; 2],
     of: Ratio,
-    floor: f32,
+    most: f32,
     columns: Shared<'a, f32>,
     rows: &'a mut Rows,
     /// `[z][x]`
@@ -96,7 +95,7 @@ struct Plane<'a> {
 impl Kernel<f32> for Plane<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = f32>>(self) {
-        let Self { histos, place, at: [view, y], of, floor, columns, rows, plane, tally } = self;
+        let Self { histos, place, at: [view, y], of, most, columns, rows, plane, tally } = self;
         let [_, _, nx] = place.shape;
         // SAFETY: columns of this y are this task's own.
         unsafe { place.get_rows(columns.at(place.start(0, y)), plane) };
@@ -114,8 +113,8 @@ impl Kernel<f32> for Plane<'_> {
                 }
             }
             tally.skipped += match of {
-                Ratio::Quotient => rows.ratio::<false>(floor, projection),
-                Ratio::Discrepancy => rows.ratio::<true>(floor, projection),
+                Ratio::Quotient => rows.ratio::<false>(most, projection),
+                Ratio::Discrepancy => rows.ratio::<true>(most, projection),
             };
             tally.log_likelihood += rows.log_likelihood();
         }
@@ -128,13 +127,16 @@ impl Kernel<f32> for Plane<'_> {
 impl Rows {
     /// projection = ratio; gives the number of skipped voxels.
     #[inline(always)]
-    fn ratio<const DISCREPANCY: bool>(&mut self, floor: f32, projection: &mut [f32]) -> u64 {
+    fn ratio<const DISCREPANCY: bool>(&mut self, most: f32, projection: &mut [f32]) -> u64 {
         let mut skipped = 0u32;
         let rows = self.measured.iter().zip(&self.factors).zip(&self.additive).zip(&mut self.expected);
         for ((((d, a), b), e), p) in rows.zip(projection) {
-            *e = a * if *p > floor { *p } else { 0.0 } + b;
-            let (minus, of_none) = if DISCREPANCY { (1.0, if *d > 0.0 { 0.0 } else { -a }) } else { (0.0, 0.0) };
-            *p = if *e <= 0.0 { of_none } else { a * (d / *e - minus) };
+            let sum = a * if *p > 0.0 { *p } else { 0.0 } + b;
+            *e = if sum > LEAST_EXPECTED { sum } else { 0.0 };
+            let (minus, of_none) = if DISCREPANCY { (*a, if *d > 0.0 { 0.0 } else { -a }) } else { (0.0, 0.0) };
+            let quotient = a * (d / *e);
+            let quotient = if quotient < most { quotient } else { most };
+            *p = if *e <= 0.0 { of_none } else { quotient - minus };
             skipped += u32::from((*e <= 0.0) & (*d > 0.0));
         }
         skipped.into()

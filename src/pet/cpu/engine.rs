@@ -72,15 +72,35 @@ impl CpuEngine {
         self.place.bytes() as u64
     }
 
-    /// H^T of something, in the scratch room.
-    fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<Columns> {
+    /// histo = H image; gives the floors of the projector.
+    fn project(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<[f32; 2]> {
+        let projector = self.projector(view)?;
+        projector.forward(image, histo, &mut self.room)?;
+        let floors = projector.floors();
+        if floors[0] > 0.0 {
+            let floor = floors[0] * histo.largest();
+            let parts = histo.data_mut().par_chunks_mut(GRAIN);
+            parts.for_each(|part| part.iter_mut().for_each(|v| *v = beyond(floor, *v)));
+        }
+        Ok(floors)
+    }
+
+    /// H^T of something, in the scratch room, and the floor of its values.
+    fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<(Columns, f32)> {
         let mut out = match self.scratch.take() {
             Some(out) => out,
             None => Columns::zeroed(self.place)?,
         };
-        self.projector(view)?.adjoint(histo, &mut out, &mut self.room)?;
-        Ok(out)
+        let projector = self.projector(view)?;
+        projector.adjoint(histo, &mut out, &mut self.room)?;
+        let [_, floor] = projector.floors();
+        Ok((out, floor))
     }
+}
+
+/// What rounding made of nothing is nothing: no values below 0 of what has none.
+fn beyond(floor: f32, v: f32) -> f32 {
+    if v.abs() > floor { v } else { 0.0 }
 }
 
 /// a = op(a, b), element by element.
@@ -196,12 +216,17 @@ impl Engine for CpuEngine {
     }
 
     fn forward(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<()> {
-        self.projector(view)?.forward(image, histo, &mut self.room)
+        self.project(view, image, histo).map(drop)
     }
 
     fn add_adjoint(&mut self, view: usize, histo: &Columns, image: &mut Columns) -> Result<()> {
-        let part = self.adjoint(view, histo)?;
-        merge(image, &part, |a, b| a + b);
+        let (part, floor) = self.adjoint(view, histo)?;
+        if floor > 0.0 {
+            let floor = floor * part.largest();
+            merge(image, &part, |a, b| a + beyond(floor, b));
+        } else {
+            merge(image, &part, |a, b| a + b);
+        }
         self.scratch = Some(part);
         Ok(())
     }
@@ -245,14 +270,10 @@ impl Engine for CpuEngine {
     }
 
     fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
-        let projector = self.projector(view)?;
-        projector.forward(image, ratio, &mut self.room)?;
-        let floor = match projector.floor() {
-            0.0 => 0.0,
-            part => part * ratio.largest(),
-        };
+        let [_, floor] = self.project(view, image, ratio)?;
+        let most = if floor > 0.0 { data.facts.most_quotient() } else { f32::INFINITY };
         // SAFETY: by the contract of `load`.
-        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, floor), ratio) };
+        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, most), ratio) };
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())
@@ -263,7 +284,7 @@ impl Engine for CpuEngine {
     }
 
     fn relax(&mut self, view: usize, ratio: &Columns, step: f32, image: &mut Columns) -> Result<()> {
-        let part = self.adjoint(view, ratio)?;
+        let (part, _) = self.adjoint(view, ratio)?;
         merge(image, &part, |f, c| (f + step * f * c).max(0.0));
         self.scratch = Some(part);
         Ok(())
@@ -274,7 +295,7 @@ impl Engine for CpuEngine {
         let parts = image.par_chunks_mut(GRAIN).zip(by.par_chunks(GRAIN)).zip(over.par_chunks(GRAIN));
         parts.for_each(|((image, by), over)| {
             for ((f, b), s) in image.iter_mut().zip(by).zip(over) {
-                *f = if *s > 0.0 { *f * (*b / *s) } else { *f };
+                *f = if *s > 0.0 { *f * (b.max(0.0) / *s) } else { *f };
             }
         });
         Ok(())

@@ -14,7 +14,8 @@ use crate::pet::tables::Tables;
 pub(super) enum Projector {
     Gather(Gather),
     /// And the error of its projections of values up to 1.
-    Fourier(Fourier, f32),
+    /// With [`Projector::floors`].
+    Fourier(Fourier, [f32; 2]),
 }
 
 /// Room that projections work in, used again.
@@ -50,8 +51,9 @@ impl Projector {
             let expansion = Expansion::new(tables, method.tolerance(), most);
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
-                    let error = expansion.projection_error();
-                    return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, error));
+                    // Of data, a kernel's error is where the kernel is, and does no harm; rounding is everywhere.
+                    let floors = [expansion.projection_error(), expansion.rounding()];
+                    return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, floors));
                 }
                 None if most == usize::MAX => fail!(Internal, "kernels have no expansion"),
                 None => {}
@@ -75,11 +77,11 @@ impl Projector {
         }
     }
 
-    /// Least value of a projection, next to the largest, that is not its own error.
-    pub(super) fn floor(&self) -> f32 {
+    /// Least size of the values of `forward` and of `adjoint`, next to the largest, that is not their own error; 0 for sums.
+    pub(super) fn floors(&self) -> [f32; 2] {
         match self {
-            Self::Gather(_) => 0.0,
-            Self::Fourier(_, error) => *error,
+            Self::Gather(_) => [0.0; 2],
+            Self::Fourier(_, floors) => *floors,
         }
     }
 

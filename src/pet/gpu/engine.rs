@@ -39,6 +39,8 @@ struct Recorded {
     order: Vec<usize>,
     /// Of image, ratio, measured, factors, additive.
     addresses: [u64; 5],
+    /// See `Finish`.
+    most: f32,
     graph: Graph,
 }
 
@@ -157,7 +159,7 @@ impl GpuEngine {
                 self.update(*view, ratio, image)
             })
         })?;
-        Ok(Recorded { order: order.to_vec(), addresses, graph })
+        Ok(Recorded { order: order.to_vec(), addresses, most: data.facts.most_quotient(), graph })
     }
 
     fn weigh(&self, view: usize, data: &Data, image: &Volume, of: Ratio, ratio: &Volume) -> Result<()> {
@@ -172,6 +174,7 @@ impl GpuEngine {
             factors: of_view.factors,
             additive: of_view.additive,
             tally: self.tally.address(),
+            most: data.facts.most_quotient(),
             ..Finish::new(what, ratio.at())
         };
         self.launch(view, Direction::Forward, image.at(), to)
@@ -364,7 +367,8 @@ impl Engine for GpuEngine {
             // SAFETY: the GPU is current inside `within`.
             let first = unsafe { data.view(&self.copies(), 0)? };
             let addresses = [image.at(), ratio.at(), first.measured, first.factors, first.additive];
-            let same = |r: &Recorded| r.order == part && r.addresses == addresses;
+            let most = data.facts.most_quotient();
+            let same = |r: &Recorded| r.order == part && r.addresses == addresses && r.most == most;
             let at = match self.recorded.iter().position(same) {
                 Some(at) => at,
                 None => {

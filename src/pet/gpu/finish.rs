@@ -27,10 +27,12 @@ pub(super) struct Finish {
     pub(super) step: u64,
     pub(super) tally: u64,
     pub(super) what: What,
+    /// See [`MOST_QUOTIENT`](crate::pet::engine::MOST_QUOTIENT).
+    pub(super) most: f32,
 }
 
 impl Finish {
     pub(super) fn new(what: What, output: u64) -> Self {
-        Self { output, measured: 0, factors: 0, additive: 0, step: 0, tally: 0, what }
+        Self { output, measured: 0, factors: 0, additive: 0, step: 0, tally: 0, what, most: f32::INFINITY }
     }
 }

@@ -62,6 +62,7 @@ pub(super) struct Spectra {
     sizes: Sizes,
     slices: Slices,
     error: f32,
+    rounding: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +137,8 @@ impl Spectra {
             let at = parts.push_floats(&coefficients);
             [at, parts.push_ints(tables.map().iter().map(|a| *a as i32))]
         });
-        let (identifiers, error) = (tables.identifiers(), expansion.projection_error());
-        Ok(Some(Self { parts, term, varying, identifiers, sizes, slices, error }))
+        let (error, rounding) = (expansion.projection_error(), expansion.rounding());
+        Ok(Some(Self { parts, term, varying, identifiers: tables.identifiers(), sizes, slices, error, rounding }))
     }
 
     /// About the seconds of a projection of one term on an H200.
@@ -229,6 +230,7 @@ pub(super) struct Fourier {
     sizes: Sizes,
     slices: Slices,
     error: f32,
+    rounding: f32,
 }
 
 impl Fourier {
@@ -237,8 +239,8 @@ impl Fourier {
         let [x, y] = spectra.sizes.long;
         let lines = [shared.line(queue, x)?, shared.line(queue, y)?];
         let work = shared.work(queue, spectra.work() as usize)?;
-        let Spectra { term, varying, identifiers, sizes, slices, error, .. } = *spectra;
-        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error })
+        let Spectra { term, varying, identifiers, sizes, slices, error, rounding, .. } = *spectra;
+        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error, rounding })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -264,8 +266,9 @@ impl Fourier {
             _ => (all_at + all as u64, all_at + (all + rows) as u64),
         };
         let peaks = work + self.sizes.work().iter().sum::<usize>() as u64;
-        let compares = matches!(to.what, What::Quotient | What::Discrepancy);
-        let peaks = if compares { peaks } else { 0 };
+        let peaks = if to.what == What::Relax { 0 } else { peaks };
+        // Of data, a kernel's error is where the kernel is, and does no harm; rounding is everywhere.
+        let floor = if forward { self.error } else { self.rounding };
         let [nz, ny, nx] = place.shape.map(|n| n as i32);
         let base = Arguments {
             line: self.lines[0].arguments(),
@@ -278,7 +281,7 @@ impl Fourier {
             later: 0,
             peaks: 0,
             peak_count: 0,
-            floor: self.error,
+            floor,
             finish: to,
             nx,
             ny,
