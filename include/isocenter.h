@@ -397,6 +397,9 @@ enum {
 
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
+//
+// After fork() a child process makes contexts and plans of its own (on GPUs: if its parent had not used them yet). Those of its parent
+// are ISOC_STATUS_INVALID_HANDLE there, and destroying them does nothing.
 typedef struct isoc_context isoc_context;
 
 // A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
@@ -1272,8 +1275,8 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
 // Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-// repeat another's direction. Forgets tables and order; keeps the response,
-// which has to fit the new lattice once it is needed.
+// repeat another's direction. Forgets tables and order; keeps the response, which
+// has to fit the new lattice once it is needed.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);
@@ -1358,7 +1361,7 @@ isoc_status isoc_pet_sensitivity(isoc_pet *pet, const isoc_tensor *factors, cons
 // NULL: 1) and `additive` (scatter + randoms; NULL: 0), f32 of the same shape. No value may be negative. Where a factor is 0
 // nothing is measured; a voxel that no view sees becomes 0. Nothing is written unless all of it is there.
 //
-// The image is in counts a voxel where factors are attenuation and normalisation alone. With relaxation 1 and one view a
+// The image is in counts a voxel and view where factors are attenuation and normalisation alone. With relaxation 1 and one view a
 // block, RAMLA gets from a uniform image to a sharp one in few passes and goes on to noise: fewer passes, or less relaxation.
 isoc_status isoc_pet_reconstruct(isoc_pet *pet,
                                  const isoc_tensor *measured,
@@ -1377,8 +1380,8 @@ isoc_status isoc_pet_history(isoc_pet *pet,
 // `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
 //
 // `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
-// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory. `dropped` may be NULL. After an error
-// (cancel, memory) part of the events may have been added.
+// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory; a list may be empty. `dropped` may be NULL.
+// After an error (cancel, memory) part of the events may have been added.
 isoc_status isoc_pet_deposit(isoc_pet *pet,
                              const isoc_tensor *first_positions,
                              const isoc_tensor *second_positions,

@@ -166,7 +166,10 @@ fn odd_angles_are_logged() {
     assert!(wedge.starts_with("Warning: 1 missing wedge"), "{wedge}");
     let uneven = logged((0..30).map(|v| PI * (f64::from(v) / 30.0).powi(2)).collect());
     assert!(uneven.starts_with("Info: ") && uneven.contains("unevenly spaced"), "{uneven}");
-    assert!(logged(vec![1.0]).starts_with("Warning: no angular weights"));
+    assert!(logged(vec![1.0]).starts_with("Info: no angular weights"));
+    let degrees = logged((0..180).map(f64::from).collect());
+    assert!(degrees.starts_with("Warning: angles run from 0 to 179 rad, 28.5 turns: they may be degrees"), "{degrees}");
+    assert_eq!(logged((0..400).map(|v| f64::from(v) * PI / 50.5).collect()), "", "four turns are no mistake");
 }
 
 /// What needs weights says why there are none and writes nothing; what needs none works.

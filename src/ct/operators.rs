@@ -16,7 +16,11 @@ use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::tensor::{DType, Layout, View, ViewMut};
 use rayon::prelude::*;
+use std::f64::consts::TAU;
 use std::sync::Arc;
+
+/// Radians of a scan that are more likely degrees: ten turns.
+const MANY_TURNS: f64 = 10.0 * TAU;
 
 /// How a row is read between its bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,7 +205,7 @@ impl Ct {
         if dtype != DType::F32 && self.plan()?.flat.is_none() {
             fail!(
                 FlatField,
-                "projections are {dtype:?} counts and the plan has no flat field; call set_flat_field first"
+                "projections are {dtype:?} counts and the plan has no flat field; isoc_ct_set_flat_field comes first"
             );
         }
         Ok(())
@@ -210,7 +214,7 @@ impl Ct {
     fn plan(&self) -> Result<&Plan> {
         match &self.plan {
             Some(plan) => Ok(plan),
-            None => fail!(NotConfigured, "the plan has no geometry; call set_geometry first"),
+            None => fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first"),
         }
     }
 
@@ -223,6 +227,13 @@ impl Ct {
     pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
         geometry.check()?;
         let angular = Angular::new(&geometry.angles);
+        let (first, last) = geometry.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
+        if last - first > MANY_TURNS {
+            self.context.log(LogLevel::Warning, || {
+                let turns = (last - first) / TAU;
+                format!("angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians")
+            });
+        }
         match &angular {
             Ok(a) if a.missing_wedges > 0 => self.context.log(LogLevel::Warning, || {
                 let (n, covered, at, gap) = (a.missing_wedges, a.covered, a.largest_gap_start, a.largest_gap);
@@ -233,7 +244,8 @@ impl Ct {
                 format!("{n} angles, unevenly spaced: median gap {spacing:.6} rad, largest {gap:.6} rad; views are weighted for it")
             }),
             Ok(_) => {}
-            Err(e) => self.context.log(LogLevel::Warning, || format!("no angular weights: {}", e.message)),
+            // Projectors do without.
+            Err(e) => self.context.log(LogLevel::Info, || format!("no angular weights: {}", e.message)),
         }
         self.workspace = Workspace::default();
         self.gpus.forget();
@@ -259,7 +271,7 @@ impl Ct {
     pub fn set_flat_field(&mut self, flats: Option<View>, darks: Option<View>) -> Result<()> {
         let policy = self.context.nan_policy();
         let Some(plan) = &mut self.plan else {
-            fail!(NotConfigured, "the plan has no geometry; call set_geometry first");
+            fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first");
         };
         let Some(flats) = flats else {
             if darks.is_some() {

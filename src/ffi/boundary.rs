@@ -46,9 +46,18 @@ pub(super) fn last_error() -> *const c_char {
 
 /// Live handles of one type. A handle is a number dressed as a pointer, never dereferenced and never used twice, so a NULL,
 /// stale, foreign or invented one is an error instead of a crash.
+///
+/// A child process after fork() has copies of its parent's values without their threads, and without their GPUs: they serve it
+/// for nothing, and are left as they are.
 pub(super) struct Registry<T> {
     name: &'static str,
-    live: LazyLock<RwLock<HashMap<usize, Arc<T>>>>,
+    live: LazyLock<RwLock<HashMap<usize, Live<T>>>>,
+}
+
+struct Live<T> {
+    value: Arc<T>,
+    /// The process that made it.
+    process: u32,
 }
 
 static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(0x150C_0010);
@@ -60,7 +69,8 @@ impl<T> Registry<T> {
 
     pub(super) fn insert<H>(&self, value: T) -> *mut H {
         let key = NEXT_HANDLE.fetch_add(16, Ordering::Relaxed);
-        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(value));
+        let live = Live { value: Arc::new(value), process: std::process::id() };
+        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(key, live);
         std::ptr::without_provenance_mut(key)
     }
 
@@ -69,21 +79,50 @@ impl<T> Registry<T> {
             fail!(NullPointer, "the {} handle is NULL", self.name);
         }
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        live.get(&handle.addr()).cloned().ok_or_else(|| self.unknown(handle.addr()))
+        match live.get(&handle.addr()) {
+            Some(Live { value, process }) if *process == std::process::id() => Ok(value.clone()),
+            Some(Live { process, .. }) => fail!(
+                InvalidHandle,
+                "{:#x} is an {} handle of process {process}, which this one was forked from; it needs its own",
+                handle.addr(),
+                self.name
+            ),
+            None => Err(self.unknown(handle.addr())),
+        }
     }
 
-    /// Calls in progress on another thread keep the value until they return.
+    /// Calls in progress on another thread keep the value until they return. In a child process nothing happens to its parent's.
     pub(super) fn remove<H>(&self, handle: *mut H) -> Result<()> {
+        self.remove_if(handle, |_| Ok(()))
+    }
+
+    fn remove_if<H>(&self, handle: *mut H, may: impl FnOnce(&T) -> Result<()>) -> Result<()> {
         if handle.is_null() {
             return Ok(());
         }
-        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&handle.addr());
-        removed.map(drop).ok_or_else(|| self.unknown(handle.addr()))
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        match live.get(&handle.addr()) {
+            Some(inherited) if inherited.process != std::process::id() => return Ok(()),
+            Some(own) => may(&own.value)?,
+            None => return Err(self.unknown(handle.addr())),
+        }
+        let removed = live.remove(&handle.addr());
+        // Others may look for theirs while this one is dropped.
+        drop(live);
+        drop(removed);
+        Ok(())
     }
 
     fn unknown(&self, address: usize) -> Error {
         let message = format!("{address:#x} is not a live {} handle (destroyed already, or never made?)", self.name);
         Error::new(Status::InvalidHandle, message)
+    }
+}
+
+impl<T> Registry<Serial<T>> {
+    /// As `remove`, but refused inside the plan's own callbacks.
+    pub(super) fn destroy<H>(&self, handle: *mut H) -> Result<()> {
+        self.remove_if(handle, |plan| plan.check_not_inside().map(drop))
     }
 }
 
@@ -99,7 +138,7 @@ impl<T> Serial<T> {
     }
 
     /// Fails on the thread whose call is in progress: this call then comes from inside that one's callback.
-    pub(super) fn check_not_inside(&self) -> Result<usize> {
+    fn check_not_inside(&self) -> Result<usize> {
         let me = THREAD_MARK.with(|mark| mark as *const Cell<u8> as usize);
         if self.owner.load(Ordering::Relaxed) == me {
             fail!(Busy, "called from inside a callback of a call on the same handle");

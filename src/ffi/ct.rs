@@ -443,12 +443,7 @@ pub unsafe extern "C" fn isoc_ct_create(ctx: *const isoc_context, out: *mut *mut
 /// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_ct_destroy(ct: *mut isoc_ct) -> Status {
-    guard(|| {
-        if !ct.is_null() {
-            PLANS.get(ct)?.check_not_inside()?;
-        }
-        PLANS.remove(ct)
-    })
+    guard(|| PLANS.destroy(ct))
 }
 
 /// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{LazyLock, Mutex};
 
-/// What callers hold, by address.
-static ALLOCATED: LazyLock<Mutex<HashMap<usize, HostMemory>>> = LazyLock::new(Mutex::default);
+/// What callers hold, by address, and the process that allocated it.
+static ALLOCATED: LazyLock<Mutex<HashMap<usize, (HostMemory, u32)>>> = LazyLock::new(Mutex::default);
 
 /// Allocates host memory for tensors, aligned to 64 bytes or more, uninitialised. With a context that computes on GPUs it is
 /// page-locked: copies then run at the full speed of the bus and beside other work, where ordinary memory goes through staging
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn isoc_host_alloc(ctx: *const isoc_context, bytes: u64, o
         };
         let memory = context.host_memory(bytes)?;
         let address = memory.data();
-        ALLOCATED.lock().unwrap_or_else(|e| e.into_inner()).insert(address.addr(), memory);
+        ALLOCATED.lock().unwrap_or_else(|e| e.into_inner()).insert(address.addr(), (memory, std::process::id()));
         // SAFETY: by this function's contract.
         unsafe { set_out(out, address.cast(), "out") }
     })
@@ -45,11 +45,16 @@ pub extern "C" fn isoc_host_free(data: *mut c_void) -> Status {
         if data.is_null() {
             return Ok(());
         }
-        let memory = ALLOCATED.lock().unwrap_or_else(|e| e.into_inner()).remove(&data.addr());
-        match memory {
-            Some(memory) => drop(memory),
+        let mut allocated = ALLOCATED.lock().unwrap_or_else(|e| e.into_inner());
+        match allocated.get(&data.addr()) {
+            // A child's copy: what page-locks it is its parent's.
+            Some((_, process)) if *process != std::process::id() => return Ok(()),
+            Some(_) => {}
             None => fail!(InvalidHandle, "{data:p} is not memory from isoc_host_alloc, or was freed already"),
         }
+        let memory = allocated.remove(&data.addr());
+        drop(allocated);
+        drop(memory);
         Ok(())
     })
 }

@@ -393,12 +393,7 @@ pub unsafe extern "C" fn isoc_mri_create(ctx: *const isoc_context, out: *mut *mu
 /// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_mri_destroy(mri: *mut isoc_mri) -> Status {
-    guard(|| {
-        if !mri.is_null() {
-            PLANS.get(mri)?.check_not_inside()?;
-        }
-        PLANS.remove(mri)
-    })
+    guard(|| PLANS.destroy(mri))
 }
 
 /// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the

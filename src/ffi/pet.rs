@@ -407,17 +407,12 @@ pub unsafe extern "C" fn isoc_pet_create(ctx: *const isoc_context, out: *mut *mu
 /// Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_pet_destroy(pet: *mut isoc_pet) -> Status {
-    guard(|| {
-        if !pet.is_null() {
-            PLANS.get(pet)?.check_not_inside()?;
-        }
-        PLANS.remove(pet)
-    })
+    guard(|| PLANS.destroy(pet))
 }
 
 /// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-/// repeat another's direction. Forgets tables and order; keeps the response,
-/// which has to fit the new lattice once it is needed.
+/// repeat another's direction. Forgets tables and order; keeps the response, which
+/// has to fit the new lattice once it is needed.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `views` NULL means a grid.
@@ -759,7 +754,7 @@ pub unsafe extern "C" fn isoc_pet_sensitivity(
 /// NULL: 1) and `additive` (scatter + randoms; NULL: 0), f32 of the same shape. No value may be negative. Where a factor is 0
 /// nothing is measured; a voxel that no view sees becomes 0. Nothing is written unless all of it is there.
 ///
-/// The image is in counts a voxel where factors are attenuation and normalisation alone. With relaxation 1 and one view a
+/// The image is in counts a voxel and view where factors are attenuation and normalisation alone. With relaxation 1 and one view a
 /// block, RAMLA gets from a uniform image to a sharp one in few passes and goes on to noise: fewer passes, or less relaxation.
 ///
 /// # Safety

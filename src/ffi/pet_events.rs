@@ -126,7 +126,7 @@ unsafe impl Sized32 for isoc_pet_tally {
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct isoc_pet_dropped {
     /// sizeof(isoc_pet_dropped), set by the caller.
     pub struct_size: u32,
@@ -251,11 +251,11 @@ fn expect_host_histos<'p>(
     Ok(Expected { gpus: &[], ..expect_histos(pet, name, pet.views()?.len(), dtypes)? })
 }
 
-/// A list's arrays, for as many events as the array of times has.
+/// As many events as the array of times has.
 ///
 /// # Safety
-/// Tensors are NULL or valid.
-unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) -> Result<EventLayouts> {
+/// The tensor is NULL or valid.
+unsafe fn event_count(time: *const isoc_tensor, least: usize) -> Result<usize> {
     if time.is_null() {
         fail!(NullPointer, "time_differences is NULL");
     }
@@ -269,7 +269,16 @@ unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) ->
     }
     // SAFETY: as above; one size.
     let number = unsafe { shape.read_unaligned() };
-    let number = count(number, "time_differences.shape[0]", 1, MAX_EVENTS)?;
+    count(number, "time_differences.shape[0]", least, MAX_EVENTS)
+}
+
+/// A list's arrays.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) -> Result<EventLayouts> {
+    // SAFETY: by this function's contract.
+    let number = unsafe { event_count(time, 1) }?;
     let positions =
         |name| Expected { name, shape: [number, 3], dims: ["events", "axes"], optional: &[], dtypes: REAL, gpus: &[] };
     let times = Expected {
@@ -301,8 +310,8 @@ const MAX_EVENTS: usize = 1 << 40;
 /// `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
 ///
 /// `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
-/// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory. `dropped` may be NULL. After an error
-/// (cancel, memory) part of the events may have been added.
+/// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory; a list may be empty. `dropped` may be NULL.
+/// After an error (cancel, memory) part of the events may have been added.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `dropped` has its struct_size set.
@@ -319,6 +328,10 @@ pub unsafe extern "C" fn isoc_pet_deposit(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expect_host_histos(pet, "histo_images", HISTO)?.parse_output(histo_images)?;
+            if event_count(time_differences, 0)? == 0 {
+                // Nothing may be at NULL.
+                return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
+            }
             let events = events([first_positions, second_positions, time_differences], false)?;
             check_apart((&events.first, "first_positions"), (&to, "histo_images"))?;
             check_apart((&events.second, "second_positions"), (&to, "histo_images"))?;

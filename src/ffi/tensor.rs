@@ -4,6 +4,7 @@ use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
 use crate::tensor::{Counts, DType, Element, Layout, Number, View, ViewMut};
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::Arc;
 
 /// Host memory (DLPack's kDLCPU). A device_type of 0 means the same.
@@ -81,6 +82,17 @@ impl isoc_tensor {
             shape: shape.as_ptr(),
             strides: std::ptr::null(),
             byte_offset: 0,
+        }
+    }
+}
+
+impl fmt::Display for isoc_dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // DLPack's kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLComplex.
+        let letters = ["I", "U", "F", "", "BF", "C"];
+        match (letters.get(usize::from(self.code)), self.lanes) {
+            (Some(letter), 1) if !letter.is_empty() => write!(f, "{letter}{}", self.bits),
+            _ => write!(f, "code {}, {} bits, {} lanes", self.code, self.bits, self.lanes),
         }
     }
 }
@@ -239,15 +251,7 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
     pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<D> {
         match D::decode(dtype).filter(|d| self.dtypes.contains(d)) {
             Some(d) => Ok(d),
-            None => fail!(
-                TensorDtype,
-                "{}.dtype is code {}, {} bits, {} lanes; it must be one of {:?}",
-                self.name,
-                dtype.code,
-                dtype.bits,
-                dtype.lanes,
-                self.dtypes
-            ),
+            None => fail!(TensorDtype, "{}.dtype is {dtype}; it must be one of {:?}", self.name, self.dtypes),
         }
     }
 

@@ -48,7 +48,10 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
     let dims = trajectory.dims();
     let samples = trajectory.samples();
     if readout < 2 || !samples.is_multiple_of(readout) {
-        fail!(OutOfRange, "readout is {readout}; it must be at least 2 and divide the number of samples, {samples}");
+        fail!(
+            OutOfRange,
+            "parameter, the samples of a spoke, is {readout}; it must be at least 2 and divide the number of samples, {samples}"
+        );
     }
     let spokes = samples / readout;
     let axes = trajectory.axes();

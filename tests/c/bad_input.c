@@ -192,7 +192,7 @@ static void too_early(void) {
     for (size_t k = 0; k < COUNT_OF(plan_calls); k++) {
         if (!plan_calls[k].needs_geometry)
             continue;
-        const char *const words[] = { "call set_geometry first", NULL };
+        const char *const words[] = { "isoc_ct_set_geometry comes first", NULL };
         char name[64];
         snprintf(name, sizeof name, "%s: before set_geometry", plan_calls[k].name);
         current_case = name;
@@ -816,12 +816,12 @@ static void flat_fields(void) {
     for (size_t k = 0; k < COUNT_OF(counts); k++) {
         const char *seen = k == 0 ? "16 bits" : "8 bits";
         BAD("reconstruct: raw counts without a flat field", raw(s, counts[k]), call_reconstruct(s->ct, s),
-            FLAT_FIELD, "projections", "call set_flat_field first");
+            FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
         BAD("filter: raw counts without a flat field", raw(s, counts[k]), call_filter(s->ct, s),
-            FLAT_FIELD, "projections", "call set_flat_field first");
+            FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
         BAD("reconstruct: raw counts, the flat field forgotten with the geometry",
             (use_flat_field(s), use_geometry(s), raw(s, counts[k])), call_reconstruct(s->ct, s),
-            FLAT_FIELD, "projections", "call set_flat_field first");
+            FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
         BAD("backproject: raw counts", (use_flat_field(s), raw(s, counts[k])), call_backproject(s->ct, s),
             TENSOR_DTYPE, "projections.dtype", seen, "F32");
         BAD("adjoint: raw counts", (use_flat_field(s), raw(s, counts[k])), call_adjoint(s->ct, s),
@@ -833,7 +833,7 @@ static void flat_fields(void) {
     }
     BAD("reconstruct: raw counts, flat field forgotten",
         (use_flat_field(s), check_ok("no flat field", isoc_ct_set_flat_field(s->ct, NULL, NULL)), raw(s, u16)),
-        call_reconstruct(s->ct, s), FLAT_FIELD, "projections", "call set_flat_field first");
+        call_reconstruct(s->ct, s), FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
     GOOD("set_flat_field: one flat frame in two dimensions, no darks", (set_shape(s, FLATS, ROWS, BINS, -1),
         s->t[FLATS].ndim = 2),
          isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), 1);

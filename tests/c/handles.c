@@ -4,6 +4,8 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 4, CALLS = 5 };
 
@@ -399,6 +401,46 @@ static void destroyed_from_its_own_callback(void) {
     check_ok("isoc_context_destroy", isoc_context_destroy(ctx));
 }
 
+/* --- fork --- */
+
+/* A child cannot use what its parent made, can destroy it for nothing, and works with what it makes itself. */
+static void forks(void) {
+    isoc_context *ctx = new_context(NULL, NULL, NULL, 0);
+    scan *s = new_scan(ctx);
+    isoc_ct *ct = s->ct;
+    void *memory = NULL;
+    check_ok("isoc_host_alloc", isoc_host_alloc(ctx, 64, &memory));
+    uint64_t bytes;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int before = failed;
+        static const char *const words[] = { "isoc_ct handle", "forked from", NULL };
+        check_status("a parent's plan", isoc_ct_memory(ct, &bytes), ISOC_STATUS_INVALID_HANDLE, words);
+        check_ok("a parent's memory", isoc_host_free(memory));
+        check_ok("a parent's plan destroyed", isoc_ct_destroy(ct));
+        check_ok("a parent's context destroyed", isoc_context_destroy(ctx));
+        check_ok("and again", isoc_ct_destroy(ct));
+        free_scan(s);
+        if (!computes_on_gpu()) {
+            isoc_context *own = new_context(NULL, NULL, NULL, 0);
+            scan *anew = new_scan(own);
+            check_ok("a plan of its own", call_reconstruct(anew->ct, anew));
+            free_scan(anew);
+            check_ok("isoc_context_destroy", isoc_context_destroy(own));
+        }
+        fflush(stdout);
+        _exit(failed != before);
+    }
+    int status = -1;
+    expect("fork", child > 0 && waitpid(child, &status, 0) == child);
+    expect("a child's calls", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_ok("the parent's plan", isoc_ct_memory(ct, &bytes));
+    check_ok("isoc_host_free", isoc_host_free(memory));
+    free_scan(s);
+    check_ok("isoc_context_destroy", isoc_context_destroy(ctx));
+}
+
 int main(void) {
     start();
     isoc_context *ctx = new_context(NULL, NULL, NULL, 0);
@@ -414,6 +456,7 @@ int main(void) {
     calls_from_callbacks();
     destroyed_in_use();
     destroyed_from_its_own_callback();
+    forks();
     check_threads_end();
     return finish();
 }

@@ -406,8 +406,20 @@ static void reconstructions(void) {
     }
 }
 
+static void empty_list(void) {
+    static const int64_t none[] = { 0 };
+    set_up(ctx);
+    isoc_tensor t = time_tensor(), c = count_tensor();
+    isoc_pet_dropped dropped;
+    memset(&dropped, 0x55, sizeof dropped);
+    dropped.struct_size = sizeof dropped;
+    t.shape = none, t.data = NULL;
+    check_ok("no events", isoc_pet_deposit(pet, NULL, NULL, &t, &c, &dropped));
+    expect("no events are dropped", dropped.events == 0 && dropped.overflow == 0);
+}
+
 static void events(void) {
-    static const int64_t two[] = { EVENTS, 2 }, fewer[] = { EVENTS - 1, 3 }, none[] = { 0 }, square[] = { 2, 4 };
+    static const int64_t two[] = { EVENTS, 2 }, fewer[] = { EVENTS - 1, 3 }, none[] = { 0 }, minus[] = { -1 }, square[] = { 2, 4 };
     static const int64_t huge[] = { INT64_MAX }, still[] = { 0, 0, 0, 0 };
     DEPOSIT("positions of two numbers", p.shape = two, TENSOR_SHAPE, "first_positions.shape[1] is 2", "must be 3");
     DEPOSIT("fewer positions", q.shape = fewer, TENSOR_SHAPE, "second_positions.shape[0] is 7", "must be 8");
@@ -415,7 +427,7 @@ static void events(void) {
             "first_positions.dtype", "F64");
     DEPOSIT("whole times", t.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "time_differences.dtype");
     DEPOSIT("times in a plane", (t.ndim = 2, t.shape = square), TENSOR_NDIM, "time_differences.ndim is 2");
-    DEPOSIT("no events", t.shape = none, OUT_OF_RANGE, "time_differences.shape[0] is 0");
+    DEPOSIT("less than no events", t.shape = minus, OUT_OF_RANGE, "time_differences.shape[0] is -1");
     DEPOSIT("more events than there can be", t.shape = huge, OUT_OF_RANGE, "9223372036854775807");
     DEPOSIT("no shape", t.shape = NULL, NULL_POINTER, "time_differences.shape is NULL");
     DEPOSIT("no data", q.data = NULL, NULL_POINTER, "second_positions.data is NULL");
@@ -424,6 +436,7 @@ static void events(void) {
             "histo_images.dtype");
     DEPOSIT("overlap", c.data = (void *)first, OVERLAP, "first_positions", "histo_images", "share memory");
     DEPOSIT("a short struct", dropped.struct_size = 8, STRUCT_SIZE, "struct_size is 8");
+    DEPOSIT("a short struct for no events", (t.shape = none, dropped.struct_size = 8), STRUCT_SIZE, "struct_size is 8");
     BAD("deposit: no list", (void)0, isoc_pet_deposit(pet, &p, &q, NULL, &c, NULL), NULL_POINTER,
         "time_differences is NULL");
     BAD("deposit: no positions", (void)0, isoc_pet_deposit(pet, NULL, &q, &t, &c, NULL), NULL_POINTER,
@@ -608,6 +621,7 @@ int main(void) {
     arrays();
     reconstructions();
     events();
+    empty_list();
     simulations();
     merits();
     contexts();

@@ -75,7 +75,7 @@ static void streams(isoc_context *ctx) {
     expect("stream: nothing more is offered after a failed write", j.writes == 1);
 
     const char *const no_read[] = { "read is NULL", NULL }, *const no_write[] = { "write is NULL", NULL };
-    const char *const no_f64[] = { "dtype", "64 bits", NULL }, *const no_flat[] = { "U16", "flat field", NULL };
+    const char *const no_f64[] = { "dtype", "F64", NULL }, *const no_flat[] = { "U16", "flat field", NULL };
     const struct {
         const char *name;
         isoc_ct_read_fn read;
