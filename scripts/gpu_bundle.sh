@@ -23,7 +23,7 @@ strip -o "$folder/bench" "$(built gpu build --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
 soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 ln -s libisocenter.so "$folder/$soname"
-for program in bad_input handles mri pet stream; do
+for program in bad_input handles lifetimes mri pet stream; do
     ${CC:-cc} -std=c11 -O2 -o "$folder/$program" "tests/c/$program.c" -I"$stage/include" -L"$stage/lib" -lisocenter \
         -lpthread -lm -Wl,-rpath,'$ORIGIN'
 done
@@ -60,7 +60,7 @@ required() { # tests written in Rust; those of the library's own parts are the o
 }
 required ./tests
 required ./unit gpu
-for program in bad_input handles mri pet stream; do
+for program in bad_input handles lifetimes mri pet stream; do
     output=$(./$program 2>&1)
     echo "$output" | tail -5
     count "$output"

@@ -470,7 +470,7 @@ static const tensor_fault tensor_faults[] = {
     FAULT("on a GPU", on_gpu, ALL, TENSOR_DEVICE, "type 2", "host", "0, 1 or 3"),
     FAULT("on no known device", on_no_device, ALL, TENSOR_DEVICE, "type -7", "host"),
     FAULT("complex", complex_numbers, ALL, TENSOR_DTYPE, ".dtype", "code 5", "F32"),
-    FAULT("f64", doubles, ALL, TENSOR_DTYPE, ".dtype", "64 bits", "F32"),
+    FAULT("f64", doubles, ALL, TENSOR_DTYPE, ".dtype", "F64", "F32"),
     FAULT("f16", halves, ALL, TENSOR_DTYPE, ".dtype", "16 bits", "F32"),
     FAULT("u32", wide_counts, ALL, TENSOR_DTYPE, ".dtype", "32 bits", "F32"),
     FAULT("4 lanes", vectors, ALL, TENSOR_DTYPE, ".dtype", "4 lanes", "F32"),
