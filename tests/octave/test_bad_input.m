@@ -51,6 +51,8 @@ function settings_of_ct()
     option('a number for a filter', 'invalidOptions', {'Filter', 'double'}, 'Filter', 3);
     option('cutoff', 'invalidOptions', 'cutoff', 'Cutoff', 2);
     option('cutoff 0', 'invalidOptions', 'Cutoff must not be 0', 'Cutoff', 0);
+    option('several filters', 'invalidOptions', {'Filter', 'one text, not 2'}, 'Filter', ['hann'; 'none']);
+    option('several names', 'invalidArgument', 'one text, not 2', ['Filter'; 'Cutoff'], 'hann');
     option('no response', 'invalidOptions', 'response', 'Filter', 'custom');
     option('text for true', 'invalidOptions', 'true or false', 'WeightedBackprojection', 'yes');
     check_error('phantom', 'ct:invalidArgument', 'modified', @() isocenter.CT.sheppLogan('modern', 3));
@@ -108,6 +110,7 @@ function mri()
     bad('no unit', 'invalidGeometry', {'Unit', 'cycles-per-voxel'}, k, 'Size', [8 8]);
     bad('no size', 'invalidGeometry', 'Size', k, 'Unit', 'cycles-per-voxel');
     bad('size', 'invalidGeometry', '[nx ny nz]', k, 'Size', 8, 'Unit', 'cycles-per-voxel');
+    bad('complex trajectory', 'arrayType', {'complex', '[real(k(:)), imag(k(:))].'''}, [0.1i 0.2], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('transposed trajectory', 'arrayShape', {'2 x samples', 'trajectory.'''}, rand(40, 2), 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('out of the unit', 'invalidGeometry', 'trajectory(1, 2)', [0 7; 0 0], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('NaN', 'notFiniteData', 'trajectory(2, 3)', [0 0 0; 0 0 NaN], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
@@ -175,6 +178,7 @@ function contexts()
     bad('cap', 'invalidOptions', 'MemoryCap', 'MemoryCap', 'all');
     bad('progress', 'invalidOptions', '''console''', 'Progress', 'bar');
     bad('unknown', 'unknownOption', 'GpuMemoryCap', 'Memory', 5);
+    check_true('letter case of words', isa(isocenter.Context('progress', 'Console', 'DEVICE', 'CPU'), 'isocenter.Context'));
 end
 
 function handles()
@@ -192,6 +196,13 @@ function handles()
     check_error('a number made up', 'ct:invalidHandle', 'freed', @() isocenter_mex('ct.info', uint64(12345)));
     check_error('a double', 'ct:invalidHandle', 'number', @() isocenter_mex('ct.info', double(ct.id)));
     check_error('several', 'ct:invalidHandle', 'number', @() isocenter_mex('ct.info', [ct.id ct.id]));
+    ct = isocenter.CT();
+    check_true('CT() has no plan to share with copies of it', ct.id == 0);
+    check_error('a plan without a number', 'ct:notConfigured', 'setGeometry', @() ct.tune());
+    ct.setOptions('Filter', 'none');
+    ct.setGeometry('Angles', (0:9) * 0.3, 'Bins', 8);
+    p = rand(8, 10, 'single');
+    check_near('options set before the geometry', ct.filter(p), p, 1e-6);
     for k = 1:2000
         one = isocenter.CT('Angles', (0:9) * 0.3, 'Bins', 8);
     end

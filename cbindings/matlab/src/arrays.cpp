@@ -136,9 +136,16 @@ array::array(const mxArray *sparse, int64_t entries) {
     tensor_.data = type_ & is_complex ? interleaved(sparse, entries) : mxGetData(sparse);
 }
 
-#if defined(ISOCENTER_OCTAVE)
-static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
+// As MATLAB's own arrays have them: two at least, and no 1 at the end of more.
+static std::vector<int64_t> dimensions_of(std::vector<int64_t> size) {
+    while (size.size() > 2 && size.back() == 1) size.pop_back();
     size.resize(std::max<size_t>(size.size(), 2), 1);
+    return size;
+}
+
+#if defined(ISOCENTER_OCTAVE)
+static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, bool) {
+    const std::vector<int64_t> size = dimensions_of(wanted);
     const bool interleaved = (type & is_complex) && MX_HAS_INTERLEAVED_COMPLEX;
     if ((type & is_complex) && !interleaved) {
         const std::vector<mwSize> dimensions(size.begin(), size.end());
@@ -153,8 +160,8 @@ static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
     return out;
 }
 #else
-static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool zeros) {
-    size.resize(std::max<size_t>(size.size(), 2), 1);
+static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, bool zeros) {
+    const std::vector<int64_t> size = dimensions_of(wanted);
     std::vector<mwSize> dimensions(size.begin(), size.end());
     const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : mxUINT32_CLASS;
     const mxComplexity parts = type & is_complex ? mxCOMPLEX : mxREAL;

@@ -83,7 +83,7 @@ static void run(call &c, int count, const mxArray **arguments) {
 void mexFunction(int wanted, mxArray *results[], int count, const mxArray *arguments[]) {
     // Static: MATLAB's error function may not come back to free them.
     static char identifier[96], text[1536];
-    *identifier = '\0';
+    bool failed = true;
     {
         call c;
         c.wanted = wanted;
@@ -91,6 +91,7 @@ void mexFunction(int wanted, mxArray *results[], int count, const mxArray *argum
         try {
             run(c, count, arguments);
             report_finish();
+            failed = false;
         } catch (const failure &f) {
             snprintf(identifier, sizeof identifier, "isocenter:%s%s%s", c.area.c_str(), c.area.empty() ? "" : ":", f.kind.c_str());
             snprintf(text, sizeof text, "%s", f.text.c_str());
@@ -99,5 +100,5 @@ void mexFunction(int wanted, mxArray *results[], int count, const mxArray *argum
             snprintf(text, sizeof text, "no memory for the arrays of %s", c.command.c_str());
         }
     }
-    if (*identifier) mexErrMsgIdAndTxt(identifier, "%s", text);
+    if (failed) mexErrMsgIdAndTxt(identifier, "%s", text);
 }

@@ -120,6 +120,7 @@ static void set_geometry(call &c) {
     if (size.size() == 2) size.push_back(1);
     if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
         fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");
+    if (mxIsComplex(trajectory)) fail("arrayType", "the trajectory is complex; it must be real, x first: write [real(k(:)), imag(k(:))].'");
     const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
     if (mxGetNumberOfDimensions(trajectory) != 2 || axes < 2 || axes > 3 || number_of == 0)
         fail("arrayShape", "the trajectory is %zu x %zu; it must be 2 x samples or 3 x samples, x first%s", axes, number_of,

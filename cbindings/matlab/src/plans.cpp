@@ -22,6 +22,8 @@ static const char *name_of(kind k) {
 plan *plan_find(const mxArray *id, kind wanted) {
     if (!mxIsUint64(id) || mxGetNumberOfElements(id) != 1) fail("invalidHandle", "this is not a number of an %s", name_of(wanted));
     const uint64_t number = *static_cast<const uint64_t *>(mxGetData(id));
+    if (number == 0)
+        fail("notConfigured", "this %s has no geometry yet, nor has one that was loaded or sent to another process; call setGeometry first", name_of(wanted));
     for (const auto &p : plans) {
         if (p->id != number) continue;
         if (p->kind != wanted) fail("invalidHandle", "this is an %s; it must be an %s", name_of(p->kind), name_of(wanted));
