@@ -129,7 +129,8 @@ function mri()
     check_error('matrix', 'mri:arrayType', 'sparse', @() m.setMatrix(eye(48)));
     check_error('matrix of another size', 'mri:arrayShape', {'47 x 47', '48'}, @() m.setMatrix(speye(47)));
     check_error('initial image of another class', 'mri:arrayShape', 'initial', @() m.reconstruct(ones(3, 2), ones(8, 6)));
-    check_error('history', 'mri:invalidArgument', 'counts from 1', @() m.history(0));
+    check_error('history', 'mri:invalidArgument', 'they are 1 to 2', @() m.history(0));
+    check_error('history of an image too far', 'mri:invalidArgument', 'image 3 is not there; they are 1 to 2', @() m.history(3));
     check_error('density', 'mri:invalidArgument', 'radial', @() m.computeWeights('voronoi'));
     check_error('Q before it is there', 'mri:notConfigured', 'no Q', @() m.exportQ());
     check_true('works afterwards', isequal(size(m.adjoint(ones(3, 2))), [8 6 2]));
@@ -155,6 +156,7 @@ function pet()
     check_error('below 0', 'pet:invalidArgument', 'measured(3, 2, 1, 1) is -1', @() p.reconstruct(subsasgn(h, struct('type', '()', 'subs', {{3, 2, 1, 1}}), -1)));
     check_error('view 0', 'pet:invalidArgument', '1 to 3', @() p.forward(h(:, :, :, 1), 0));
     check_error('view 4', 'pet:invalidArgument', '1 to 3', @() p.tables(4));
+    check_error('a mask of views', 'pet:invalidArgument', 'find(', @() p.forward(h(:, :, :, 1), logical([0 1 1])));
     check_error('half a view', 'pet:invalidArgument', 'whole number', @() p.forward(h(:, :, :, 1), 1.5));
     check_error('order', 'pet:invalidArgument', 'order(2)', @() p.setOrder([1 1]));
     check_error('positions transposed', 'pet:arrayShape', '3 x 5', @() p.deposit(ones(5, 3), ones(5, 3), ones(5, 1)));
@@ -164,6 +166,7 @@ function pet()
     check_error('scan', 'pet:invalidScan', 'struct', @() p.simulate(3, 4));
     check_error('a scan''s field', 'pet:unknownOption', 'Random', @() p.simulate(struct('Random', 1), 4));
     check_error('no events', 'pet:invalidArgument', 'at least 1', @() p.simulate(struct('Randoms', 1), 0));
+    check_error('events beyond all memory', 'pet:outOfMemory', 'memory', @() p.simulate(struct('Randoms', 1), 1e13));
     check_error('centres', 'pet:arrayShape', '3, x, y and z', @() p.contrastRecovery(h(:, :, :, 1), [1 2], 4));
     check_error('map', 'pet:arrayShape', '12 x 10', @() p.setTables(1, ones(10, 12), [0; 0; 0], single(1)));
     check_error('kernel 0', 'pet:invalidArgument', 'kernel 0', @() p.setTables(1, zeros(12, 10), [0; 0; 0], single(1)));
@@ -203,6 +206,17 @@ function handles()
     ct.setGeometry('Angles', (0:9) * 0.3, 'Bins', 8);
     p = rand(8, 10, 'single');
     check_near('options set before the geometry', ct.filter(p), p, 1e-6);
+    fflush(stdout);
+    child = fork();
+    if child == 0 % says how many of these went wrong
+        raised = '';
+        try, ct.info(); catch failure, raised = failure.identifier; end
+        own = isocenter.CT('Angles', (0:9) * 0.3, 'Bins', 8);
+        exit(~strcmp(raised, 'isocenter:ct:invalidHandle') + ~isequal(size(own.filter(p)), [8 10]));
+    end
+    [~, status] = waitpid(child);
+    check_true('a forked process makes plans of its own', WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_near('the parent keeps its own', ct.filter(p), p, 1e-6);
     for k = 1:2000
         one = isocenter.CT('Angles', (0:9) * 0.3, 'Bins', 8);
     end

@@ -113,6 +113,7 @@ classdef MRI < handle
         function setField(self, varargin)
             % SETFIELD  Off-resonance: sample m then has the factor exp(-2 pi i FIELD(r) TIMES(m)) besides.
             %   mri.setField(FIELD, TIMES)   FIELD nx x ny x nz in Hz, TIMES one a sample in seconds; mri.setField() forgets it
+            %   Transforms are then exact sums, which take a time that grows with samples x voxels.
             isocenter_mex('mri.set_field', self.id, varargin{:});
         end
 

@@ -35,6 +35,7 @@ classdef PET < handle
 %     [first, second, times, tally] = pet.simulate(scan, 1e6);
 %     measured = pet.deposit(first, second, times);
 %     [factors, additive] = pet.expect(scan, tally);
+%     pet.setOptions('Iterations', 2);
 %     image = pet.reconstruct(measured, factors, additive);
 %     imagesc(image(:, :, 4).'), axis image
 %
@@ -90,7 +91,7 @@ classdef PET < handle
             %   pet.setOptions(NAME, VALUE, ...) or pet.setOptions(STRUCT)
             %
             %   Algorithm        'ramla', 'osem' or 'mlem'
-            %   Iterations       passes over all views (10)
+            %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
             %   Subsets          of OSEM (8)
             %   Order            of views: 'geometric', 'random' (see Seed) or 'given' (see setOrder)
