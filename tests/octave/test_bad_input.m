@@ -38,11 +38,13 @@ function settings_of_ct()
     bad('several structs', 'invalidGeometry', 'one struct', struct('Bins', {8, 9}));
     bad('0 rows', 'invalidGeometry', 'Rows must not be 0', 'Angles', a, 'Bins', 8, 'Rows', 0);
     bad('row 0', 'invalidGeometry', 'counts from 1', 'Angles', a, 'Bins', 8, 'FirstRow', 0);
-    bad('a row too many', 'invalidGeometry', 'first_row', 'Angles', a, 'Bins', 8, 'FirstRow', 2);
     bad('unknown order', 'invalidGeometry', {'sinogram', '''frames'', ''sinograms'''}, 'Angles', a, 'Bins', 8, 'Order', 'sinogram');
     bad('axes', 'invalidGeometry', 'axis_count', 'Angles', a, 'Bins', 8, 'Axis', [3 4]);
     bad('size', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', 8);
     bad('size 0', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', [8 0]);
+    bad('a row too far', 'invalidGeometry', 'FirstRow is 5; it must be 1 to 4', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 5);
+    bad('too many slices', 'invalidGeometry', 'Slices is 4; there are 3 rows', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 2, 'Slices', 4);
+    bad('rows below 0', 'invalidGeometry', 'rows is -4', 'Angles', a, 'Bins', 8, 'Rows', -4);
     bad('pitch', 'invalidGeometry', 'bin_pitch', 'Angles', a, 'Bins', 8, 'BinPitch', -1);
     ct.setGeometry('Angles', a, 'Bins', 8);
     option = @(name, kind, words, varargin) check_error(name, ['ct:' kind], words, @() ct.setOptions(varargin{:}));
