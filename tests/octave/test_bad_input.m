@@ -208,6 +208,13 @@ function handles()
     ct.setGeometry('Angles', (0:9) * 0.3, 'Bins', 8);
     p = rand(8, 10, 'single');
     check_near('options set before the geometry', ct.filter(p), p, 1e-6);
+    m = isocenter.MRI();
+    m.setOptions('Method', 'exact');
+    m.setGeometry([0.1; 0.2], 'Size', [4 4], 'Unit', 'cycles-per-voxel');
+    q = isocenter.PET();
+    q.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    q.setGeometry('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
+    check_true('plans of all kinds', m.forward(eye(4)) ~= 0 && all(q.sensitivity()(:) > 0));
     fflush(stdout);
     child = fork();
     if child == 0 % says how many of these went wrong
