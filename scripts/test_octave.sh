@@ -5,7 +5,7 @@ set -eu
 installed=$1 build=$2
 project=$(pwd)
 scripts/need.sh cmd:octave-cli:octave cmd:mkoctfile:octave-dev cmd:c++:g++
-mkdir -p "$build/interleaved" "$build/separate" "$build/pictures"
+mkdir -p "$build/interleaved" "$build/separate parts" "$build/pictures"
 build=$(cd "$build" && pwd) installed=$(cd "$installed" && pwd)
 
 octave() {
@@ -13,14 +13,14 @@ octave() {
 }
 
 compile() {
-    CXXFLAGS='-O1 -Wall -Wextra -Werror' octave "$1" "build_mex('Prefix', '$installed', 'Output', '$build/$1', 'Complex', '$1');"
+    CXXFLAGS='-O1 -Wall -Wextra -Werror' octave "$1" "build_mex('Prefix', '$installed', 'Output', '$build/$1', 'Complex', '${1%% *}');"
 }
 compile interleaved & first=$!
-compile separate
+compile 'separate parts' # folders may have spaces
 wait "$first"
 
 octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_bad_input', 'test_random', 'test_callbacks', 'test_interrupt', 'test_memory');"
 echo "with real and imaginary parts apart:"
-octave separate "run_all('test_mri', 'test_bad_input', 'test_random');"
+octave 'separate parts' "run_all('test_mri', 'test_bad_input', 'test_random');"
 cd "$build/pictures"
 octave interleaved "run_all('test_examples');"

@@ -33,11 +33,13 @@ function file = build_mex(varargin)
     common = {releases.(set.Complex), ['-I' fullfile(prefix, 'include')], ['-L' lib], '-lisocenter', '-ldl'};
     clear isocenter_mex isocenter_array % a loaded file must not be written over
     if exist('OCTAVE_VERSION', 'builtin')
-        octave_compile('--mex', '-DISOCENTER_OCTAVE', common{:}, ['-Wl,-rpath,' lib], '-o', file, sources{:});
-        octave_compile('-o', fullfile(set.Output, 'isocenter_array.oct'), fullfile(here, 'src', 'octave', 'isocenter_array.cc'));
+        % mkoctfile quotes what needs it, but for the output.
+        into = @(name) quoted(fullfile(set.Output, name));
+        octave_compile('--mex', '-DISOCENTER_OCTAVE', common{:}, ['-Wl,-rpath,' lib], '-o', into('isocenter_mex'), sources{:});
+        octave_compile('-o', into('isocenter_array'), fullfile(here, 'src', 'octave', 'isocenter_array.cc'));
     else
-        mex(common{:}, '-lut', 'CXXFLAGS=$CXXFLAGS -std=c++17', ['LDFLAGS=$LDFLAGS -Wl,-rpath,' lib], ...
-            '-outdir', set.Output, '-output', 'isocenter_mex', sources{:});
+        mex(common{:}, '-lut', 'CXXFLAGS=$CXXFLAGS -std=c++17', ['LDFLAGS=$LDFLAGS -Wl,-rpath,' quoted(lib)], ...
+            ['LINKLIBS=' runtime() '$LINKLIBS'], '-outdir', set.Output, '-output', 'isocenter_mex', sources{:});
     end
     if nargout == 0
         fprintf('%s, with the library in %s\n', file, lib);
@@ -48,6 +50,19 @@ end
 function octave_compile(varargin)
     [output, status] = mkoctfile(varargin{:});
     if status ~= 0, error('isocenter:build:failed', 'mkoctfile failed:\n%s', output); end
+end
+
+% The compiler's libstdc++, to be part of the file: MATLAB loads its own, which is often older than the compiler's, and then the file
+% would not load. mex names -lstdc++ itself, so that -static-libstdc++ does nothing.
+function libraries = runtime()
+    [~, archive] = system('g++ -print-file-name=libstdc++.a');
+    libraries = '';
+    if exist(strtrim(archive), 'file'), libraries = '-l:libstdc++.a '; end
+end
+
+% A folder as a shell reads it.
+function folder = quoted(folder)
+    if any(folder == ' '), folder = ['''' folder '''']; end
 end
 
 function prefix = find_prefix(given, here)

@@ -38,11 +38,13 @@ function settings_of_ct()
     bad('several structs', 'invalidGeometry', 'one struct', struct('Bins', {8, 9}));
     bad('0 rows', 'invalidGeometry', 'Rows must not be 0', 'Angles', a, 'Bins', 8, 'Rows', 0);
     bad('row 0', 'invalidGeometry', 'counts from 1', 'Angles', a, 'Bins', 8, 'FirstRow', 0);
-    bad('a row too many', 'invalidGeometry', 'first_row', 'Angles', a, 'Bins', 8, 'FirstRow', 2);
     bad('unknown order', 'invalidGeometry', {'sinogram', '''frames'', ''sinograms'''}, 'Angles', a, 'Bins', 8, 'Order', 'sinogram');
     bad('axes', 'invalidGeometry', 'axis_count', 'Angles', a, 'Bins', 8, 'Axis', [3 4]);
     bad('size', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', 8);
     bad('size 0', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', [8 0]);
+    bad('a row too far', 'invalidGeometry', 'FirstRow is 5; it must be 1 to 4', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 5);
+    bad('too many slices', 'invalidGeometry', 'Slices is 4; there are 3 rows', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 2, 'Slices', 4);
+    bad('rows below 0', 'invalidGeometry', 'rows is -4', 'Angles', a, 'Bins', 8, 'Rows', -4);
     bad('pitch', 'invalidGeometry', 'bin_pitch', 'Angles', a, 'Bins', 8, 'BinPitch', -1);
     ct.setGeometry('Angles', a, 'Bins', 8);
     option = @(name, kind, words, varargin) check_error(name, ['ct:' kind], words, @() ct.setOptions(varargin{:}));
@@ -51,6 +53,8 @@ function settings_of_ct()
     option('a number for a filter', 'invalidOptions', {'Filter', 'double'}, 'Filter', 3);
     option('cutoff', 'invalidOptions', 'cutoff', 'Cutoff', 2);
     option('cutoff 0', 'invalidOptions', 'Cutoff must not be 0', 'Cutoff', 0);
+    option('several filters', 'invalidOptions', {'Filter', 'one text, not 2'}, 'Filter', ['hann'; 'none']);
+    option('several names', 'invalidArgument', 'one text, not 2', ['Filter'; 'Cutoff'], 'hann');
     option('no response', 'invalidOptions', 'response', 'Filter', 'custom');
     option('text for true', 'invalidOptions', 'true or false', 'WeightedBackprojection', 'yes');
     check_error('phantom', 'ct:invalidArgument', 'modified', @() isocenter.CT.sheppLogan('modern', 3));
@@ -108,6 +112,7 @@ function mri()
     bad('no unit', 'invalidGeometry', {'Unit', 'cycles-per-voxel'}, k, 'Size', [8 8]);
     bad('no size', 'invalidGeometry', 'Size', k, 'Unit', 'cycles-per-voxel');
     bad('size', 'invalidGeometry', '[nx ny nz]', k, 'Size', 8, 'Unit', 'cycles-per-voxel');
+    bad('complex trajectory', 'arrayType', {'complex', '[real(k(:)), imag(k(:))].'''}, [0.1i 0.2], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('transposed trajectory', 'arrayShape', {'2 x samples', 'trajectory.'''}, rand(40, 2), 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('out of the unit', 'invalidGeometry', 'trajectory(1, 2)', [0 7; 0 0], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('NaN', 'notFiniteData', 'trajectory(2, 3)', [0 0 0; 0 0 NaN], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
@@ -126,7 +131,8 @@ function mri()
     check_error('matrix', 'mri:arrayType', 'sparse', @() m.setMatrix(eye(48)));
     check_error('matrix of another size', 'mri:arrayShape', {'47 x 47', '48'}, @() m.setMatrix(speye(47)));
     check_error('initial image of another class', 'mri:arrayShape', 'initial', @() m.reconstruct(ones(3, 2), ones(8, 6)));
-    check_error('history', 'mri:invalidArgument', 'counts from 1', @() m.history(0));
+    check_error('history', 'mri:invalidArgument', 'they are 1 to 2', @() m.history(0));
+    check_error('history of an image too far', 'mri:invalidArgument', 'image 3 is not there; they are 1 to 2', @() m.history(3));
     check_error('density', 'mri:invalidArgument', 'radial', @() m.computeWeights('voronoi'));
     check_error('Q before it is there', 'mri:notConfigured', 'no Q', @() m.exportQ());
     check_true('works afterwards', isequal(size(m.adjoint(ones(3, 2))), [8 6 2]));
@@ -152,6 +158,7 @@ function pet()
     check_error('below 0', 'pet:invalidArgument', 'measured(3, 2, 1, 1) is -1', @() p.reconstruct(subsasgn(h, struct('type', '()', 'subs', {{3, 2, 1, 1}}), -1)));
     check_error('view 0', 'pet:invalidArgument', '1 to 3', @() p.forward(h(:, :, :, 1), 0));
     check_error('view 4', 'pet:invalidArgument', '1 to 3', @() p.tables(4));
+    check_error('a mask of views', 'pet:invalidArgument', 'find(', @() p.forward(h(:, :, :, 1), logical([0 1 1])));
     check_error('half a view', 'pet:invalidArgument', 'whole number', @() p.forward(h(:, :, :, 1), 1.5));
     check_error('order', 'pet:invalidArgument', 'order(2)', @() p.setOrder([1 1]));
     check_error('positions transposed', 'pet:arrayShape', '3 x 5', @() p.deposit(ones(5, 3), ones(5, 3), ones(5, 1)));
@@ -161,6 +168,7 @@ function pet()
     check_error('scan', 'pet:invalidScan', 'struct', @() p.simulate(3, 4));
     check_error('a scan''s field', 'pet:unknownOption', 'Random', @() p.simulate(struct('Random', 1), 4));
     check_error('no events', 'pet:invalidArgument', 'at least 1', @() p.simulate(struct('Randoms', 1), 0));
+    check_error('events beyond all memory', 'pet:outOfMemory', 'memory', @() p.simulate(struct('Randoms', 1), 1e13));
     check_error('centres', 'pet:arrayShape', '3, x, y and z', @() p.contrastRecovery(h(:, :, :, 1), [1 2], 4));
     check_error('map', 'pet:arrayShape', '12 x 10', @() p.setTables(1, ones(10, 12), [0; 0; 0], single(1)));
     check_error('kernel 0', 'pet:invalidArgument', 'kernel 0', @() p.setTables(1, zeros(12, 10), [0; 0; 0], single(1)));
@@ -175,6 +183,7 @@ function contexts()
     bad('cap', 'invalidOptions', 'MemoryCap', 'MemoryCap', 'all');
     bad('progress', 'invalidOptions', '''console''', 'Progress', 'bar');
     bad('unknown', 'unknownOption', 'GpuMemoryCap', 'Memory', 5);
+    check_true('letter case of words', isa(isocenter.Context('progress', 'Console', 'DEVICE', 'CPU'), 'isocenter.Context'));
 end
 
 function handles()
@@ -192,6 +201,31 @@ function handles()
     check_error('a number made up', 'ct:invalidHandle', 'freed', @() isocenter_mex('ct.info', uint64(12345)));
     check_error('a double', 'ct:invalidHandle', 'number', @() isocenter_mex('ct.info', double(ct.id)));
     check_error('several', 'ct:invalidHandle', 'number', @() isocenter_mex('ct.info', [ct.id ct.id]));
+    ct = isocenter.CT();
+    check_true('CT() has no plan to share with copies of it', ct.id == 0);
+    check_error('a plan without a number', 'ct:notConfigured', 'setGeometry', @() ct.tune());
+    ct.setOptions('Filter', 'none');
+    ct.setGeometry('Angles', (0:9) * 0.3, 'Bins', 8);
+    p = rand(8, 10, 'single');
+    check_near('options set before the geometry', ct.filter(p), p, 1e-6);
+    m = isocenter.MRI();
+    m.setOptions('Method', 'exact');
+    m.setGeometry([0.1; 0.2], 'Size', [4 4], 'Unit', 'cycles-per-voxel');
+    q = isocenter.PET();
+    q.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    q.setGeometry('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
+    check_true('plans of all kinds', m.forward(eye(4)) ~= 0 && all(q.sensitivity()(:) > 0));
+    fflush(stdout);
+    child = fork();
+    if child == 0 % says how many of these went wrong
+        raised = '';
+        try, ct.info(); catch failure, raised = failure.identifier; end
+        own = isocenter.CT('Angles', (0:9) * 0.3, 'Bins', 8);
+        exit(~strcmp(raised, 'isocenter:ct:invalidHandle') + ~isequal(size(own.filter(p)), [8 10]));
+    end
+    [~, status] = waitpid(child);
+    check_true('a forked process makes plans of its own', WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_near('the parent keeps its own', ct.filter(p), p, 1e-6);
     for k = 1:2000
         one = isocenter.CT('Angles', (0:9) * 0.3, 'Bins', 8);
     end

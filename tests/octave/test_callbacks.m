@@ -25,6 +25,16 @@ function test_callbacks()
     stream('the plan within its own call', 'ct:busy', 'callback', read, @(v, first, count) ct.info());
     stream('deleting it there', 'ct:busy', 'callback', read, @(v, first, count) delete_plan(ct));
     check_true('works afterwards', isequal(size(ct.reconstruct(p)), [256 256 16]));
+    other = isocenter.CT('Angles', angles, 'Bins', 8);
+    raised = '';
+    try, ct.reconstructStream(@(first, count) after_failure(other, read(first, count)), @(v, first, count) 0); catch failure, raised = failure.message; end
+    check_true(['an error that a callback has caught came out: ' raised], isempty(raised));
+end
+
+function slab = after_failure(other, slab)
+    raised = '';
+    try, other.reconstruct(slab); catch failure, raised = failure.identifier; end
+    check_true(['caught: ' raised], strcmp(raised, 'isocenter:ct:arrayShape'));
 end
 
 function stop = note(fraction, stage)

@@ -34,11 +34,12 @@ classdef CT < handle
 %
 %   See also isocenter.Context, isocenter.MRI, isocenter.PET.
 
-    properties (SetAccess = private, Hidden)
+    properties (SetAccess = private, Hidden, Transient)
         id = uint64(0);
     end
     methods
         function self = CT(varargin)
+            if nargin == 0, return; end % MATLAB fills arrays with copies of CT(), which must not share a plan
             [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('ct.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
@@ -64,6 +65,7 @@ classdef CT < handle
             %   XOffset, YOffset   the axis passes through column (nx + 1) / 2 + XOffset and row (ny + 1) / 2 + YOffset (0)
             %   FirstRow   first detector row of the volume, counted from 1 (1)
             %   Slices     slices of the volume (all rows from FirstRow on)
+            self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_geometry', self.id, varargin{:});
         end
 
@@ -81,6 +83,7 @@ classdef CT < handle
             %   MinimumTransmission      lower limit of raw counts' transmission (1e-6)
             %   Kernel         of a GPU: 'auto', 'texture-standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' or 'half'
+            self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
 

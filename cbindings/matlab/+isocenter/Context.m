@@ -20,7 +20,7 @@ classdef Context < handle
 %     c = isocenter.Context('Device', 'cpu', 'Progress', 'console');
 %     ct = isocenter.CT(c, 'Angles', (0:179) * pi / 180, 'Bins', 256);
 
-    properties (SetAccess = private, Hidden)
+    properties (SetAccess = private, Hidden, Transient)
         id = uint64(0);
     end
     methods

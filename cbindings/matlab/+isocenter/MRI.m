@@ -41,11 +41,12 @@ classdef MRI < handle
 %
 %   See also isocenter.Context, isocenter.CT, isocenter.PET.
 
-    properties (SetAccess = private, Hidden)
+    properties (SetAccess = private, Hidden, Transient)
         id = uint64(0);
     end
     methods
         function self = MRI(varargin)
+            if nargin == 0, return; end % MATLAB fills arrays with copies of MRI(), which must not share a plan
             [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('mri.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
@@ -65,6 +66,7 @@ classdef MRI < handle
             %              'radians-per-voxel' (within pi) (required)
             %   Coils      receivers (1)
             %   Precision  of the arithmetic: 'single' or 'double'
+            self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_geometry', self.id, trajectory, varargin{:});
         end
 
@@ -81,6 +83,7 @@ classdef MRI < handle
             %   Tolerance   of fast transforms (1e-5, in double precision 1e-9)
             %   Upsampling  least size of their grid over the image's, 1.1 to 4 (the fastest)
             %   Sines       'precise' or 'hardware'
+            self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end
 
@@ -110,6 +113,7 @@ classdef MRI < handle
         function setField(self, varargin)
             % SETFIELD  Off-resonance: sample m then has the factor exp(-2 pi i FIELD(r) TIMES(m)) besides.
             %   mri.setField(FIELD, TIMES)   FIELD nx x ny x nz in Hz, TIMES one a sample in seconds; mri.setField() forgets it
+            %   Transforms are then exact sums, which take a time that grows with samples x voxels.
             isocenter_mex('mri.set_field', self.id, varargin{:});
         end
 

@@ -35,16 +35,18 @@ classdef PET < handle
 %     [first, second, times, tally] = pet.simulate(scan, 1e6);
 %     measured = pet.deposit(first, second, times);
 %     [factors, additive] = pet.expect(scan, tally);
+%     pet.setOptions('Iterations', 2);
 %     image = pet.reconstruct(measured, factors, additive);
 %     imagesc(image(:, :, 4).'), axis image
 %
 %   See also isocenter.Context, isocenter.CT, isocenter.MRI.
 
-    properties (SetAccess = private, Hidden)
+    properties (SetAccess = private, Hidden, Transient)
         id = uint64(0);
     end
     methods
         function self = PET(varargin)
+            if nargin == 0, return; end % MATLAB fills arrays with copies of PET(), which must not share a plan
             [context, settings] = isocenter.internal.start(varargin);
             self.id = isocenter_mex('pet.create', context);
             if ~isempty(settings), self.setGeometry(settings{:}); end
@@ -65,6 +67,7 @@ classdef PET < handle
             %   Azimuths, Tilts   a grid of views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of equal parts of
             %                     -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
             %   Views     or a list of your own: 2 x views of azimuth and tilt
+            self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_geometry', self.id, varargin{:});
         end
 
@@ -79,6 +82,7 @@ classdef PET < handle
             %   Step         voxels in one step of distance share a kernel (2 mm)
             %   Cut, CutWidth   'box' or 'ellipsoid' of so many sigmas (3)
             %   Profile      'symmetric', or 'asymmetric' with Ratio, Shift and Share of a second Gaussian
+            self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_response', self.id, varargin{:});
         end
 
@@ -87,12 +91,13 @@ classdef PET < handle
             %   pet.setOptions(NAME, VALUE, ...) or pet.setOptions(STRUCT)
             %
             %   Algorithm        'ramla', 'osem' or 'mlem'
-            %   Iterations       passes over all views (10)
+            %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
             %   Subsets          of OSEM (8)
             %   Order            of views: 'geometric', 'random' (see Seed) or 'given' (see setOrder)
             %   Relaxation       of RAMLA, above 0 to 1 (1), over 1 + RelaxationDecay (0) times the pass
             %   Projector        'auto', 'gather' or 'fourier', with Tolerance (1e-5)
+            self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_options', self.id, varargin{:});
         end
 

@@ -2,7 +2,6 @@
 % Writes isocenter_ct.png to the current folder.
 addpath(fullfile(fileparts(mfilename('fullpath')), '..'));
 addpath(fileparts(mfilename('fullpath')));
-rand('seed', 1); randn('seed', 1);
 
 % What a scanner measures: counts of a phantom of water, 0.02 a bin, with a flat and a dark field.
 bins = 512;

@@ -2,7 +2,6 @@
 % Writes isocenter_mri.png to the current folder.
 addpath(fullfile(fileparts(mfilename('fullpath')), '..'));
 addpath(fileparts(mfilename('fullpath')));
-rand('seed', 1); randn('seed', 1);
 
 % 24 interleaved spirals, half as many as the image needs: the coils make up for the rest.
 n = 256;

@@ -6,8 +6,11 @@
 #include <cstring>
 #include <numeric>
 
-#ifndef MX_HAS_INTERLEAVED_COMPLEX
-#define MX_HAS_INTERLEAVED_COMPLEX 0
+// MATLAB's MX_HAS_INTERLEAVED_COMPLEX is a comparison without parentheses, which ! would take apart.
+#if MX_HAS_INTERLEAVED_COMPLEX
+#define SEPARATE_COMPLEX 0
+#else
+#define SEPARATE_COMPLEX 1
 #endif
 
 static unsigned type_of(const mxArray *value) {
@@ -113,10 +116,10 @@ template <class T> static T *joined(const T *real, const T *imaginary, int64_t c
 
 static void *interleaved(const mxArray *value, int64_t count) {
     const void *imaginary = nullptr;
-#if MX_HAS_INTERLEAVED_COMPLEX
-    if (mxIsComplex(value)) return mxGetData(value);
-#else
+#if SEPARATE_COMPLEX
     imaginary = mxIsComplex(value) ? mxGetImagData(value) : nullptr;
+#else
+    if (mxIsComplex(value)) return mxGetData(value);
 #endif
     const void *real = mxGetData(value);
     if (mxIsDouble(value)) return joined(static_cast<const double *>(real), static_cast<const double *>(imaginary), count);
@@ -136,10 +139,17 @@ array::array(const mxArray *sparse, int64_t entries) {
     tensor_.data = type_ & is_complex ? interleaved(sparse, entries) : mxGetData(sparse);
 }
 
-#if defined(ISOCENTER_OCTAVE)
-static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
+// As MATLAB's own arrays have them: two at least, and no 1 at the end of more.
+static std::vector<int64_t> dimensions_of(std::vector<int64_t> size) {
+    while (size.size() > 2 && size.back() == 1) size.pop_back();
     size.resize(std::max<size_t>(size.size(), 2), 1);
-    const bool interleaved = (type & is_complex) && MX_HAS_INTERLEAVED_COMPLEX;
+    return size;
+}
+
+#if defined(ISOCENTER_OCTAVE)
+static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, bool) {
+    const std::vector<int64_t> size = dimensions_of(wanted);
+    const bool interleaved = (type & is_complex) && !SEPARATE_COMPLEX;
     if ((type & is_complex) && !interleaved) {
         const std::vector<mwSize> dimensions(size.begin(), size.end());
         return mxCreateNumericArray(static_cast<int>(dimensions.size()), dimensions.data(), type & is_double ? mxDOUBLE_CLASS : mxSINGLE_CLASS,
@@ -153,8 +163,8 @@ static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool) {
     return out;
 }
 #else
-static mxArray *new_array(unsigned type, std::vector<int64_t> size, bool zeros) {
-    size.resize(std::max<size_t>(size.size(), 2), 1);
+static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, bool zeros) {
+    const std::vector<int64_t> size = dimensions_of(wanted);
     std::vector<mwSize> dimensions(size.begin(), size.end());
     const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : mxUINT32_CLASS;
     const mxComplexity parts = type & is_complex ? mxCOMPLEX : mxREAL;
@@ -167,7 +177,7 @@ array::array(unsigned type, const shape &size, contents before) {
     describe(type, size);
     result_ = new_array(type, size.size, before == contents::zeros);
     const size_t bytes = static_cast<size_t>(elements_) * tensor_.dtype.bits / 8;
-    tensor_.data = MX_HAS_INTERLEAVED_COMPLEX || !(type & is_complex) ? mxGetData(result_) : mxMalloc(bytes);
+    tensor_.data = SEPARATE_COMPLEX && (type & is_complex) ? mxMalloc(bytes) : mxGetData(result_);
 #if defined(ISOCENTER_OCTAVE)
     if (before == contents::zeros) memset(tensor_.data, 0, bytes);
 #endif
@@ -177,14 +187,14 @@ array::array(const array &initial, const shape &size) : array(initial.type_, siz
     memcpy(tensor_.data, initial.tensor_.data, static_cast<size_t>(elements_) * tensor_.dtype.bits / 8);
 }
 
-#if !MX_HAS_INTERLEAVED_COMPLEX
+#if SEPARATE_COMPLEX
 template <class T> static void split(const T *from, void *real, void *imaginary, int64_t count) {
     for (int64_t k = 0; k < count; k++) static_cast<T *>(real)[k] = from[2 * k], static_cast<T *>(imaginary)[k] = from[2 * k + 1];
 }
 #endif
 
 mxArray *array::finish() {
-#if !MX_HAS_INTERLEAVED_COMPLEX
+#if SEPARATE_COMPLEX
     if (type_ & is_complex) {
         void *real = mxGetData(result_), *imaginary = mxGetImagData(result_);
         if (type_ & is_double) split(static_cast<const double *>(tensor_.data), real, imaginary, elements_);

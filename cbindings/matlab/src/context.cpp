@@ -25,8 +25,8 @@ static progress_mode mode_of(const mxArray *progress) {
     if (!progress) return progress_mode::none;
     if (mxGetClassID(progress) == mxFUNCTION_CLASS) return progress_mode::function;
     const std::string text = is_text(progress) ? text_of(progress, "Progress") : "";
-    if (text == "console") return progress_mode::console;
-    if (text != "none") fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
+    if (same_name(text.c_str(), "console")) return progress_mode::console;
+    if (!same_name(text.c_str(), "none")) fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
     return progress_mode::none;
 }
 

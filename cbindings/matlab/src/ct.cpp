@@ -1,5 +1,6 @@
 #include "gateway.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 static const char *const orders[] = { "frames", "sinograms", nullptr };
@@ -107,6 +108,11 @@ static void set_geometry(call &c) {
         if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
         s.g.nx = size[0], s.g.ny = size[1];
     }
+    // Of these the library would say numbers that count from 0.
+    const auto rows = static_cast<long long>(std::max<int64_t>(s.g.rows, 1)), first = static_cast<long long>(s.g.first_row + 1);
+    if (first > rows) fail("invalidGeometry", "FirstRow is %lld; it must be 1 to %lld, the detector's rows", first, rows);
+    if (s.g.slices > rows - first + 1)
+        fail("invalidGeometry", "Slices is %lld; there are %lld rows from FirstRow on", static_cast<long long>(s.g.slices), rows - first + 1);
     check(isoc_ct_set_geometry(c.plan->ct(), &s.g), "invalidGeometry");
     ct_sizes &z = c.plan->ct_size;
     z.bins = s.g.bins, z.views = s.g.views, z.rows = s.g.rows ? s.g.rows : 1;

@@ -83,21 +83,24 @@ static void run(call &c, int count, const mxArray **arguments) {
 void mexFunction(int wanted, mxArray *results[], int count, const mxArray *arguments[]) {
     // Static: MATLAB's error function may not come back to free them.
     static char identifier[96], text[1536];
-    *identifier = '\0';
+    bool failed = true;
     {
         call c;
         c.wanted = wanted;
         c.results = results;
+        const auto keep = [&c](const char *kind, const char *message) {
+            snprintf(identifier, sizeof identifier, "isocenter:%s%s%s", c.area.c_str(), c.area.empty() ? "" : ":", kind);
+            snprintf(text, sizeof text, "%s", message);
+        };
         try {
             run(c, count, arguments);
             report_finish();
+            failed = false;
         } catch (const failure &f) {
-            snprintf(identifier, sizeof identifier, "isocenter:%s%s%s", c.area.c_str(), c.area.empty() ? "" : ":", f.kind.c_str());
-            snprintf(text, sizeof text, "%s", f.text.c_str());
+            keep(f.kind.c_str(), f.text.c_str());
         } catch (const std::bad_alloc &) {
-            snprintf(identifier, sizeof identifier, "isocenter:outOfMemory");
-            snprintf(text, sizeof text, "no memory for the arrays of %s", c.command.c_str());
+            keep("outOfMemory", "no memory for the arrays of this call");
         }
     }
-    if (*identifier) mexErrMsgIdAndTxt(identifier, "%s", text);
+    if (failed) mexErrMsgIdAndTxt(identifier, "%s", text);
 }

@@ -120,6 +120,7 @@ static void set_geometry(call &c) {
     if (size.size() == 2) size.push_back(1);
     if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
         fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");
+    if (mxIsComplex(trajectory)) fail("arrayType", "the trajectory is complex; it must be real, x first: write [real(k(:)), imag(k(:))].'");
     const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
     if (mxGetNumberOfDimensions(trajectory) != 2 || axes < 2 || axes > 3 || number_of == 0)
         fail("arrayShape", "the trajectory is %zu x %zu; it must be 2 x samples or 3 x samples, x first%s", axes, number_of,
@@ -197,7 +198,9 @@ static void set_matrix(call &c) {
     const mxArray *value = c.argument(0, "the matrix");
     const mri_sizes &s = c.plan->mri_size;
     const int64_t voxel_count = s.nx * s.ny * s.nz;
-    if (!mxIsSparse(value) || !mxIsDouble(value)) fail("arrayType", "the matrix is of class %s; it must be a sparse matrix of doubles", mxGetClassName(value));
+    if (!mxIsSparse(value) || !mxIsDouble(value))
+        fail("arrayType", "the matrix is %s, of class %s; it must be sparse, of doubles: write sparse(...)", mxIsSparse(value) ? "sparse" : "full",
+             mxGetClassName(value));
     if (static_cast<int64_t>(mxGetM(value)) != voxel_count)
         fail("arrayShape", "the matrix is %zu x %zu; it must have a column for each of the %lld voxels", mxGetN(value), mxGetM(value),
              static_cast<long long>(voxel_count));
@@ -267,7 +270,10 @@ static void reconstruct(call &c) {
 static void history(call &c) {
     c.at_most(1);
     const int64_t which = c.optional(0) ? integer_of(c.optional(0), "the image's number") : 1;
-    if (which < 1) fail("invalidArgument", "the image's number is %lld; it counts from 1", static_cast<long long>(which));
+    auto info = sized<isoc_mri_info>();
+    check(isoc_mri_get_info(c.plan->mri(), &info));
+    if (which < 1 || which > info.images)
+        fail("invalidArgument", "image %lld is not there; they are 1 to %lld", static_cast<long long>(which), static_cast<long long>(info.images));
     int64_t found = 0;
     check(isoc_mri_history(c.plan->mri(), which - 1, nullptr, 0, &found));
     std::vector<double> residuals(static_cast<size_t>(found));

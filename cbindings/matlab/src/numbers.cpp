@@ -14,6 +14,7 @@ std::string text_of(const mxArray *value, const char *name) {
         mexCallMATLAB(1, &converted, 1, &in, "char");
         value = converted;
     }
+    if (mxGetM(value) > 1) fail("invalidArgument", "%s must be one text, not %zu", name, mxGetM(value));
     char *text = mxArrayToString(value);
     const std::string out = text ? text : "";
     mxFree(text);

@@ -202,6 +202,7 @@ static void set_options(call &c) {
 
 // Numbers of views, from 1, as the library's from 0.
 static std::vector<int64_t> views_of(const call &c, const mxArray *value) {
+    if (mxIsLogical(value)) fail("invalidArgument", "views are numbers, not logical: write find(...)");
     std::vector<int64_t> views = integers_of(value, "views");
     for (int64_t &v : views) {
         if (v < 1 || v > c.plan->pet_size.views)

@@ -4,14 +4,25 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <unistd.h>
 
 static std::vector<std::unique_ptr<plan>> plans;
 static plan *shared_context;
+static pid_t owner = getpid();
 
 // `clear` forgets all of this file, and objects that hold numbers may outlive it: each load begins elsewhere.
 static uint64_t next_number() {
     static uint64_t last = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     return ++last;
+}
+
+// A process that was forked has none of the library's threads: plans that it inherits would wait for them.
+static void forget_inherited() {
+    if (owner == getpid()) return;
+    owner = getpid();
+    for (auto &p : plans) static_cast<void>(p.release());
+    plans.clear();
+    shared_context = nullptr;
 }
 
 static const char *name_of(kind k) {
@@ -20,14 +31,17 @@ static const char *name_of(kind k) {
 }
 
 plan *plan_find(const mxArray *id, kind wanted) {
+    forget_inherited();
     if (!mxIsUint64(id) || mxGetNumberOfElements(id) != 1) fail("invalidHandle", "this is not a number of an %s", name_of(wanted));
     const uint64_t number = *static_cast<const uint64_t *>(mxGetData(id));
+    if (number == 0)
+        fail("notConfigured", "this %s has no geometry yet, nor has one that was loaded or sent to another process; call setGeometry first", name_of(wanted));
     for (const auto &p : plans) {
         if (p->id != number) continue;
         if (p->kind != wanted) fail("invalidHandle", "this is an %s; it must be an %s", name_of(p->kind), name_of(wanted));
         return p.get();
     }
-    fail("invalidHandle", "this %s has been freed, by delete or by clear; make a new one", name_of(wanted));
+    fail("invalidHandle", "this %s has been freed, by delete or by clear, or was made before a fork; make a new one", name_of(wanted));
 }
 
 plan *plan_keep(kind made_kind, void *made, reporter *r) {
@@ -49,6 +63,7 @@ mxArray *plan_number(const plan *p) {
 plan *plan_context(const mxArray *id) {
     if (!mxIsUint64(id) || mxGetNumberOfElements(id) != 1 || *static_cast<const uint64_t *>(mxGetData(id)) != 0)
         return plan_find(id, kind::context);
+    forget_inherited();
     if (!shared_context) {
         auto options = sized<isoc_context_options>();
         reporter *r = reporter_new(progress_mode::none, nullptr, false);
@@ -80,6 +95,7 @@ void plan_destroy(plan *p) {
 }
 
 void plans_clear() {
+    forget_inherited();
     for (const auto &p : plans) {
         destroy(*p);
         reporter_release(p->reporter);

@@ -13,7 +13,7 @@ static const char *const show_now = "fflush(stdout);";
 // Of MATLAB's libut: in no manual, and there since long ago.
 extern "C" bool utIsInterruptPending();
 static bool interrupted() { return utIsInterruptPending(); }
-static const char *const show_now = "drawnow limitrate;";
+static const char *const show_now = "drawnow;";
 #endif
 
 struct reporter {
@@ -55,28 +55,38 @@ void reporter_release(reporter *r) {
     delete r;
 }
 
+// While MATLAB code runs within a call: it may call the gateway, and say `clear`.
+struct outside {
+    state call;
+    outside() {
+        std::swap(call, running);
+        mexLock();
+    }
+    ~outside() {
+        mexUnlock();
+        std::swap(call, running);
+    }
+};
+
 bool call_function(mxArray *function, const std::vector<mxArray *> &inputs, mxArray **out) {
     const int outputs = out ? 1 : 0;
     std::vector<mxArray *> in{ mxCreateString("isocenter.internal.guard"), number(outputs), function };
     in.insert(in.end(), inputs.begin(), inputs.end());
-    // The function may call the gateway, and say `clear`.
-    state outer;
-    std::swap(outer, running);
     mxArray *results[2] = { nullptr, nullptr }, *error = nullptr;
-    mexLock();
+    std::exception_ptr thrown;
     try {
+        const outside scope;
         error = mexCallMATLABWithTrap(1 + outputs, results, static_cast<int>(in.size()), in.data(), "feval");
     } catch (...) {
-        outer.thrown = std::current_exception(); // Octave's Ctrl-C
+        thrown = std::current_exception(); // Ctrl-C
     }
-    mexUnlock();
-    std::swap(outer, running);
     in.erase(in.begin() + 2);
     for (mxArray *input : in) mxDestroyArray(input);
     if (!error && results[0] && !mxIsEmpty(results[0])) error = results[0];
     if (error) running.error = error;
+    if (thrown) running.thrown = thrown;
     if (out) *out = results[1];
-    return !error && !running.thrown;
+    return !error && !thrown;
 }
 
 void keep_failure(const failure &f) { running.failed = std::make_unique<failure>(f); }
@@ -91,6 +101,7 @@ static void show(reporter *r, double fraction, const char *stage) {
     mexPrintf("%s%s%s", back.c_str(), line, done ? "\n" : "");
     r->percent = done ? -1 : percent;
     r->width = done ? 0 : width;
+    const outside scope; // drawnow runs the callbacks of buttons and timers
     if (mxArray *error = mexEvalStringWithTrap(show_now)) mxDestroyArray(error);
 }
 

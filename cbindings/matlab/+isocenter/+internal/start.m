@@ -1,9 +1,12 @@
-function [context, settings] = start(arguments)
+function [context, settings] = start(given)
 % START  What the classes' constructors share: the number of the context that comes first, if one does, and the settings.
     context = uint64(0);
-    settings = arguments;
-    if ~isempty(arguments) && isa(arguments{1}, 'isocenter.Context')
-        context = arguments{1}.id;
-        settings = arguments(2:end);
+    settings = given;
+    if isa(given{1}, 'isocenter.Context')
+        context = given{1}.id;
+        if context == 0
+            error('isocenter:context:invalidHandle', 'this isocenter.Context was loaded or sent to another process; make a new one');
+        end
+        settings = given(2:end);
     end
 end
