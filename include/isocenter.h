@@ -1160,7 +1160,8 @@ isoc_status isoc_mri_set_maps(isoc_mri *mri,
                               const isoc_tensor *maps);
 
 // Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
-// exp(-2 pi i field(r) times_m) besides. Sums are exact, and F^H W F is applied by pairs of them. Both NULL forget it.
+// exp(-2 pi i field(r) times_m) besides. Sums are then exact, in time that grows with samples x voxels, and F^H W F is applied
+// by pairs of them. Both NULL forget it.
 isoc_status isoc_mri_set_field(isoc_mri *mri,
                                const isoc_tensor *field,
                                const isoc_tensor *times);

@@ -527,7 +527,8 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
 }
 
 /// Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
-/// exp(-2 pi i field(r) times_m) besides. Sums are exact, and F^H W F is applied by pairs of them. Both NULL forget it.
+/// exp(-2 pi i field(r) times_m) besides. Sums are then exact, in time that grows with samples x voxels, and F^H W F is applied
+/// by pairs of them. Both NULL forget it.
 ///
 /// # Safety
 /// Tensors are NULL or valid.

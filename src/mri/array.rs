@@ -18,7 +18,7 @@ pub(super) trait Value: Plain + Send + Sync {
     /// `p` is a writable, aligned number of this type.
     unsafe fn write(self, p: *mut u8, dtype: Number);
     fn is_finite(self) -> bool;
-    fn text(self) -> String;
+    fn text(self, dtype: Number) -> String;
     const ZERO: Self;
 }
 
@@ -55,8 +55,11 @@ impl<T: Real> Value for Complex<T> {
     fn is_finite(self) -> bool {
         self.re.wide().is_finite() && self.im.wide().is_finite()
     }
-    fn text(self) -> String {
-        format!("{} + {}i", self.re.wide(), self.im.wide())
+    fn text(self, dtype: Number) -> String {
+        match dtype {
+            Number::F32 | Number::F64 => self.re.wide().to_string(),
+            Number::C64 | Number::C128 => format!("{} + {}i", self.re.wide(), self.im.wide()),
+        }
     }
     const ZERO: Self = Complex { re: T::ZERO, im: T::ZERO };
 }
@@ -78,7 +81,7 @@ impl Value for f64 {
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }
-    fn text(self) -> String {
+    fn text(self, _: Number) -> String {
         self.to_string()
     }
     const ZERO: Self = 0.0;
@@ -128,7 +131,7 @@ pub(super) unsafe fn read<V: Value, const N: usize>(
             let first = out.iter().position(|v| !v.is_finite()).unwrap_or_default();
             let mut at = place(&from.shape, first / n);
             at[N - 1] = first % n;
-            let value = out[first].text();
+            let value = out[first].text(from.dtype);
             fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
         }
         out.par_iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = V::ZERO);

@@ -16,6 +16,9 @@ use crate::gpu::Device;
 use crate::tensor::{Layout, Number};
 use std::sync::Arc;
 
+/// Subsets of OSEM where the caller leaves them open.
+const DEFAULT_SUBSETS: usize = 8;
+
 /// How to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -29,7 +32,7 @@ pub struct Options {
     pub iterations: usize,
     /// Passes that were made before: the relaxation and random orders go on from there.
     pub first_iteration: usize,
-    /// Of OSEM.
+    /// Of OSEM; 0 means [`DEFAULT_SUBSETS`], or one a view where there are fewer.
     pub subsets: usize,
     /// Of RAMLA: `relaxation / (1 + decay k)` in pass k, over the largest factor.
     pub relaxation: f64,
@@ -47,7 +50,7 @@ impl Default for Options {
             method: Method::default(),
             iterations: 10,
             first_iteration: 0,
-            subsets: 8,
+            subsets: 0,
             relaxation: 1.0,
             decay: 0.0,
             warm_start: false,
@@ -290,6 +293,7 @@ impl Pet {
             Algorithm::Osem if o.subsets > order.len() => {
                 fail!(OutOfRange, "options.subsets is {}; there are {} views", o.subsets, order.len())
             }
+            Algorithm::Osem if o.subsets == 0 => DEFAULT_SUBSETS.min(order.len()),
             Algorithm::Osem => o.subsets,
             Algorithm::Mlem => 1,
         };

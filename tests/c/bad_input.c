@@ -469,13 +469,13 @@ static const tensor_fault tensor_faults[] = {
     FAULT("shape NULL", no_shape, ALL, NULL_POINTER, ".shape", "NULL"),
     FAULT("on a GPU", on_gpu, ALL, TENSOR_DEVICE, "type 2", "host", "0, 1 or 3"),
     FAULT("on no known device", on_no_device, ALL, TENSOR_DEVICE, "type -7", "host"),
-    FAULT("complex", complex_numbers, ALL, TENSOR_DTYPE, ".dtype", "code 5", "F32"),
+    FAULT("complex", complex_numbers, ALL, TENSOR_DTYPE, ".dtype is C", "F32"),
     FAULT("f64", doubles, ALL, TENSOR_DTYPE, ".dtype", "F64", "F32"),
-    FAULT("f16", halves, ALL, TENSOR_DTYPE, ".dtype", "16 bits", "F32"),
-    FAULT("u32", wide_counts, ALL, TENSOR_DTYPE, ".dtype", "32 bits", "F32"),
+    FAULT("f16", halves, ALL, TENSOR_DTYPE, ".dtype is F16", "F32"),
+    FAULT("u32", wide_counts, ALL, TENSOR_DTYPE, ".dtype is U32", "F32"),
     FAULT("4 lanes", vectors, ALL, TENSOR_DTYPE, ".dtype", "4 lanes", "F32"),
     FAULT("0 lanes", no_lanes, ALL, TENSOR_DTYPE, ".dtype", "0 lanes"),
-    FAULT("u16", counts, OUT, TENSOR_DTYPE, ".dtype", "16 bits", "F32"),
+    FAULT("u16", counts, OUT, TENSOR_DTYPE, ".dtype is U16", "F32"),
     FAULT("ndim 0", ndim_0, ALL, TENSOR_NDIM, ".ndim is 0", "3"),
     FAULT("ndim 1", ndim_1, ALL, TENSOR_NDIM, ".ndim is 1", "3"),
     FAULT("ndim 2", ndim_2, DATA, TENSOR_NDIM, ".ndim is 2", "3"),
@@ -814,7 +814,7 @@ static void flat_fields(void) {
 
     const isoc_dtype counts[] = { u16, u8 };
     for (size_t k = 0; k < COUNT_OF(counts); k++) {
-        const char *seen = k == 0 ? "16 bits" : "8 bits";
+        const char *seen = k == 0 ? "is U16" : "is U8";
         BAD("reconstruct: raw counts without a flat field", raw(s, counts[k]), call_reconstruct(s->ct, s),
             FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
         BAD("filter: raw counts without a flat field", raw(s, counts[k]), call_filter(s->ct, s),

@@ -122,7 +122,7 @@ static void geometries(void) {
     GEOMETRY(coils, -2, OUT_OF_RANGE, "coils is -2");
     BAD("geometry: NULL", (void)0, isoc_mri_set_geometry(mri, NULL, &k), NULL_POINTER, "NULL");
     BAD("trajectory: NULL", (void)0, isoc_mri_set_geometry(mri, &g, NULL), NULL_POINTER, "trajectory is NULL");
-    BAD("trajectory: NaN", points[13] = NAN, isoc_mri_set_geometry(mri, &g, &k), NOT_FINITE_DATA, "trajectory[6, 1] is NaN");
+    BAD("trajectory: NaN", points[13] = NAN, isoc_mri_set_geometry(mri, &g, &k), NOT_FINITE_DATA, "trajectory[6, 1] is NaN;");
     BAD("trajectory: another unit", points[7] = 3.0, isoc_mri_set_geometry(mri, &g, &k), OUT_OF_RANGE,
         "trajectory[3, 1] is 3 cycles per voxel", "+-0.5", "cycles per field of view", "radians per voxel");
     BAD("trajectory: no unit", points[7] = 30.0, isoc_mri_set_geometry(mri, &g, &k), OUT_OF_RANGE, "no unit fits");

@@ -95,6 +95,10 @@ function reconstructions()
         check_near([name{1} ': explains the data'], again, measured, 0.05);
         check_near([name{1} ': counts'], sum(again(:)), sum(measured(:)), 5e-3);
     end
+    pet.setOptions('Algorithm', 'osem', 'Iterations', 2);
+    default = pet.reconstruct(measured, factors, additive);
+    pet.setOptions('Algorithm', 'osem', 'Iterations', 2, 'Subsets', 6);
+    check_true('osem has a subset a view of few', isequal(default, pet.reconstruct(measured, factors, additive)));
     pet.setOptions('Algorithm', 'mlem', 'Iterations', 4);
     x = pet.reconstruct(measured, factors, additive);
     passes = pet.history();

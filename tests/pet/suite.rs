@@ -254,6 +254,7 @@ fn plain_algorithm(plan: &Plan, tables: &[Tables], c: &Counts, options: &isoc_pe
     let order: Vec<usize> = (0..views).collect();
     let subsets = match options.algorithm {
         0 => views,
+        1 if options.subsets == 0 => views.min(8),
         1 => options.subsets as usize,
         _ => 1,
     };
@@ -297,7 +298,7 @@ fn algorithms_are_those_of_the_conventions() {
     let order: Vec<i64> = (0..VIEWS.len() as i64).collect();
     // SAFETY: valid pointers.
     ok(unsafe { isoc_pet_set_order(plan.pet, order.as_ptr(), order.len() as i64) });
-    for (algorithm, subsets) in [(0, 0), (1, 2), (2, 0)] {
+    for (algorithm, subsets) in [(0, 0), (1, 0), (1, 2), (2, 0)] {
         let o = isoc_pet_options {
             algorithm,
             subsets,
