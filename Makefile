@@ -20,7 +20,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle lint header clean
+.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -36,6 +36,7 @@ help:
 	@echo 'make install PREFIX=/usr/local  library, headers for C and C++, pkg-config file, CMake package, examples; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
+	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
 	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
 	@echo 'make header                     write include/isocenter.h anew from src/ffi, and what Python takes from it'
@@ -113,9 +114,13 @@ gpu-bundle: cuda
 bundle: install
 	CARGO=$(CARGO) scripts/gpu_bundle.sh $(STAGE) target/gpu-bundle
 
+fuzz:
+	scripts/fuzz.sh $(or $(SECONDS),60)
+
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	$(CARGO) fmt --check
+	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --release --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --release --no-deps
 

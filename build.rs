@@ -71,14 +71,17 @@ fn kernels() {
     fs::write(out.join("images.rs"), list).expect("OUT_DIR is writable");
 }
 
+/// The one that ISOC_NVCC names, or else the first that is found. A name of no file, such as `none`, is for no kernels.
 fn find_nvcc(root: &Path) -> Option<PathBuf> {
-    let named = env::var_os("ISOC_NVCC").map(PathBuf::from);
+    if let Some(named) = env::var_os("ISOC_NVCC").filter(|n| !n.is_empty()) {
+        return Some(PathBuf::from(named)).filter(|p| p.is_file());
+    }
     let homes =
         ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(|home| PathBuf::from(home).join("bin/nvcc"));
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).map(|folder| folder.join("nvcc")).collect::<Vec<_>>();
     let local = root.join("target/cuda/nvidia/cu13/bin/nvcc");
-    named.into_iter().chain(homes).chain(on_path).chain([local]).find(|p| p.is_file())
+    homes.chain(on_path).chain([local]).find(|p| p.is_file())
 }
 
 /// All files below a folder, in order of their names.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs library, headers, pkg-config file, CMake package, examples and licences, and a manifest of them for uninstall.sh.
+# Installs library, headers, pkg-config file, CMake package, examples, MATLAB's and Python's sources, pages and licences, and a manifest of
+# them for uninstall.sh.
 # usage: install.sh LIBRARY PREFIX
 #   DESTDIR   goes before every path that is written to
 #   LIBDIR, INCLUDEDIR, DATADIR   where libraries, headers and the rest go: PREFIX/lib, PREFIX/include, PREFIX/share
@@ -64,15 +65,28 @@ fill cbindings/isocenter.pc.in "$libdir/pkgconfig" '${prefix}'
 fill cbindings/cmake/isocenterConfig.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
 fill cbindings/cmake/isocenterConfigVersion.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
 
-(cd cbindings/examples && find . -type f | sort) >"$work/examples"
-while read -r example; do
-    file 644 "cbindings/examples/$example" "$home/examples/$(dirname "${example#./}")"
-done <"$work/examples"
+tree() { # tree FROM FOLDER WORDS...: the files below FROM that find's WORDS choose
+    (cd "$1" && shift 2 && find . -type f "$@" | sort) >"$work/tree"
+    while read -r path; do
+        file 644 "$1/$path" "$2/$(dirname "${path#./}")"
+    done <"$work/tree"
+}
+tree cbindings/examples "$home/examples"
+tree cbindings/matlab "$home/matlab" \( -name '*.m' -o -name '*.[ch]pp' -o -name '*.cc' \)
+tree cbindings/python/isocenter "$home/python/isocenter" -name '*.py'
+tree cbindings/python/examples "$home/python/examples" -name '*.py'
+file 644 cbindings/python/pyproject.toml "$home/python"
+file 644 cbindings/python/README.md "$home/python"
 
-(cd cbindings/matlab && find . -name '*.m' -o -name '*.[ch]pp' -o -name '*.cc' | sort) >"$work/matlab"
-while read -r source; do
-    file 644 "cbindings/matlab/$source" "$home/matlab/$(dirname "${source#./}")"
-done <"$work/matlab"
+# The pages, their links to other parts of the project turned to where those lie now; measured figures are not installed.
+pages=$datadir/doc/isocenter/pages
+tree docs "$pages" \( -name '*.svg' -o -name '*.png' \)
+to() { realpath -ms --relative-to="$pages" "$1"; }
+for page in docs/*.md; do
+    sed -e "s|](\.\./include/|]($(to "$includedir")/|g" -e "s|](\.\./cbindings/examples|]($(to "$home")/examples|g" \
+        -e "s|](\.\./cbindings/python|]($(to "$home")/python|g" -e 's|\[\([^]]*\)\](\.\./benches/[^)]*)|\1|g' "$page" >"$work/page"
+    file 644 "$work/page" "$pages" "$(basename "$page")"
+done
 
 licences=$datadir/doc/isocenter
 file 644 cbindings/USING.md "$licences"

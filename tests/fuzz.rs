@@ -1,5 +1,6 @@
-//! Sessions at the C boundary: those of the corpus in `fuzz/corpus`, and random variations of them. `make fuzz` lets libFuzzer
-//! look for others, with AddressSanitizer. A session that fails is printed: `ISOC_FUZZ_SESSION=ct:a0ff07 cargo test --test fuzz` runs it alone.
+//! Sessions at the C boundary: those of the corpora in `fuzz/corpus`, a line of hexadecimal digits each, and random variations of
+//! them. `make fuzz` lets libFuzzer look for others, with AddressSanitizer. A session that fails is printed:
+//! `ISOC_FUZZ_SESSION=ct:a0ff07 cargo test --test fuzz` runs it alone.
 
 #[allow(unreachable_pub, dead_code)] // A crate of its own elsewhere.
 #[path = "../fuzz/src/lib.rs"]
@@ -12,9 +13,6 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Once;
 use std::{env, fs, panic};
-
-/// Variations of each corpus: what runs in a few seconds.
-const VARIATIONS: usize = 2000;
 
 static PRINT: Once = Once::new();
 thread_local! {
@@ -49,7 +47,12 @@ fn vary(rng: &mut SmallRng, corpus: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn sessions_of(name: &str, session: fn(&[u8], Bounds)) {
+fn bytes_of(text: &str) -> Vec<u8> {
+    (0..text.len() / 2).map(|k| u8::from_str_radix(&text[2 * k..][..2], 16).expect("hexadecimal digits")).collect()
+}
+
+/// Runs the corpus and as many variations of it.
+fn sessions_of(name: &str, session: fn(&[u8], Bounds), variations: usize) {
     PRINT.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -59,22 +62,18 @@ fn sessions_of(name: &str, session: fn(&[u8], Bounds)) {
     });
     if let Ok(only) = env::var("ISOC_FUZZ_SESSION") {
         if let Some(text) = only.strip_prefix(&format!("{name}:")) {
-            let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
-            let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |n, d| 16 * n + *d as u8)).collect();
-            run(name, session, &bytes);
+            run(name, session, &bytes_of(text));
         }
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
-    let mut files: Vec<_> = fs::read_dir(&folder).expect("a corpus").map(|f| f.expect("a file").path()).collect();
-    files.sort();
-    let mut corpus: Vec<Vec<u8>> = files.iter().map(|f| fs::read(f).expect("a session")).collect();
-    assert!(!corpus.is_empty(), "nothing in {}", folder.display());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name).with_extension("txt");
+    let mut corpus: Vec<Vec<u8>> = fs::read_to_string(&path).expect("a corpus").lines().map(bytes_of).collect();
+    assert!(!corpus.is_empty(), "nothing in {}", path.display());
     for bytes in &corpus {
         run(name, session, bytes);
     }
     corpus.push(Vec::new());
-    let variations = env::var("ISOC_FUZZ_VARIATIONS").map_or(VARIATIONS, |n| n.parse().expect("a number"));
+    let variations = env::var("ISOC_FUZZ_VARIATIONS").map_or(variations, |n| n.parse().expect("a number"));
     let mut rng = SmallRng::seed_from_u64(env::var("ISOC_FUZZ_SEED").map_or(0, |n| n.parse().expect("a number")));
     for _ in 0..variations {
         run(name, session, &vary(&mut rng, &corpus));
@@ -83,15 +82,15 @@ fn sessions_of(name: &str, session: fn(&[u8], Bounds)) {
 
 #[test]
 fn ct() {
-    sessions_of("ct", sessions::ct);
+    sessions_of("ct", sessions::ct, 1000);
 }
 
 #[test]
 fn mri() {
-    sessions_of("mri", sessions::mri);
+    sessions_of("mri", sessions::mri, 1000);
 }
 
 #[test]
 fn pet() {
-    sessions_of("pet", sessions::pet);
+    sessions_of("pet", sessions::pet, 200);
 }

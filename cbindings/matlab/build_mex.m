@@ -3,7 +3,7 @@ function file = build_mex(varargin)
 %   BUILD_MEX compiles it into this folder, with Octave's mkoctfile or MATLAB's mex. The library is taken from where this checkout
 %   installs it (make install), or from where this folder itself was installed.
 %
-%   BUILD_MEX('Prefix', FOLDER)      takes the library from FOLDER/include and FOLDER/lib.
+%   BUILD_MEX('Prefix', FOLDER)      takes the library from FOLDER/include and FOLDER/lib (or lib64, lib/x86_64-linux-gnu).
 %   BUILD_MEX('Output', FOLDER)      puts isocenter_mex there; add it to the path.
 %   BUILD_MEX('Complex', 'separate') uses MATLAB's older interface (-R2017b), which keeps real and imaginary parts apart: complex
 %                                    arrays are then copied once on their way in and out. 'interleaved' (-R2018a) is the default.
@@ -26,7 +26,7 @@ function file = build_mex(varargin)
         error('isocenter:build:unknownOption', 'Complex must be ''interleaved'' or ''separate'', not ''%s''', set.Complex);
     end
     prefix = find_prefix(set.Prefix, here);
-    lib = fullfile(prefix, 'lib');
+    lib = find_library(prefix);
     sources = dir(fullfile(here, 'src', '*.cpp'));
     sources = cellfun(@(name) fullfile(here, 'src', name), {sources.name}, 'UniformOutput', false);
     file = fullfile(set.Output, ['isocenter_mex.' mexext()]);
@@ -76,4 +76,12 @@ function prefix = find_prefix(given, here)
     end
     error('isocenter:build:noLibrary', 'there is no include/isocenter.h in %s: run make install, or say build_mex(''Prefix'', FOLDER)', ...
           strjoin(places, ' or '));
+end
+
+function lib = find_library(prefix)
+    for name = {'lib', 'lib64', fullfile('lib', 'x86_64-linux-gnu')}
+        lib = fullfile(prefix, name{1});
+        if exist(fullfile(lib, 'libisocenter.so'), 'file'), return; end
+    end
+    error('isocenter:build:noLibrary', 'there is no lib/libisocenter.so in %s', prefix);
 end

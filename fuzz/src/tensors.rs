@@ -170,14 +170,14 @@ impl Caller<'_> {
         };
         if let Some(values) = values.filter(|_| fits) {
             let walk = strides.clone().unwrap_or_else(|| contiguous(shape));
-            let elements: i64 = shape.iter().product();
+            let elements = shape.iter().fold(1, |n: i64, s| n.saturating_mul(*s));
             for k in 0..elements.min(MOST) {
-                let (mut left, mut at) = (k, 0);
+                let (mut left, mut at) = (k, 0i64);
                 for (n, s) in shape.iter().zip(&walk).rev() {
-                    at += left % n * s;
+                    at = at.wrapping_add((left % n).wrapping_mul(*s));
                     left /= n;
                 }
-                let place = offset as i64 + at * size as i64;
+                let place = at.wrapping_mul(size as i64).wrapping_add(offset as i64);
                 if (0..bytes as i64).contains(&place) {
                     // SAFETY: within the buffer, since the extent is that of all elements.
                     unsafe { write(data.add(place as usize), dtype, values(k as usize)) };
@@ -213,9 +213,9 @@ impl Caller<'_> {
 }
 
 fn contiguous(shape: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1; shape.len()];
+    let mut strides = vec![1i64; shape.len()];
     for d in (1..shape.len()).rev() {
-        strides[d - 1] = strides[d] * shape[d];
+        strides[d - 1] = strides[d].saturating_mul(shape[d]);
     }
     strides
 }

@@ -20,11 +20,12 @@ struct Fourier {
     // What earlier terms gave, and room for what is not the end yet; NULL: none.
     const float *earlier;
     float *later;
-    // Largest value that each block of the first step read; NULL: not asked for.
-    float *peaks;
+    // Largest size that each block of the first step read, and the sum of all; NULL: not asked for.
+    float2 *peaks;
     int peak_count;
-    // Least size of a projection's values, next to the largest of its input, that is not rounding.
-    float floor;
+    // Least size of a projection's values, next to the largest that its input can give, that is not rounding; the kernels' largest value over
+    // their sum.
+    float floor, concentration;
     Finish finish;
     int nx, ny, nz, column;
     // Lengths of the transforms.
@@ -74,20 +75,33 @@ __device__ inline Number fetch(const Number *p) {
 
 __device__ inline float coefficient(const Fourier &p, int cell) { return p.map ? p.coefficients[p.map[cell]] : 1; }
 
-__device__ inline float block_largest(float v) {
-    __shared__ float warps[32];
-    for (int step = 16; step; step /= 2) v = fmaxf(v, __shfl_xor_sync(~0u, v, step));
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+// Sizes of values: the largest, and the sum.
+struct Peak {
+    float largest = 0, sum = 0;
+
+    __device__ inline void add(float2 other) {
+        largest = fmaxf(largest, other.x);
+        sum += other.y;
+    }
+};
+
+__device__ inline Peak block_peak(Peak v) {
+    __shared__ float2 warps[32];
+    for (int step = 16; step; step /= 2) {
+        v.add({__shfl_xor_sync(~0u, v.largest, step), __shfl_xor_sync(~0u, v.sum, step)});
+    }
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = {v.largest, v.sum};
     __syncthreads();
-    for (int w = 0; w < (blockDim.x + 31) / 32; w++) v = fmaxf(v, warps[w]);
-    return v;
+    Peak all;
+    for (int w = 0; w < (blockDim.x + 31) / 32; w++) all.add(warps[w]);
+    return all;
 }
 
 // Voxels of two rows to frequencies [kx][pair][z].
 struct RowsThere {
     const Fourier &p;
     Block at;
-    mutable float largest = 0;
+    mutable Peak peak = {};
 
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line, y = 2 * at.outer;
@@ -101,7 +115,7 @@ struct RowsThere {
                 const float *voxel = rows + (long long)x * p.column;
                 const float one = *voxel, other = both ? voxel[(long long)p.nx * p.column] : 0;
                 // Of the input itself, whichever term.
-                largest = fmaxf(largest, fmaxf(fabsf(one), fabsf(other)));
+                peak.add({fmaxf(fabsf(one), fabsf(other)), fabsf(one) + fabsf(other)});
                 v[r].x = one * coefficient(p, y * p.nx + x);
                 if (both) v[r].y = other * coefficient(p, (y + 1) * p.nx + x);
             }
@@ -127,8 +141,8 @@ extern "C" __global__ void __launch_bounds__(320, 3) fourier_rows_there(const __
     const RowsThere load = {p, at};
     transform(p, load, StoreRows{p, at});
     if (p.peaks) {
-        const float largest = block_largest(load.largest);
-        if (threadIdx.x == 0) p.peaks[blockIdx.x] = largest;
+        const Peak peak = block_peak(load.peak);
+        if (threadIdx.x == 0) p.peaks[blockIdx.x] = {peak.largest, peak.sum};
     }
 }
 
@@ -341,8 +355,10 @@ extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __g
     const Block at(p);
     float floor = 0;
     if (p.peaks) {
-        for (int b = threadIdx.x; b < p.peak_count; b += blockDim.x) floor = fmaxf(floor, p.peaks[b]);
-        floor = p.floor * block_largest(floor);
+        Peak peak;
+        for (int b = threadIdx.x; b < p.peak_count; b += blockDim.x) peak.add(p.peaks[b]);
+        peak = block_peak(peak);
+        floor = p.floor * fminf(peak.largest, p.concentration * peak.sum);
         __syncthreads();
     }
     const FinishRows store = {p, at, floor};

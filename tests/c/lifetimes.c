@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 enum { THREADS = 4, SIDE = 8, ANGLES = 6, SAMPLES = 40, MODALITIES = 3 };
-/* A context on a GPU takes milliseconds. */
-static const int ROUNDS = 10000, ROUNDS_ON_GPU = 1000;
+/* A context on a GPU takes up to 160 ms. */
+static const int ROUNDS = 10000, ROUNDS_ON_GPU = 300;
 
 static const int64_t plane[] = { 1, SIDE, SIDE }, frames[] = { ANGLES, 1, SIDE }, volume[] = { SIDE, SIDE, SIDE };
 static const int64_t points[] = { SAMPLES, 2 }, coil[] = { 1, SAMPLES };
@@ -116,11 +116,11 @@ static void one_after_the_other(int rounds, int look) {
     }
     expect("contexts and plans, made and destroyed", wrong == 0);
     if (look) {
-        /* A leak of one word a round would be 72 kB; the allocator moves by some hundred kilobytes. */
-        const long grown = (resident() - before) * sysconf(_SC_PAGESIZE);
+        /* A leak of one word a round would be 72 kB; the allocator moves by some hundred kilobytes, a GPU's driver by megabytes. */
+        const long grown = (resident() - before) * sysconf(_SC_PAGESIZE), moves = computes_on_gpu() ? 4 << 20 : 1 << 20;
         char why[64];
         snprintf(why, sizeof why, "it grew by %ld bytes", grown);
-        report("memory does not grow", grown < 1 << 20, why);
+        report("memory does not grow", grown < moves, why);
     }
 }
 

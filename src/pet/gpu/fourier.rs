@@ -35,6 +35,7 @@ struct Arguments {
     peaks: u64,
     peak_count: i32,
     floor: f32,
+    concentration: f32,
     finish: Finish,
     nx: i32,
     ny: i32,
@@ -63,6 +64,7 @@ pub(super) struct Spectra {
     slices: Slices,
     error: f32,
     rounding: f32,
+    concentration: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +99,7 @@ impl Sizes {
 
     /// Bytes of what the blocks of the first step find.
     fn peaks(&self) -> usize {
-        Fourier::most_blocks(self.place.shape) * size_of::<f32>()
+        Fourier::most_blocks(self.place.shape) * size_of::<[f32; 2]>()
     }
 }
 
@@ -124,7 +126,12 @@ impl Spectra {
         // Twice what two rows share; both inverse transforms are unscaled.
         let scale = (0.5 / (long_x * long_y) as f64) as f32;
         let mut parts = Parts::default();
-        let of = |values: &[f32]| spectrum(&offsets, values, slices, sizes.long, scale, level);
+        let mut concentration = 0.0f32;
+        let mut of = |values: &[f32]| {
+            let largest = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+            concentration = concentration.max(largest / values.iter().map(|v| v.abs()).sum::<f32>());
+            spectrum(&offsets, values, slices, sizes.long, scale, level)
+        };
         parts.push_floats(&of(&first)?);
         let mut term = parts.bytes().len();
         for k in 1..expansion.rank() {
@@ -138,7 +145,8 @@ impl Spectra {
             [at, parts.push_ints(tables.map().iter().map(|a| *a as i32))]
         });
         let (error, rounding) = (expansion.projection_error(), expansion.rounding());
-        Ok(Some(Self { parts, term, varying, identifiers: tables.identifiers(), sizes, slices, error, rounding }))
+        let identifiers = tables.identifiers();
+        Ok(Some(Self { parts, term, varying, identifiers, sizes, slices, error, rounding, concentration }))
     }
 
     /// About the seconds of a projection of one term on an H200.
@@ -231,6 +239,7 @@ pub(super) struct Fourier {
     slices: Slices,
     error: f32,
     rounding: f32,
+    concentration: f32,
 }
 
 impl Fourier {
@@ -239,8 +248,8 @@ impl Fourier {
         let [x, y] = spectra.sizes.long;
         let lines = [shared.line(queue, x)?, shared.line(queue, y)?];
         let work = shared.work(queue, spectra.work() as usize)?;
-        let Spectra { term, varying, identifiers, sizes, slices, error, rounding, .. } = *spectra;
-        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error, rounding })
+        let Spectra { term, varying, identifiers, sizes, slices, error, rounding, concentration, .. } = *spectra;
+        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error, rounding, concentration })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -282,6 +291,7 @@ impl Fourier {
             peaks: 0,
             peak_count: 0,
             floor,
+            concentration: self.concentration,
             finish: to,
             nx,
             ny,

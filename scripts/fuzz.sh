@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Lets libFuzzer look for sessions at the C boundary that break the library, under AddressSanitizer, beginning with those in fuzz/corpus.
+# usage: fuzz.sh SECONDS [--keep] [TARGET...]    TARGET: ct, mri, pet; all of them by default, SECONDS each
+#   --keep   writes the corpora anew: the fewest sessions that reach what all reach together
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=$1
+shift
+keep=
+if [ "${1:-}" = --keep ]; then keep=yes && shift; fi
+[ $# -gt 0 ] || set -- ct mri pet
+tools=$PWD/target/tools work=$PWD/target/fuzz
+
+if [ ! -x "$tools/bin/cargo-fuzz" ]; then
+    ${CARGO:-cargo} install --quiet --locked --root "$tools" cargo-fuzz@0.13.1
+fi
+# The sanitizers are unstable options of a stable compiler. Without GPU kernels: sessions run on the processor.
+export PATH=$tools/bin:$PATH RUSTC_BOOTSTRAP=1 ISOC_NVCC=none CARGO_TARGET_DIR=$work/build
+fuzz() { # fuzz TARGET WORDS...: words of libFuzzer's
+    cargo fuzz run --codegen-units 16 "$1" -- "${@:2}"
+}
+# A corpus of libFuzzer's is a folder with a file a session; ours is a text file with a line of hexadecimal digits a session.
+unpack() {
+    python3 -c 'import hashlib, pathlib, sys
+for line in open(sys.argv[1]):
+    session = bytes.fromhex(line)
+    (pathlib.Path(sys.argv[2]) / hashlib.sha1(session).hexdigest()).write_bytes(session)' "$@"
+}
+pack() {
+    python3 -c 'import pathlib, sys
+sessions = (f.read_bytes().hex() for f in pathlib.Path(sys.argv[1]).iterdir())
+pathlib.Path(sys.argv[2]).write_text("".join(s + "\n" for s in sorted(sessions, key=lambda s: (len(s), s))))' "$@"
+}
+
+for target in "$@"; do
+    mkdir -p "$work/corpus/$target"
+    unpack "fuzz/corpus/$target.txt" "$work/corpus/$target"
+    fuzz "$target" "$work/corpus/$target" -max_total_time="$seconds" -max_len=1024 -len_control=0 \
+        -artifact_prefix="$work/found-$target-" -print_final_stats=1
+    if [ -n "$keep" ]; then
+        rm -rf "$work/merged"
+        mkdir "$work/merged"
+        fuzz "$target" "$work/merged" "$work/corpus/$target" -merge=1
+        pack "$work/merged" "fuzz/corpus/$target.txt"
+    fi
+done
