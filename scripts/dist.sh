@@ -24,6 +24,10 @@ if [ -d "$built/release/build/isocenter-kernels" ]; then
     mkdir -p "$built/$triple/release/build"
     cp -Rnp "$built/release/build/isocenter-kernels" "$built/$triple/release/build/"
 fi
+# Panics name the files that they come from: those of the project and of crates, not of this machine.
+here=$(pwd)
+RUSTFLAGS="--remap-path-prefix=$here=isocenter --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates ${RUSTFLAGS:-}"
+export RUSTFLAGS
 PATH=$tools/bin:$PATH ${CARGO:-cargo} zigbuild --release --lib --target "$triple.$glibc"
 
 stage=$(pwd)/target/dist/$name
@@ -35,7 +39,7 @@ scripts/check_needed.sh target/dist/library $glibc
 unwinder=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")')
 python3 scripts/notices.py target/dist/notices --also 'LLVM libunwind' "$unwinder"
 NOTICES=target/dist/notices scripts/install.sh target/dist/library "$stage"
-if grep -rIl "$(pwd)" "$stage"; then
+if grep -rl -e "$here" -e "$HOME/" "$stage"; then
     echo "The files above name a folder of this machine" >&2
     exit 1
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lets libFuzzer look for sessions at the C boundary that break the library, under AddressSanitizer, beginning with those in fuzz/corpus.
 # usage: fuzz.sh SECONDS [--keep] [TARGET...]    TARGET: ct, mri, pet; all of them by default, SECONDS each
-#   --keep   writes the corpora anew: the fewest sessions that reach what all reach together
+#   --keep   writes the corpora anew: the fewest sessions that reach all the code that those found so far reach
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=$1
@@ -40,7 +40,9 @@ for target in "$@"; do
     if [ -n "$keep" ]; then
         rm -rf "$work/merged"
         mkdir "$work/merged"
-        fuzz "$target" "$work/merged" "$work/corpus/$target" -merge=1
+        fuzz "$target" "$work/merged" "$work/corpus/$target" -merge=1 -use_counters=0
         pack "$work/merged" "fuzz/corpus/$target.txt"
     fi
 done
+# cargo-fuzz makes folders that stay empty.
+find fuzz/corpus fuzz/artifacts -type d -empty -delete
