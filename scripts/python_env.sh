@@ -4,14 +4,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-home=$target/python source=$target/python-source
+home=$target/python
 
 scripts/need.sh cmd:pkg-config:pkg-config py:ensurepip:python3-venv
 [ -x "$home/bin/pip" ] || python3 -m venv "$home"
 pip() { "$home/bin/pip" install --quiet --disable-pip-version-check --root-user-action ignore "$@"; }
 pip numpy "$@"
-# A copy, since setuptools builds in the folder that it is given.
-rm -rf "$source"
-mkdir -p "$source"
-cp -R cbindings/python/pyproject.toml cbindings/python/README.md cbindings/python/isocenter "$source"
-pip --force-reinstall --no-deps "$source"
+pip --force-reinstall --no-deps ./cbindings/python

@@ -6,12 +6,8 @@
 # %%
 import os
 
-import matplotlib
-import numpy as np
-
-if "DISPLAY" not in os.environ and "WAYLAND_DISPLAY" not in os.environ:
-    matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 
 import isocenter
 
