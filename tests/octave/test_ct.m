@@ -67,7 +67,7 @@ function orders_and_rows()
     ct.setGeometry('Angles', 0.3, 'Bins', 32, 'Rows', 4);
     check_true('one view', isequal(size(ct.forward(v)), [32 4]));
     warning('error', 'isocenter:log');
-    check_error('the log warns', 'log', 'weights need at least 2', @() ct.setGeometry('Angles', 0.3, 'Bins', 32));
+    check_error('the log warns', 'log', 'may be degrees', @() ct.setGeometry('Angles', 0:179, 'Bins', 32));
     warning('off', 'isocenter:log');
 end
 
