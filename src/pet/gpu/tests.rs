@@ -244,7 +244,8 @@ fn comparison_and_update_are_what_they_say() {
                 let expected = plain(&small.lattice, &tables, true, &small.image);
                 // Gathers of a hundred positive terms have a relative error, transforms one of values up to 1.
                 let rounding = if method.projector == Projector::Fourier { 4e-6 } else { 0.0 };
-                let most = if method.projector == Projector::Fourier { facts.most_quotient().into() } else { f64::INFINITY };
+                let most =
+                    if method.projector == Projector::Fourier { facts.most_quotient().into() } else { f64::INFINITY };
                 let (mut likelihood, mut spread, mut skipped) = (0.0, 0.0, 0);
                 let (mut wanted, mut slack) = (vec![0.0; n], vec![0.0; n]);
                 for (i, p) in expected.iter().enumerate() {
