@@ -36,7 +36,9 @@ passes() { # passes COMMAND...: its last line says that none failed
     echo "${1##*/}: $(echo "$output" | tail -n 1)"
 }
 reconstructs() { # reconstructs PROGRAM: the 20 lines find an attenuation of 1
-    printed=$("$build/$1")
+    rm -f "$build/disk.pgm"
+    printed=$(cd "$build" && "./$1")
+    cmp -s -n 15 "$build/disk.pgm" "$build/picture" || { echo "$1: draws no picture" >&2; exit 1; }
     echo "$printed" | awk '{ exit !($NF > 0.99 && $NF < 1.01) }' || { echo "$1: $printed; expected 1" >&2; exit 1; }
     echo "$1: $printed"
 }
@@ -80,6 +82,7 @@ compile page_cpp "$cxx" -std=c++17 $warnings "$build/page_cpp.cpp"
 compile page_c "$cc" -std=c11 $warnings -g $sanitize -pthread "$build/page_c.c" -lm
 compile page_errors "$cc" -std=c11 $warnings "$build/page_errors.c"
 built
+printf 'P5 256 256 255\n' >"$build/picture"
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
 for page in cpp c; do
     output=$("$build/page_$page" 2>&1) || { echo "docs/$page.md: its code does not run:" "$output" >&2; exit 1; }
@@ -91,6 +94,8 @@ for page in docs/c.md docs/cpp.md; do
     commands=$(sed -n '/^    make install/,/^$/p' $page | sed '1d; $d')
     [ "$(echo "$commands" | grep -c .)" -eq 2 ] || { echo "$page: begins with other than three commands" >&2; exit 1; }
     printed=$(cd "$build/home" && HOME=$build/home sh -ec "$commands" | grep attenuation) || { echo "$page: its commands fail" >&2; exit 1; }
+    [ -s "$build/home/disk.pgm" ] || [ -s "$build/home/build/disk.pgm" ] || { echo "$page: its commands draw no picture" >&2; exit 1; }
+    rm -f "$build/home/disk.pgm"
     case $(cat $page) in *"\`$printed\`"*) ;; *) echo "$page: its commands print: $printed" >&2; exit 1 ;; esac
 done
 
@@ -104,8 +109,8 @@ for program in throwing17 throwing20 returning17 returning20; do passes "$build/
 # Threads that are still ending and tables that live as long as the library are "possibly lost": no leak.
 if command -v valgrind >/dev/null; then
     for program in recon_c99 returning17; do
-        valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
-            --show-leak-kinds=definite,indirect "$build/$program" >/dev/null
+        (cd "$build" && valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
+            --show-leak-kinds=definite,indirect "./$program" >/dev/null)
         echo "$program: no fault or leak under valgrind"
     done
 fi

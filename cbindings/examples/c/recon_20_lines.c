@@ -1,4 +1,4 @@
-/* A disk from 180 sides, and its slice. C99 or C++20: cc recon_20_lines.c $(pkg-config --cflags --libs isocenter) */
+/* A disk from 180 sides; its slice, as a picture. C99 or C++20: cc recon_20_lines.c $(pkg-config --cflags --libs isocenter) */
 #include <isocenter.h>
 #include <stdio.h>
 
@@ -21,6 +21,12 @@ int main(void) {
         || isoc_ct_reconstruct(ct, &p, &v);
     if (failed) fprintf(stderr, "%s\n", isoc_last_error());
     else printf("attenuation in the disk: %.3f\n", volume[138 * BINS + 148]);
+    FILE *picture = failed ? NULL : fopen("disk.pgm", "wb");
+    if (picture) {
+        fprintf(picture, "P5 %d %d 255\n", BINS, BINS);
+        for (int i = 0; i < BINS * BINS; i++) fputc((int)(255 * (volume[i] < 0 ? 0 : volume[i] > 1 ? 1 : volume[i])), picture);
+        fclose(picture);
+    }
     isoc_ct_destroy(ct);
     isoc_context_destroy(ctx);
     return failed;

@@ -1,6 +1,8 @@
-// A disk from 180 sides, and its slice. C++17: c++ -std=c++17 recon_20_lines.cpp $(pkg-config --cflags --libs isocenter)
+// A disk from 180 sides; its slice, as a picture. C++17: c++ -std=c++17 recon_20_lines.cpp $(pkg-config --cflags --libs isocenter)
 #include <isocenter.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 int main() try {
     const int views = 180, bins = 256;
@@ -17,6 +19,9 @@ int main() try {
     ct.phantom_projections({ disk }, { projections, { views, bins } }); // a scanner's line integrals go here
     ct.reconstruct({ projections, { views, bins } }, { volume, { bins, bins } });
     std::printf("attenuation in the disk: %.3f\n", volume[138 * bins + 148]);
+    std::ofstream picture("disk.pgm", std::ios::binary);
+    picture << "P5 " << bins << ' ' << bins << " 255\n";
+    for (float value : volume) picture.put(char(int(255 * std::clamp(value, 0.0f, 1.0f))));
 } catch (const isocenter::error &failure) {
     std::fprintf(stderr, "%s\n", failure.what());
     return 1;
