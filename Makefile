@@ -33,7 +33,7 @@ help:
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
-	@echo 'make install PREFIX=/usr/local  library, headers for C and C++, pkg-config file, CMake package, examples; DESTDIR, LIBDIR,'
+	@echo 'make install PREFIX=/usr/local  library, headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'

@@ -71,17 +71,20 @@ fn kernels() {
     fs::write(out.join("images.rs"), list).expect("OUT_DIR is writable");
 }
 
-/// The one that ISOC_NVCC names, or else the first that is found. A name of no file, such as `none`, is for no kernels.
+/// The one that ISOC_NVCC names, a path, a program on PATH, or `none` for no kernels; without a name, the first that is found.
 fn find_nvcc(root: &Path) -> Option<PathBuf> {
-    if let Some(named) = env::var_os("ISOC_NVCC").filter(|n| !n.is_empty()) {
-        return Some(PathBuf::from(named)).filter(|p| p.is_file());
-    }
     let homes =
         ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(|home| PathBuf::from(home).join("bin/nvcc"));
     let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&path).map(|folder| folder.join("nvcc")).collect::<Vec<_>>();
+    let on_path = |name: &Path| env::split_paths(&path).map(|folder| folder.join(name)).collect::<Vec<_>>();
+    if let Some(named) = env::var_os("ISOC_NVCC").filter(|n| !n.is_empty()).map(PathBuf::from) {
+        let places = if named.components().count() > 1 { vec![named.clone()] } else { on_path(&named) };
+        let found = places.into_iter().find(|p| p.is_file());
+        assert!(found.is_some() || named == Path::new("none"), "ISOC_NVCC is {}: no such file", named.display());
+        return found;
+    }
     let local = root.join("target/cuda/nvidia/cu13/bin/nvcc");
-    homes.chain(on_path).chain([local]).find(|p| p.is_file())
+    homes.chain(on_path(Path::new("nvcc"))).chain([local]).find(|p| p.is_file())
 }
 
 /// All files below a folder, in order of their names.

@@ -348,7 +348,8 @@ enum {
     ISOC_PET_PROJECTOR_AUTO = 0,
     // Sums over the kernel, to rounding.
     ISOC_PET_PROJECTOR_GATHER = 1,
-    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while.
+    // By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while. Values within rounding
+    // are 0, expected counts within the tolerance none, and quotients A d / e at most 1e4 times the largest A.
     ISOC_PET_PROJECTOR_FOURIER = 2,
 };
 
@@ -398,8 +399,8 @@ enum {
 // Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 // keep what they need, so it may be destroyed before them.
 //
-// After fork() a child process makes contexts and plans of its own (on GPUs: if its parent had not used them yet). Those of its parent
-// are ISOC_STATUS_INVALID_HANDLE there, and destroying them does nothing.
+// After fork(), while no other thread is in a call, a child process makes contexts and plans of its own (on GPUs: if its parent had not
+// used them yet). Those of its parent are ISOC_STATUS_INVALID_HANDLE there, and destroying them does nothing.
 typedef struct isoc_context isoc_context;
 
 // A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
@@ -1124,8 +1125,8 @@ isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);
 isoc_status isoc_mri_destroy(isoc_mri *mri);
 
 // Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field, penalty
-// weights and Q.
+// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field,
+// positions, the penalty's weights and matrix, and Q.
 isoc_status isoc_mri_set_geometry(isoc_mri *mri,
                                   const isoc_mri_geometry *geometry,
                                   const isoc_tensor *trajectory);
@@ -1276,8 +1277,8 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
 // Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-// repeat another's direction. Forgets tables and order; keeps the response, which
-// has to fit the new lattice once it is needed.
+// repeat another's direction. Forgets tables and order, and keeps the response; calls that
+// need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);

@@ -825,7 +825,8 @@ public:
     mri(mri &&) noexcept = default;
     mri &operator=(mri &&) noexcept = default;
 
-    // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets weights, maps, field, Q.
+    // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets all
+    // that was set for another: weights, maps, field, positions, the penalty's weights and matrix, Q.
     outcome<void> set_geometry(const isoc_mri_geometry &scan, const const_tensor &trajectory) {
         return detail::call(isoc_mri_set_geometry, get(), detail::filled<isoc_mri_geometry>(scan), trajectory);
     }

@@ -6,6 +6,7 @@ for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}"; do
     if [ -n "$home" ] && [ -x "$home/bin/nvcc" ]; then exit 0; fi
 done
 [ -x target/cuda/nvidia/cu13/bin/nvcc ] && exit 0
+scripts/need.sh py:pip:python3-pip
 mkdir -p target
 rm -rf target/cuda.partial
 for package in nvcc runtime crt cccl; do packages="${packages:-} nvidia-cuda-$package==13.0.*"; done

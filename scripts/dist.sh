@@ -26,8 +26,9 @@ if [ -d "$built/release/build/isocenter-kernels" ]; then
 fi
 # Panics name the files that they come from: those of the project and of crates, not of this machine.
 here=$(pwd)
-RUSTFLAGS="--remap-path-prefix=$here=isocenter --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates ${RUSTFLAGS:-}"
-export RUSTFLAGS
+separator=$(printf '\037')
+CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$here=isocenter$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
+export CARGO_ENCODED_RUSTFLAGS
 PATH=$tools/bin:$PATH ${CARGO:-cargo} zigbuild --release --lib --target "$triple.$glibc"
 
 stage=$(pwd)/target/dist/$name
@@ -39,7 +40,7 @@ scripts/check_needed.sh target/dist/library $glibc
 unwinder=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")')
 python3 scripts/notices.py target/dist/notices --also 'LLVM libunwind' "$unwinder"
 NOTICES=target/dist/notices scripts/install.sh target/dist/library "$stage"
-if grep -rl -e "$here" -e "$HOME/" "$stage"; then
+if grep -rlF -e "$here" -e "${CARGO_HOME:-$HOME/.cargo}" "$stage"; then
     echo "The files above name a folder of this machine" >&2
     exit 1
 fi

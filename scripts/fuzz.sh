@@ -4,6 +4,7 @@
 #   --keep   writes the corpora anew: the fewest sessions that reach all the code that those found so far reach
 set -euo pipefail
 cd "$(dirname "$0")/.."
+scripts/need.sh cmd:c++:g++
 seconds=$1
 shift
 keep=

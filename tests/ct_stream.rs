@@ -96,4 +96,5 @@ fn bad_data_is_found() {
     all[(9 * g.views() + 4) * g.bins + 7] = f32::NAN;
     let e = stream(&mut plan(&g, Level::detect(), 1), &g, &all).expect_err("NaN");
     assert_eq!(e.status, Status::NotFiniteData);
+    assert!(e.message.starts_with("projections[9, 4, 7] is NaN"), "{}", e.message);
 }

@@ -23,13 +23,16 @@ pub(crate) use call;
 /// The longest array that is made for a call that claims it.
 const LONGEST: i64 = 1 << 20;
 
+/// A call with a handle.
+type Again = (fn(*mut c_void) -> Status, *mut c_void);
+
 /// What callbacks see.
 pub(crate) struct Callbacks {
     calls: Cell<u32>,
     /// The progress call, or the slab, that stops; 0 is none.
     stop_at: Cell<u32>,
     /// A call with the handle that is in use, which must be refused.
-    pub(crate) again: Cell<Option<(fn(*mut c_void) -> Status, *mut c_void)>>,
+    pub(crate) again: Cell<Option<Again>>,
 }
 
 impl Callbacks {

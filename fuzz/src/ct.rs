@@ -297,8 +297,9 @@ impl Ct<'_> {
             self.caller.input.odd(96).map_or(64, |k| [0, 1, u64::MAX, 1 << 63, 1 << 62, 1 << 61][usize::from(k) % 6]);
         let out = self.caller.passed(ptr::null_mut::<c_void>());
         if call!(self.caller, isoc_host_alloc(context, bytes, out)) {
-            // SAFETY: the call has set it, and so much memory is there.
+            // SAFETY: the call has set it.
             let data = unsafe { out.read_unaligned() };
+            // SAFETY: so much memory is there.
             unsafe { data.cast::<u8>().write_bytes(1, bytes as usize) };
             let foreign = self.caller.handle(data);
             let freed = call!(self.caller, isoc_host_free(foreign));

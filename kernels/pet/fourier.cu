@@ -23,8 +23,8 @@ struct Fourier {
     // Largest size that each block of the first step read, and the sum of all; NULL: not asked for.
     float2 *peaks;
     int peak_count;
-    // Least size of a projection's values, next to the largest that its input can give, that is not rounding; the kernels' largest value over
-    // their sum.
+    // Least size of a projection's values, next to the largest that its input can give, that is not rounding; of the terms, the largest
+    // size of a value over the sum of all.
     float floor, concentration;
     Finish finish;
     int nx, ny, nz, column;
@@ -305,7 +305,7 @@ struct FinishRows {
             }
 #pragma unroll
             for (int r = 0; r < R; r++) {
-                const float projected = sum[r] > floor ? sum[r] : 0;
+                const float projected = sum[r] <= floor ? 0 : sum[r];
                 if (r < count) output[r * step] = compared(projected, what == DISCREPANCY, d[r], a[r], b[r], p.finish.most, sums);
             }
             return;
@@ -313,7 +313,7 @@ struct FinishRows {
         if (what != RELAX && !p.later) {
             // What rounding made of nothing is nothing: no values below 0 of what has none.
 #pragma unroll
-            for (int r = 0; r < R; r++) sum[r] = fabsf(sum[r]) > floor ? sum[r] : 0;
+            for (int r = 0; r < R; r++) sum[r] = fabsf(sum[r]) <= floor ? 0 : sum[r];
         }
         if (what != STORE) {
             const float relaxation = what == RELAX ? *p.finish.step : 0;
@@ -359,6 +359,7 @@ extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __g
         for (int b = threadIdx.x; b < p.peak_count; b += blockDim.x) peak.add(p.peaks[b]);
         peak = block_peak(peak);
         floor = p.floor * fminf(peak.largest, p.concentration * peak.sum);
+        if (isinf(floor)) floor = 0; // what left the range of f32 is to be seen
         __syncthreads();
     }
     const FinishRows store = {p, at, floor};

@@ -15,6 +15,8 @@ pub(super) struct Input<'a> {
     name: &'static str,
     /// Only these lines are used.
     lines: std::ops::Range<usize>,
+    /// Lines of the whole above line 0.
+    above: usize,
     flat: Option<&'a FlatField>,
     policy: NanPolicy,
     replaced: AtomicU64,
@@ -25,20 +27,20 @@ impl<'a> Input<'a> {
     pub(super) fn volume(view: View<'a>, context: &Context) -> Self {
         let lines = 0..view.shape()[1];
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped: false, name: "volume", lines, flat: None, policy, replaced }
+        Self { view, swapped: false, name: "volume", lines, above: 0, flat: None, policy, replaced }
     }
 
-    /// Projections as (views, rows, bins), whatever the tensor's order.
+    /// Projections as (views, rows, bins), whatever the tensor's order; they begin `above` rows from the top of the whole.
     pub(super) fn projections(
         view: View<'a>,
         swapped: bool,
-        rows: std::ops::Range<usize>,
+        (rows, above): (std::ops::Range<usize>, usize),
         flat: Option<&'a FlatField>,
         context: &Context,
     ) -> Self {
         let view = if swapped { view.swapped() } else { view };
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped, name: "projections", lines: rows, flat, policy, replaced }
+        Self { view, swapped, name: "projections", lines: rows, above, flat, policy, replaced }
     }
 
     /// Values replaced so far.
@@ -109,6 +111,7 @@ impl<'a> Input<'a> {
                 self.view.read_row(item, line, 0, &mut row);
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
+                    let [i, j] = if self.swapped { [i + self.above, j] } else { [i, j + self.above] };
                     fail!(
                         NotFiniteData,
                         "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)"

@@ -19,9 +19,6 @@ use rayon::prelude::*;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Radians of a scan that are more likely degrees: ten turns.
-const MANY_TURNS: f64 = 10.0 * TAU;
-
 /// How a row is read between its bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
@@ -97,13 +94,15 @@ pub struct Ct {
     gpus: Gpus,
     /// The caller's stream, for tensors on a GPU; 0 is the default one.
     stream: usize,
+    /// Rows of the whole scan above its projections, of a part; messages count from the top.
+    above: usize,
 }
 
 impl Ct {
     /// A plan without geometry.
     pub fn new(context: Arc<Context>) -> Self {
         let (options, workspace, gpus) = (Options::default(), Workspace::default(), Gpus::default());
-        Self { context, plan: None, options, replaced: 0, workspace, gpus, stream: 0 }
+        Self { context, plan: None, options, replaced: 0, workspace, gpus, stream: 0, above: 0 }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -153,7 +152,7 @@ impl Ct {
     pub(super) fn part(&self, geometry: Geometry, row: usize) -> Result<Ct> {
         let plan = self.plan()?;
         let mut part = Ct::new(self.context.clone());
-        part.options = self.options.clone();
+        (part.options, part.above) = (self.options.clone(), row);
         let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?;
         part.plan = Some(Plan { geometry, angular: plan.angular.clone(), flat });
         Ok(part)
@@ -228,9 +227,12 @@ impl Ct {
         geometry.check()?;
         let angular = Angular::new(&geometry.angles);
         let (first, last) = geometry.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
-        if last - first > MANY_TURNS {
+        let span = last - first;
+        let step = span / (geometry.angles.len() - 1).max(1) as f64;
+        // Numbers that would be half a turn or a whole one in degrees.
+        if [180.0, 360.0].iter().any(|turn| (span - turn).abs() <= 1.5 * step) {
             self.context.log(LogLevel::Warning, || {
-                let turns = (last - first) / TAU;
+                let turns = span / TAU;
                 format!("angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians")
             });
         }
@@ -341,7 +343,7 @@ impl Ct {
         let flat = plan.flat.as_ref().filter(|_| raw);
         self.check_counts(view.dtype(), raw)?;
         let rows = g.first_row..g.first_row + g.slices;
-        Ok(Input::projections(view, g.order == Order::Sinograms, rows, flat, &self.context))
+        Ok(Input::projections(view, g.order == Order::Sinograms, (rows, self.above), flat, &self.context))
     }
 
     /// Filters the rows of all slices: see `isoc_ct_filter`.

@@ -1,6 +1,6 @@
 //! Reconstruction from callback to callback, for volumes larger than memory.
 
-use super::geometry::{Geometry, Order};
+use super::geometry::Geometry;
 use super::gpu::{Operator, slab_layouts};
 use super::operators::Ct;
 use crate::context::LogLevel;
@@ -95,21 +95,11 @@ impl Ct {
                 let p_view = View::from_raw(p.origin, dtype, p.shape, p.strides, None);
                 (p_view, ViewMut::from_raw(volume.data(), v.shape, v.strides, None))
             };
-            ct.reconstruct(p_view, v_view).map_err(|e| in_whole(e, &whole, first))?;
+            ct.reconstruct(p_view, v_view)?;
             replaced += ct.info()?.replaced;
             write(first, count, &v)?;
         }
         self.set_replaced(replaced);
         Ok(())
     }
-}
-
-/// Says which slab an error is about.
-fn in_whole(e: crate::error::Error, whole: &Geometry, first: usize) -> crate::error::Error {
-    let dim = if whole.order == Order::Frames { 1 } else { 0 };
-    let row = whole.first_row + first;
-    crate::error::Error::new(
-        e.status,
-        format!("{} (in the slab whose index 0 of dimension {dim} is row {row})", e.message),
-    )
 }

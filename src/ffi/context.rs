@@ -83,8 +83,8 @@ unsafe impl Sized32 for isoc_context_options {
 /// Threads, memory cap, callbacks: what plans share. Opaque. Any thread may use it, several at a time. Plans made from it
 /// keep what they need, so it may be destroyed before them.
 ///
-/// After fork() a child process makes contexts and plans of its own (on GPUs: if its parent had not used them yet). Those of its parent
-/// are ISOC_STATUS_INVALID_HANDLE there, and destroying them does nothing.
+/// After fork(), while no other thread is in a call, a child process makes contexts and plans of its own (on GPUs: if its parent had not
+/// used them yet). Those of its parent are ISOC_STATUS_INVALID_HANDLE there, and destroying them does nothing.
 pub struct isoc_context {
     _opaque: [u8; 0],
 }

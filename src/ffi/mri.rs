@@ -397,8 +397,8 @@ pub extern "C" fn isoc_mri_destroy(mri: *mut isoc_mri) -> Status {
 }
 
 /// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-/// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field, penalty
-/// weights and Q.
+/// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field,
+/// positions, the penalty's weights and matrix, and Q.
 ///
 /// # Safety
 /// Pointers are NULL or valid.

@@ -40,7 +40,8 @@ pub enum isoc_pet_projector {
     Auto = 0,
     /// Sums over the kernel, to rounding.
     Gather = 1,
-    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while.
+    /// By Fourier transforms; kernels that vary are expanded to isoc_pet_options.tolerance, which takes a while. Values within rounding
+    /// are 0, expected counts within the tolerance none, and quotients A d / e at most 1e4 times the largest A.
     Fourier = 2,
 }
 
@@ -411,8 +412,8 @@ pub extern "C" fn isoc_pet_destroy(pet: *mut isoc_pet) -> Status {
 }
 
 /// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-/// repeat another's direction. Forgets tables and order; keeps the response, which
-/// has to fit the new lattice once it is needed.
+/// repeat another's direction. Forgets tables and order, and keeps the response; calls that
+/// need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `views` NULL means a grid.

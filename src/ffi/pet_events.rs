@@ -272,6 +272,30 @@ unsafe fn event_count(time: *const isoc_tensor, least: usize) -> Result<usize> {
     count(number, "time_differences.shape[0]", least, MAX_EVENTS)
 }
 
+/// An error unless an array of positions is NULL or has none.
+///
+/// # Safety
+/// The tensor is NULL or valid.
+unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
+    if positions.is_null() {
+        return Ok(());
+    }
+    // SAFETY: by this function's contract.
+    let isoc_tensor { ndim, shape, .. } = unsafe { positions.read_unaligned() };
+    if ndim != 2 {
+        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be 2 (events, axes)");
+    }
+    if shape.is_null() {
+        fail!(NullPointer, "{name}.shape is NULL");
+    }
+    // SAFETY: as above; two sizes.
+    let number = unsafe { shape.read_unaligned() };
+    if number != 0 {
+        fail!(TensorShape, "{name}.shape[0] is {number}; it must be 0, as that of time_differences");
+    }
+    Ok(())
+}
+
 /// A list's arrays.
 ///
 /// # Safety
@@ -329,6 +353,10 @@ pub unsafe extern "C" fn isoc_pet_deposit(
         unsafe {
             let to = expect_host_histos(pet, "histo_images", HISTO)?.parse_output(histo_images)?;
             if event_count(time_differences, 0)? == 0 {
+                for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
+                {
+                    no_events(name, positions)?;
+                }
                 // Nothing may be at NULL.
                 return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
             }

@@ -69,8 +69,30 @@ pub(super) struct Solve {
     pub(super) toeplitz: bool,
     /// The images given are where to begin.
     pub(super) warm: bool,
-    /// There are vectors of conjugate gradient; else transforms alone.
-    pub(super) iterates: bool,
+    /// What it is for, which says how many vectors there are.
+    pub(super) purpose: Purpose,
+}
+
+/// What a system's parts are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Transforms alone.
+    Transform,
+    /// One product with it for each image.
+    Product,
+    /// Its solution.
+    Solution,
+}
+
+impl Purpose {
+    /// Vectors of voxels besides the images, where a solution has so many.
+    pub(super) fn vectors(self, images: usize, solution: u64) -> u64 {
+        match self {
+            Self::Transform => 0,
+            Self::Product => images as u64 + if images > 1 { 2 } else { 0 },
+            Self::Solution => solution,
+        }
+    }
 }
 
 /// See the module. Vectors are contiguous complex numbers, of images `[image][z][y][x]` or of samples `[coil][sample]`; all but the

@@ -3,7 +3,7 @@
 use super::array::read;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
-use super::engine::{Engine, Scan, Solve};
+use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
 use super::plan::{Array, MAX_SIDE, Mri, each};
@@ -226,7 +226,14 @@ impl Mri {
 fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fourier: &Fourier) -> Result<Vec<f64>> {
     // What pairs of transforms need.
     let stop = Stop { iterations: 0, tolerance: 0.0 };
-    let pairs = Solve { stop, lambda: 0.0, penalty: Penalty::Identity, toeplitz: false, warm: false, iterates: false };
+    let pairs = Solve {
+        stop,
+        lambda: 0.0,
+        penalty: Penalty::Identity,
+        toeplitz: false,
+        warm: false,
+        purpose: Purpose::Transform,
+    };
     engine.run(context, |e, job| {
         e.check_memory(context, fourier, &pairs)?;
         density::iterative(iterations, e, fourier, job)

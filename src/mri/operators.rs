@@ -1,6 +1,6 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
-use super::engine::{Engine, Solve};
+use super::engine::{Engine, Purpose, Solve};
 use super::plan::{Array, Mri, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
@@ -60,7 +60,7 @@ impl Mri {
         to: &Array<M>,
         what: Encode,
     ) -> Result<()> {
-        let transform = Solve { toeplitz: false, warm: false, iterates: false, ..self.solve_settings()? };
+        let transform = Solve { toeplitz: false, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -90,7 +90,7 @@ impl Mri {
     /// # Safety
     /// The arrays are readable and writable for the call.
     pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
-        let solve = Solve { warm: false, iterates: false, ..self.solve_settings()? };
+        let solve = Solve { warm: false, purpose: Purpose::Product, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -179,7 +179,7 @@ impl Mri {
 
     /// Makes Q of trajectory and weights, unless it is there.
     pub fn compute_q(&mut self) -> Result<()> {
-        let solve = Solve { toeplitz: true, warm: false, iterates: false, ..self.solve_settings()? };
+        let solve = Solve { toeplitz: true, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             e.check_memory(&context, &fourier, &solve)?;

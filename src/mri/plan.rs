@@ -1,7 +1,7 @@
 //! The plan behind `isoc_mri`.
 
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Scan, Solve};
+use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::engine::GpuEngine;
 pub use super::regulariser::Penalty;
 use super::toeplitz::doubled;
@@ -295,7 +295,7 @@ impl Mri {
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        Ok(Solve { stop, lambda, penalty, toeplitz, warm: warm_start, iterates: true })
+        Ok(Solve { stop, lambda, penalty, toeplitz, warm: warm_start, purpose: Purpose::Solution })
     }
 
     /// What the plan found and decided.

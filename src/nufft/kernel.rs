@@ -47,11 +47,13 @@ impl Kernel {
             fail!(OutOfRange, "tolerance is {tolerance}; it must be above 0 and below 1");
         }
         let key = (tolerance.to_bits(), upsampling.to_bits(), dims, unit.to_bits());
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, kernel)) = found.iter().find(|(k, _)| *k == key) {
+        let list = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kernel)) = list().iter().find(|(k, _)| *k == key) {
             return kernel.clone();
         }
+        // Others need not wait.
         let kernel = Self::search(tolerance, upsampling, dims, unit);
+        let mut found = list();
         if found.len() == MOST_FOUND {
             found.pop_front();
         }

@@ -112,10 +112,10 @@ impl Shape {
     fn check(&self, k: usize) -> Result<()> {
         let (centre, reach) = self.extent();
         if !centre.iter().chain(&reach).all(|v| v.is_finite()) {
-            fail!(NotFiniteParameter, "object {k} is {self:?}; its numbers must be finite");
+            fail!(NotFiniteParameter, "bodies[{k}] is {centre:?} +- {reach:?} mm; its numbers must be finite");
         }
-        if !reach.iter().all(|v| *v > 0.0) {
-            fail!(OutOfRange, "object {k} is {self:?}; its sizes must be above 0");
+        if let Some(d) = reach.iter().position(|v| *v <= 0.0) {
+            fail!(OutOfRange, "bodies[{k}].half_{} is {}; it must be above 0", ["x", "y", "z"][d], reach[d]);
         }
         Ok(())
     }
@@ -155,7 +155,8 @@ impl Phantom {
         for (k, o) in objects.iter().enumerate() {
             o.shape.check(k)?;
             if !(o.activity.is_finite() && o.attenuation.is_finite()) {
-                fail!(NotFiniteParameter, "object {k} is {o:?}; its numbers must be finite");
+                let (a, m) = (o.activity, o.attenuation);
+                fail!(NotFiniteParameter, "bodies[{k}] has activity {a} and attenuation {m}; they must be finite");
             }
         }
         Ok(Self { objects })

@@ -198,7 +198,8 @@ impl Pet {
 
     /// A view's kernels.
     pub fn tables(&self, view: usize) -> Result<Tables> {
-        self.scan()?.tables(view).map(std::borrow::Cow::into_owned)
+        let scan = self.scan()?;
+        self.context.install(|| scan.tables(view).map(std::borrow::Cow::into_owned))
     }
 
     fn scan(&self) -> Result<Scan> {

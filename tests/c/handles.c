@@ -403,6 +403,24 @@ static void destroyed_from_its_own_callback(void) {
 
 /* --- fork --- */
 
+/* A query that the library answers with several threads. */
+static isoc_status pet_tables(isoc_context *ctx) {
+    isoc_pet *pet = NULL;
+    isoc_pet_geometry g;
+    isoc_pet_response r;
+    isoc_pet_table_sizes sizes;
+    memset(&g, 0, sizeof g), memset(&r, 0, sizeof r), memset(&sizes, 0, sizeof sizes);
+    g.struct_size = sizeof g, g.nx = g.ny = g.nz = 8, g.voxel_x = 8.0, g.views = 2, g.max_tilt = 0.1;
+    r.struct_size = sizeof r, r.tof_fwhm = 60.0, r.radial_fwhm = 9.0, r.axial_fwhm = 9.0;
+    sizes.struct_size = sizeof sizes;
+    isoc_status status = isoc_pet_create(ctx, &pet);
+    status = status ? status : isoc_pet_set_geometry(pet, &g, NULL);
+    status = status ? status : isoc_pet_set_response(pet, &r);
+    status = status ? status : isoc_pet_get_table_sizes(pet, 0, &sizes);
+    isoc_pet_destroy(pet);
+    return status;
+}
+
 /* A child cannot use what its parent made, can destroy it for nothing, and works with what it makes itself. */
 static void forks(void) {
     isoc_context *ctx = new_context(NULL, NULL, NULL, 0);
@@ -410,6 +428,7 @@ static void forks(void) {
     isoc_ct *ct = s->ct;
     void *memory = NULL;
     check_ok("isoc_host_alloc", isoc_host_alloc(ctx, 64, &memory));
+    check_ok("tables", pet_tables(ctx));
     uint64_t bytes;
     int ends[2];
     if (pipe(ends))
@@ -429,6 +448,7 @@ static void forks(void) {
             isoc_context *own = new_context(NULL, NULL, NULL, 0);
             scan *anew = new_scan(own);
             check_ok("a plan of its own", call_reconstruct(anew->ct, anew));
+            check_ok("tables of its own", pet_tables(own));
             free_scan(anew);
             check_ok("isoc_context_destroy", isoc_context_destroy(own));
         }

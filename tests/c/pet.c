@@ -419,7 +419,7 @@ static void empty_list(void) {
 }
 
 static void events(void) {
-    static const int64_t two[] = { EVENTS, 2 }, fewer[] = { EVENTS - 1, 3 }, none[] = { 0 }, minus[] = { -1 }, square[] = { 2, 4 };
+    static const int64_t two[] = { EVENTS, 2 }, fewer[] = { EVENTS - 1, 3 }, none[] = { 0, 3 }, minus[] = { -1 }, square[] = { 2, 4 };
     static const int64_t huge[] = { INT64_MAX }, still[] = { 0, 0, 0, 0 };
     DEPOSIT("positions of two numbers", p.shape = two, TENSOR_SHAPE, "first_positions.shape[1] is 2", "must be 3");
     DEPOSIT("fewer positions", q.shape = fewer, TENSOR_SHAPE, "second_positions.shape[0] is 7", "must be 8");
@@ -436,7 +436,9 @@ static void events(void) {
             "histo_images.dtype");
     DEPOSIT("overlap", c.data = (void *)first, OVERLAP, "first_positions", "histo_images", "share memory");
     DEPOSIT("a short struct", dropped.struct_size = 8, STRUCT_SIZE, "struct_size is 8");
-    DEPOSIT("a short struct for no events", (t.shape = none, dropped.struct_size = 8), STRUCT_SIZE, "struct_size is 8");
+    DEPOSIT("a short struct for no events", (t.shape = p.shape = q.shape = none, dropped.struct_size = 8), STRUCT_SIZE,
+            "struct_size is 8");
+    DEPOSIT("positions without times", t.shape = none, TENSOR_SHAPE, "first_positions.shape[0] is 8", "must be 0");
     BAD("deposit: no list", (void)0, isoc_pet_deposit(pet, &p, &q, NULL, &c, NULL), NULL_POINTER,
         "time_differences is NULL");
     BAD("deposit: no positions", (void)0, isoc_pet_deposit(pet, NULL, &q, &t, &c, NULL), NULL_POINTER,
@@ -499,9 +501,9 @@ static void simulations(void) {
     SIMULATE("bodies of NULL", s.bodies = NULL, NULL_POINTER, "bodies is NULL");
     SIMULATE("shape", bodies[1].shape = 3, UNKNOWN_VALUE, "bodies[1].shape is 3");
     SIMULATE("an elliptic cylinder", bodies[0].half_y = 9.0, OUT_OF_RANGE, "bodies[0].half_y is 9");
-    SIMULATE("a flat body", bodies[1].half_x = 0.0, OUT_OF_RANGE, "object 1", "above 0");
-    SIMULATE("NaN", bodies[1].y = NAN, NOT_FINITE_PARAMETER, "object 1");
-    SIMULATE("infinite activity", bodies[0].activity = INFINITY, NOT_FINITE_PARAMETER, "object 0");
+    SIMULATE("a flat body", bodies[1].half_x = 0.0, OUT_OF_RANGE, "bodies[1]", "above 0");
+    SIMULATE("NaN", bodies[1].y = NAN, NOT_FINITE_PARAMETER, "bodies[1]");
+    SIMULATE("infinite activity", bodies[0].activity = INFINITY, NOT_FINITE_PARAMETER, "bodies[0]", "activity");
     SIMULATE("no activity", bodies[0].activity = bodies[1].activity = 0.0, OUT_OF_RANGE, "no activity");
     SIMULATE("diameter", s.diameter = -1.0, OUT_OF_RANGE, "diameter is -1");
     SIMULATE("length", s.axial_length = NAN, OUT_OF_RANGE, "axial_length is NaN");

@@ -65,7 +65,8 @@ def numbers(values, name, dtype="float64", ndim=1, columns=None):
     if given.size and given.dtype.kind not in ("iu" if whole else "iuf"):
         raise TypeError(f"{name} is of {given.dtype}; it must be of {dtype}")
     array = numpy.ascontiguousarray(given, dtype)
-    if array.ndim != ndim or (columns is not None and array.shape[-1] != columns):
+    # A number alone has no dimensions, until ascontiguousarray gives it one.
+    if given.ndim != ndim or (columns is not None and array.shape[-1] != columns):
         wanted = "(n,)" if ndim == 1 else f"(n, {columns})"
         raise ValueError(f"{name} has shape {given.shape}; it must be {wanted}")
     if whole and not numpy.array_equal(array, given):

@@ -47,7 +47,7 @@ class MRI(Plan):
             self.set_geometry(**geometry)
 
     def set_geometry(self, trajectory, *, unit, nx, ny, nz=1, coils=1, samples=None, precision="single", axes=0):
-        """Sets image and trajectory. Forgets weights, maps, field, positions, penalty weights and Q.
+        """Sets image and trajectory. Forgets weights, maps, field, positions, the penalty's weights and matrix, and Q.
 
         Parameters
         ----------

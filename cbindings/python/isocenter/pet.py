@@ -217,7 +217,7 @@ class PET(Plan):
         warm_start : bool
             `reconstruct` begins with the image that it is given, instead of a uniform one.
         subsets : int
-            OSEM: of views; 0 means 8.
+            OSEM: of views; 0 means 8, or one a view where there are fewer.
         iterations : int
             Passes over all views; 0 means 10.
         first_iteration : int

@@ -1,5 +1,4 @@
 """What the figures of docs/conventions.md claim, held against the library; and the figures are those that their scripts draw."""
-import logging
 import math
 import re
 import sys
@@ -15,8 +14,6 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 sys.path.insert(0, str(DOCS / "figures"))
 import draw  # noqa: E402
 import plots  # noqa: E402
-
-logging.getLogger("isocenter").setLevel(logging.ERROR)  # that a single view has no angular weights does not matter here
 
 
 def bins_of_pixels(**geometry):

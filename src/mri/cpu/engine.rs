@@ -164,9 +164,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         }
         let scan = &self.scan;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-        // Input and output; six vectors of conjugate gradient; what coils see, and pairs of transforms.
-        let solver = if solve.iterates { 6 } else { 0 };
-        let images = scan.images() as u64 + solver + if scan.mapped { 2 } else { 0 };
+        // Input and output; vectors of conjugate gradient or of a product; what coils see, and pairs of transforms.
+        let images = scan.images() as u64 + solve.purpose.vectors(scan.images(), 6) + if scan.mapped { 2 } else { 0 };
         let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
         Ok(most + complex * (images * voxels + coils * samples) + self.regulariser.memory())
     }

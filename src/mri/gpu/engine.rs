@@ -133,7 +133,7 @@ impl<T: DeviceReal> GpuEngine<T> {
         let scan = &self.scan;
         let complex = T::PRECISION.complex() as u64;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-        let solver = if solve.iterates { 5 } else { 0 };
+        let solver = solve.purpose.vectors(scan.images(), 5);
         let images = scan.images() as u64 * if solve.warm { 2 } else { 1 } + solver;
         let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
         let q = if solve.toeplitz && self.convolution.is_none() { self.spectrum_bytes() } else { 0 };

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
-use super::projector::{Projector, Room};
+use super::projector::{Floors, Projector, Room};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -72,35 +72,39 @@ impl CpuEngine {
         self.place.bytes() as u64
     }
 
-    /// histo = H image; gives the floors of the projector.
-    fn project(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<[f32; 2]> {
+    /// histo = H image, its values above a floor; tells whether there is one.
+    fn project(&mut self, view: usize, image: &Columns, histo: &mut Columns, of: fn(Floors) -> f32) -> Result<bool> {
         let projector = self.projector(view)?;
         projector.forward(image, histo, &mut self.room)?;
         let floors = projector.floors();
-        if floors[0] > 0.0 {
-            let floor = floors[0] * histo.largest();
+        if let Some(floors) = floors {
+            let floor = finite(of(floors) * histo.largest());
             let parts = histo.data_mut().par_chunks_mut(GRAIN);
             parts.for_each(|part| part.iter_mut().for_each(|v| *v = beyond(floor, *v)));
         }
-        Ok(floors)
+        Ok(floors.is_some())
     }
 
-    /// H^T of something, in the scratch room, and the floor of its values.
-    fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<(Columns, f32)> {
+    /// H^T of something, in the scratch room, and its values' floors.
+    fn adjoint(&mut self, view: usize, histo: &Columns) -> Result<(Columns, Option<Floors>)> {
         let mut out = match self.scratch.take() {
             Some(out) => out,
             None => Columns::zeroed(self.place)?,
         };
         let projector = self.projector(view)?;
         projector.adjoint(histo, &mut out, &mut self.room)?;
-        let [_, floor] = projector.floors();
-        Ok((out, floor))
+        Ok((out, projector.floors()))
     }
 }
 
 /// What rounding made of nothing is nothing: no values below 0 of what has none.
 fn beyond(floor: f32, v: f32) -> f32 {
-    if v.abs() > floor { v } else { 0.0 }
+    if v.abs() <= floor { 0.0 } else { v }
+}
+
+/// A floor; none where values have left the range of f32, which is to be seen.
+fn finite(floor: f32) -> f32 {
+    if floor.is_finite() { floor } else { 0.0 }
 }
 
 /// a = op(a, b), element by element.
@@ -216,13 +220,14 @@ impl Engine for CpuEngine {
     }
 
     fn forward(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<()> {
-        self.project(view, image, histo).map(drop)
+        // A kernel's error is where the kernel is, and does no harm.
+        self.project(view, image, histo, |f| f.rounding).map(drop)
     }
 
     fn add_adjoint(&mut self, view: usize, histo: &Columns, image: &mut Columns) -> Result<()> {
-        let (part, floor) = self.adjoint(view, histo)?;
-        if floor > 0.0 {
-            let floor = floor * part.largest();
+        let (part, floors) = self.adjoint(view, histo)?;
+        if let Some(Floors { rounding, .. }) = floors {
+            let floor = finite(rounding * part.largest());
             merge(image, &part, |a, b| a + beyond(floor, b));
         } else {
             merge(image, &part, |a, b| a + b);
@@ -270,8 +275,8 @@ impl Engine for CpuEngine {
     }
 
     fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
-        let [_, floor] = self.project(view, image, ratio)?;
-        let most = if floor > 0.0 { data.facts.most_quotient() } else { f32::INFINITY };
+        let floored = self.project(view, image, ratio, |f| f.error)?;
+        let most = if floored { data.facts.most_quotient() } else { f32::INFINITY };
         // SAFETY: by the contract of `load`.
         let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, most), ratio) };
         self.tally.log_likelihood += log_likelihood;

@@ -10,12 +10,19 @@ use crate::pet::engine::{Method, Projector as Choice};
 use crate::pet::expansion::Expansion;
 use crate::pet::tables::Tables;
 
+/// Least size of a projection's values, next to the largest, that is not their own error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floors {
+    /// What rounding leaves in all voxels.
+    pub(super) rounding: f32,
+    /// With the error of the kernels, which is where the kernels are.
+    pub(super) error: f32,
+}
+
 #[derive(Debug)]
 pub(super) enum Projector {
     Gather(Gather),
-    /// And the error of its projections of values up to 1.
-    /// With [`Projector::floors`].
-    Fourier(Fourier, [f32; 2]),
+    Fourier(Fourier, Floors),
 }
 
 /// Room that projections work in, used again.
@@ -52,7 +59,7 @@ impl Projector {
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
                     // Of data, a kernel's error is where the kernel is, and does no harm; rounding is everywhere.
-                    let floors = [expansion.projection_error(), expansion.rounding()];
+                    let floors = Floors { rounding: expansion.rounding(), error: expansion.projection_error() };
                     return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, floors));
                 }
                 None if most == usize::MAX => fail!(Internal, "kernels have no expansion"),
@@ -77,11 +84,11 @@ impl Projector {
         }
     }
 
-    /// Least size of the values of `forward` and of `adjoint`, next to the largest, that is not their own error; 0 for sums.
-    pub(super) fn floors(&self) -> [f32; 2] {
+    /// Of Fourier transforms; sums give each value no more error than it has a part in.
+    pub(super) fn floors(&self) -> Option<Floors> {
         match self {
-            Self::Gather(_) => [0.0; 2],
-            Self::Fourier(_, floors) => *floors,
+            Self::Gather(_) => None,
+            Self::Fourier(_, floors) => Some(*floors),
         }
     }
 

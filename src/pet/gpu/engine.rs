@@ -108,7 +108,8 @@ impl GpuEngine {
     fn draft(&self, view: usize) -> Result<Draft> {
         // Some is the kernels' own.
         let shared = self.queue.device.shared_bytes().saturating_sub(1 << 10);
-        Draft::new(self.place, &*self.scan.tables(view)?, self.scan.method, self.context.level(), shared)
+        let level = self.context.level();
+        self.context.install(|| Draft::new(self.place, &*self.scan.tables(view)?, self.scan.method, level, shared))
     }
 
     fn projection(&self, view: usize) -> Result<Arc<Projection>> {

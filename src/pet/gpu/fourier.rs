@@ -276,8 +276,9 @@ impl Fourier {
         };
         let peaks = work + self.sizes.work().iter().sum::<usize>() as u64;
         let peaks = if to.what == What::Relax { 0 } else { peaks };
-        // Of data, a kernel's error is where the kernel is, and does no harm; rounding is everywhere.
-        let floor = if forward { self.error } else { self.rounding };
+        // A kernel's error is where the kernel is, and does harm in comparisons alone; rounding is everywhere.
+        let compares = matches!(to.what, What::Quotient | What::Discrepancy);
+        let floor = if compares { self.error } else { self.rounding };
         let [nz, ny, nx] = place.shape.map(|n| n as i32);
         let base = Arguments {
             line: self.lines[0].arguments(),
