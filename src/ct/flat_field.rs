@@ -35,12 +35,12 @@ impl FlatField {
                 if !f.is_finite() || !d.is_finite() {
                     fail!(
                         NotFiniteData,
-                        "flats or darks at row {row}, bin {bin} average to {f} and {d}; they must be finite"
+                        "flats[{row}, {bin}] and darks are {f} and {d} on average; they must be finite"
                     );
                 }
                 fail!(
                     FlatField,
-                    "flat ({f}) at row {row}, bin {bin} must be above dark ({d}); NaN policy \"replace\" takes such pixels as 0"
+                    "flats[{row}, {bin}] is {f} on average; it must be above darks, {d} there (or set the NaN policy to replace: such pixels are then 0)"
                 );
             }
             gain[k] = if usable { (1.0 / (f - d)) as f32 } else { 0.0 };

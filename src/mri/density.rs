@@ -63,7 +63,11 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
         let last = point(spoke * readout + readout - 1);
         let step = length([0, 1, 2].map(|d| (last[d] - first[d]) / (readout - 1) as f64));
         if step == 0.0 {
-            fail!(OutOfRange, "spoke {spoke} has no length; radial weights need straight spokes");
+            fail!(
+                OutOfRange,
+                "the spoke from trajectory[{}] on has no length; radial weights need straight spokes",
+                spoke * readout
+            );
         }
         for (k, w) in out.iter_mut().enumerate() {
             let at = point(spoke * readout + k);
@@ -71,7 +75,8 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
             if length(straight) > 0.01 * step {
                 fail!(
                     OutOfRange,
-                    "sample {k} of spoke {spoke} is off its straight line by {:.2} of a step; radial weights need straight spokes of evenly spaced samples",
+                    "trajectory[{}] is off the straight line of its spoke by {:.2} of a step; radial weights need straight spokes of evenly spaced samples",
+                    spoke * readout + k,
                     length(straight) / step
                 );
             }

@@ -39,7 +39,7 @@ impl Scan {
             (None, Some(response)) => Tables::new(&self.lattice, &self.views[view], response).map(Cow::Owned),
             (None, None) => fail!(
                 NotConfigured,
-                "view {view} has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
+                "views[{view}] has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
             ),
         }
     }

@@ -216,7 +216,7 @@ impl Pet {
             (_, None) => {}
             (None, Some(view)) => fail!(
                 NotConfigured,
-                "view {view} has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
+                "views[{view}] has no response; isoc_pet_set_response or isoc_pet_set_tables comes first"
             ),
             (Some(response), Some(_)) => check_response(lattice, views.list(), response)?,
         }

@@ -72,7 +72,7 @@ impl Tables {
         for (i, o) in offsets.iter().enumerate() {
             if let Some(axis) = (0..3).find(|d| o[*d].unsigned_abs() as usize >= [nx, ny, nz][*d]) {
                 let (name, n) = (["x", "y", "z"][axis], [nx, ny, nz][axis]);
-                fail!(OutOfRange, "offset {i} is {} along {name}; the lattice has {n} voxels", o[axis]);
+                fail!(OutOfRange, "offsets[{i}] is {} along {name}; the lattice has {n} voxels", o[axis]);
             }
         }
         let key = |o: &[i32; 3]| [o[2], o[1], o[0]];
@@ -84,20 +84,20 @@ impl Tables {
         for (i, o) in offsets.iter().enumerate() {
             let Ok(at) = all.binary_search_by_key(&key(o), key) else { continue };
             if std::mem::replace(&mut seen[at], true) {
-                fail!(OutOfRange, "offset {i}, {o:?}, repeats");
+                fail!(OutOfRange, "offsets[{i}], {o:?}, repeats");
             }
             for (a, row) in values.chunks_exact(offsets.len()).enumerate() {
                 if !row[i].is_finite() {
-                    fail!(NotFiniteData, "value {i} of kernel {a} is {}", row[i]);
+                    fail!(NotFiniteData, "values[{a}, {i}] is {}; it must be finite", row[i]);
                 }
                 if row[i] < 0.0 {
-                    fail!(OutOfRange, "value {i} of kernel {a} is {}; it must not be below 0", row[i]);
+                    fail!(OutOfRange, "values[{a}, {i}] is {}; it must not be below 0", row[i]);
                 }
                 weights[a * all.len() + at] = row[i].into();
             }
         }
         if let Some(a) = weights.chunks_exact(all.len()).position(|row| row.iter().sum::<f64>() == 0.0) {
-            fail!(OutOfRange, "the values of kernel {a} are all 0");
+            fail!(OutOfRange, "values[{a}] are all 0");
         }
         let (values, _) = normalised(&weights, kernels, 1.0);
         let radial = radial_step(lattice, view);

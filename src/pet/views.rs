@@ -53,11 +53,11 @@ impl Views {
         for (v, view) in list.iter().enumerate() {
             View::new(view.azimuth, view.tilt)?;
             if view.tilt.abs() > max_tilt {
-                fail!(OutOfRange, "view {v} has a tilt of {} rad; max_tilt is {max_tilt}", view.tilt);
+                fail!(OutOfRange, "views[{v}] has a tilt of {} rad; max_tilt is {max_tilt}", view.tilt);
             }
         }
         if let Some((a, b)) = repeated(&list) {
-            fail!(OutOfRange, "views {a} and {b} are the same direction; views must not repeat");
+            fail!(OutOfRange, "views[{a}] and views[{b}] are the same direction; views must not repeat");
         }
         let rule = Rule::Angle(Search::new(&list, max_tilt)?);
         Ok(Self { list, max_tilt, rule })

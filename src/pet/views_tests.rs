@@ -173,9 +173,12 @@ fn impossible_views_are_named() {
     assert_eq!(message(Views::grid(4, 1, f64::NAN)), "max_tilt is NaN");
     assert_eq!(message(Views::new(vec![], 0.1)), "there are 0 views; there must be 1 to 65536");
     let view = |azimuth, tilt| View { azimuth, tilt };
-    assert_eq!(message(Views::new(vec![view(0.0, 0.2)], 0.1)), "view 0 has a tilt of 0.2 rad; max_tilt is 0.1");
+    assert_eq!(message(Views::new(vec![view(0.0, 0.2)], 0.1)), "views[0] has a tilt of 0.2 rad; max_tilt is 0.1");
     assert_eq!(message(Views::new(vec![view(f64::NAN, 0.0)], 0.1)), "azimuth is NaN");
     let opposite = vec![view(0.5, 0.1), view(1.0, 0.0), view(0.5 - PI, -0.1)];
-    assert_eq!(message(Views::new(opposite, 0.2)), "views 0 and 2 are the same direction; views must not repeat");
+    assert_eq!(
+        message(Views::new(opposite, 0.2)),
+        "views[0] and views[2] are the same direction; views must not repeat"
+    );
     assert!(Views::new(vec![view(0.5, 0.1), view(0.5 - PI, 0.1)], 0.2).is_ok());
 }

@@ -795,16 +795,16 @@ static void use_flat_without_darks(scan *s) {
 
 static void flat_fields(void) {
     BAD("flat equal to dark", set_flats(s, 1, 5, s->darks[BINS + 5]), SET_FLAT_FIELD, FLAT_FIELD,
-        "flat (102)", "row 1, bin 5", "above dark (102)");
-    BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, FLAT_FIELD, "flat (3)", "row 0, bin 31",
+        "flats[1, 5] is 102 on average", "above darks, 102 there");
+    BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, FLAT_FIELD, "flats[0, 31] is 3 on average",
         "above dark");
     BAD("flat 0 without darks", set_flats(s, 0, 0, 0), isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL),
-        FLAT_FIELD, "flat (0)", "row 0, bin 0", "above dark (0)");
+        FLAT_FIELD, "flats[0, 0] is 0 on average", "above darks, 0 there");
     BAD("darks without flats", NOTHING, isoc_ct_set_flat_field(s->ct, NULL, &s->t[DARKS]), NULL_POINTER,
         "flats is NULL", "darks");
-    BAD("NaN in the flats", float_flats(s, NAN), SET_FLAT_FIELD, NOT_FINITE_DATA, "flats", "row 1, bin 5", "NaN",
+    BAD("NaN in the flats", float_flats(s, NAN), SET_FLAT_FIELD, NOT_FINITE_DATA, "flats[1, 5]", "NaN",
         "finite");
-    BAD("Inf in the flats", float_flats(s, INFINITY), SET_FLAT_FIELD, NOT_FINITE_DATA, "flats", "row 1, bin 5", "inf");
+    BAD("Inf in the flats", float_flats(s, INFINITY), SET_FLAT_FIELD, NOT_FINITE_DATA, "flats[1, 5]", "inf");
     BAD("no flat frames", s->shape[FLATS][0] = 0, SET_FLAT_FIELD, OUT_OF_RANGE, "flats.shape[0]", "is 0", "1");
     BAD("-1 dark frames", s->shape[DARKS][0] = -1, SET_FLAT_FIELD, OUT_OF_RANGE, "darks.shape[0]", "is -1", "1");
     BAD("2^40 flat frames", s->shape[FLATS][0] = far_too_many, SET_FLAT_FIELD, OUT_OF_RANGE,

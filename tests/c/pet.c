@@ -197,9 +197,9 @@ static void geometries(void) {
     GEOMETRY(max_tilt, NAN, NOT_FINITE_PARAMETER, "max_tilt is NaN");
     BAD("geometry: NULL", (void)0, isoc_pet_set_geometry(pet, NULL, NULL), NULL_POINTER, "NULL");
     LIST("NaN", listed[1][0] = NAN, NOT_FINITE_PARAMETER, "azimuth is NaN");
-    LIST("a steep one", listed[3][1] = 0.3, OUT_OF_RANGE, "view 3 has a tilt of 0.3 rad", "max_tilt is 0.2");
+    LIST("a steep one", listed[3][1] = 0.3, OUT_OF_RANGE, "views[3] has a tilt of 0.3 rad", "max_tilt is 0.2");
     LIST("a repeated one", (listed[2][0] = listed[1][0] - PI, listed[2][1] = -listed[1][1]), OUT_OF_RANGE,
-         "views 1 and 2 are the same direction");
+         "views[1] and views[2] are the same direction");
     LIST("their number", g.views = ALL - 1, TENSOR_SHAPE, "views.shape[0] is 4", "must be 3");
     LIST("integers", l.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "views.dtype");
     LIST("complex numbers", (l.dtype.code = ISOC_DTYPE_COMPLEX, l.dtype.bits = 64), TENSOR_DTYPE, "views.dtype");
@@ -277,11 +277,11 @@ static void tables(void) {
     } while (0)
     TABLES("good ones", (void)0, OK, NULL);
     TABLES("an identifier too large", map[7] = 1, OUT_OF_RANGE, "map[0, 7] is 1", "1 kernels");
-    TABLES("an offset beyond the lattice", offsets[2][1] = 50, OUT_OF_RANGE, "offset 2 is 50 along y");
+    TABLES("an offset beyond the lattice", offsets[2][1] = 50, OUT_OF_RANGE, "offsets[2] is 50 along y");
     TABLES("an offset twice", offsets[2][0] = 0, OUT_OF_RANGE, "repeats");
-    TABLES("NaN", values[1] = NAN, NOT_FINITE_DATA, "value 1 of kernel 0 is NaN");
-    TABLES("a value below 0", values[1] = -1.0f, OUT_OF_RANGE, "value 1 of kernel 0 is -1");
-    TABLES("nothing", memset(values, 0, sizeof values), OUT_OF_RANGE, "all 0");
+    TABLES("NaN", values[1] = NAN, NOT_FINITE_DATA, "values[0, 1] is NaN");
+    TABLES("a value below 0", values[1] = -1.0f, OUT_OF_RANGE, "values[0, 1] is -1");
+    TABLES("nothing", memset(values, 0, sizeof values), OUT_OF_RANGE, "values[0] are all 0");
     BAD("tables: view", (void)0, isoc_pet_set_tables(pet, ALL, map, offsets[0], KERNEL, values, 1), OUT_OF_RANGE,
         "view is 4");
     BAD("tables: no offsets", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], 0, values, 1), OUT_OF_RANGE,

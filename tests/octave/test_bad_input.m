@@ -41,6 +41,8 @@ function settings_of_ct()
     bad('unknown order', 'invalidGeometry', {'sinogram', '''frames'', ''sinograms'''}, 'Angles', a, 'Bins', 8, 'Order', 'sinogram');
     bad('axes', 'invalidGeometry', 'axis_count', 'Angles', a, 'Bins', 8, 'Axis', [3 4]);
     bad('size', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', 8);
+    bad('half a pixel', 'invalidGeometry', 'Size must be a whole number, not 8.5', 'Angles', a, 'Bins', 8, 'Size', [8.5 8]);
+    bad('text for a size', 'invalidGeometry', {'Size', 'char'}, 'Angles', a, 'Bins', 8, 'Size', '8x8');
     bad('size 0', 'invalidGeometry', '[nx ny]', 'Angles', a, 'Bins', 8, 'Size', [8 0]);
     bad('a row too far', 'invalidGeometry', 'FirstRow is 5; it must be 1 to 4', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 5);
     bad('too many slices', 'invalidGeometry', 'Slices is 4; there are 3 rows', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 2, 'Slices', 4);
@@ -97,6 +99,14 @@ function arrays_of_ct()
     check_error('flats', 'ct:arrayShape', 'bins x rows', @() ct.setFlatField(ones(3, 8, 'single')));
     check_error('flats of double', 'ct:arrayType', 'flats', @() ct.setFlatField(ones(8, 3)));
     check_error('flats below darks', 'ct:flatField', 'flat', @() ct.setFlatField(ones(8, 3, 'single'), 2 * ones(8, 3, 'single')));
+    ct.setFlatField(uint16(8 * ones(8, 3)));
+    counted = ct.reconstruct(uint16(p));
+    for flats = {[], zeros(8, 3, 0, 'uint16')}
+        check_error('darks alone', 'ct:invalidArgument', {'flats are missing', 'darks'}, ...
+                    @() ct.setFlatField(flats{1}, ones(8, 3, 'uint16')));
+    end
+    check_true('the flat field stays', isequal(ct.reconstruct(uint16(p)), counted));
+    ct.setFlatField([], []);
     check_true('the plan works afterwards', isequal(ct.reconstruct(p), good));
     check_true('whatever was written to', isequal(p, ones(8, 3, 10, 'single')));
     one = isocenter.CT('Angles', 0.1, 'Bins', 8);
@@ -112,6 +122,8 @@ function mri()
     bad('no unit', 'invalidGeometry', {'Unit', 'cycles-per-voxel'}, k, 'Size', [8 8]);
     bad('no size', 'invalidGeometry', 'Size', k, 'Unit', 'cycles-per-voxel');
     bad('size', 'invalidGeometry', '[nx ny nz]', k, 'Size', 8, 'Unit', 'cycles-per-voxel');
+    bad('a cell for a size', 'invalidGeometry', {'Size', 'cell'}, k, 'Size', {8, 8}, 'Unit', 'cycles-per-voxel');
+    bad('half a voxel', 'invalidGeometry', 'whole number, not 8.5', k, 'Size', [8 8.5], 'Unit', 'cycles-per-voxel');
     bad('complex trajectory', 'arrayType', {'complex', '[real(k(:)), imag(k(:))].'''}, [0.1i 0.2], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('transposed trajectory', 'arrayShape', {'2 x samples', 'trajectory.'''}, rand(40, 2), 'Size', [8 8], 'Unit', 'cycles-per-voxel');
     bad('out of the unit', 'invalidGeometry', 'trajectory(1, 2)', [0 7; 0 0], 'Size', [8 8], 'Unit', 'cycles-per-voxel');
@@ -143,6 +155,8 @@ function pet()
     bad('no size', 'invalidGeometry', 'Size', 'Voxel', 4, 'Azimuths', 4, 'MaxTilt', 0.1);
     bad('no voxel', 'invalidGeometry', 'Voxel', 'Size', [8 8 4], 'Azimuths', 4, 'MaxTilt', 0.1);
     bad('voxel', 'invalidGeometry', 'Voxel', 'Size', [8 8 4], 'Voxel', [4 4], 'Azimuths', 4, 'MaxTilt', 0.1);
+    bad('text for a voxel', 'invalidGeometry', {'Voxel', 'char'}, 'Size', [8 8 4], 'Voxel', '4', 'Azimuths', 4, 'MaxTilt', 0.1);
+    bad('half a voxel', 'invalidGeometry', 'whole number, not 3.5', 'Size', [8 8 3.5], 'Voxel', 4, 'Azimuths', 4, 'MaxTilt', 0.1);
     bad('no views', 'invalidGeometry', 'views', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1);
     bad('views transposed', 'arrayShape', 'Views.''', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1, 'Views', zeros(3, 2));
     bad('both', 'invalidGeometry', 'Azimuths', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1, 'Views', [0; 0], 'Azimuths', 1);
@@ -158,11 +172,18 @@ function pet()
     check_error('below 0', 'pet:invalidArgument', 'measured(3, 2, 1, 1) is -1', @() p.reconstruct(subsasgn(h, struct('type', '()', 'subs', {{3, 2, 1, 1}}), -1)));
     check_error('view 0', 'pet:invalidArgument', '1 to 3', @() p.forward(h(:, :, :, 1), 0));
     check_error('view 4', 'pet:invalidArgument', '1 to 3', @() p.tables(4));
+    for none = {zeros(1, 0), zeros(0, 1), zeros(0, 0, 2), find(false(1, 3)), false(1, 0)}
+        check_error('no views to project', 'pet:invalidArgument', 'views is empty', @() p.forward(h(:, :, :, 1), none{1}));
+        check_error('no views to add', 'pet:invalidArgument', 'views is empty', @() p.adjoint(h, none{1}));
+    end
     check_error('a mask of views', 'pet:invalidArgument', 'find(', @() p.forward(h(:, :, :, 1), logical([0 1 1])));
     check_error('half a view', 'pet:invalidArgument', 'whole number', @() p.forward(h(:, :, :, 1), 1.5));
     check_error('order', 'pet:invalidArgument', 'order(2)', @() p.setOrder([1 1]));
     check_error('positions transposed', 'pet:arrayShape', '3 x 5', @() p.deposit(ones(5, 3), ones(5, 3), ones(5, 1)));
     check_error('times', 'pet:arrayShape', '3 x 4', @() p.deposit(ones(3, 5), ones(3, 5), ones(4, 1)));
+    check_error('first positions without times', 'pet:arrayShape', {'first', '3 x 0'}, @() p.deposit(ones(3, 5), [], []));
+    check_error('second positions without times', 'pet:arrayShape', {'second', '3 x 0'}, @() p.deposit([], ones(3, 5), []));
+    check_error('times without positions', 'pet:arrayShape', {'first', '3 x 5'}, @() p.deposit([], [], ones(1, 5)));
     check_error('no times', 'pet:invalidArgument', 'missing', @() isocenter_mex('pet.deposit', p.id, 1, 2));
     check_error('bodies', 'pet:invalidArgument', 'cylinder', @() p.phantomImage(struct('Shape', 'sphere', 'HalfX', 3)));
     check_error('scan', 'pet:invalidScan', 'struct', @() p.simulate(3, 4));
@@ -182,6 +203,7 @@ function contexts()
     bad('threads below 0', 'invalidOptions', 'Threads is -1', 'Threads', -1);
     bad('cap', 'invalidOptions', 'MemoryCap', 'MemoryCap', 'all');
     bad('progress', 'invalidOptions', '''console''', 'Progress', 'bar');
+    bad('several texts of progress', 'invalidOptions', {'Progress', 'one text, not 2'}, 'Progress', ['none'; 'nine']);
     bad('unknown', 'unknownOption', 'GpuMemoryCap', 'Memory', 5);
     check_true('letter case of words', isa(isocenter.Context('progress', 'Console', 'DEVICE', 'CPU'), 'isocenter.Context'));
 end

@@ -30,6 +30,7 @@ function projectors()
     check_true('histo-images: nx x ny x nz x views', isequal(size(h), [12 10 4 6]) && isa(h, 'single'));
     check_near('adjoint', double(y(:))' * double(h(:)), double(x(:))' * double(pet.adjoint(y)(:)), 1e-5);
     check_near('chosen views', pet.forward(x, [5 2]), h(:, :, :, [5 2]), 1e-6);
+    check_near('[] for all views', pet.forward(x, []), h, 1e-6);
     check_near('one view', pet.forward(x, 3), h(:, :, :, 3), 1e-6);
     sum_of = zeros(12, 10, 4, 'single');
     for v = 1:6, sum_of += pet.adjoint(y(:, :, :, v), v); end
@@ -80,6 +81,14 @@ function events()
     check_true('adds', more(9, 3, 2, 1) == 2 && h(9, 3, 2, 1) == 1);
     more = pet.deposit(first, second, time, single(h));
     check_true('adds to single', isa(more, 'single') && more(9, 3, 2, 1) == 2);
+    for none = {[], zeros(3, 0), zeros(0, 3), zeros(1, 0, 'single')}
+        for no_times = {[], zeros(1, 0), zeros(0, 1, 'single')}
+            [empty, dropped] = pet.deposit(none{1}, none{1}, no_times{1});
+            check_true('no events', isa(empty, 'uint32') && isequal(size(empty), [12 10 4 6]) && ~any(empty(:)) ...
+                       && dropped.Events == 0);
+            check_true('no events to add', isequal(pet.deposit(none{1}, [], no_times{1}, h), h));
+        end
+    end
 end
 
 function reconstructions()

@@ -58,7 +58,7 @@ classdef MRI < handle
         end
 
         function setGeometry(self, trajectory, varargin)
-            % SETGEOMETRY  Image and trajectory. Forgets weights, maps, field, penalty weights and Q.
+            % SETGEOMETRY  Image and trajectory. Forgets weights, maps, field, positions, the penalty's weights and matrix, and Q.
             %   mri.setGeometry(TRAJECTORY, NAME, VALUE, ...) or mri.setGeometry(TRAJECTORY, STRUCT)
             %
             %   Size       [nx ny] or [nx ny nz], in voxels (required)

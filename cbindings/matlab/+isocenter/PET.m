@@ -93,7 +93,7 @@ classdef PET < handle
             %   Algorithm        'ramla', 'osem' or 'mlem'
             %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
-            %   Subsets          of OSEM (8)
+            %   Subsets          of OSEM (8, or one a view where there are fewer)
             %   Order            of views: 'geometric', 'random' (see Seed) or 'given' (see setOrder)
             %   Relaxation       of RAMLA, above 0 to 1 (1), over 1 + RelaxationDecay (0) times the pass
             %   Projector        'auto', 'gather' or 'fourier', with Tolerance (1e-5)
@@ -127,6 +127,7 @@ classdef PET < handle
         function histo_images = forward(self, image, varargin)
             % FORWARD  Histo-images of an image, of all views or of those whose numbers are given.
             %   HISTO_IMAGES = pet.forward(IMAGE) or pet.forward(IMAGE, VIEWS)
+            %   VIEWS of [] (0 x 0) are all; any other empty list is an error.
             histo_images = isocenter_mex('pet.forward', self.id, image, varargin{:});
         end
 

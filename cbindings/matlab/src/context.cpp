@@ -24,7 +24,7 @@ static const record settings{ "options of isocenter.Context", sizeof(context_set
 static progress_mode mode_of(const mxArray *progress) {
     if (!progress) return progress_mode::none;
     if (mxGetClassID(progress) == mxFUNCTION_CLASS) return progress_mode::function;
-    const std::string text = is_text(progress) ? text_of(progress, "Progress") : "";
+    const std::string text = is_text(progress) ? with_kind("invalidOptions", [&] { return text_of(progress, "Progress"); }) : "";
     if (same_name(text.c_str(), "console")) return progress_mode::console;
     if (!same_name(text.c_str(), "none")) fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
     return progress_mode::none;

@@ -104,7 +104,7 @@ static void set_geometry(call &c) {
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
     if (!s.g.angles) fail("invalidGeometry", "Angles are missing: one a view, in radians");
     if (s.size) {
-        const std::vector<int64_t> size = integers_of(s.size, "Size");
+        const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
         if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
         s.g.nx = size[0], s.g.ny = size[1];
     }
@@ -139,6 +139,7 @@ static void set_flat_field(call &c) {
     c.at_most(2);
     const mxArray *flats = c.optional(0), *darks = c.optional(1);
     if (!flats) {
+        if (darks) fail("invalidArgument", "flats are missing, and darks are given; leave both out to forget the flat field");
         check(isoc_ct_set_flat_field(c.plan->ct(), nullptr, nullptr));
         return;
     }

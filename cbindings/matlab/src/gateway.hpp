@@ -20,7 +20,7 @@ struct plan;
 
 // One call from MATLAB.
 struct call {
-    std::string command; // "ct_reconstruct"
+    std::string command; // "ct.reconstruct"
     std::string area;    // "ct": part of error identifiers
     ::plan *plan = nullptr;
     int count = 0;
@@ -41,6 +41,14 @@ struct failure {
 [[noreturn]] void fail(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Throws the library's error unless the status is OK. `invalid` is the kind of faulty parameters, such as "invalidGeometry".
 void check(isoc_status status, const char *invalid = "invalidArgument");
+// Runs conversions that call every fault invalidArgument: in settings it is of the kind `invalid`.
+template <class F> auto with_kind(const char *invalid, F body) {
+    try {
+        return body();
+    } catch (const failure &f) {
+        throw failure{ f.kind == "invalidArgument" ? invalid : f.kind, f.text };
+    }
+}
 
 // report.cpp: progress, Ctrl-C, warnings, and MATLAB functions called from the library's callbacks.
 enum class progress_mode { none, console, function };
@@ -164,7 +172,7 @@ enum class field {
     int32s,  // const int32_t *, the same
     pairs,   // const double *, (2, n), n at `number_at` (uint32_t)
     records, // const void *, a struct array of `record`, number at `number_at` (int64_t)
-    any,     // const mxArray *
+    any,     // const mxArray *; convert it within with_kind
 };
 struct record;
 struct setting {

@@ -116,7 +116,7 @@ static void set_geometry(call &c) {
     settings_read(geometry_record, c, 1, "invalidGeometry", &s);
     if (!s.g.unit) fail("invalidGeometry", "Unit is missing: 'cycles-per-voxel', 'cycles-per-fov' or 'radians-per-voxel'");
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny] or [nx ny nz], in voxels");
-    std::vector<int64_t> size = integers_of(s.size, "Size");
+    std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
     if (size.size() == 2) size.push_back(1);
     if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
         fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");

@@ -154,8 +154,8 @@ static void set_geometry(call &c) {
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny nz], in voxels");
     if (!s.voxel) fail("invalidGeometry", "Voxel is missing: its size in mm, one number or [x y z]");
-    const std::vector<int64_t> size = integers_of(s.size, "Size");
-    const std::vector<double> voxel = reals_of(s.voxel, "Voxel");
+    const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
+    const std::vector<double> voxel = with_kind("invalidGeometry", [&] { return reals_of(s.voxel, "Voxel"); });
     if (size.size() != 3) fail("invalidGeometry", "Size must be three numbers, [nx ny nz]");
     if (voxel.size() != 1 && voxel.size() != 3) fail("invalidGeometry", "Voxel must be one number or three, in mm");
     for (double side : voxel)
@@ -283,13 +283,16 @@ static void memory(call &c) {
     c.result(0, number(static_cast<double>(bytes)));
 }
 
-// The views of argument 1, all of them if it is not there.
+// The views of argument 1, all of them if it is not there or 0 x 0. Other empty lists come of find() where nothing is chosen.
 struct chosen {
     std::vector<int64_t> views;
     int64_t count;
     explicit chosen(const call &c) : count(c.plan->pet_size.views) {
-        if (!c.optional(1)) return;
-        views = views_of(c, c.optional(1));
+        if (c.count < 2) return;
+        const mxArray *list = c.arguments[1];
+        if (mxGetNumberOfDimensions(list) == 2 && mxGetM(list) == 0 && mxGetN(list) == 0) return;
+        if (mxIsEmpty(list)) fail("invalidArgument", "the list of views is empty; leave it out for all of them");
+        views = views_of(c, list);
         count = static_cast<int64_t>(views.size());
     }
     const int64_t *data() const { return views.empty() ? nullptr : views.data(); }
@@ -356,13 +359,18 @@ static void history(call &c) {
 static shape positions(int64_t events) { return { { 3, events }, "3 x events" }; }
 static shape one_an_event(int64_t events) { return { { events }, "one an event" }; }
 
+// Of no events any empty array is a list: [] is 0 x 0, and find() has several sizes.
+static const mxArray *list_of(const mxArray *value, mwSize rows, int64_t events) {
+    return events == 0 && mxIsEmpty(value) ? mxCreateDoubleMatrix(rows, 0, mxREAL) : value;
+}
+
 static void deposit(call &c) {
     c.at_most(4);
     const mxArray *times = c.argument(2, "time differences");
     const auto events = static_cast<int64_t>(mxGetNumberOfElements(times));
-    const array first(c.argument(0, "first positions"), "first positions", real, positions(events));
-    const array second(c.argument(1, "second positions"), "second positions", real, positions(events));
-    const array difference(times, "time differences", real, one_an_event(events));
+    const array first(list_of(c.argument(0, "first positions"), 3, events), "first positions", real, positions(events));
+    const array second(list_of(c.argument(1, "second positions"), 3, events), "second positions", real, positions(events));
+    const array difference(list_of(times, 1, events), "time differences", real, one_an_event(events));
     const optional_array before(c.optional(3), "histo-images", counts, histo_images(c));
     const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c), array::contents::zeros);
     auto dropped = sized<isoc_pet_dropped>();

@@ -86,11 +86,7 @@ static void set_by_name(const record &r, const std::string &name, const mxArray 
     for (const setting &s : r.settings) {
         known += (known.empty() ? "" : ", ") + std::string(s.name);
         if (!same_name(s.name, name.c_str())) continue;
-        if (value && !mxIsEmpty(value)) try {
-            set(s, value, invalid, out);
-        } catch (const failure &f) {
-            throw failure{ f.kind == "invalidArgument" ? invalid : f.kind, f.text };
-        }
+        if (value && !mxIsEmpty(value)) with_kind(invalid, [&] { set(s, value, invalid, out); });
         return;
     }
     fail("unknownOption", "there is no '%s' in the %s; it has %s", name.c_str(), r.name, known.c_str());

@@ -274,11 +274,11 @@ fn a_caller_s_own_tables_serve_as_well() {
     let message = |map: &[u32], offsets: &[[i32; 3]], values: &[f32]| {
         Tables::given(&lattice, &view(20.0, 0.0), map.to_vec(), offsets, values).expect_err("invalid").message
     };
-    assert_eq!(message(&[0; 110], &[[0; 3], [0; 3]], &[1.0; 2]), "offset 1, [0, 0, 0], repeats");
-    assert_eq!(message(&[0; 110], &[[0, 10, 0]], &[1.0]), "offset 0 is 10 along y; the lattice has 10 voxels");
+    assert_eq!(message(&[0; 110], &[[0; 3], [0; 3]], &[1.0; 2]), "offsets[1], [0, 0, 0], repeats");
+    assert_eq!(message(&[0; 110], &[[0, 10, 0]], &[1.0]), "offsets[0] is 10 along y; the lattice has 10 voxels");
     assert_eq!(message(&[1; 110], &[[0; 3]], &[1.0]), "map[0, 0] is 1; there are 1 kernels");
-    assert_eq!(message(&[0; 110], &[[0; 3]], &[f32::NAN]), "value 0 of kernel 0 is NaN");
-    assert_eq!(message(&[0; 110], &[[0; 3]], &[0.0]), "the values of kernel 0 are all 0");
+    assert_eq!(message(&[0; 110], &[[0; 3]], &[f32::NAN]), "values[0, 0] is NaN; it must be finite");
+    assert_eq!(message(&[0; 110], &[[0; 3]], &[0.0]), "values[0] are all 0");
     assert!(message(&[0; 3], &[[0; 3]], &[1.0]).contains("3 entries"));
 }
 
