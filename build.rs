@@ -56,7 +56,7 @@ fn kernels() {
             // Beside OUT_DIR: clippy's builds have another one, and would compile all of it again.
             let kept = out.ancestors().nth(2).unwrap_or(&out).join("isocenter-kernels");
             fs::create_dir_all(&kept).expect("the build folder is writable");
-            images = compile(nvcc, &archs, &sources, &kept);
+            images = compile(nvcc, &archs, &root, &sources, &kept);
             built = format!("sm_{}, ptx {}", archs.join(" "), archs[0]);
         }
     }
@@ -102,7 +102,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// One fat binary for each source, several at a time; unchanged ones are taken from the last build.
-fn compile(nvcc: &Path, archs: &[&str], files: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
+fn compile(nvcc: &Path, archs: &[&str], root: &Path, files: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
     let mut flags: Vec<String> =
         ["-fatbin", "-O3", "-std=c++17", "-lineinfo", "--compress-mode=size", "-Werror", "all-warnings"]
             .map(Into::into)
@@ -125,7 +125,10 @@ fn compile(nvcc: &Path, archs: &[&str], files: &[PathBuf], out: &Path) -> Vec<(S
         let image = out.join(format!("{folder}_{name}_{:016x}.fatbin", hash.finish()));
         if !image.is_file() {
             let partial = image.with_extension(format!("partial{}", std::process::id()));
-            let result = Command::new(nvcc).args(&flags).arg("-o").arg(&partial).arg(source).output();
+            // By its path in the project: the image holds the name.
+            let named = source.strip_prefix(root).unwrap_or(source);
+            let mut command = Command::new(nvcc);
+            let result = command.current_dir(root).args(&flags).arg("-o").arg(&partial).arg(named).output();
             let result = result.unwrap_or_else(|e| panic!("{} did not start: {e}", nvcc.display()));
             let messages =
                 String::from_utf8_lossy(&result.stdout).into_owned() + &String::from_utf8_lossy(&result.stderr);
