@@ -32,7 +32,7 @@ pub struct Options {
     pub iterations: usize,
     /// Passes that were made before: the relaxation and random orders go on from there.
     pub first_iteration: usize,
-    /// Of OSEM; 0 means [`DEFAULT_SUBSETS`], or one a view where there are fewer.
+    /// Of OSEM; 0 means 8, or one a view where there are fewer.
     pub subsets: usize,
     /// Of RAMLA: `relaxation / (1 + decay k)` in pass k, over the largest factor.
     pub relaxation: f64,
