@@ -260,15 +260,7 @@ unsafe fn event_count(time: *const isoc_tensor, least: usize) -> Result<usize> {
         fail!(NullPointer, "time_differences is NULL");
     }
     // SAFETY: by this function's contract.
-    let isoc_tensor { ndim, shape, .. } = unsafe { time.read_unaligned() };
-    if ndim != 1 {
-        fail!(TensorNdim, "time_differences.ndim is {ndim}; it must be 1 (events)");
-    }
-    if shape.is_null() {
-        fail!(NullPointer, "time_differences.shape is NULL");
-    }
-    // SAFETY: as above; one size.
-    let number = unsafe { shape.read_unaligned() };
+    let number = unsafe { first_size(time, "time_differences", &["events"]) }?;
     count(number, "time_differences.shape[0]", least, MAX_EVENTS)
 }
 
@@ -281,19 +273,28 @@ unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
         return Ok(());
     }
     // SAFETY: by this function's contract.
-    let isoc_tensor { ndim, shape, .. } = unsafe { positions.read_unaligned() };
-    if ndim != 2 {
-        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be 2 (events, axes)");
-    }
-    if shape.is_null() {
-        fail!(NullPointer, "{name}.shape is NULL");
-    }
-    // SAFETY: as above; two sizes.
-    let number = unsafe { shape.read_unaligned() };
+    let number = unsafe { first_size(positions, name, &["events", "axes"]) }?;
     if number != 0 {
         fail!(TensorShape, "{name}.shape[0] is {number}; it must be 0, as that of time_differences");
     }
     Ok(())
+}
+
+/// The first size of a tensor of these dimensions.
+///
+/// # Safety
+/// The tensor is valid.
+unsafe fn first_size(tensor: *const isoc_tensor, name: &str, dims: &[&str]) -> Result<i64> {
+    // SAFETY: by this function's contract.
+    let isoc_tensor { ndim, shape, .. } = unsafe { tensor.read_unaligned() };
+    if usize::try_from(ndim) != Ok(dims.len()) {
+        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be {} ({})", dims.len(), dims.join(", "));
+    }
+    if shape.is_null() {
+        fail!(NullPointer, "{name}.shape is NULL");
+    }
+    // SAFETY: as many sizes as dimensions, by the tensor's documentation.
+    Ok(unsafe { shape.read_unaligned() })
 }
 
 /// A list's arrays.

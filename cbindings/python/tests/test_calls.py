@@ -49,6 +49,14 @@ class Callbacks(unittest.TestCase):
             plan().reconstruct(scan())
         self.assertEqual({record.levelname for record in logs.records}, {"DEBUG"})
 
+    def test_angles_that_may_be_degrees(self):
+        golden = np.pi * (np.sqrt(5) - 1) / 2
+        for angles, warned in ((np.arange(180.0), True), (np.linspace(0, 360, 721), True), (golden * np.arange(1000), False),
+                               (np.linspace(0, 40 * np.pi, 4000, endpoint=False), False)):
+            said = []
+            isocenter.CT(isocenter.Context(threads=1, log=lambda *a: said.append(a)), angles=angles, bins=BINS)
+            self.assertEqual(any("may be degrees" in text for _, text in said), warned, angles[-1])
+
     def test_progress_cancels(self):
         ct = plan(512, progress=lambda fraction, stage: True)
         volume = np.full(ct.volume_shape, np.nan, np.float32)

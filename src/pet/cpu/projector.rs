@@ -58,7 +58,6 @@ impl Projector {
             let expansion = Expansion::new(tables, method.tolerance(), most);
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
-                    // Of data, a kernel's error is where the kernel is, and does no harm; rounding is everywhere.
                     let floors = Floors { rounding: expansion.rounding(), error: expansion.projection_error() };
                     return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, floors));
                 }
