@@ -237,6 +237,14 @@ static void contexts(void) {
         check_status("cap below a solution", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, needs);
         check_ok("gridding under it", isoc_mri_gridding(mri, &s, &v));
         check_ok("destroy", isoc_context_destroy(less));
+        /* A product has two vectors less than a solution here; five less are too few. */
+        c.memory_cap = bytes - 5 * PIXELS * 2 * sizeof(float);
+        check_ok("context", isoc_context_create(&c, &less));
+        set_up(less);
+        isoc_tensor i = images(image);
+        check_status("cap below a product", isoc_mri_normal(mri, &i, &v), ISOC_STATUS_MEMORY_CAP, needs);
+        check_ok("gridding under it as well", isoc_mri_gridding(mri, &s, &v));
+        check_ok("destroy", isoc_context_destroy(less));
     }
     int calls = 0;
     c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop_at_half, c.progress_user = &calls;
