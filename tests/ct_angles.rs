@@ -6,9 +6,9 @@ use common::on_processor;
 use common::scene::*;
 use common::*;
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Angular, Ct, Geometry, Info, Options};
+use isocenter::ct::{Angular, Ct, Filter, Geometry, Info, Options};
 use isocenter::error::Status;
-use isocenter::tensor::{View, ViewMut};
+use isocenter::tensor::{DType, View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -180,7 +180,10 @@ fn values_hold_whatever_the_angles() {
 fn a_few_lost_blocks_stand_out() {
     let gap = PI / 180.0;
     for lost in 1..=5 {
-        let kept = (0..180).filter(|v| !(v % 30 < 5 + v / 30 && v / 30 < lost)).map(|v| f64::from(v) * gap).collect::<Vec<_>>();
+        let kept = (0..180)
+            .filter(|v| !(v % 30 < 5 + v / 30 && v / 30 < lost))
+            .map(|v| f64::from(v) * gap)
+            .collect::<Vec<_>>();
         let a = angular(&kept);
         // Block k of 5 + k views leaves a gap of 6 + k.
         let missing: i32 = (0..lost).map(|k| 6 + k).sum();
@@ -203,7 +206,8 @@ fn pairs_are_no_wedges() {
             if half == 2 {
                 continue;
             }
-            let angles: Vec<f64> = (0..half).flat_map(|v| [f64::from(v), f64::from(v) + apart]).map(|a| a * gap).collect();
+            let angles: Vec<f64> =
+                (0..half).flat_map(|v| [f64::from(v), f64::from(v) + apart]).map(|a| a * gap).collect();
             let a = angular(&angles);
             assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{half}, {apart}: {a:?}");
         }
@@ -283,6 +287,108 @@ fn too_few_angles() {
         assert!(error(&seen, &backproject(&g, Default::default(), None, &projections)) < 1e-5);
         to_volume(&mut ct, &g, Ct::adjoint, &projections);
     }
+}
+
+/// The caller's weights are used as they are, by what is weighted, and hold until the next geometry.
+#[test]
+fn weights_of_the_callers_own() {
+    let g = Geometry { nx: 20, ny: 21, ..Geometry::new(half_turn(15), 24).with_rows(2) };
+    let projections = random(projection_len(&g), 7);
+    let own: Vec<f64> = (0..15).map(|v| if v % 4 == 3 { 0.0 } else { 0.01 * f64::from(v) }).collect();
+    let mut ct = best_plan(&g);
+    let usual = ct.angular_weights().expect("weights").to_vec();
+    let plain = Options { filter: Filter::None, weighted_backprojection: true, ..Options::default() };
+    ct.set_options(plain).expect("options");
+    let near = |ct: &mut Ct, weights: &[f64]| {
+        let expected = backproject(&g, Default::default(), Some(weights), &projections);
+        for run in [Ct::reconstruct as Operator, Ct::backproject] {
+            assert!(error(&to_volume(ct, &g, run, &projections), &expected) < 1e-5);
+        }
+    };
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    assert_eq!(ct.angular_weights().expect("weights"), own);
+    near(&mut ct, &own);
+    // What the angles are does not change; what they are given does.
+    let info = ct.info().expect("info");
+    assert!((info.covered - own.iter().sum::<f64>()).abs() < EXACT);
+    assert!((info.angular.expect("angles").covered - PI).abs() < EXACT);
+    // Options and flat fields leave them alone.
+    ct.set_options(Options { filter: Filter::None, weighted_backprojection: true, ..Options::default() })
+        .expect("options");
+    ct.set_flat_field(None, None).expect("no flat field");
+    near(&mut ct, &own);
+    ct.set_angular_weights(None).expect("weights");
+    near(&mut ct, &usual);
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    ct.set_geometry(g.clone()).expect("a geometry");
+    assert!(ct.angular_weights().expect("weights") == usual && (ct.info().expect("info").covered - PI).abs() < EXACT);
+}
+
+/// With weights, one view and equal angles are as good as others.
+#[test]
+fn one_view_can_be_weighted() {
+    for angles in [vec![0.4], vec![0.4, 0.4 + PI]] {
+        let g = Geometry::new(angles, 24);
+        let mut ct = best_plan(&g);
+        let projections = random(projection_len(&g), 1);
+        ct.set_options(Options { filter: Filter::None, ..Options::default() }).expect("options");
+        assert_eq!(ct.info().expect("info").covered, 0.0);
+        let own: Vec<f64> = (0..g.views()).map(|v| 1.0 + v as f64).collect();
+        ct.set_angular_weights(Some(&own)).expect("weights");
+        let seen = to_volume(&mut ct, &g, Ct::reconstruct, &projections);
+        assert!(error(&seen, &backproject(&g, Default::default(), Some(&own), &projections)) < 1e-5);
+        let info = ct.info().expect("info");
+        assert!(info.angular.is_none() && info.covered == own.iter().sum::<f64>());
+        ct.memory().expect("memory");
+    }
+}
+
+/// In slabs that are scans of their own, too.
+#[test]
+fn streams_take_the_callers_weights() {
+    let g = Geometry::new(half_turn(15), 24).with_rows(5);
+    let mut ct = best_plan(&g);
+    let own: Vec<f64> = (0..15).map(|v| 0.02 * f64::from(v)).collect();
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    let expected = to_volume(&mut ct, &g, Ct::reconstruct, &vec![1.0; projection_len(&g)]);
+    let mut seen = Vec::new();
+    ct.reconstruct_stream(
+        DType::F32,
+        |slab| {
+            // SAFETY: the slab's array has as many elements.
+            unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()).fill(1.0) };
+            Ok(())
+        },
+        |slab| {
+            // SAFETY: as above.
+            seen.extend(unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.shape.iter().product()) });
+            Ok(())
+        },
+    )
+    .expect("success");
+    assert!(error(&seen, &expected.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()) < 1e-5);
+}
+
+#[test]
+fn weights_that_are_none() {
+    let g = Geometry::new(half_turn(5), 24);
+    let mut ct = best_plan(&g);
+    let usual = ct.angular_weights().expect("weights").to_vec();
+    for (weights, status, word) in [
+        (vec![1.0; 4], Status::OutOfRange, "weight_count is 4"),
+        (vec![0.1, 0.1, f64::NAN, 0.1, 0.1], Status::NotFiniteParameter, "weights[2] is NaN"),
+        (vec![0.1, f64::INFINITY, 0.1, 0.1, 0.1], Status::NotFiniteParameter, "weights[1] is inf"),
+        (vec![0.1, 0.1, 0.1, 0.1, -1e-9], Status::OutOfRange, "weights[4] is -0.000000001"),
+        (vec![0.0; 5], Status::OutOfRange, "sum of weights is 0"),
+        (vec![1e-300; 5], Status::OutOfRange, "sum of weights is 0.000"),
+        (vec![1e38; 5], Status::OutOfRange, "sum of weights is 5000"),
+    ] {
+        let e = ct.set_angular_weights(Some(&weights)).expect_err(word);
+        assert!(e.status == status && e.message.contains(word), "{word}: {}", e.message);
+        assert_eq!(ct.angular_weights().expect("weights"), usual);
+    }
+    let mut none = Ct::new(Arc::new(Context::new(on_processor()).expect("a context")));
+    assert_eq!(none.set_angular_weights(None).expect_err("no geometry").status, Status::NotConfigured);
 }
 
 /// Zero padding needs 2 bins - 1 samples; the transform takes lengths with prime factors of 5 at most.

@@ -113,7 +113,10 @@ fn clusters(angles: &[f64]) -> Vec<Cluster> {
 /// The smallest of the gaps that stand out, if any do: gaps in rising order, and what is usual among them.
 fn least_wedge(sorted: &[f64], usual: f64) -> Option<f64> {
     let first = sorted.len().saturating_sub(MOST_WEDGES).max(1);
-    (first..sorted.len()).map(|k| (sorted[k - 1], sorted[k])).find(|(below, gap)| *gap > WEDGE * below.max(usual)).map(|(_, gap)| gap)
+    (first..sorted.len())
+        .map(|k| (sorted[k - 1], sorted[k]))
+        .find(|(below, gap)| *gap > WEDGE * below.max(usual))
+        .map(|(_, gap)| gap)
 }
 
 /// Of values in rising order.

@@ -20,7 +20,7 @@ pub use angular::Angular;
 pub use filter::{Filter, Padding};
 pub(crate) use geometry::MAX_SIDE;
 pub use geometry::{Geometry, Order};
-pub use kind::InputKind;
 pub use gpu::{Kernel, Measured, Precision};
+pub use kind::InputKind;
 pub use operators::{Ct, Info, Interpolation, Options};
 pub use stream::Slab;

@@ -243,7 +243,7 @@ impl Ct {
 
     /// Whether values are taken for line integrals without a word of the caller's, and have not been looked at.
     pub(super) fn unseen(&self, dtype: DType) -> bool {
-        !self.looked && dtype == DType::F32 && self.options.input == InputKind::Auto
+        !self.looked && self.context.logs() && dtype == DType::F32 && self.options.input == InputKind::Auto
     }
 
     /// They have been.
@@ -265,7 +265,9 @@ impl Ct {
                 Some(gpu) => {
                     let _current = gpu.enter()?;
                     Stream::borrowed(self.stream).synchronize()?;
-                    places(g.order, array.shape, used, GPU_ROWS).map(|[i, j]| gpu_row(gpu, array, i, j)).collect::<Result<_>>()?
+                    places(g.order, array.shape, used, GPU_ROWS)
+                        .map(|[i, j]| gpu_row(gpu, array, i, j))
+                        .collect::<Result<_>>()?
                 }
                 // The call will refuse it.
                 None => return Ok(()),
@@ -428,7 +430,10 @@ impl Ct {
         // They go into f32 factors.
         let (sum, least, most) = (weights.iter().sum::<f64>(), f32::MIN_POSITIVE, f32::MAX);
         if !(f64::from(least)..=f64::from(most)).contains(&sum) {
-            fail!(OutOfRange, "the sum of weights is {sum}; it must be {least:e} to {most:e} (pi for a whole half turn)");
+            fail!(
+                OutOfRange,
+                "the sum of weights is {sum}; it must be {least:e} to {most:e} (pi for a whole half turn)"
+            );
         }
         let mut given = zeros(views)?;
         given.copy_from_slice(weights);

@@ -46,11 +46,12 @@ impl Ct {
         // Before anything is read.
         self.angular_weights()?;
         self.correction(dtype)?;
-        let unseen = self.unseen(dtype);
+        let (unseen, mut looked) = (self.unseen(dtype), false);
         let (context, order) = (self.context().clone(), self.geometry()?.order);
         let mut read = |first: usize, count: usize, layout: &Layout| {
             read(Slab::new(first, count, layout))?;
-            if unseen && first == 0 {
+            if unseen && !looked {
+                looked = true;
                 // SAFETY: the slab's array, which the callback has just filled.
                 let slab = unsafe { View::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
                 warn_of_kind(&context, &host_rows(&slab, order, 0..count)?);
@@ -63,7 +64,9 @@ impl Ct {
         } else {
             self.stream_on_gpus(dtype, &mut read, &mut write)
         };
-        self.seen();
+        if looked {
+            self.seen();
+        }
         result
     }
 

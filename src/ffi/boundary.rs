@@ -258,8 +258,8 @@ pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives a caller a list: its length in `count`, and all of it in `out` if that has room. `out` NULL with `capacity` 0 asks for the
-/// length alone; less room than that is an error, and nothing is written.
+/// Gives a caller a list: its length in `count`, and all of it in `out` if that has room. `capacity` 0 asks for the length alone; less
+/// room than that is an error, and nothing is written.
 ///
 /// # Safety
 /// `out` is NULL or holds `capacity` writable elements, `count` is NULL or writable.
@@ -268,11 +268,11 @@ pub(super) unsafe fn write_list<T: Copy>(list: &[T], out: *mut T, capacity: i64,
         // SAFETY: writable, by the caller's contract.
         unsafe { count.write_unaligned(list.len() as i64) };
     }
-    if out.is_null() {
-        if capacity != 0 {
-            fail!(NullPointer, "out is NULL with capacity {capacity}; it must be 0 then");
-        }
+    if capacity == 0 {
         return Ok(());
+    }
+    if out.is_null() {
+        fail!(NullPointer, "out is NULL with capacity {capacity}; it must be 0 then");
     }
     if usize::try_from(capacity).is_ok_and(|n| n >= list.len()) {
         if !out.is_aligned() {

@@ -4,7 +4,9 @@ use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struc
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab};
+use crate::ct::{
+    Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab,
+};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
@@ -234,8 +236,8 @@ pub struct isoc_ct_info {
     pub angular_spacing: f64,
     /// Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     pub angle_covered: f64,
-    /// Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one, as long as
-    /// there are at most four of them.
+    /// Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
+    /// median), as long as there are at most four of them.
     pub missing_wedges: i64,
     /// Start of the largest gap.
     pub largest_gap_start: f64,

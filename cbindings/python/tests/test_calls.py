@@ -41,7 +41,8 @@ class Callbacks(unittest.TestCase):
 
     def test_without_log_warnings_go_to_pythons_logger(self):
         with self.assertLogs("isocenter", "WARNING") as logs:
-            isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct = isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct.set_geometry(angles=np.arange(120) * np.pi / 180, bins=BINS)
         self.assertEqual([record.levelname for record in logs.records], ["WARNING"] * 2)
         self.assertIn("they may be degrees", logs.output[0])
         self.assertIn("missing wedge", logs.output[1])
