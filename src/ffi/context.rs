@@ -55,7 +55,8 @@ pub struct isoc_context_options {
     pub threads: u32,
     /// An isoc_nan_policy.
     pub nan_policy: u32,
-    /// Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    /// Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    /// available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     pub memory_cap: u64,
     /// Progress and cancel, or NULL.
     pub progress: isoc_progress_fn,
