@@ -107,7 +107,7 @@ fn reporting(g: &Geometry, stop: f64) -> (Ct, Reports) {
         copy.lock().expect("reports").push((fraction, stage));
         fraction >= stop
     };
-    let options = ContextOptions { memory_cap: 1 << 20, progress: Some(Box::new(progress)), ..on_processor() };
+    let options = ContextOptions { memory_cap: 300_000, progress: Some(Box::new(progress)), ..on_processor() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     ct.set_geometry(g.clone()).expect("a geometry");
     (ct, reports)

@@ -39,6 +39,10 @@ impl Elements {
     }
 }
 
+fn number(rng: &mut SmallRng, range: std::ops::Range<i64>) -> isize {
+    rng.random_range(range) as isize
+}
+
 /// Strides of an input: in any order, with gaps, reversed, overlapping, or all the same element.
 fn input_strides(rng: &mut SmallRng, shape: [usize; 3]) -> [isize; 3] {
     match rng.random_range(0..6) {
@@ -47,8 +51,8 @@ fn input_strides(rng: &mut SmallRng, shape: [usize; 3]) -> [isize; 3] {
             let step = rng.random_range(0..=shape[2]) as isize;
             [rng.random_range(0..=shape[2]) as isize, step, 1]
         }
-        1 => std::array::from_fn(|_| rng.random_range(-9..10)),
-        2 => [0, rng.random_range(0..2), 1],
+        1 => std::array::from_fn(|_| number(rng, -9..10)),
+        2 => [0, number(rng, 0..2), 1],
         // A scan's frames of which every other row, or some first rows, are wanted.
         3 => {
             let rows = shape[1] * rng.random_range(1..3) + rng.random_range(0..3);
@@ -64,12 +68,12 @@ fn output_strides(rng: &mut SmallRng, shape: [usize; 3]) -> [isize; 3] {
     if rng.random_range(0..2) > 0 {
         (1..3).for_each(|k| order.swap(k, rng.random_range(0..=k)));
     }
-    let mut step = if rng.random_range(0..4) > 0 { 1 } else { rng.random_range(1..4) };
+    let mut step = if rng.random_range(0..4) > 0 { 1 } else { number(rng, 1..4) };
     let mut strides = [0; 3];
     for d in order.into_iter().rev() {
         let sign = if rng.random_range(0..6) == 0 { -1 } else { 1 };
         strides[d] = sign * step;
-        step = step * shape[d] as isize + rng.random_range(0..3) * rng.random_range(0..5);
+        step = step * shape[d] as isize + number(rng, 0..3) * number(rng, 0..5);
     }
     strides
 }

@@ -26,7 +26,8 @@ class Context(_call.Handle):
     nan_policy : {"error", "replace"}
         What to do with NaN and infinity in data: raise NotFiniteDataError, or replace by zero and count.
     memory_cap : int
-        Most bytes of working memory of the host, beyond your arrays; 0 takes an eighth of the machine's.
+        Most bytes of working memory of the host, beyond your arrays: a promise. 0 takes seven eighths of what is available when
+        a call begins.
     progress : callable, optional
         ``progress(fraction, stage)``, some twenty times a second from the thread that made the call. Something true as its
         result cancels the call, which raises CancelledError; what it raises comes out of the call.
