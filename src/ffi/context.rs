@@ -116,7 +116,11 @@ impl isoc_context_options {
         };
         if self.device != 2 && (!self.gpus.is_null() || self.gpu_count != 0) {
             let name = if self.device == 0 { "auto" } else { "cpu" };
-            fail!(OutOfRange, "gpus is given, but device is {} ({name}); it must be 2 (gpu) then", self.device);
+            fail!(
+                OutOfRange,
+                "gpus or gpu_count is given, but device is {} ({name}); it must be 2 (gpu) then",
+                self.device
+            );
         }
         let nan_policy = match self.nan_policy {
             0 => NanPolicy::Error,

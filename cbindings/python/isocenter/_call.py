@@ -14,7 +14,7 @@ import weakref
 from ._abi import Status, isoc_log_fn, isoc_progress_fn
 from ._library import lib
 from ._tensor import Tensor
-from ._words import in_python, of_shape
+from ._words import in_python, of_elements, of_shape
 from .errors import InvalidHandleError, called, error, wrong
 
 _thread = threading.local()
@@ -156,7 +156,7 @@ def invoke(function, *arguments, context=None):
             message = _dtype_message(message, tensors)
         elif status in (Status.TENSOR_SHAPE, Status.TENSOR_NDIM):
             message = of_shape(message, tensors)
-        raise error(status, in_python(message))
+        raise error(status, of_elements(in_python(message), tensors))
 
 
 def _dtype_message(message, tensors):

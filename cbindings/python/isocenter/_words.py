@@ -23,6 +23,7 @@ _RULES = [(re.compile(pattern), put) for pattern, put in (
     (r"\b([FCUI])(8|16|32|64|128)\b", lambda match: _KINDS[match[1]] + match[2]),
     (r"set the NaN policy to replace", 'make the plan with Context(nan_policy="replace")'),
     (r"\bNULL\b", "None"),
+    (r"\b(\w+) or \w+_count\b", r"\1"),
     (r"\bthe same handle\b", "the same object"),
     (r"^((?:gpu_)?memory_cap) is", r"the context's \1 is"),
     (r"(?<=would fit ).*", lambda match: re.sub(r"cycles per field of view|(?:cycles|radians) per voxel",
@@ -35,6 +36,20 @@ def in_python(message):
     for pattern, put in _RULES:
         message = pattern.sub(put, message)
     return message
+
+
+def of_elements(message, tensors):
+    """A message's elements, with as many indices as the caller's arrays have: what they left out is 0 there."""
+    ndims = {t.name: len(t.shape) for t in tensors}
+
+    def element(match):
+        index = match[2].split(", ")
+        for _ in range(len(index) - ndims.get(match[1], len(index))):
+            if "0" in index:
+                index.remove("0")
+        return f"{match[1]}[{', '.join(index)}]"
+
+    return re.sub(r"\b(\w+)\[(\d+(?:, \d+)*)\]", element, message)
 
 
 _SHAPE = re.compile(r"^(\w+)\.(?:shape\[\d+\]|ndim) is -?\d+; it must be \d+ \(?\(([\w, ]+)\) = \(([\d, ]+)\)")

@@ -134,6 +134,12 @@ class Mistakes(unittest.TestCase):
         says("order[1] is 1, which is there already", self.pet.set_order, [1, 1])
         says("views[0] is 3; it must be 0 to 2", self.pet.forward, HISTO[0], views=[3])
         says('Context(nan_policy="replace")', self.ct.reconstruct, np.full_like(FRAMES, np.nan))
+        holed = ones(18, 16)
+        holed[0, 3] = np.nan
+        says("projections[0, 3] is NaN", self.one_row.reconstruct, holed)
+        holed = np.array(K[:, 0], np.complex64)
+        holed[7] = np.inf
+        says("samples[7] is", self.mri.gridding, holed)
         capped = CT(Context(device="cpu", memory_cap=1000), angles=ANGLES, bins=16)
         says("the context's memory_cap is 1000 bytes", capped.reconstruct, ones(18, 16))
 
