@@ -18,7 +18,7 @@ WORDS = {enum: [member.lower() for member, _, _ in members] for enum, members in
 FIELDS = {struct: [field for field, _ in fields] for struct, fields in header.structs}
 
 # Lengths of lists, which are known here; what only C needs; what Python does not let one write.
-LENGTHS = {"axis_count", "response_count", "gpu_count", "radial_entries", "body_count"}
+LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")} | {"radial_entries"}
 PRIVATE = {"struct_size", "reserved", "progress_user", "log_user"}
 SPELT = {"lambda": "lambda_"}
 # Struct, the function that takes its fields, and what that takes besides.
