@@ -116,7 +116,12 @@ impl isoc_context_options {
             v => fail!(UnknownValue, "device is {v}; it must be 0 (auto), 1 (cpu) or 2 (gpu)"),
         };
         if self.device != 2 && (!self.gpus.is_null() || self.gpu_count != 0) {
-            fail!(OutOfRange, "gpus or gpu_count is given, but device is {}; it must be 2 (gpu) then", self.device);
+            let name = if self.device == 0 { "auto" } else { "cpu" };
+            fail!(
+                OutOfRange,
+                "gpus or gpu_count is given, but device is {} ({name}); it must be 2 (gpu) then",
+                self.device
+            );
         }
         let nan_policy = match self.nan_policy {
             0 => NanPolicy::Error,

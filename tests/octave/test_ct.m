@@ -33,7 +33,7 @@ function scale_and_place()
     check_near('1 at the axis', mean(v(78:84, 78:84)(:)), 1, 0.02);
     check_true('and nothing where it would be from another axis', abs(mean(v(91:97, 78:84)(:))) < 0.02);
 
-    settings = struct('angles', single(angles), 'bins', int32(161), 'bin_pitch', 0.5, 'PixelSize', []);
+    settings = struct('Angles', single(angles), 'Bins', int32(161), 'BinPitch', 0.5, 'PixelSize', []);
     ct.setGeometry(settings);
     v = ct.reconstruct(ct.phantomProjections(struct('Value', 2, 'SemiX', 20, 'SemiY', 20)));
     check_near('scale with another pitch', mean(v(71:91, 71:91)(:)), 2, 2e-3);
@@ -86,7 +86,7 @@ function filters()
     rand('seed', 2);
     ct = isocenter.CT('Angles', (0:40) * 0.07, 'Bins', 48);
     p = single(rand(48, 41));
-    for name = {'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'Hann', 'parzen', 'butterworth', 'none'}
+    for name = {'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none'}
         ct.setOptions('Filter', name{1}, 'WeightedBackprojection', true);
         check_near(['filter, then backproject: ' name{1}], ct.backproject(ct.filter(p)), ct.reconstruct(p), 1e-5);
     end

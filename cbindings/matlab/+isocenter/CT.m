@@ -50,6 +50,11 @@ classdef CT < handle
             isocenter.internal.free('ct', self.id);
         end
 
+        function disp(self)
+            % DISP  Sizes of the arrays, and where it computes.
+            isocenter.internal.show(self, 'ct', 'CT');
+        end
+
         function setGeometry(self, varargin)
             % SETGEOMETRY  Scan and volume. Forgets the flat field.
             %   ct.setGeometry(NAME, VALUE, ...) or ct.setGeometry(STRUCT)
@@ -73,7 +78,7 @@ classdef CT < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   ct.setOptions(NAME, VALUE, ...) or ct.setOptions(STRUCT)
             %
-            %   Filter         'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
+            %   Filter         'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
             %   Cutoff         end of the window over the Nyquist frequency, above 0 to 1 (1; Butterworth 0.5)
             %   ButterworthOrder   0.5 to 64 (4)
             %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
@@ -81,7 +86,7 @@ classdef CT < handle
             %   Padding        'zero', or 'edge' for objects wider than the detector
             %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
             %   MinimumTransmission      lower limit of raw counts' transmission (1e-6)
-            %   Kernel         of a GPU: 'auto', 'texture-standard', 'texture', 'alu', 'hybrid' or 'tensor'
+            %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});

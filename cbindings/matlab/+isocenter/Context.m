@@ -32,5 +32,10 @@ classdef Context < handle
             % DELETE  Free it. Plans that were made with it keep what they need.
             isocenter.internal.free('context', self.id);
         end
+
+        function disp(self)
+            % DISP  Where it computes.
+            isocenter.internal.show(self, 'context', 'Context');
+        end
     end
 end

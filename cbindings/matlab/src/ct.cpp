@@ -4,9 +4,9 @@
 #include <cstring>
 
 static const char *const orders[] = { "frames", "sinograms", nullptr };
-static const char *const filters[] = { "ram-lak", "shepp-logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
+static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", nullptr };
-static const char *const kernels[] = { "auto", "texture-standard", "texture", "alu", "hybrid", "tensor", nullptr };
+static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
@@ -75,9 +75,14 @@ static const record ellipse_record{ "ellipses", sizeof(isoc_ct_ellipse), {
 
 // With one row a scan has two dimensions, and so has a slice.
 static shape projections_of(const ct_sizes &s, int64_t rows) {
-    if (s.rows == 1) return { { s.bins, s.views }, "bins x views" };
-    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows" };
-    return { { s.bins, rows, s.views }, "bins x rows x views" };
+    const char *swapped = s.sinograms ? "'Order', 'frames'" : "'Order', 'sinograms'";
+    if (s.rows == 1) {
+        std::vector<int64_t> counted{ s.bins, s.views };
+        counted.insert(counted.begin() + (s.sinograms ? 2 : 1), 0);
+        return { { s.bins, s.views }, "bins x views", "Rows", counted, swapped };
+    }
+    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows", nullptr, {}, swapped };
+    return { { s.bins, rows, s.views }, "bins x rows x views", nullptr, {}, swapped };
 }
 
 static shape volume_of(const ct_sizes &s, int64_t slices) {
@@ -93,16 +98,19 @@ static const unsigned raw = is_single | is_uint16 | is_uint8;
 static void create(call &c) {
     isoc_ct *made = nullptr;
     check(isoc_ct_create(c.plan->context(), &made));
-    c.result(0, plan_number(plan_keep(kind::ct, made, reporter_share(c.plan->reporter))));
+    c.result(0, plan_number(plan_keep(kind::ct, made, reporter_share(c.plan->reporter), c.plan->device)));
 }
 
 static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void describe(call &c) { describe_as(c, sized("projections", projections_of(c)) + ", " + sized("volume", volume_of(c))); }
 
 static void set_geometry(call &c) {
     ct_geometry s{};
     s.g = sized<isoc_ct_geometry>();
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
-    if (!s.g.angles) fail("invalidGeometry", "Angles are missing: one a view, in radians");
+    if (!s.g.angles) fail("invalidGeometry", "Angles is missing: one a view, in radians");
+    if (!s.g.bins) fail("invalidGeometry", "Bins is missing, or 0: the detector's bins in a row");
     if (s.size) {
         const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
         if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
@@ -264,8 +272,8 @@ static void reconstruct_stream(call &c) {
     static const unsigned types[] = { is_single, is_uint16, is_uint8 };
     static const isoc_dtype dtypes[] = { ISOC_F32, ISOC_U16, ISOC_U8 };
     c.at_most(3);
-    stream s{ &c, 0, function(c, 0, "the reading function"), function(c, 1, "the writing function") };
-    const int k = c.optional(2) ? word_of(c.optional(2), "the class of projections", names) : 0;
+    stream s{ &c, 0, function(c, 0, "read"), function(c, 1, "write") };
+    const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
     s.type = types[k];
     check(isoc_ct_reconstruct_stream(c.plan->ct(), dtypes[k], read_slab, write_slab, &s));
 }
@@ -273,7 +281,7 @@ static void reconstruct_stream(call &c) {
 static void shepp_logan(call &c) {
     c.at_most(2);
     isoc_ct_ellipse ellipses[ISOC_CT_SHEPP_LOGAN_ELLIPSES];
-    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
+    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
     check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES));
     c.result(0, records_write(ellipse_record, ISOC_CT_SHEPP_LOGAN_ELLIPSES, ellipses));
 }
@@ -302,6 +310,7 @@ static void phantom_projections(call &c) {
 const std::vector<command> ct_commands{
     { "create", create, needs::context },
     { "destroy", destroy, needs::plan },
+    { "describe", describe, needs::plan },
     { "set_geometry", set_geometry, needs::plan },
     { "set_options", set_options, needs::plan },
     { "set_flat_field", set_flat_field },

@@ -8,6 +8,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._values import address, choice, integer, numbers, struct
+from .errors import wrong
 
 
 def _log(level, message):
@@ -49,7 +50,7 @@ class Context(_call.Handle):
                  gpu_memory_cap=0):
         for name, function in (("progress", progress), ("log", log)):
             if function is not None and not callable(function):
-                raise TypeError(f"{name} is {function!r}; it must be callable")
+                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         self._callbacks = progress, log or _log
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
         # Progress is always heard: Ctrl-C is noticed there.
@@ -58,8 +59,17 @@ class Context(_call.Handle):
             nan_policy=choice(_abi.NanPolicy, nan_policy, "nan_policy"), memory_cap=memory_cap,
             progress=_call.report_progress, log=_call.report_log, gpus=address(chosen),
             gpu_count=None if chosen is None else chosen.size, gpu_memory_cap=gpu_memory_cap)
+        self._settings = {"device": _abi.ContextDevice(options.device).name.lower(), "threads": threads,
+                          "nan_policy": _abi.NanPolicy(options.nan_policy).name.lower(), "memory_cap": memory_cap,
+                          "gpus": None if chosen is None else chosen.tolist(), "gpu_memory_cap": gpu_memory_cap}
         made = _call.new_handle(lib.isoc_context_create, ctypes.byref(options), context=self)
         super().__init__(lib.isoc_context_destroy, made)
+
+    def __repr__(self):
+        if self.closed:
+            return "<isocenter.Context: closed>"
+        set_ = {name: value for name, value in self._settings.items() if name == "device" or value not in (0, None, "error")}
+        return f"<isocenter.Context: {', '.join(f'{name}={value!r}' for name, value in set_.items())}>"
 
     def empty(self, shape, dtype="float32"):
         """A NumPy array, uninitialised, in memory from which GPUs copy at the full speed of the bus (page-locked); ordinary
@@ -77,10 +87,10 @@ class Context(_call.Handle):
         """
         dtype = numpy.dtype(dtype)
         if dtype.hasobject:
-            raise TypeError(f"dtype is {dtype}; it must be of numbers")
+            raise wrong(TypeError, f"dtype is {dtype}; it must be of numbers")
         shape = tuple(integer(n, "shape") for n in ([shape] if numpy.ndim(shape) == 0 else shape))
         if min(shape, default=0) < 0:
-            raise ValueError(f"shape is {shape}; sizes cannot be negative")
+            raise wrong(ValueError, f"shape is {shape}; sizes cannot be negative")
         size = dtype.itemsize
         for n in shape:
             size *= n

@@ -9,7 +9,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, TensorDtypeError, wrong
 
 CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
@@ -23,8 +23,8 @@ class CT(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later.
+    angles, bins, rows, views, order, axis, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices
+        The geometry, as `set_geometry` takes it: `angles` and `bins` at least. None of them leaves it for later.
 
     Notes
     -----
@@ -39,11 +39,18 @@ class CT(Plan):
     ...     volume = ct.reconstruct(sinogram)  # (180, 256) of float32; the volume is (256, 256)
     """
 
-    def __init__(self, context=None, **geometry):
+    def __init__(self, context=None, *, angles=None, bins=None, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0,
+                 pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
+        given = locals()
         self._shapes, self._sinograms = None, False
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
+
+    def __repr__(self):
+        if self._shapes is None:
+            return self._described()
+        return self._described(projections=self._shapes[0], order="sinograms" if self._sinograms else "frames",
+                               volume=self._shapes[1])
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
                      ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
@@ -82,7 +89,7 @@ class CT(Plan):
         """
         angles = numbers(angles, "angles")
         if views is not None and integer(views, "views") != angles.size:
-            raise ValueError(f"views is {views}, but there are {angles.size} angles")
+            raise wrong(ValueError, f"views is {views}, but there are {angles.size} angles")
         axis = None if axis is None else numbers([axis] if numpy.ndim(axis) == 0 else axis, "axis")
         order = choice(_abi.CtOrder, order, "order")
         geometry = struct(
@@ -107,7 +114,7 @@ class CT(Plan):
 
     def _shape(self, which):
         if self._shapes is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return self._shapes[which]
 
     def _like(self, which, source):
@@ -293,7 +300,12 @@ class CT(Plan):
         Exception
             What a callback raises stops the call and comes out of it.
         """
+        for name, function in (("read", read), ("write", write)):
+            if not callable(function):
+                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         dtype = numpy.dtype(dtype)
+        if dtype.name not in ("float32", "uint16", "uint8"):
+            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'")
 
         def callback(function, kind, writeable):
             def call(_user, first, _count, t):
@@ -307,8 +319,8 @@ class CT(Plan):
                     function(first, array)
                     del array
                     if watch() is not None:
-                        raise BufferError(f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
-                                          "which is the library's and is used again: keep a copy")
+                        raise wrong(BufferError, f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
+                                                 "which is the library's and is used again: keep a copy")
                 return state.raised is not None
             return kind(call)
 

@@ -89,7 +89,7 @@ class Ct(unittest.TestCase):
         sinogram = self.ct.phantom_projections(DISK)
         plain = self.ct.reconstruct(sinogram)
         ramp = np.linspace(0, 0.5, 129)
-        for options in (dict(filter="hann"), dict(filter="Shepp-Logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
+        for options in (dict(filter="hann"), dict(filter="shepp_logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
                         dict(cutoff=0.5), dict(interpolation="nearest"), dict(filter="butterworth", butterworth_order=2.0),
                         dict(filter="custom", response=0.5 * ramp)):
             with self.subTest(options):
