@@ -1,6 +1,7 @@
 //! Scan and volume, checked; and the line of bins that a view's pixels fall on.
 
 use crate::error::{Result, fail};
+use std::ops::Range;
 
 /// Order of the dimensions of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,16 @@ pub(super) struct PixelLine {
     pub(super) dy: f64,
 }
 
+/// Side and offset of a part of a slice's side, which has `side` pixels and this offset. Names are of a pixel and of the side.
+pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2]) -> Result<(usize, f64)> {
+    let (Range { start, end }, [pixel, name]) = (part, names);
+    if start >= end || end > side {
+        fail!(OutOfRange, "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})");
+    }
+    // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.
+    Ok((end - start, offset + (side as f64 - (start + end) as f64) / 2.0))
+}
+
 impl Geometry {
     /// One detector row in `bins` bins, pixels as large as bins, a `bins` x `bins` slice about the middle of the detector.
     pub fn new(angles: Vec<f64>, bins: usize) -> Self {
@@ -101,6 +112,14 @@ impl Geometry {
     /// Shape of the volume.
     pub fn volume_shape(&self) -> [usize; 3] {
         [self.slices, self.ny, self.nx]
+    }
+
+    /// Cuts the slice down to some of its pixels, which keep their places: the volume is then the full one's
+    /// `[:, rows, columns]`.
+    pub fn region(mut self, columns: Range<usize>, rows: Range<usize>) -> Result<Self> {
+        (self.nx, self.x_offset) = crop(self.nx, self.x_offset, columns, ["column", "nx"])?;
+        (self.ny, self.y_offset) = crop(self.ny, self.y_offset, rows, ["row", "ny"])?;
+        Ok(self)
     }
 
     /// Updates of one slice: a projection's contribution to a pixel each.

@@ -28,7 +28,7 @@ void write(const std::string &folder) {
     isocenter::context context;
     isocenter::ct plan(context);
     isocenter::ct::geometry g;
-    g.views = views, g.bins = bins, g.angles = radians.data();
+    g.views = views, g.bins = bins, g.angles = radians;
     plan.set_geometry(g);
     plan.phantom_projections({ { 0.01, 0, 0, 20, 20, 0 } }, { lines, { views, bins } });
 

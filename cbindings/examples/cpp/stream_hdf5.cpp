@@ -64,9 +64,9 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
     const isocenter::context context = make_context(set);
     const double axis = set.axis < 0 ? 0.5 * static_cast<double>(scan.bins - 1) : set.axis;
     isocenter::ct::geometry geometry;
-    geometry.views = static_cast<int64_t>(scan.views.count), geometry.angles = scan.angles.data();
+    geometry.views = static_cast<int64_t>(scan.views.count), geometry.angles = scan.angles;
     geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
-    geometry.axis = &axis, geometry.axis_count = 1, geometry.bin_pitch = set.pitch;
+    geometry.axis = axis, geometry.bin_pitch = set.pitch;
     geometry.first_row = static_cast<int64_t>(set.first_row), geometry.slices = static_cast<int64_t>(set.rows);
     isocenter::ct ct(context);
     ct.set_geometry(geometry);
