@@ -685,10 +685,10 @@ public:
         uint32_t threads = 0;
         uint32_t nan_policy = ISOC_NAN_POLICY_ERROR;
         uint64_t memory_cap = 0;
-        list<int32_t> gpus; // none: all
+        list<int32_t> gpus = {}; // none: all
         uint64_t gpu_memory_cap = 0;
-        progress_function on_progress;
-        log_function on_log;
+        progress_function on_progress = {};
+        log_function on_log = {};
     };
 
 #if ISOCENTER_EXCEPTIONS
@@ -793,8 +793,8 @@ public:
         int64_t views = 0; // 0: as many as there are angles; or their number, which is then checked
         int64_t bins = 0;
         int64_t rows = 0;
-        list<double> angles; // radians
-        list<double> axis;   // a fractional bin: one, or one a view; none: (bins - 1) / 2
+        list<double> angles = {}; // radians
+        list<double> axis = {};   // a fractional bin: one, or one a view; none: (bins - 1) / 2
         double bin_pitch = 0;
         double pixel_size = 0;
         int64_t nx = 0;
@@ -850,7 +850,7 @@ public:
         uint32_t kernel = ISOC_CT_KERNEL_AUTO;
         double cutoff = 0;
         double butterworth_order = 0;
-        list<float> response; // of ISOC_CT_FILTER_CUSTOM: at frequencies from 0 to Nyquist, in cycles a bin
+        list<float> response = {}; // of ISOC_CT_FILTER_CUSTOM: at frequencies from 0 to Nyquist, in cycles a bin
         double minimum_transmission = 0;
         uint32_t precision = ISOC_CT_PRECISION_SINGLE;
 
@@ -1150,7 +1150,7 @@ public:
         double tof_fwhm = 0;
         double radial_fwhm = 0;
         double axial_fwhm = 0;
-        list<double> radial_table; // pairs: { distance, width, distance, width, ... }; none: radial_fwhm holds everywhere
+        list<double> radial_table = {}; // pairs: { distance, width, distance, width, ... }; none: radial_fwhm holds everywhere
         double step = 0;
         double cut_width = 0;
         double ratio = 0;
@@ -1169,13 +1169,13 @@ public:
 
     // isoc_pet_scan.
     struct scan {
-        list<body> bodies;
+        list<body> bodies = {};
         double diameter = 0;
         double axial_length = 0;
         double tof_fwhm = 0;
         double radial_fwhm = 0;
         double axial_fwhm = 0;
-        list<double> radial_table; // as in response
+        list<double> radial_table = {}; // as in response
         double randoms = 0;
         double random_window = 0;
         double scatter = 0;
