@@ -93,10 +93,10 @@ class CT(Plan):
             axis=address(axis), axis_count=None if axis is None else axis.size, bin_pitch=bin_pitch, pixel_size=pixel_size,
             nx=nx, ny=ny, x_offset=x_offset, y_offset=y_offset, first_row=first_row, slices=slices)
         if region is not None:
-            region = [integer(n, "region") for n in region]
-            if len(region) != 4:
-                raise ValueError(f"region has {len(region)} numbers; it must be (c0, c1, r0, r1)")
-            _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region, context=self._context)
+            region = numbers(region, "region", "int64")
+            if region.size != 4:
+                raise ValueError(f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+            _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
         measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
