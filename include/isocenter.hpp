@@ -176,19 +176,19 @@ private:
 // array, std::span, list in braces, pointer and count, or one number; reals may be of another type of real or integer.
 template <class T> class list {
     template <class E> static constexpr bool converts =
-        std::is_same_v<std::remove_cv_t<E>, T> || (std::is_floating_point_v<T> && std::is_arithmetic_v<E>);
+        std::is_same_v<std::remove_cv_t<E>, T>
+        || (std::is_floating_point_v<T> && std::is_arithmetic_v<E> && !std::is_same_v<std::remove_cv_t<E>, char>);
     template <class D> using element = std::remove_reference_t<decltype(*std::data(std::declval<const D &>()))>;
 
 public:
     list() noexcept = default;
     list(std::initializer_list<T> values) : values_(values) {}
     list(std::vector<T> values) noexcept : values_(std::move(values)) {}
-    list(const T *data, std::size_t count) : values_(data, data + count) {}
+    list(const T *data, std::size_t count) : values_(data, data + (data ? count : 0)) {}
 
     template <class D, std::enable_if_t<detail::is_container<const D>::value && !std::is_same_v<D, list>
-                                            && !std::is_same_v<D, std::vector<T>>, int> = 0>
+                                            && !std::is_same_v<D, std::vector<T>> && converts<element<D>>, int> = 0>
     list(const D &container) {
-        static_assert(converts<element<D>>, "isocenter: these elements are of another type than the list's");
         values_.reserve(std::size(container));
         for (std::size_t k = 0; k < std::size(container); k++) values_.push_back(static_cast<T>(std::data(container)[k]));
     }

@@ -114,14 +114,6 @@ impl Geometry {
         [self.slices, self.ny, self.nx]
     }
 
-    /// Cuts the slice down to some of its pixels, which keep their places: the volume is then the full one's
-    /// `[:, rows, columns]`.
-    pub fn region(mut self, columns: Range<usize>, rows: Range<usize>) -> Result<Self> {
-        (self.nx, self.x_offset) = crop(self.nx, self.x_offset, columns, ["column", "nx"])?;
-        (self.ny, self.y_offset) = crop(self.ny, self.y_offset, rows, ["row", "ny"])?;
-        Ok(self)
-    }
-
     /// Updates of one slice: a projection's contribution to a pixel each.
     pub(super) fn updates(&self) -> f64 {
         self.nx as f64 * self.ny as f64 * self.views() as f64

@@ -23,8 +23,8 @@ static_assert(made_from<reals, std::array<double, 3>> && made_from<reals, const 
 static_assert(made_from<reals, const iso::host_array<double> &> && made_from<reals, iso::span<const double>>);
 // A pointer says nothing of a length, and nothing is made of text or of what has no array.
 static_assert(!made_from<reals, const double *> && !made_from<reals, double *> && !made_from<reals, std::nullptr_t>);
-static_assert(!made_from<reals, const char *> && !made_from<reals, std::deque<double>> && !made_from<reals, bool>);
-static_assert(!made_from<iso::list<int32_t>, double> && !made_from<iso::list<int32_t>, int64_t>);
+static_assert(!made_from<reals, const char *> && !made_from<reals, const char (&)[4]> && !made_from<reals, std::string> && !made_from<reals, std::deque<double>> && !made_from<reals, bool>);
+static_assert(!made_from<iso::list<int32_t>, std::vector<int64_t>> && !made_from<iso::list<int32_t>, double> && !made_from<iso::list<int32_t>, int64_t>);
 #if __cplusplus >= 202002L
 static_assert(made_from<reals, std::span<const double>> && made_from<reals, std::span<double, 4>>);
 #endif
@@ -85,6 +85,7 @@ void made() {
     all[0] = 4.5;
     expect("list: one value", all[0].size() == 1 && all[0][0] == 4.5);
     all[0] = {};
+    expect("list: of NULL", reals(nullptr, 7).empty());
     expect("list: none", all[0].empty() && all[0].pointer() == nullptr && all[0].count() == 0);
     std::vector<double> moved(1000, 1.0);
     const double *where = moved.data();
