@@ -63,7 +63,10 @@ pub(super) struct PixelLine {
 pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2]) -> Result<(usize, f64)> {
     let (Range { start, end }, [pixel, name]) = (part, names);
     if start >= end || end > side {
-        fail!(OutOfRange, "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})");
+        fail!(
+            OutOfRange,
+            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})"
+        );
     }
     // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.
     Ok((end - start, offset + (side as f64 - (start + end) as f64) / 2.0))

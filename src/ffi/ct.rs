@@ -4,7 +4,9 @@ use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struc
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop};
+use crate::ct::{
+    Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
+};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
