@@ -1,6 +1,7 @@
 //! Scan and volume, checked; and the line of bins that a view's pixels fall on.
 
 use crate::error::{Result, fail};
+use std::ops::Range;
 
 /// Order of the dimensions of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,19 @@ pub(super) struct PixelLine {
     pub(super) origin: f64,
     pub(super) dx: f64,
     pub(super) dy: f64,
+}
+
+/// Side and offset of a part of a slice's side, which has `side` pixels and this offset. Names are of a pixel and of the side.
+pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2]) -> Result<(usize, f64)> {
+    let (Range { start, end }, [pixel, name]) = (part, names);
+    if start >= end || end > side {
+        fail!(
+            OutOfRange,
+            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})"
+        );
+    }
+    // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.
+    Ok((end - start, offset + (side as f64 - (start + end) as f64) / 2.0))
 }
 
 impl Geometry {

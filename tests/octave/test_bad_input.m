@@ -48,6 +48,14 @@ function settings_of_ct()
     bad('too many slices', 'invalidGeometry', 'Slices is 4; there are 3 rows', 'Angles', a, 'Bins', 8, 'Rows', 4, 'FirstRow', 2, 'Slices', 4);
     bad('rows below 0', 'invalidGeometry', 'Rows is -4', 'Angles', a, 'Bins', 8, 'Rows', -4);
     bad('pitch', 'invalidGeometry', 'BinPitch', 'Angles', a, 'Bins', 8, 'BinPitch', -1);
+    region = @(name, words, value) bad(name, 'invalidGeometry', words, 'Angles', a, 'Bins', 8, 'Size', [8 9], 'Region', value);
+    region('column 0', 'columns 0 to 3; they must ascend, from 1 to 8', [0 3 1 2]);
+    region('a column too far', 'columns 1 to 9; they must ascend, from 1 to 8', [1 9 1 2]);
+    region('a row too far', 'rows 2 to 10; they must ascend, from 1 to 9', [1 8 2 10]);
+    region('rows that descend', 'rows 3 to 2', [1 8 3 2]);
+    region('three numbers', 'four numbers, [c0 c1 r0 r1], not 3', [1 8 2]);
+    region('half a column', 'Region must be a whole number, not 1.5', [1.5 8 1 2]);
+    region('text for a region', {'Region', 'char'}, 'all');
     ct.setGeometry('Angles', a, 'Bins', 8);
     option = @(name, kind, words, varargin) check_error(name, ['ct:' kind], words, @() ct.setOptions(varargin{:}));
     option('unknown option', 'unknownOption', {'Filtre', 'Filter'}, 'Filtre', 'hann');

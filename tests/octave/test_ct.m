@@ -1,6 +1,7 @@
 function test_ct()
     scale_and_place();
     orders_and_rows();
+    regions();
     projectors();
     filters();
     raw_counts();
@@ -69,6 +70,25 @@ function orders_and_rows()
     warning('error', 'isocenter:log');
     check_error('the log warns', 'log', 'may be degrees', @() ct.setGeometry('Angles', 0:179, 'Bins', 32));
     warning('off', 'isocenter:log');
+end
+
+% A region is columns and rows of the full slice, which count from 1, ends included; to rounding, see tests/c/region.c.
+function regions()
+    rand('seed', 3);
+    settings = struct('Angles', (0:39) * pi / 40, 'Bins', 64, 'Rows', 2, 'Axis', 33.5, 'BinPitch', 0.7, 'PixelSize', 0.55, 'XOffset', 1.5);
+    p = single(rand(64, 2, 40));
+    for sizes = {[64 64], [71 60]}
+        ct = isocenter.CT(settings, 'Size', sizes{1});
+        full = ct.reconstruct(p);
+        most = max(abs(full(:)));
+        n = sizes{1};
+        for r = {[1 n(1) 1 n(2)], [10 n(1) - 4 6 n(2) - 12], [34 34 21 21], [1 17 n(2) - 7 n(2)]}
+            k = r{1};
+            part = isocenter.CT(settings, 'Size', n, 'Region', k).reconstruct(p);
+            expected = full(k(1):k(2), k(3):k(4), :);
+            check_true(sprintf('region %s of %s', mat2str(k), mat2str(n)), isequal(size(part), size(expected)) && max(abs(part(:) - expected(:))) <= 1e-5 * most);
+        end
+    end
 end
 
 function projectors()

@@ -70,6 +70,8 @@ classdef CT < handle
             %   XOffset, YOffset   the axis passes through column (nx + 1) / 2 + XOffset and row (ny + 1) / 2 + YOffset (0)
             %   FirstRow   first detector row of the volume, counted from 1 (1)
             %   Slices     slices of the volume (all rows from FirstRow on)
+            %   Region     [c0 c1 r0 r1]: of the slice that the others describe only columns c0 to c1 and rows r0 to r1, ends included, so
+            %              volume(c0:c1, r0:r1, :) of what it would be, with the same pixels (all)
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_geometry', self.id, varargin{:});
         end

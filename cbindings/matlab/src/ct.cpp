@@ -13,7 +13,7 @@ static const char *const phantoms[] = { "original", "modified", nullptr };
 
 struct ct_geometry {
     isoc_ct_geometry g;
-    const mxArray *size;
+    const mxArray *size, *region;
 };
 #define AT(member) offsetof(ct_geometry, member)
 static const record geometry_record{ "geometry", sizeof(ct_geometry), {
@@ -29,6 +29,7 @@ static const record geometry_record{ "geometry", sizeof(ct_geometry), {
     { "YOffset", field::real, AT(g.y_offset) },
     { "FirstRow", field::first, AT(g.first_row) },
     { "Slices", field::count, AT(g.slices), 0, nullptr, nullptr, true },
+    { "Region", field::any, AT(region) },
 } };
 #undef AT
 
@@ -105,6 +106,19 @@ static void destroy(call &c) { plan_destroy(c.plan); }
 
 static void describe(call &c) { describe_as(c, sized("projections", projections_of(c)) + ", " + sized("volume", volume_of(c))); }
 
+// [c0 c1 r0 r1], counted from 1, ends included: the library would say numbers that count from 0.
+static void cut_region(ct_geometry &s) {
+    const std::vector<int64_t> r = with_kind("invalidGeometry", [&] { return integers_of(s.region, "Region"); });
+    if (r.size() != 4) fail("invalidGeometry", "Region must be four numbers, [c0 c1 r0 r1], not %zu", r.size());
+    if (s.g.bins < 1) return; // which is what isoc_ct_set_geometry says
+    const int64_t sides[] = { s.g.nx ? s.g.nx : s.g.bins, s.g.ny ? s.g.ny : s.g.bins };
+    for (size_t k = 0; k < 2; k++)
+        if (r[2 * k] < 1 || r[2 * k] > r[2 * k + 1] || r[2 * k + 1] > sides[k])
+            fail("invalidGeometry", "Region has %s %lld to %lld; they must ascend, from 1 to %lld", k == 0 ? "columns" : "rows",
+                 static_cast<long long>(r[2 * k]), static_cast<long long>(r[2 * k + 1]), static_cast<long long>(sides[k]));
+    check(isoc_ct_region(&s.g, r[0] - 1, r[1], r[2] - 1, r[3]), "invalidGeometry");
+}
+
 static void set_geometry(call &c) {
     ct_geometry s{};
     s.g = sized<isoc_ct_geometry>();
@@ -116,6 +130,7 @@ static void set_geometry(call &c) {
         if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
         s.g.nx = size[0], s.g.ny = size[1];
     }
+    if (s.region) cut_region(s);
     // Of these the library would say numbers that count from 0.
     const auto rows = static_cast<long long>(std::max<int64_t>(s.g.rows, 1)), first = static_cast<long long>(s.g.first_row + 1);
     if (first > rows) fail("invalidGeometry", "FirstRow is %lld; it must be 1 to %lld, the detector's rows", first, rows);

@@ -30,10 +30,11 @@ class Context(_call.Handle):
         Most bytes of working memory of the host, beyond your arrays: a promise. 0 takes seven eighths of what is available when
         a call begins.
     progress : callable, optional
-        ``progress(fraction, stage)``, some twenty times a second from the thread that made the call. Something true as its
-        result cancels the call, which raises CancelledError; what it raises comes out of the call.
+        ``progress(fraction, stage)``, some twenty times a second from the thread that made the call, so from several threads at a
+        time where several make calls with plans of the context. Something true as its result cancels that call, which raises
+        CancelledError; what it raises comes out of that call.
     log : callable, optional
-        ``log(level, message)``: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
+        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
         shows warnings and takes decisions at its level DEBUG.
     gpus : sequence of int, optional
         With device "gpu": the GPUs to use, as the driver counts; None takes all.

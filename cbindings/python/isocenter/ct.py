@@ -53,7 +53,7 @@ class CT(Plan):
                                volume=self._shapes[1])
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
-                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
+                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
         """Sets scan and volume. Forgets the flat field.
 
         Pixel (row i, column j) projects in view p, at angle t, to the fractional bin
@@ -82,6 +82,9 @@ class CT(Plan):
             The axis passes through column (nx - 1) / 2 + x_offset and row (ny - 1) / 2 + y_offset.
         first_row, slices : int
             Slice z of the volume is detector row first_row + z; 0 slices means all rows from there on.
+        region : (int, int, int, int), optional
+            Columns c0 to c1 and rows r0 to r1 of the slice that the other keywords describe, as ``(c0, c1, r0, r1)``, counted from 0,
+            ends not included: the volume is then ``[:, r0:r1, c0:c1]`` of what it would be, with the same pixels.
 
         Raises
         ------
@@ -96,6 +99,11 @@ class CT(Plan):
             _abi.isoc_ct_geometry, order=order, views=angles.size, bins=bins, rows=rows, angles=address(angles),
             axis=address(axis), axis_count=None if axis is None else axis.size, bin_pitch=bin_pitch, pixel_size=pixel_size,
             nx=nx, ny=ny, x_offset=x_offset, y_offset=y_offset, first_row=first_row, slices=slices)
+        if region is not None:
+            region = numbers(region, "region", "int64")
+            if region.size != 4:
+                raise ValueError(f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+            _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
         measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
