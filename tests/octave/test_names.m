@@ -68,7 +68,7 @@ function options(structs)
     % The struct, who takes it, whose help has it, fields that come from elsewhere, and options that are no field.
     table = {
         'isoc_context_options', @(varargin) isocenter.Context(varargin{:}), 'Context', {}, {}
-        'isoc_ct_geometry', @(varargin) ct.setGeometry(varargin{:}), 'CT.setGeometry', {'Views'}, {}
+        'isoc_ct_geometry', @(varargin) ct.setGeometry(varargin{:}), 'CT.setGeometry', {'Views'}, {'Region'}
         'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}

@@ -25,8 +25,10 @@ class Plan(_call.Handle):
         """Sets the geometry if any of it is among a constructor's arguments, `given` by name."""
         chosen = {}
         for name, keyword in inspect.signature(self.set_geometry).parameters.items():
-            if given[name] is not (None if keyword.default is keyword.empty else keyword.default):
-                chosen[name] = given[name]
+            value, default = given[name], None if keyword.default is keyword.empty else keyword.default
+            # Arrays are compared element by element, so only what is of the default's own type is compared at all.
+            if value is not default and not (type(value) is type(default) and value == default):
+                chosen[name] = value
         if chosen:
             self.set_geometry(**chosen)  # says what is missing
 

@@ -23,7 +23,7 @@ class CT(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    angles, bins, rows, views, order, axis, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices
+    angles, bins, rows, views, order, axis, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices, region
         The geometry, as `set_geometry` takes it: `angles` and `bins` at least. None of them leaves it for later.
 
     Notes
@@ -40,7 +40,7 @@ class CT(Plan):
     """
 
     def __init__(self, context=None, *, angles=None, bins=None, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0,
-                 pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
+                 pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
         given = locals()
         self._shapes, self._sinograms = None, False
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
@@ -102,7 +102,7 @@ class CT(Plan):
         if region is not None:
             region = numbers(region, "region", "int64")
             if region.size != 4:
-                raise ValueError(f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+                raise wrong(ValueError, f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
             _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS

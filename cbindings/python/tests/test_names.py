@@ -24,7 +24,7 @@ SPELT = {"lambda": "lambda_"}
 # Struct, the function that takes its fields, and what that takes besides.
 TAKEN = [
     ("isoc_context_options", isocenter.Context, ()),
-    ("isoc_ct_geometry", isocenter.CT.set_geometry, ()),
+    ("isoc_ct_geometry", isocenter.CT.set_geometry, ("region",)),
     ("isoc_ct_options", isocenter.CT.set_options, ()),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
