@@ -438,12 +438,13 @@ typedef struct isoc_mri isoc_mri;
 typedef struct isoc_pet isoc_pet;
 
 // Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
-// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
-// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
+// Returning non-zero cancels that call: it returns ISOC_STATUS_CANCELLED soon after, others go on. Called only from the thread that made
+// the call: where several threads make calls with plans of one context, several may be in this function at a time, with the same
+// `user`. It must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_progress_fn)(void *user, double fraction, const char *stage);
 
 // Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
-// the call; it must not throw.
+// the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
 typedef void (*isoc_log_fn)(void *user, int32_t level, const char *message);
 
 // How a context is set up. Set `struct_size` and zero the rest for the defaults.
@@ -456,11 +457,12 @@ typedef struct {
     uint32_t threads;
     // An isoc_nan_policy.
     uint32_t nan_policy;
-    // Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    // Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    // available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     uint64_t memory_cap;
     // Progress and cancel, or NULL.
     isoc_progress_fn progress;
-    // Passed to `progress`.
+    // Passed to `progress`; what it points to is for several threads at a time if several make calls.
     void *progress_user;
     // Log, or NULL.
     isoc_log_fn log;
@@ -483,7 +485,7 @@ typedef struct {
 //     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
 //
 // where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
-// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+// A region of interest is an offset with any nx, ny and pixel_size: see isoc_ct_region. Slice z of the volume is detector row first_row + z.
 // Views, bins, rows, nx and ny are at most 2^20 each.
 typedef struct {
     // sizeof(isoc_ct_geometry).
@@ -512,7 +514,7 @@ typedef struct {
     int64_t ny;
     // The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     double x_offset;
-    // The same for rows.
+    // The same for rows. For a part of a slice isoc_ct_region works both out.
     double y_offset;
     // First detector row to reconstruct.
     int64_t first_row;
@@ -1029,6 +1031,17 @@ isoc_status isoc_ct_destroy(isoc_ct *ct);
 // of the directions is warned of.
 isoc_status isoc_ct_set_geometry(isoc_ct *ct,
                                  const isoc_ct_geometry *geometry);
+
+// Cuts the slice of a geometry down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of
+// the slice that the geometry describes, counted from 0, ends not included. It changes nx, ny, x_offset and y_offset, so that pixels keep
+// their places and sizes: the volume is then `[:, row_begin:row_end, column_begin:column_end]` of what it would have been. A second
+// region counts from the first one's corner. nx or ny of 0 means bins, as ever; other fields are not looked at. Rows are the slice's, not
+// the detector's: those are first_row and slices.
+isoc_status isoc_ct_region(isoc_ct_geometry *geometry,
+                           int64_t column_begin,
+                           int64_t column_end,
+                           int64_t row_begin,
+                           int64_t row_end);
 
 // Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
 // that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the

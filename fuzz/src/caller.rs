@@ -1,5 +1,6 @@
 //! A caller: its bytes, its buffers, its context, and what it holds the library to.
 
+use super::device::gpu;
 use super::input::Input;
 use super::memory::{Bounds, Memory};
 use super::tensors::Made;
@@ -102,9 +103,10 @@ impl<'d> Caller<'d> {
         let input = &mut self.input;
         let odd = input.odd(8);
         self.usual = odd.is_none();
+        let device = if gpu().is_some() { isoc_context_device::Gpu } else { isoc_context_device::Cpu };
         let mut options = isoc_context_options {
             struct_size: size_of::<isoc_context_options>() as u32,
-            device: isoc_context_device::Cpu as u32,
+            device: device as u32,
             threads: 1,
             nan_policy: isoc_nan_policy::Error as u32,
             memory_cap: 64 << 20,

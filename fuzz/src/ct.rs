@@ -139,6 +139,11 @@ impl Ct<'_> {
             g.axis = self.caller.array(g.axis_count.max(1), SIDE, |k| middle + 0.01 * k as f64);
         }
         let passed = self.caller.passed(g);
+        if self.caller.input.odd(3).is_some() && !passed.is_null() {
+            self.region(passed);
+            // SAFETY: a geometry of this session.
+            g = unsafe { passed.read_unaligned() };
+        }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
             let or = |n: i64, default| if n == 0 { default } else { n };
@@ -147,6 +152,39 @@ impl Ct<'_> {
             self.sizes = Sizes { sinograms: g.order == 1, views: g.views, rows, bins: g.bins, volume };
         }
         self.caller.done(made, None);
+    }
+
+    /// A part of the slice that the geometry describes: sizes are the part's, its pixels lie where they did, and a refusal changes nothing.
+    fn region(&mut self, geometry: *mut isoc_ct_geometry) {
+        let input = &mut self.caller.input;
+        let [c0, r0] = [0; 2].map(|_| input.size(1, 4, SIDE));
+        let [c1, r1] = [0; 2].map(|_| input.size(6, 8, SIDE));
+        // SAFETY: a geometry of this session.
+        let before = unsafe { geometry.read_unaligned() };
+        let cut = call!(self.caller, isoc_ct_region(geometry, c0, c1, r0, r1));
+        // SAFETY: as above.
+        let after = unsafe { geometry.read_unaligned() };
+        assert_eq!(
+            (before.struct_size, before.views, before.bins, before.angles),
+            (after.struct_size, after.views, after.bins, after.angles)
+        );
+        if !cut {
+            let bits = |g: &isoc_ct_geometry| (g.nx, g.ny, g.x_offset.to_bits(), g.y_offset.to_bits());
+            assert_eq!(bits(&before), bits(&after), "a region that was refused");
+            return;
+        }
+        let sides = [
+            (before.nx, before.x_offset, after.nx, after.x_offset, c0, c1),
+            (before.ny, before.y_offset, after.ny, after.y_offset, r0, r1),
+        ];
+        for (side, offset, part, shifted, begin, end) in sides {
+            let side = if side == 0 { before.bins } else { side };
+            assert!(begin >= 0 && begin < end && end <= side && part == end - begin);
+            if offset.abs() < 1e8 {
+                let axis = |n: i64, offset: f64| (n as f64 - 1.0) / 2.0 + offset;
+                assert!((axis(side, offset) - axis(part, shifted) - begin as f64).abs() < 1e-6, "the axis has moved");
+            }
+        }
     }
 
     fn options(&mut self) {

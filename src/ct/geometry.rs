@@ -2,6 +2,7 @@
 
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
+use std::ops::Range;
 
 /// Order of the dimensions of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,19 @@ pub(super) struct PixelLine {
     pub(super) origin: f64,
     pub(super) dx: f64,
     pub(super) dy: f64,
+}
+
+/// Side and offset of a part of a slice's side, which has `side` pixels and this offset. Names are of a pixel and of the side.
+pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2]) -> Result<(usize, f64)> {
+    let (Range { start, end }, [pixel, name]) = (part, names);
+    if start >= end || end > side {
+        fail!(
+            OutOfRange,
+            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})"
+        );
+    }
+    // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.
+    Ok((end - start, offset + (side as f64 - (start + end) as f64) / 2.0))
 }
 
 impl Geometry {

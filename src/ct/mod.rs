@@ -18,8 +18,8 @@ mod tiles;
 
 pub use angular::Angular;
 pub use filter::{Filter, Padding};
-pub(crate) use geometry::MAX_SIDE;
 pub use geometry::{Geometry, Order};
+pub(crate) use geometry::{MAX_SIDE, crop};
 pub use gpu::{Kernel, Measured, Precision};
 pub use kind::InputKind;
 pub use operators::{Ct, Info, Interpolation, Options};

@@ -10,8 +10,8 @@ use super::gpu::{Gpus, Kernel, Measured, Needs, Operator, Precision, Task};
 use super::input::Input;
 use super::kind::{Correction, InputKind, warn_of_kind};
 use super::phantom::{self, Ellipse};
-use super::pipeline::{self, Call, slabs};
-use crate::context::{Context, LogLevel, NanPolicy, Stage};
+use super::pipeline::{self, Call, Footprint, slabs};
+use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, zeros};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
@@ -457,7 +457,7 @@ impl Ct {
         }
         let filter = self.row_filter(&plan.geometry);
         let gather = self.fbp(&plan.geometry, None, &filter);
-        let slabs = slabs(plan.geometry.slices, self.context.memory_cap(), self.context.threads(), &gather)?;
+        let slabs = slabs(plan.geometry.slices, self.memory_cap(&self.workspace), self.context.threads(), &gather)?;
         let (padded_bins, slab_slices) = (padded_bins(plan.geometry.bins), slabs[0].count);
         Ok(Info { angular, covered, padded_bins, slab_slices, replaced: self.replaced })
     }
@@ -471,7 +471,7 @@ impl Ct {
         let g = &plan.geometry;
         let filter = self.row_filter(g);
         let gather = self.fbp(g, Some(weights), &filter);
-        let cap = self.context.memory_cap();
+        let cap = self.memory_cap(&self.workspace);
         let slabs = slabs(g.slices, cap, self.context.threads(), &gather)?;
         Ok(slabs.iter().map(|slab| gather.slab_bytes(slab, cap)).max().unwrap_or(0))
     }
@@ -505,7 +505,7 @@ impl Ct {
         }
         let g = self.geometry()?;
         let input = self.projections(projections, true)?;
-        let cap = self.context.memory_cap();
+        let cap = self.memory_cap(&self.workspace);
         let needed = self.context.threads() as u64 * (RowFilter::scratch_bytes(g.bins) + 8 * g.bins as u64)
             + RowFilter::table_bytes(g.bins);
         if needed > cap {
@@ -610,11 +610,12 @@ impl Ct {
         let input = Input::volume(volume, &self.context);
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
         let forward = Forward::new(g, self.context.threads());
-        let plan = slabs(g.slices, self.context.memory_cap(), self.context.threads(), &forward)?;
+        let cap = self.memory_cap(&workspace);
+        let plan = slabs(g.slices, cap, self.context.threads(), &forward)?;
         pipeline::log(&self.context, "forward", &plan);
         self.context.run(|job| {
             input.check(job)?;
-            pipeline::run(&self.context, g.slices, &forward, |slab, cap| {
+            pipeline::run(&self.context, g.slices, cap, &forward, |slab, cap| {
                 let call = Call { context: &self.context, job, input: &input, target: &target };
                 forward.run(&call, slab, cap, &mut workspace)
             })
@@ -636,19 +637,85 @@ impl Ct {
         let g = &plan.geometry;
         check_shape("volume", volume.shape(), g.volume_shape())?;
         let input = self.projections(projections, gather.filters())?;
-        let slabs = slabs(g.slices, self.context.memory_cap(), self.context.threads(), gather)?;
+        let cap = self.memory_cap(workspace);
+        let slabs = slabs(g.slices, cap, self.context.threads(), gather)?;
         pipeline::log(&self.context, gather.name(), &slabs);
         self.context.run(|job| {
             // A single slab is written only once all of its data has been read; several need a look ahead.
             if slabs.len() > 1 {
                 input.check(job)?;
             }
-            pipeline::run(&self.context, g.slices, gather, |slab, cap| {
-                let call = Call { context: &self.context, job, input: &input, target: &volume };
-                gather.run(&call, slab, cap, workspace)
-            })
+            self.gather_slabs(gather, (&input, &volume), cap, workspace, job)
         })?;
         Ok(input.replaced())
+    }
+
+    fn gather_slabs(
+        &self,
+        gather: &Gather,
+        (input, target): (&Input, &ViewMut),
+        cap: u64,
+        workspace: &mut Workspace,
+        job: &Job,
+    ) -> Result<()> {
+        pipeline::run(&self.context, self.geometry()?.slices, cap, gather, |slab, cap| {
+            gather.run(&Call { context: &self.context, job, input, target }, slab, cap, workspace)
+        })
+    }
+
+    /// Filtered back projection on the processor of a plan that is a part of a call, which has `job` and `cap` bytes for the work; gives
+    /// the number of values replaced.
+    pub(super) fn reconstruct_part(
+        &self,
+        (projections, volume): (View, ViewMut),
+        cap: u64,
+        workspace: &mut Workspace,
+        job: &Job,
+    ) -> Result<u64> {
+        let (plan, weights) = (self.plan()?, self.angular_weights()?);
+        let filter = self.row_filter(&plan.geometry);
+        let gather = self.fbp(&plan.geometry, Some(weights), &filter);
+        let input = self.projections(projections, true)?;
+        self.context.on_workers(job, |job| {
+            input.check(job)?;
+            self.gather_slabs(&gather, (&input, &volume), cap, workspace, job)
+        })?;
+        Ok(input.replaced())
+    }
+
+    /// Slices of a slab of `reconstruct` on the processor, and the memory for the work, where the arrays of a slab of so many slices take
+    /// `arrays` bytes; all of it stays within `cap` bytes.
+    pub(super) fn streamed_slab(&self, cap: u64, arrays: impl Fn(usize) -> u64) -> Result<(usize, u64)> {
+        let plan = self.plan()?;
+        let filter = self.row_filter(&plan.geometry);
+        let gather = self.fbp(&plan.geometry, None, &filter);
+        let work = |slices| cap.checked_sub(arrays(slices));
+        // The arrays take half of it at most, where there is a choice.
+        let most = usize::try_from(cap / 2 / arrays(1)).unwrap_or(usize::MAX);
+        let mut slices = most.clamp(1, plan.geometry.slices);
+        loop {
+            match work(slices).map(|cap| slabs(slices, cap, self.context.threads(), &gather)) {
+                Some(Ok(slabs)) => {
+                    let count = slabs[0].count;
+                    return Ok((count, work(count).unwrap_or(0)));
+                }
+                _ if slices == 1 => {
+                    let needed = arrays(1) + gather.bytes(1, 1);
+                    fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed}");
+                }
+                _ => slices = slices.div_ceil(2),
+            }
+        }
+    }
+
+    /// Most bytes of working memory for a call that begins now.
+    pub(super) fn memory_cap(&self, workspace: &Workspace) -> u64 {
+        self.context.memory_cap(workspace.bytes())
+    }
+
+    /// The buffers that calls on the processor work in, for the length of a call.
+    pub(super) fn workspace_mut(&mut self) -> &mut Workspace {
+        &mut self.workspace
     }
 
     fn check_shapes(&self, projections: &View, volume: &ViewMut) -> Result<()> {

@@ -5,7 +5,7 @@ use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
-    Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab,
+    Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
 };
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
@@ -137,7 +137,7 @@ pub const ISOC_CT_SHEPP_LOGAN_ELLIPSES: i64 = 10;
 ///     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
 ///
 /// where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
-/// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+/// A region of interest is an offset with any nx, ny and pixel_size: see isoc_ct_region. Slice z of the volume is detector row first_row + z.
 /// Views, bins, rows, nx and ny are at most 2^20 each.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +168,7 @@ pub struct isoc_ct_geometry {
     pub ny: i64,
     /// The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     pub x_offset: f64,
-    /// The same for rows.
+    /// The same for rows. For a part of a slice isoc_ct_region works both out.
     pub y_offset: f64,
     /// First detector row to reconstruct.
     pub first_row: i64,
@@ -494,6 +494,40 @@ pub unsafe extern "C" fn isoc_ct_set_geometry(ct: *mut isoc_ct, geometry: *const
         // SAFETY: by this function's contract.
         let geometry = unsafe { read_struct(geometry)?.to_geometry() }?;
         ct.set_geometry(geometry)
+    })
+}
+
+/// Cuts the slice of a geometry down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of
+/// the slice that the geometry describes, counted from 0, ends not included. It changes nx, ny, x_offset and y_offset, so that pixels keep
+/// their places and sizes: the volume is then `[:, row_begin:row_end, column_begin:column_end]` of what it would have been. A second
+/// region counts from the first one's corner. nx or ny of 0 means bins, as ever; other fields are not looked at. Rows are the slice's, not
+/// the detector's: those are first_row and slices.
+///
+/// # Safety
+/// `geometry` is NULL or valid, and writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_region(
+    geometry: *mut isoc_ct_geometry,
+    column_begin: i64,
+    column_end: i64,
+    row_begin: i64,
+    row_end: i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: by this function's contract.
+        let mut g = unsafe { read_struct(geometry.cast_const())? };
+        let side = |n: i64, name| match n {
+            0 => count(g.bins, "geometry.bins", 1, MAX_SIDE),
+            n => count(n, name, 1, MAX_SIDE),
+        };
+        let (nx, ny) = (side(g.nx, "geometry.nx")?, side(g.ny, "geometry.ny")?);
+        let columns = count(column_begin, "column_begin", 0, nx)?..count(column_end, "column_end", 0, nx)?;
+        let rows = count(row_begin, "row_begin", 0, ny)?..count(row_end, "row_end", 0, ny)?;
+        let (nx, x_offset) = crop(nx, g.x_offset, columns, ["column", "nx"])?;
+        let (ny, y_offset) = crop(ny, g.y_offset, rows, ["row", "ny"])?;
+        (g.nx, g.ny, g.x_offset, g.y_offset) = (nx as i64, ny as i64, x_offset, y_offset);
+        // SAFETY: by this function's contract.
+        unsafe { write_struct(geometry, &g) }
     })
 }
 

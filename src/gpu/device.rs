@@ -145,7 +145,7 @@ impl Device {
     /// A kernel, by its source ("ct/filter") and name.
     pub(crate) fn function(&self, image: &str, name: &str) -> Result<Function> {
         let _current = self.enter()?;
-        self.modules.function(image, name)
+        self.modules.function(image, name, self.shared_bytes)
     }
 }
 

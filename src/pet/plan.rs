@@ -285,7 +285,7 @@ impl Pet {
             Order::Geometric => geometric_order(views),
             Order::Random(_) => (0..views.len()).collect(),
             Order::Given if self.order.is_empty() => {
-                fail!(NotConfigured, "options.order is the caller's, which isoc_pet_set_order has to set first")
+                fail!(NotConfigured, "options.order is 2 (given); isoc_pet_set_order comes first")
             }
             Order::Given => self.order.clone(),
         };

@@ -100,7 +100,7 @@ impl Response {
         positive("tof_fwhm", self.tof_fwhm_ps)?;
         positive("axial_fwhm", self.axial_fwhm)?;
         positive("step", self.step)?;
-        positive("cut.k", self.cut.k)?;
+        positive("cut_width", self.cut.k)?;
         self.radial.check(positive)?;
         if let Profile::Asymmetric { ratio, shift, share } = self.profile {
             for (name, value) in [("ratio", ratio), ("shift", shift), ("share", share)] {
@@ -112,7 +112,7 @@ impl Response {
                 fail!(OutOfRange, "ratio is {ratio}; it must be at least 1");
             }
             if !(0.0..=self.cut.k).contains(&shift) {
-                fail!(OutOfRange, "shift is {shift} sigmas; it must be 0 to cut.k, {}", self.cut.k);
+                fail!(OutOfRange, "shift is {shift} sigmas; it must be 0 to cut_width, {}", self.cut.k);
             }
             if !(0.0..=1.0).contains(&share) {
                 fail!(OutOfRange, "share is {share}; it must be 0 to 1");
@@ -174,16 +174,16 @@ impl Radial {
             );
         }
         for (i, f) in fwhm.iter().enumerate() {
-            width(&format!("radial_fwhm[{i}]"), *f)?;
+            width(&format!("radial_table[{i}, 1]"), *f)?;
         }
         for (i, r) in radius.iter().enumerate() {
             if !r.is_finite() {
-                fail!(NotFiniteParameter, "radius[{i}] is {r}");
+                fail!(NotFiniteParameter, "radial_table[{i}, 0] is {r}");
             }
         }
         if let Some(i) = radius.windows(2).position(|w| w[0] >= w[1]) {
             let (a, b) = (radius[i], radius[i + 1]);
-            fail!(OutOfRange, "radius[{}] is {b} after {a}; radii must ascend", i + 1);
+            fail!(OutOfRange, "radial_table[{}, 0] is {b} after {a}; distances must ascend", i + 1);
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(message(|r| r.axial_fwhm = f64::NAN), "axial_fwhm is NaN");
         assert_eq!(
             message(|r| r.radial = Radial::Table { radius: vec![0.0, 0.0], fwhm: vec![1.0, 1.0] }),
-            "radius[1] is 0 after 0; radii must ascend"
+            "radial_table[1, 0] is 0 after 0; distances must ascend"
         );
         assert_eq!(
             message(|r| r.profile = Profile::Asymmetric { ratio: 0.5, shift: 0.0, share: 0.5 }),

@@ -302,6 +302,32 @@ static void geometry(void) {
     GEOMETRY(y_offset, -1e9, OUT_OF_RANGE, "is -1000000000", "within 100000000");
 }
 
+/* A region that must be refused: the geometry stays as it is. */
+#define REGION(name, change, c0, c1, r0, r1, status, ...) \
+    BAD("region: " name, change, isoc_ct_region(&s->geometry, c0, c1, r0, r1), status, __VA_ARGS__)
+
+static void regions(void) {
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_geometry));
+    BAD("region: NULL", NOTHING, isoc_ct_region(NULL, 0, 1, 0, 1), NULL_POINTER, "isoc_ct_geometry", "NULL");
+    REGION("struct_size 0", s->geometry.struct_size = 0, 0, 1, 0, 1, STRUCT_SIZE, "is 0", size);
+    REGION("struct_size large", s->geometry.struct_size += 8, 0, 1, 0, 1, STRUCT_SIZE, size);
+    REGION("a column before the first", NOTHING, -1, 5, 0, 5, OUT_OF_RANGE, "column_begin is -1", "0 to 28");
+    REGION("a column after the last", NOTHING, 0, NX + 1, 0, 5, OUT_OF_RANGE, "column_end is 29", "0 to 28");
+    REGION("a row before the first", NOTHING, 0, 5, INT64_MIN, 5, OUT_OF_RANGE, "row_begin is -9223372036854775808", "0 to 20");
+    REGION("a row after the last", NOTHING, 0, 5, 0, INT64_MAX, OUT_OF_RANGE, "row_end is 9223372036854775807", "0 to 20");
+    REGION("no columns", NOTHING, 5, 5, 0, 5, OUT_OF_RANGE, "column_begin is 5", "column_end 5", "ascend");
+    REGION("no rows", NOTHING, 0, 5, 20, 20, OUT_OF_RANGE, "row_begin is 20", "row_end 20", "ascend");
+    REGION("columns that descend", NOTHING, 9, 3, 0, 5, OUT_OF_RANGE, "column_begin is 9", "column_end 3", "ascend");
+    REGION("rows that descend", NOTHING, 0, 5, 7, 6, OUT_OF_RANGE, "row_begin is 7", "row_end 6", "ascend");
+    REGION("no sizes", (s->geometry.nx = s->geometry.bins = 0), 0, 1, 0, 1, OUT_OF_RANGE, "bins is 0", "1 to 1048576");
+    REGION("too many columns", s->geometry.nx = one_too_many, 0, 1, 0, 1, OUT_OF_RANGE, "nx is 1048577", "1 to 1048576");
+    REGION("rows below 0", s->geometry.ny = -1, 0, 1, 0, 1, OUT_OF_RANGE, "ny is -1", "1 to 1048576");
+    BAD("region: an offset that is NaN is found where it counts",
+        (s->geometry.x_offset = NAN, check_ok("isoc_ct_region", isoc_ct_region(&s->geometry, 0, 5, 0, 5))), SET_GEOMETRY,
+        NOT_FINITE_PARAMETER, "x_offset", "NaN");
+}
+
 static int finite_values(const float *values, size_t count) {
     for (size_t k = 0; k < count; k++)
         if (!(fabs((double)values[k]) <= FLT_MAX))
@@ -1085,6 +1111,7 @@ int main(void) {
     handles();
     too_early();
     geometry();
+    regions();
     limits();
     options();
     null_tensors();

@@ -247,9 +247,9 @@ static void responses(void) {
     RESPONSE(cut_width, NAN, NOT_FINITE_PARAMETER, "NaN");
     RESPONSE(radial_entries, 2, NULL_POINTER, "radial_table is NULL");
     BAD("radial_table: not ascending", (r.radial_entries = 2, r.radial_table = falling), isoc_pet_set_response(pet, &r),
-        OUT_OF_RANGE, "radius[1] is 5 after 10");
+        OUT_OF_RANGE, "radial_table[1, 0] is 5 after 10");
     BAD("radial_table: a width of 0", (r.radial_entries = 2, r.radial_table = cold), isoc_pet_set_response(pet, &r),
-        OUT_OF_RANGE, "radial_fwhm[1] is 0");
+        OUT_OF_RANGE, "radial_table[1, 1] is 0");
     BAD("asymmetric: ratio", (r.profile = 1, r.ratio = 0.5, r.share = 0.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
         "ratio is 0.5");
     BAD("asymmetric: share", (r.profile = 1, r.ratio = 1.5, r.share = 1.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,

@@ -73,7 +73,7 @@ struct scan {
     explicit scan(const iso::context &context) : plan(context) {
         for (int k = 0; k < views; k++) angles[static_cast<std::size_t>(k)] = pi * k / views;
         iso::ct::geometry g;
-        g.views = views, g.rows = rows, g.bins = bins, g.angles = angles.data();
+        g.views = views, g.rows = rows, g.bins = bins, g.angles = angles;
         plan.set_geometry(g);
         plan.phantom_projections({ disk }, p());
     }
@@ -127,7 +127,7 @@ void ct_values(const iso::context &context) {
 
     // The same projections as sinograms, by strides: no copy is made.
     iso::ct::geometry g;
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data(), g.order = ISOC_CT_ORDER_SINOGRAMS;
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles, g.order = ISOC_CT_ORDER_SINOGRAMS;
     s.plan.set_geometry(g);
     s.plan.reconstruct(iso::const_tensor(s.projections, { rows, views, bins }).strided({ bins, rows * bins, 1 }),
                        { other, { rows, bins, bins } });
@@ -145,7 +145,7 @@ void ct_values(const iso::context &context) {
 
     // Counts of 1000 exp(-attenuation) in u16, and a C tensor for the flats.
     g = iso::ct::geometry();
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles;
     s.plan.set_geometry(g);
     std::vector<uint16_t> raw(s.projections.size()), flat(rows * bins, 60000);
     for (std::size_t k = 0; k < raw.size(); k++)
@@ -186,7 +186,7 @@ void ct_values(const iso::context &context) {
 #if __cplusplus >= 202002L
     std::span<const float> from(s.projections);
     std::span<float> to(s.volume);
-    s.plan.set_geometry({ .views = views, .bins = bins, .rows = rows, .angles = s.angles.data() });
+    s.plan.set_geometry({ .views = views, .bins = bins, .rows = rows, .angles = s.angles });
     s.plan.reconstruct({ from, { views, rows, bins } }, { to, { rows, bins, bins } });
     expect("ct: std::span", largest_difference(other, s.volume) == 0);
     expect_error("ct: a std::span too short", ISOC_STATUS_TENSOR_SHAPE, "(90, 5, 64)",
@@ -239,9 +239,8 @@ void errors(const iso::context &context) {
     });
     expect_error("error: no geometry", ISOC_STATUS_NOT_CONFIGURED, "", [&] { iso::ct(context).reconstruct(s.p(), s.v()); });
     expect_error("error: GPUs that are not there", ISOC_STATUS_NO_DEVICE, "", [&] {
-        const int32_t absent = 1000;
         iso::context::options options;
-        options.device = ISOC_CONTEXT_DEVICE_GPU, options.gpus = &absent, options.gpu_count = 1;
+        options.device = ISOC_CONTEXT_DEVICE_GPU, options.gpus = { 1000 };
         iso::context none(options);
     });
     s.projections[7] = NAN;
@@ -294,7 +293,7 @@ void callbacks() {
     scan s(*context);
     iso::ct second(*context);
     iso::ct::geometry g;
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles;
     second.set_geometry(g);
     other = &second, other_scan = &s;
     context.reset(); // plans and their callbacks outlive it
@@ -379,7 +378,7 @@ void threads() {
             std::vector<float> p(3 * bins), v(bins * bins);
             iso::ct plan(context);
             iso::ct::geometry g;
-            g.views = 3, g.bins = bins, g.angles = angles.data();
+            g.views = 3, g.bins = bins, g.angles = angles;
             plan.set_geometry(g);
             seen[static_cast<std::size_t>(k)] = thrown_by([&] { plan.reconstruct({ p, { 3, bins } }, { v, { bins, bins } }); });
         });
@@ -515,7 +514,7 @@ void pet(const iso::context &context) {
     plan.set_response(response);
 
     iso::pet::scan setup;
-    setup.bodies = &body, setup.body_count = 1, setup.tof_fwhm = 40, setup.randoms = 0.1;
+    setup.bodies = { body }, setup.tof_fwhm = 40, setup.randoms = 0.1;
     constexpr int events = 2000;
     std::vector<float> p1(3 * events), p2(3 * events), times(events), factors(azimuths * voxels), additive(azimuths * voxels);
     const iso::pet::tally tally = plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, times);
@@ -531,7 +530,7 @@ void pet(const iso::context &context) {
     std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));
     std::vector<float> values(static_cast<std::size_t>(sizes.kernels * sizes.offsets));
     plan.get_tables(0, map.data(), offsets.data(), values.data());
-    plan.set_tables(0, map.data(), offsets.data(), sizes.offsets, values.data(), sizes.kernels);
+    plan.set_tables(0, map, offsets, values);
     expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels),
                 1e-4);
     plan.set_stream(nullptr);

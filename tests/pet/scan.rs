@@ -77,6 +77,7 @@ pub(crate) struct Tables {
 
 /// A plan.
 pub(crate) struct Plan {
+    /// Its own context; NULL if it shares one.
     pub(crate) ctx: *mut isoc_context,
     pub(crate) pet: *mut isoc_pet,
     /// z, y, x
@@ -103,7 +104,22 @@ impl Plan {
     }
 
     pub(crate) fn with(options: &isoc_context_options, shape: [usize; 3], voxel: [f64; 3], views: &[[f64; 2]]) -> Self {
-        let (mut ctx, mut pet) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut ctx = std::ptr::null_mut();
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_context_create(options, &mut ctx) });
+        let mut plan = Self::sharing(ctx, shape, voxel, views);
+        plan.ctx = ctx;
+        plan
+    }
+
+    /// A plan of somebody else's context.
+    pub(crate) fn sharing(
+        context: *const isoc_context,
+        shape: [usize; 3],
+        voxel: [f64; 3],
+        views: &[[f64; 2]],
+    ) -> Self {
+        let mut pet = std::ptr::null_mut();
         let list: Vec<f64> = views.as_flattened().to_vec();
         let geometry = isoc_pet_geometry {
             nx: shape[2] as i64,
@@ -118,11 +134,10 @@ impl Plan {
         };
         // SAFETY: valid pointers.
         unsafe {
-            ok(isoc_context_create(options, &mut ctx));
-            ok(isoc_pet_create(ctx, &mut pet));
+            ok(isoc_pet_create(context, &mut pet));
             ok(isoc_pet_set_geometry(pet, &geometry, &tensor(&list, &[views.len(), 2])));
         }
-        Self { ctx, pet, shape, voxel, views: views.to_vec() }
+        Self { ctx: std::ptr::null_mut(), pet, shape, voxel, views: views.to_vec() }
     }
 
     pub(crate) fn set_response(&self, response: &isoc_pet_response) {

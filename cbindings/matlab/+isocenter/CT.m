@@ -51,6 +51,11 @@ classdef CT < handle
             isocenter.internal.free('ct', self.id);
         end
 
+        function disp(self)
+            % DISP  Sizes of the arrays, and where it computes.
+            isocenter.internal.show(self, 'ct', 'CT');
+        end
+
         function setGeometry(self, varargin)
             % SETGEOMETRY  Scan and volume. The flat field stays while Rows and Bins do; weights of your own do not.
             %   ct.setGeometry(NAME, VALUE, ...) or ct.setGeometry(STRUCT)
@@ -66,6 +71,8 @@ classdef CT < handle
             %   XOffset, YOffset   the axis passes through column (nx + 1) / 2 + XOffset and row (ny + 1) / 2 + YOffset (0)
             %   FirstRow   first detector row of the volume, counted from 1 (1)
             %   Slices     slices of the volume (all rows from FirstRow on)
+            %   Region     [c0 c1 r0 r1]: of the slice that the others describe only columns c0 to c1 and rows r0 to r1, ends included, so
+            %              volume(c0:c1, r0:r1, :) of what it would be, with the same pixels (all)
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_geometry', self.id, varargin{:});
         end
@@ -74,7 +81,7 @@ classdef CT < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   ct.setOptions(NAME, VALUE, ...) or ct.setOptions(STRUCT)
             %
-            %   Filter         'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
+            %   Filter         'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
             %   Cutoff         end of the window over the Nyquist frequency, above 0 to 1 (1; Butterworth 0.5)
             %   ButterworthOrder   0.5 to 64 (4)
             %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
@@ -82,9 +89,9 @@ classdef CT < handle
             %   Padding        'zero', or 'edge' for objects wider than the detector
             %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
             %   MinimumTransmission      lower limit of transmissions before the logarithm (1e-6)
-            %   Input          what projections hold: 'counts', 'transmission' or 'line-integrals'; 'auto' takes integers for counts
+            %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' takes integers for counts
             %                  and single for line integrals, and refuses single while there is a flat field
-            %   Kernel         of a GPU: 'auto', 'texture-standard', 'texture', 'alu', 'hybrid' or 'tensor'
+            %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});

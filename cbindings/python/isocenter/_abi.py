@@ -521,6 +521,7 @@ FUNCTIONS = {
     "isoc_ct_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_geometry)]),
+    "isoc_ct_region": (c.c_int32, [c.POINTER(isoc_ct_geometry), c.c_int64, c.c_int64, c.c_int64, c.c_int64]),
     "isoc_ct_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),

@@ -9,7 +9,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, TensorDtypeError, wrong
 
 CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
@@ -23,8 +23,8 @@ class CT(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later.
+    angles, bins, rows, views, order, axis, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices, region
+        The geometry, as `set_geometry` takes it: `angles` and `bins` at least. None of them leaves it for later.
 
     Notes
     -----
@@ -39,14 +39,21 @@ class CT(Plan):
     ...     volume = ct.reconstruct(sinogram)  # (180, 256) of float32; the volume is (256, 256)
     """
 
-    def __init__(self, context=None, **geometry):
+    def __init__(self, context=None, *, angles=None, bins=None, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0,
+                 pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
+        given = locals()
         self._shapes, self._sinograms = None, False
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
+
+    def __repr__(self):
+        if self._shapes is None:
+            return self._described()
+        return self._described(projections=self._shapes[0], order="sinograms" if self._sinograms else "frames",
+                               volume=self._shapes[1])
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
-                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
+                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
         """Sets scan and volume. Forgets weights of your own; the flat field stays while rows and bins do.
 
         Pixel (row i, column j) projects in view p, at angle t, to the fractional bin
@@ -75,6 +82,9 @@ class CT(Plan):
             The axis passes through column (nx - 1) / 2 + x_offset and row (ny - 1) / 2 + y_offset.
         first_row, slices : int
             Slice z of the volume is detector row first_row + z; 0 slices means all rows from there on.
+        region : (int, int, int, int), optional
+            Columns c0 to c1 and rows r0 to r1 of the slice that the other keywords describe, as ``(c0, c1, r0, r1)``, counted from 0,
+            ends not included: the volume is then ``[:, r0:r1, c0:c1]`` of what it would be, with the same pixels.
 
         Raises
         ------
@@ -82,13 +92,18 @@ class CT(Plan):
         """
         angles = numbers(angles, "angles")
         if views is not None and integer(views, "views") != angles.size:
-            raise ValueError(f"views is {views}, but there are {angles.size} angles")
+            raise wrong(ValueError, f"views is {views}, but there are {angles.size} angles")
         axis = None if axis is None else numbers([axis] if numpy.ndim(axis) == 0 else axis, "axis")
         order = choice(_abi.CtOrder, order, "order")
         geometry = struct(
             _abi.isoc_ct_geometry, order=order, views=angles.size, bins=bins, rows=rows, angles=address(angles),
             axis=address(axis), axis_count=None if axis is None else axis.size, bin_pitch=bin_pitch, pixel_size=pixel_size,
             nx=nx, ny=ny, x_offset=x_offset, y_offset=y_offset, first_row=first_row, slices=slices)
+        if region is not None:
+            region = numbers(region, "region", "int64")
+            if region.size != 4:
+                raise wrong(ValueError, f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+            _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
         measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
@@ -107,7 +122,7 @@ class CT(Plan):
 
     def _shape(self, which):
         if self._shapes is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return self._shapes[which]
 
     def _like(self, which, source):
@@ -316,7 +331,12 @@ class CT(Plan):
         Exception
             What a callback raises stops the call and comes out of it.
         """
+        for name, function in (("read", read), ("write", write)):
+            if not callable(function):
+                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         dtype = numpy.dtype(dtype)
+        if dtype.name not in ("float32", "uint16", "uint8"):
+            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'")
 
         def callback(function, kind, writeable):
             def call(_user, first, _count, t):
@@ -330,8 +350,8 @@ class CT(Plan):
                     function(first, array)
                     del array
                     if watch() is not None:
-                        raise BufferError(f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
-                                          "which is the library's and is used again: keep a copy")
+                        raise wrong(BufferError, f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
+                                                 "which is the library's and is used again: keep a copy")
                 return state.raised is not None
             return kind(call)
 

@@ -8,7 +8,7 @@ from . import _abi
 from ._library import lib
 from ._plan import Plan
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, wrong
 
 PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
@@ -20,10 +20,20 @@ Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a sim
 
 @dataclasses.dataclass
 class Body:
-    """A body of a phantom, mm from the centre of the scanner. Where bodies overlap, values add.
+    """A body of a phantom. Where bodies overlap, values add.
 
-    shape: "cylinder" (along z), "ellipsoid" or "box". half_*: half its sizes; 0 of half_y and half_z means as along x. attenuation:
-    1/mm; 0.0096 is that of water at 511 keV.
+    Parameters
+    ----------
+    shape : {"cylinder", "ellipsoid", "box"}
+        A cylinder is along z.
+    x, y, z : float
+        Its middle, mm from the centre of the scanner.
+    half_x, half_y, half_z : float
+        Half its sizes, mm; 0 of the latter two means as along x.
+    activity : float
+        In any unit.
+    attenuation : float
+        1/mm; 0.0096 is that of water at 511 keV.
     """
     shape: str = "cylinder"
     x: float = 0.0
@@ -38,12 +48,26 @@ class Body:
 
 @dataclasses.dataclass
 class Scan:
-    """A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis. Lengths in mm, times in ps.
+    """A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
 
-    bodies: of the phantom, each a Body. diameter, axial_length: of the detectors; 0 means 930 and 250. tof_fwhm, radial_fwhm,
-    axial_fwhm: blur, full widths at half maximum; 0 for none. radial_table: pairs of distance from the axis and radial width.
-    randoms, scatter: their part of all events. random_window: largest time difference of randoms; 0 means 3000. scatter_sigma:
-    width of scatter across; 0 means 120. seed: the same events for the same seed.
+    Parameters
+    ----------
+    bodies : list of Body
+        The phantom.
+    diameter, axial_length : float
+        Of the detectors, mm; 0 means 930 and 250.
+    tof_fwhm, radial_fwhm, axial_fwhm : float
+        Blur, full widths at half maximum: of the time difference in ps, radial and axial in mm; 0 for none.
+    radial_table : sequence of (float, float), optional
+        In place of radial_fwhm: pairs of a distance from the axis and the radial width there, mm.
+    randoms, scatter : float
+        Their part of all events, 0 to 1.
+    random_window : float
+        Largest time difference of randoms, ps; 0 means 3000.
+    scatter_sigma : float
+        Width of scatter across, mm; 0 means 120.
+    seed : int
+        The same events for the same seed.
     """
     bodies: list
     diameter: float = 0.0
@@ -69,8 +93,8 @@ class PET(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later. A response has to follow.
+    nx, ny, nz, voxel_x, max_tilt, voxel_y, voxel_z, views, tilts, directions
+        The geometry, as `set_geometry` takes it. None of them leaves it for later. A response has to follow.
 
     Notes
     -----
@@ -86,11 +110,19 @@ class PET(Plan):
     >>> image = pet.reconstruct(measured, factors, additive)
     """
 
-    def __init__(self, context=None, **geometry):
-        self._lattice, self._warm = None, False
+    def __init__(self, context=None, *, nx=None, ny=None, nz=None, voxel_x=None, max_tilt=None, voxel_y=0.0, voxel_z=0.0,
+                 views=None, tilts=1, directions=None):
+        given = locals()
+        self._lattice, self._warm, self._count = None, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
+
+    def __repr__(self):
+        lattice = self._lattice
+        if lattice is None:
+            return self._described()
+        voxel = tuple(side or lattice.voxel_x for side in (lattice.voxel_x, lattice.voxel_y, lattice.voxel_z))
+        return self._described(histo_images=(self._count, *self.image_shape), image=self.image_shape, voxel=voxel)
 
     def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, directions=None):
         """Sets lattice and views, in millimetres and radians. Forgets tables and order; keeps the response.
@@ -116,18 +148,18 @@ class PET(Plan):
         listed = self._in(directions, "directions")
         if views is None:
             if directions is None:
-                raise TypeError("give views (azimuths of a grid) or directions (a list)")
+                raise wrong(TypeError, "give views (azimuths of a grid) or directions (a list)")
             views = directions.shape[0] if getattr(directions, "ndim", 0) else 0
         lattice = struct(_abi.isoc_pet_geometry, tilts=tilts, nx=nx, ny=ny, nz=nz, voxel_x=voxel_x, voxel_y=voxel_y,
                          voxel_z=voxel_z, views=views, max_tilt=max_tilt)
         self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
-        self._lattice = lattice
+        self._lattice, self._count = lattice, self.info().views
 
     @property
     def image_shape(self):
         """(nz, ny, nx)."""
         if self._lattice is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return (self._lattice.nz, self._lattice.ny, self._lattice.nx)
 
     @property
@@ -186,7 +218,7 @@ class PET(Plan):
         map, offsets = numbers(map, "map", "uint32", 2, self.image_shape[2]), numbers(offsets, "offsets", "int32", 2, 3)
         values = numbers(values, "values", "float32", 2, len(offsets))
         if len(map) != self.image_shape[1]:
-            raise ValueError(f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
+            raise wrong(ValueError, f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
         self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), address(offsets), len(offsets), address(values),
                   len(values))
 
@@ -327,7 +359,7 @@ class PET(Plan):
             share of all directions among the factors. Written once all of it is there.
         """
         if self._warm and image is None:
-            raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")
+            raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
         return self._apply(lib.isoc_pet_reconstruct, ("measured", measured), ("image", image), lambda: self.image_shape,
                            between=(self._in(factors, "factors"), self._in(additive, "additive")))
 
@@ -394,13 +426,13 @@ class PET(Plan):
         arrays = [first_positions, second_positions, time_differences]
         if events is not None:
             if any(a is not None for a in arrays):
-                raise TypeError("give events or arrays, not both")
+                raise wrong(TypeError, "give events or arrays, not both")
             events = integer(events, "events")
             if events < 0:
-                raise ValueError(f"events is {events}; it cannot be negative")
+                raise wrong(ValueError, f"events is {events}; it cannot be negative")
             arrays = [numpy.zeros(shape, "float32") for shape in ((events, 3), (events, 3), events)]
         elif any(a is None for a in arrays):
-            raise TypeError("give events, or all of first_positions, second_positions and time_differences")
+            raise wrong(TypeError, "give events, or all of first_positions, second_positions and time_differences")
         tally, (described, _keep) = struct(_abi.isoc_pet_tally), _scan(scan)
         names = ("first_positions", "second_positions", "time_differences")
         self._run(lib.isoc_pet_simulate, ctypes.byref(described), self._in(activity, "activity"),
@@ -454,7 +486,7 @@ def _chosen(views):
         return None, 0
     chosen = numbers(views, "views", "int64")
     if not chosen.size:
-        raise ValueError("views is empty; None means all of them")
+        raise wrong(ValueError, "views is empty; None means all of them")
     return chosen, chosen.size
 
 
@@ -463,15 +495,19 @@ def _table(pairs):
 
 
 def _bodies(bodies):
-    made = [struct(_abi.isoc_pet_body, **{**dataclasses.asdict(b), "shape": choice(_abi.PetShape, b.shape, "shape")})
-            for b in ([bodies] if isinstance(bodies, Body) else bodies)]
+    bodies = [bodies] if isinstance(bodies, Body) else list(bodies)
+    for k, b in enumerate(bodies):
+        if not isinstance(b, Body):
+            raise wrong(TypeError, f"bodies[{k}] is {type(b).__name__}; it must be an isocenter.Body")
+    made = [struct(_abi.isoc_pet_body, **{**dataclasses.asdict(b), "shape": choice(_abi.PetShape, b.shape, f"bodies[{k}].shape")})
+            for k, b in enumerate(bodies)]
     return (_abi.isoc_pet_body * len(made))(*made)
 
 
 def _scan(scan):
     """The struct, and what it points at."""
     if not isinstance(scan, Scan):
-        raise TypeError(f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
+        raise wrong(TypeError, f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
     values = {field.name: getattr(scan, field.name) for field in dataclasses.fields(scan)}
     bodies, table = _bodies(values.pop("bodies")), _table(values.pop("radial_table"))
     made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_entries=None if table is None else len(table),

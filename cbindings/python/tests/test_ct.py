@@ -61,6 +61,33 @@ class Ct(unittest.TestCase):
             self.assertTrue((truth == 0.5).all())  # the region lies about the ellipse's centre
             self.assertAlmostEqual(volume.mean(), 0.5, delta=2e-3)
 
+    def test_a_region_has_the_full_slices_pixels(self):
+        """Positions of pixels are f32 sums from the start of a run of pixels, which lies elsewhere in a region: see tests/c/region.c."""
+        for bins, nx, ny in ((64, 0, 0), (75, 71, 60)):
+            geometry = dict(angles=ANGLES[:50] * 8, bins=bins, rows=2, axis=30.75, bin_pitch=0.7, pixel_size=0.55, nx=nx, ny=ny, x_offset=1.5)
+            projections = np.random.default_rng(0).random((50, 2, bins), np.float32)
+            with isocenter.CT(**geometry) as whole:
+                full = whole.reconstruct(projections)
+                _, ny, nx = whole.volume_shape
+                for c0, c1, r0, r1 in ((0, nx, 0, ny), (9, nx - 4, 5, ny - 12), (33, 34, 20, 21), (0, 17, ny - 8, ny)):
+                    with isocenter.CT(**geometry, region=(c0, c1, r0, r1)) as part:
+                        self.assertEqual(part.volume_shape, (2, r1 - r0, c1 - c0))
+                        np.testing.assert_allclose(part.reconstruct(projections), full[:, r0:r1, c0:c1], rtol=0,
+                                                   atol=1e-5 * np.abs(full).max())
+
+    def test_regions_that_are_none(self):
+        for region, words in (((0, 257, 0, 1), "column_end is 257; it must be 0 to 256"), ((0, 1, -1, 3), "row_begin is -1"),
+                              ((4, 4, 0, 1), "column_begin is 4 and column_end 4")):
+            with self.assertRaisesRegex(isocenter.OutOfRangeError, words):
+                self.ct.set_geometry(angles=ANGLES, bins=BINS, region=region)
+        with self.assertRaisesRegex(ValueError, r"region has 3 numbers; it must be \(c0, c1, r0, r1\)"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=(0, 1, 2))
+        with self.assertRaisesRegex(TypeError, "region"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=(0, 1, 2, 3.5))
+        with self.assertRaisesRegex(ValueError, "region"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=5)
+        self.assertEqual(self.ct.volume_shape, (1, BINS, BINS))
+
     def test_forward_is_line_integrals_and_adjoint_its_transpose(self):
         truth, exact = self.ct.phantom_volume(DISK), self.ct.phantom_projections(DISK)
         projections = self.ct.forward(truth)
@@ -89,7 +116,7 @@ class Ct(unittest.TestCase):
         sinogram = self.ct.phantom_projections(DISK)
         plain = self.ct.reconstruct(sinogram)
         ramp = np.linspace(0, 0.5, 129)
-        for options in (dict(filter="hann"), dict(filter="Shepp-Logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
+        for options in (dict(filter="hann"), dict(filter="shepp_logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
                         dict(cutoff=0.5), dict(interpolation="nearest"), dict(filter="butterworth", butterworth_order=2.0),
                         dict(filter="custom", response=0.5 * ramp)):
             with self.subTest(options):

@@ -11,7 +11,7 @@ use super::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::ct::kind::Correction;
 use crate::error::{Result, Status};
-use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter, then_wait};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -122,11 +122,7 @@ impl Worker {
     pub(super) fn run(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
         let device = self.state.device.clone();
         let _current = device.enter()?;
-        let result = self.slabs(call, queue, replaced);
-        // Whatever happened, nothing may run on when the caller's arrays are the caller's again.
-        let waited = self.wait();
-        result?;
-        waited
+        then_wait(self, |worker| worker.slabs(call, queue, replaced), |worker| worker.wait())
     }
 
     /// Waits for all of its streams; needs the GPU to be current.
