@@ -167,7 +167,7 @@ function warnings_name_the_method()
     check_true(['a warning: ' text], strncmp(text, 'CT.setGeometry: ', 16) && strcmp(identifier, 'isocenter:log'));
     before = warning('on', 'isocenter:log');
     lastwarn('');
-    isocenter.CT('Angles', (0:17) * pi / 18, 'Bins', 16, 'Axis', 400.5);
+    evalc('isocenter.CT(''Angles'', (0:17) * pi / 18, ''Bins'', 16, ''Axis'', 400.5);');
     text = lastwarn();
     warning(before);
     words = {'Axis is 400.5', 'bins are 1 to 16', '(Bins + 1) / 2 = 8.5'};
