@@ -249,7 +249,7 @@ impl Task<'_> {
     /// [`Task::locate_any`] with the level's instructions; its results are the same with all of them.
     fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
         #[cfg(target_arch = "x86_64")]
-        if self.level >= Level::Avx2 {
+        if self.level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn locate_avx2(task: &Task, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
                 task.locate_any(from, n, out)

@@ -63,7 +63,7 @@ impl Drawer<'_> {
     /// So many events, and how many draws it took.
     pub(super) fn draw(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
         #[cfg(target_arch = "x86_64")]
-        if self.level >= Level::Avx2 {
+        if self.level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn draw_avx2(drawer: &Drawer, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
                 drawer.draw_any(kind, chunk, n, job)

@@ -215,7 +215,7 @@ impl Rows {
 
     fn add(&mut self, level: Level, of: &Expectation, part: &Part, y: usize) {
         #[cfg(target_arch = "x86_64")]
-        if level >= Level::Avx2 {
+        if level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn add_avx2(rows: &mut Rows, of: &Expectation, part: &Part, y: usize) {
                 rows.add_any(of, part, y);
