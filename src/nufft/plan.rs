@@ -112,7 +112,7 @@ impl<T: Real> Plan<T> {
     }
 
     /// Takes the points: `at(m)` is point m along z, y, x, in cycles per voxel (z of a 2-D problem is not looked at). It is
-    /// called from all threads, twice a point.
+    /// called from all threads, twice a point, and must give the same both times.
     pub fn set_points(&mut self, samples: usize, at: impl Fn(usize) -> [f64; 3] + Sync) -> Result<()> {
         self.sorted = None;
         self.sorted = Some(Sorted::new(&self.lattice, samples, &at)?);

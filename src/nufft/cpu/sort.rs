@@ -115,7 +115,12 @@ impl<T: Real> Sorted<T> {
         let out = Shared::new(&mut points);
         keys.par_chunks(part).zip(counts.par_chunks_mut(bins)).enumerate().try_for_each(|(n, (keys, next))| {
             for (m, key) in (n * part..).zip(keys) {
-                let (place, start) = locate::<T>(lattice, m, at(m))?;
+                let k = at(m);
+                let (place, start) = locate::<T>(lattice, m, k)?;
+                // Tiles are spread at the same time: a point in the wrong one would write what is another's.
+                if tiling.bin(start) as u32 != *key {
+                    fail!(OutOfRange, "point {m} is at (z, y, x) = {k:?}, and was elsewhere when it was asked for before");
+                }
                 // SAFETY: the counts give every point a place of its own.
                 unsafe { *out.at(next[*key as usize] as usize) = Point { place, start, index: m as u32 } };
                 next[*key as usize] += 1;
