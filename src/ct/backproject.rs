@@ -236,16 +236,24 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds a chunk of one group's views to a tile.
-    fn sum_tile(&self, level: Level, chunk: &Chunk, tile: &Tile, terms: &mut Terms, sums: &mut [f32]) {
+    fn sum_tile<'c>(
+        &self,
+        level: Level,
+        chunk: &Chunk<'c>,
+        tile: &Tile,
+        terms: &mut Terms<'c>,
+        sums: &mut [f32],
+    ) {
         let (taps, lanes) = (self.taps, chunk.layout.lanes);
         terms.clear();
         for (view, row) in chunk.views.clone().zip(chunk.rows.chunks_exact(chunk.layout.pitch())) {
             terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count());
         }
         if lanes > 1 {
-            let (rows, len, stride) = (tile.rows, tile.columns, tile.side);
+            let size = [tile.rows, tile.columns];
             for terms in terms.lists[0].chunks(4 * TERMS) {
-                dispatch(level, Interleaved { terms, taps, rows, len, lanes, stride, sums });
+                // SAFETY: the terms are of this chunk, which `bytes` keeps below MAX_DISTANCE, and of this tile.
+                dispatch(level, unsafe { Interleaved::new(terms, taps, size, [lanes, tile.side], sums) });
             }
             return;
         }
@@ -256,7 +264,8 @@ impl<'a> Gather<'a> {
             let sums = if columns { &mut *by_columns } else { &mut *by_rows };
             for terms in list.chunks(SINGLE_TERMS) {
                 let len = len.next_multiple_of(BLOCK);
-                dispatch(level, Single { terms, taps, spread, rows, len, stride: tile.side, sums });
+                // SAFETY: the terms are of this tile, in the list of their spread.
+                dispatch(level, unsafe { Single::new(terms, (taps, spread), [rows, len], tile.side, sums) });
             }
         }
     }

@@ -209,7 +209,7 @@ fn strip_bins(lanes: usize) -> usize {
 }
 
 /// Sums the lines of the packed volume that a task's rays cross.
-fn project(level: Level, layout: RowLayout, volume: &[f32], part: &Part, scratch: &mut Scratch) {
+fn project<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, scratch: &mut Scratch<'v>) {
     let (taps, lanes, len) = (Taps::Linear, layout.lanes, part.len);
     let lines = volume.len() / layout.pitch();
     let stride = strip_bins(lanes);
@@ -222,21 +222,18 @@ fn project(level: Level, layout: RowLayout, volume: &[f32], part: &Part, scratch
             let first = ray.origin + part.first as f64 * ray.along + l0 as f64 * ray.across;
             let grid = Grid { first, across: ray.across, along: ray.along, rows, len };
             let at = &volume[l0 * layout.pitch()..];
-            let Some(base) = layout.term(at, grid, taps.count(), 1.0) else { continue };
-            let terms = &mut scratch.terms.0;
+            let Some(lines) = layout.lines(at, grid, taps.count(), 1.0) else { continue };
+            let terms = &mut scratch.terms;
             terms.clear();
-            terms.extend((0..rows).map(|l| Term {
-                data: base.data.wrapping_add(l * layout.pitch()),
-                start: base.start + l as f64 * base.across,
-                across: 0.0,
-                ..base
-            }));
+            terms.extend(lines);
             if lanes > 1 {
-                dispatch(level, Interleaved { terms, taps, rows: 1, len, lanes, stride, sums });
+                // SAFETY: the terms are of these lines, which `bytes` keeps below MAX_DISTANCE, and of this grid.
+                dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) });
             } else {
                 let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
                 let len = len.next_multiple_of(BLOCK);
-                dispatch(level, Single { terms, taps, spread, rows: 1, len, stride, sums });
+                // SAFETY: the terms are of this grid, and of this spread.
+                dispatch(level, unsafe { Single::new(terms, (taps, spread), [1, len], stride, sums) });
             }
         }
     }
@@ -278,14 +275,8 @@ impl Ray {
 
 /// A task's working memory.
 #[derive(Default)]
-struct Scratch {
-    terms: Terms,
+struct Scratch<'v> {
+    terms: Vec<Term<'v>>,
     sums: Vec<f32>,
     line: Vec<f32>,
 }
-
-#[derive(Default)]
-struct Terms(Vec<Term>);
-
-// SAFETY: a term points into the packed volume that the same parallel section borrows; the list is emptied before each use.
-unsafe impl Send for Terms {}

@@ -58,6 +58,8 @@ impl Tiling {
 #[derive(Debug)]
 pub(in crate::nufft) struct Sorted<T> {
     pub(super) points: Vec<Point<T>>,
+    /// The grid that they are on.
+    pub(super) lattice: Lattice,
     /// Points of tile t are `ends[t] .. ends[t + 1]`.
     pub(super) ends: Vec<usize>,
     pub(super) tiling: Tiling,
@@ -127,7 +129,7 @@ impl<T: Real> Sorted<T> {
             }
             Ok(())
         })?;
-        Ok(Self { points, ends, tiling })
+        Ok(Self { points, lattice: *lattice, ends, tiling })
     }
 }
 
