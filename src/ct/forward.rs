@@ -9,7 +9,7 @@ use super::cpu::term::{Grid, RowLayout, Taps, Term};
 use super::geometry::Geometry;
 use super::pipeline::{Call, Footprint, Slab};
 use crate::context::Stage;
-use crate::cpu::buffer::{Buffer, Workspace};
+use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
@@ -51,16 +51,17 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    pub(super) fn new(geometry: &'a Geometry, threads: usize) -> Self {
+    pub(super) fn new(geometry: &'a Geometry, threads: usize) -> Result<Self> {
         let mut rays = [Vec::new(), Vec::new()];
-        let mut views: Vec<usize> = (0..geometry.views()).collect();
+        let mut views = collected(0..geometry.views())?;
         let turn = |v: &usize| geometry.angles[*v].rem_euclid(std::f64::consts::PI);
-        views.sort_by(|a, b| turn(a).total_cmp(&turn(b)));
+        // Views at one angle stay in their order.
+        views.sort_unstable_by(|a, b| turn(a).total_cmp(&turn(b)).then(a.cmp(b)));
         for view in views {
             let (axis, ray) = Ray::new(geometry, view);
-            rays[axis as usize].push(ray);
+            append(&mut rays[axis as usize], ray)?;
         }
-        Self { geometry, threads, rays }
+        Ok(Self { geometry, threads, rays })
     }
 
     /// Samples in a line, and number of lines.
@@ -154,7 +155,7 @@ impl<'a> Forward<'a> {
             // A task takes a few columns of all rows: a cache line of each.
             Axis::Columns => {
                 let blocks = lines.div_ceil(COLUMNS);
-                let mut tasks: Vec<&mut [f32]> = Vec::with_capacity(slab.groups() * blocks);
+                let mut tasks: Vec<&mut [f32]> = reserved(slab.groups() * blocks)?;
                 for group in packed.chunks_exact_mut(layout.pitch() * lines) {
                     tasks.extend(group.chunks_mut(COLUMNS * layout.pitch()));
                 }

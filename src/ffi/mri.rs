@@ -3,6 +3,7 @@
 use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, isoc_tensor};
+use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{
@@ -914,24 +915,24 @@ unsafe fn phantom<'a>(ellipsoids: *const isoc_mri_ellipsoid, ellipsoid_count: i6
     unsafe { array(ellipsoids, n, "ellipsoids") }
 }
 
-fn solids(list: &[isoc_mri_ellipsoid]) -> Vec<Ellipsoid<3>> {
+fn solids(list: &[isoc_mri_ellipsoid]) -> Result<Vec<Ellipsoid<3>>> {
     let solid = |e: &isoc_mri_ellipsoid| Ellipsoid {
         value: e.value,
         centre: [e.x, e.y, e.z],
         semi: [e.semi_x, e.semi_y, e.semi_z],
         angle: e.angle,
     };
-    list.iter().map(solid).collect()
+    collected(list.iter().map(solid))
 }
 
-fn flats(list: &[isoc_mri_ellipsoid]) -> Vec<Ellipsoid<2>> {
+fn flats(list: &[isoc_mri_ellipsoid]) -> Result<Vec<Ellipsoid<2>>> {
     let flat = |e: &isoc_mri_ellipsoid| Ellipsoid {
         value: e.value,
         centre: [e.x, e.y],
         semi: [e.semi_x, e.semi_y],
         angle: e.angle,
     };
-    list.iter().map(flat).collect()
+    collected(list.iter().map(flat))
 }
 
 /// Writes what one coil without a sensitivity profile measures of a phantom, exactly (the ellipsoids' Fourier transform, not the
@@ -954,9 +955,9 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
         unsafe {
             let to = expected.parse_output(samples)?;
             if mri.axes()? == 2 {
-                mri.phantom_samples(&flats(list), &to)
+                mri.phantom_samples(&flats(list)?, &to)
             } else {
-                mri.phantom_samples(&solids(list), &to)
+                mri.phantom_samples(&solids(list)?, &to)
             }
         }
     })
@@ -980,7 +981,11 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.parse_output(image)?;
-            if mri.axes()? == 2 { mri.phantom_image(&flats(list), &to) } else { mri.phantom_image(&solids(list), &to) }
+            if mri.axes()? == 2 {
+                mri.phantom_image(&flats(list)?, &to)
+            } else {
+                mri.phantom_image(&solids(list)?, &to)
+            }
         }
     })
 }

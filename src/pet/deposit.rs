@@ -11,7 +11,7 @@ use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
 use crate::context::{Context, Job, Stage};
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::tensor::{Counts, Layout};
@@ -218,9 +218,10 @@ impl Task<'_> {
                 .take(used)
                 .enumerate()
                 .map_init(
-                    || Vec::with_capacity(CHUNK),
+                    || reserved(CHUNK),
                     |places, (k, (offsets, starts))| {
                         job.check()?;
+                        let places = places.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
                         let dropped = self.locate(from, n, places);

@@ -6,6 +6,7 @@ use super::simulation::Scan;
 use super::simulation_random::{DRAWS, Each, OneByOne, Random, normal, turn};
 use super::simulation_source::{Decays, Sampler, UNIFORMS};
 use crate::context::Job;
+use crate::cpu::buffer::reserved;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 
@@ -88,7 +89,7 @@ impl Drawer<'_> {
             measured: [false; DRAWS],
         };
         let blur = HALF_LIGHT * self.scan.resolution.time / FWHM_PER_SIGMA;
-        let mut events = Vec::with_capacity(n);
+        let mut events = reserved(n)?;
         let (mut draws, mut since) = (0, 0);
         while events.len() < n {
             job.check()?;

@@ -5,6 +5,7 @@ use super::separable::Problem;
 use super::separable_adjoint::{Adjoint, AdjointArrays};
 use super::separable_forward::{Forward, ForwardArrays};
 use super::vector::Arithmetic;
+use crate::cpu::buffer::collected;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
@@ -144,7 +145,7 @@ impl<T: DeviceReal> Transform<T> {
     ) -> Result<Self> {
         let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
         let axes = trajectory.axes();
-        let points: Vec<f64> = (0..samples).flat_map(|m| (0..dims).map(move |d| axes[d][m])).collect();
+        let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
         let way = if !fourier.is_exact(beyond)? {
             let settings = fourier.settings(Level::BASELINE, grid, samples);
