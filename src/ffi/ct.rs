@@ -3,6 +3,7 @@
 use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
+use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
     Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
@@ -290,7 +291,7 @@ impl isoc_ct_geometry {
         let slices = or(self.slices, "geometry.slices", rows.saturating_sub(first_row))?;
         let (nx, ny) = (or(self.nx, "geometry.nx", bins)?, or(self.ny, "geometry.ny", bins)?);
         // SAFETY: `views` angles, by this function's contract.
-        let angles = unsafe { array(self.angles, views, "geometry.angles") }?.to_vec();
+        let angles = copied(unsafe { array(self.angles, views, "geometry.angles") }?)?;
         let axis = if self.axis.is_null() {
             if self.axis_count != 0 {
                 fail!(NullPointer, "geometry.axis is NULL with axis_count {}; it must be 0 then", self.axis_count);
@@ -302,7 +303,7 @@ impl isoc_ct_geometry {
                 fail!(OutOfRange, "geometry.axis_count is {n}; it must be 1 or views ({views})");
             }
             // SAFETY: `axis_count` values, by this function's contract.
-            unsafe { array(self.axis, n, "geometry.axis") }?.to_vec()
+            copied(unsafe { array(self.axis, n, "geometry.axis") }?)?
         };
         let bin_pitch = if self.bin_pitch == 0.0 { 1.0 } else { self.bin_pitch };
         let pixel_size = if self.pixel_size == 0.0 { bin_pitch } else { self.pixel_size };
@@ -345,7 +346,7 @@ impl isoc_ct_options {
             8 => {
                 let n = count(self.response_count, "options.response_count", 2, MAX_SIDE)?;
                 // SAFETY: `response_count` values, by this function's contract.
-                Filter::Custom(unsafe { array(self.response, n, "options.response") }?.to_vec())
+                Filter::Custom(copied(unsafe { array(self.response, n, "options.response") }?)?)
             }
             v => fail!(UnknownValue, "options.filter is {v}; it must be 0 to 8 (isoc_ct_filter_kind)"),
         };
@@ -773,7 +774,7 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
 unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> Result<Vec<Ellipse>> {
     let n = count(ellipse_count, "ellipse_count", 1, MAX_SIDE)?;
     // SAFETY: by this function's contract.
-    Ok(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from).collect())
+    collected(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from))
 }
 
 /// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
