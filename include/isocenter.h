@@ -183,6 +183,22 @@ enum {
     ISOC_CT_INTERPOLATION_OVERSAMPLED = 2,
 };
 
+// What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
+// take f32 as they are.
+typedef uint32_t isoc_ct_input;
+enum {
+    // u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
+    // without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
+    // once after each change of geometry, options or flat field some rows are looked at.
+    ISOC_CT_INPUT_AUTO = 0,
+    // Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    ISOC_CT_INPUT_COUNTS = 1,
+    // f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    ISOC_CT_INPUT_TRANSMISSION = 2,
+    // f32 line integrals, taken as they are. The flat field is not used.
+    ISOC_CT_INPUT_LINE_INTEGRALS = 3,
+};
+
 // Family of back projectors on a GPU. The processor has one of its own.
 typedef uint32_t isoc_ct_kernel;
 enum {
@@ -528,12 +544,12 @@ typedef struct {
     const float *response;
     // Number of values in `response`.
     int64_t response_count;
-    // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    // Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     double minimum_transmission;
     // An isoc_ct_precision: of back-projected data on a GPU.
     uint32_t precision;
-    // Must be 0.
-    uint32_t reserved;
+    // An isoc_ct_input: what projections hold.
+    uint32_t input;
 } isoc_ct_options;
 
 // Where a tensor lives (DLPack's DLDevice).
@@ -577,7 +593,8 @@ typedef struct {
     uint64_t byte_offset;
 } isoc_tensor;
 
-// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
+// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
+// of the caller's weights).
 typedef struct {
     // sizeof(isoc_ct_info), set by the caller.
     uint32_t struct_size;
@@ -587,9 +604,10 @@ typedef struct {
     int64_t distinct_angles;
     // Median gap between neighbouring angles.
     double angular_spacing;
-    // Sum of the angular weights: pi, less the missing wedges.
+    // Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     double angle_covered;
-    // Gaps over three times the median, which are not spread over their edges.
+    // Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
+    // median), as long as there are at most four of them.
     int64_t missing_wedges;
     // Start of the largest gap.
     double largest_gap_start;
@@ -1005,8 +1023,11 @@ isoc_status isoc_ct_create(const isoc_context *ctx, isoc_ct **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_ct_destroy(isoc_ct *ct);
 
-// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
-// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+// Sets scan and volume: validates, copies, works out the angular weights. Forgets weights of the caller's own. The flat field stays
+// while `rows` and `bins` do (ISOC_STATUS_FLAT_FIELD if rows now in use cannot be corrected), else it is forgotten, with a warning in
+// the log. One view, or views that all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs
+// angular weights is not, without isoc_ct_set_angular_weights. An axis so far beside the detector that pixels see less than two thirds
+// of the directions is warned of.
 isoc_status isoc_ct_set_geometry(isoc_ct *ct,
                                  const isoc_ct_geometry *geometry);
 
@@ -1035,10 +1056,10 @@ isoc_status isoc_ct_tune(isoc_ct *ct);
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
-// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
-// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
-// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+// For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
+// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
+// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 // pixel that reads as 0 and is counted.
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
@@ -1047,12 +1068,23 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
 // Tells what the plan found in the geometry and decided under the present options.
 isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 
-// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+// Writes the angular weight of each view (radians) to `out`, which has room for `capacity`; `count`, which may be NULL, gets how many
+// there are: the number of views. `out` NULL with `capacity` 0 asks for the number alone; a smaller capacity is
+// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 //
-// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
-isoc_status isoc_ct_angular_weights(isoc_ct *ct,
-                                    double *weights,
-                                    int64_t weight_count);
+// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
+// pi, where missing wedges (see isoc_ct_info) count nothing.
+isoc_status isoc_ct_get_angular_weights(isoc_ct *ct,
+                                        double *out,
+                                        int64_t capacity,
+                                        int64_t *count);
+
+// Sets the angular weights: `weight_count` values in radians, one a view, finite and 0 or more, with a sum above 0 (pi keeps
+// attenuation's scale; a larger one is warned of). Copied; they hold until the next isoc_ct_set_geometry. NULL with 0 goes back to the
+// weights that the plan works out. `reconstruct`, weighted `backproject` and streams use them, also for one view or equal angles.
+isoc_status isoc_ct_set_angular_weights(isoc_ct *ct,
+                                        const double *weights,
+                                        int64_t weight_count);
 
 // Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap; on GPUs, of each
 // one's memory, between arrays in host memory. A plan keeps it for its next call, until it gets a geometry or is destroyed.
@@ -1063,7 +1095,7 @@ isoc_status isoc_ct_memory(isoc_ct *ct,
 // left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
 // `filter`, then a weighted `backproject`, is `reconstruct`.
 //
-// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+// `projections`: f32 line integrals, or what isoc_ct_options.input says. `filtered`: f32.
 isoc_status isoc_ct_filter(isoc_ct *ct,
                            const isoc_tensor *projections,
                            const isoc_tensor *filtered);
@@ -1092,7 +1124,8 @@ isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections, const i
 // Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 // unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 //
-// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
+// nx).
 // The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 isoc_status isoc_ct_reconstruct(isoc_ct *ct,
                                 const isoc_tensor *projections,
@@ -1107,7 +1140,7 @@ isoc_status isoc_ct_shepp_logan(uint32_t kind,
 // Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 // projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
 // slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
-// (ISOC_F32; with a flat field ISOC_U16 or ISOC_U8 too). Both callbacks, and progress, come from the thread that made the call.
+// (ISOC_F32, or ISOC_U16 or ISOC_U8 of counts: see isoc_ct_input). Both callbacks, and progress, come from the thread that made the call.
 // isoc_ct_info.slab_slices says how many slices a slab has at most.
 //
 // When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.

@@ -853,6 +853,7 @@ public:
         list<float> response = {}; // of ISOC_CT_FILTER_CUSTOM: at frequencies from 0 to Nyquist, in cycles a bin
         double minimum_transmission = 0;
         uint32_t precision = ISOC_CT_PRECISION_SINGLE;
+        uint32_t input = ISOC_CT_INPUT_AUTO;
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -863,7 +864,7 @@ public:
             c.filter = filter, c.interpolation = interpolation, c.padding = padding, c.kernel = kernel, c.precision = precision;
             c.weighted_backprojection = weighted_backprojection, c.cutoff = cutoff, c.butterworth_order = butterworth_order;
             c.response = response.pointer(), c.response_count = response.count();
-            c.minimum_transmission = minimum_transmission;
+            c.minimum_transmission = minimum_transmission, c.input = input;
         }
     };
 
@@ -885,7 +886,7 @@ public:
         return detail::call(isoc_ct_set_options, get(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
 
-    // Makes filter and reconstruct take raw counts. `flats` and `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged
+    // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged
     // and copied. No darks are zeros; no flats forget the flat field.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
         return detail::call(isoc_ct_set_flat_field, get(), flats, darks);
@@ -909,13 +910,27 @@ public:
         return detail::get(bytes, isoc_ct_memory, get(), &bytes);
     }
 
-    // Writes the angular weight of each view, in radians.
-    outcome<void> angular_weights(span<double> weights) {
-        return detail::call(isoc_ct_angular_weights, get(), weights.data(), weights.count());
+    // Writes the angular weight of each view, in radians, and returns how many there are; an empty span asks for that alone.
+    outcome<int64_t> get_angular_weights(span<double> weights) {
+        int64_t found = 0;
+        return detail::get(found, isoc_ct_get_angular_weights, get(), weights.data(), weights.count(), &found);
     }
 
-    // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or with
-    // a flat field f32, u16, u8 counts. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
+    // Takes weights of your own, one a view, in radians, until the next set_geometry.
+    outcome<void> set_angular_weights(span<const double> weights) {
+        // No list means the plan's own weights: an empty vector, whose data() may be NULL, must not.
+        static constexpr double none = 0;
+        return detail::call(isoc_ct_set_angular_weights, get(), weights.data() ? weights.data() : &none, weights.count());
+    }
+
+    // Goes back to the weights that the plan works out.
+    outcome<void> set_angular_weights() {
+        static constexpr const double *own = nullptr;
+        return detail::call(isoc_ct_set_angular_weights, get(), own, int64_t{ 0 });
+    }
+
+    // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
+    // counts and others by options.input. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
         return detail::call(isoc_ct_reconstruct, get(), projections, volume);
     }

@@ -223,6 +223,11 @@ impl Context {
         self.nan_policy
     }
 
+    /// Whether anybody gets messages.
+    pub(crate) fn logs(&self) -> bool {
+        self.log.is_some()
+    }
+
     /// Passes a message to the log callback, if there is one.
     pub(crate) fn log(&self, level: LogLevel, message: impl FnOnce() -> String) {
         if let Some(log) = &self.log {

@@ -45,6 +45,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::tune,
         Self::info,
         Self::angular_weights,
+        Self::own_weights,
         Self::bytes,
         Self::shepp_logan,
         Self::phantom_volume,
@@ -201,7 +202,7 @@ impl Ct<'_> {
             response_count: input.size(0, 12, SIDE),
             minimum_transmission: input.real(0.0),
             precision: input.code(2),
-            reserved: input.odd(96).map_or(0, |k| u32::from(k == 0)),
+            input: input.code(4),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
@@ -250,8 +251,17 @@ impl Ct<'_> {
 
     fn angular_weights(&mut self) {
         let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
-        let weights = self.caller.array(n, SIDE, |_| 0.0);
-        let done = call!(self.caller, isoc_ct_angular_weights(handle, weights, n));
+        let weights = self.caller.array(n, i64::MAX, |_| 0.0);
+        let count = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_ct_get_angular_weights(handle, weights, n, count));
+        self.caller.done(done, None);
+    }
+
+    fn own_weights(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
+        let first = self.caller.input.real(0.1);
+        let weights = self.caller.array(n, SIDE, |k| first + 0.01 * k as f64);
+        let done = call!(self.caller, isoc_ct_set_angular_weights(handle, weights, n));
         self.caller.done(done, None);
     }
 

@@ -2,7 +2,8 @@
 
 use super::geometry::Geometry;
 use super::gpu::{Operator, slab_layouts};
-use super::operators::Ct;
+use super::kind::warn_of_kind;
+use super::operators::{Ct, host_rows};
 use crate::context::LogLevel;
 use crate::cpu::buffer::{Buffer, Workspace};
 use crate::error::Result;
@@ -44,15 +45,29 @@ impl Ct {
     ) -> Result<()> {
         // Before anything is read.
         self.angular_weights()?;
-        self.check_counts(dtype, true)?;
-        self.prepare_flat_field();
-        let mut read = |first: usize, count: usize, layout: &Layout| read(Slab::new(first, count, layout));
+        self.correction(dtype)?;
+        let (unseen, mut looked) = (self.unseen(dtype), false);
+        let (context, order) = (self.context().clone(), self.geometry()?.order);
+        let mut read = |first: usize, count: usize, layout: &Layout| {
+            read(Slab::new(first, count, layout))?;
+            if unseen && !looked {
+                looked = true;
+                // SAFETY: the slab's array, which the callback has just filled.
+                let slab = unsafe { View::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
+                warn_of_kind(&context, &host_rows(&slab, order, 0..count)?);
+            }
+            Ok(())
+        };
         let mut write = |first: usize, count: usize, layout: &Layout| write(Slab::new(first, count, layout));
-        if self.gpus().is_empty() {
+        let result = if self.gpus().is_empty() {
             self.stream_on_processor(dtype, &mut read, &mut write)
         } else {
             self.stream_on_gpus(dtype, &mut read, &mut write)
+        };
+        if looked {
+            self.seen();
         }
+        result
     }
 
     fn stream_on_gpus(&mut self, dtype: DType, read: &mut Read, write: &mut Write) -> Result<()> {

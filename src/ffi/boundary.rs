@@ -258,6 +258,33 @@ pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Gives a caller a list: its length in `count`, and all of it in `out` if that has room. `capacity` 0 asks for the length alone; less
+/// room than that is an error, and nothing is written.
+///
+/// # Safety
+/// `out` is NULL or holds `capacity` writable elements, `count` is NULL or writable.
+pub(super) unsafe fn write_list<T: Copy>(list: &[T], out: *mut T, capacity: i64, count: *mut i64) -> Result<()> {
+    if !count.is_null() {
+        // SAFETY: writable, by the caller's contract.
+        unsafe { count.write_unaligned(list.len() as i64) };
+    }
+    if capacity == 0 {
+        return Ok(());
+    }
+    if out.is_null() {
+        fail!(NullPointer, "out is NULL with capacity {capacity}; it must be 0 then");
+    }
+    if usize::try_from(capacity).is_ok_and(|n| n >= list.len()) {
+        if !out.is_aligned() {
+            fail!(TensorStrides, "out is not aligned to {} bytes", align_of::<T>());
+        }
+        // SAFETY: aligned, and as many writable elements, by the caller's contract.
+        unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), out, list.len()) };
+        return Ok(());
+    }
+    fail!(OutOfRange, "capacity is {capacity}; it must be at least {}, the number there is", list.len())
+}
+
 /// A size or count from C, signed there so that a negative one can be told from a large one; checked before anything of that
 /// size is read.
 pub(super) fn count(value: i64, name: &str, least: usize, most: usize) -> Result<usize> {

@@ -1,12 +1,12 @@
 //! `isoc_ct_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_list, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
-    Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
+    Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
 };
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
@@ -78,6 +78,23 @@ pub enum isoc_ct_precision {
     Single = 0,
     /// Data of half precision: off by 3e-4 to 5e-4 of the largest value (random data), and faster.
     Half = 1,
+}
+
+/// What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
+/// take f32 as they are.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_input {
+    /// u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
+    /// without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
+    /// once after each change of geometry, options or flat field some rows are looked at.
+    Auto = 0,
+    /// Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    Counts = 1,
+    /// f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    Transmission = 2,
+    /// f32 line integrals, taken as they are. The flat field is not used.
+    LineIntegrals = 3,
 }
 
 /// What the filter sees beyond the ends of a row.
@@ -191,12 +208,12 @@ pub struct isoc_ct_options {
     pub response: *const f32,
     /// Number of values in `response`.
     pub response_count: i64,
-    /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    /// Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     pub minimum_transmission: f64,
     /// An isoc_ct_precision: of back-projected data on a GPU.
     pub precision: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// An isoc_ct_input: what projections hold.
+    pub input: u32,
 }
 
 // SAFETY: numbers and a pointer; all zero is valid.
@@ -205,7 +222,8 @@ unsafe impl Sized32 for isoc_ct_options {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
+/// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
+/// of the caller's weights).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_info {
@@ -217,9 +235,10 @@ pub struct isoc_ct_info {
     pub distinct_angles: i64,
     /// Median gap between neighbouring angles.
     pub angular_spacing: f64,
-    /// Sum of the angular weights: pi, less the missing wedges.
+    /// Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     pub angle_covered: f64,
-    /// Gaps over three times the median, which are not spread over their edges.
+    /// Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
+    /// median), as long as there are at most four of them.
     pub missing_wedges: i64,
     /// Start of the largest gap.
     pub largest_gap_start: f64,
@@ -361,9 +380,13 @@ impl isoc_ct_options {
             1 => Padding::Edge,
             v => fail!(UnknownValue, "options.padding is {v}; it must be 0 or 1 (isoc_ct_padding)"),
         };
-        if self.reserved != 0 {
-            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
-        }
+        let input = match self.input {
+            0 => InputKind::Auto,
+            1 => InputKind::Counts,
+            2 => InputKind::Transmission,
+            3 => InputKind::LineIntegrals,
+            v => fail!(UnknownValue, "options.input is {v}; it must be 0 to 3 (isoc_ct_input)"),
+        };
         let kernel = match self.kernel {
             0 => Kernel::Auto,
             1 => Kernel::TextureStandard,
@@ -380,7 +403,16 @@ impl isoc_ct_options {
         };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
         let weighted_backprojection = self.weighted_backprojection != 0;
-        Ok(Options { filter, interpolation, padding, weighted_backprojection, minimum_transmission, kernel, precision })
+        Ok(Options {
+            filter,
+            interpolation,
+            padding,
+            weighted_backprojection,
+            minimum_transmission,
+            kernel,
+            precision,
+            input,
+        })
     }
 }
 
@@ -449,8 +481,11 @@ pub extern "C" fn isoc_ct_destroy(ct: *mut isoc_ct) -> Status {
     guard(|| PLANS.destroy(ct))
 }
 
-/// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
-/// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+/// Sets scan and volume: validates, copies, works out the angular weights. Forgets weights of the caller's own. The flat field stays
+/// while `rows` and `bins` do (ISOC_STATUS_FLAT_FIELD if rows now in use cannot be corrected), else it is forgotten, with a warning in
+/// the log. One view, or views that all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs
+/// angular weights is not, without isoc_ct_set_angular_weights. An axis so far beside the detector that pixels see less than two thirds
+/// of the directions is warned of.
 ///
 /// # Safety
 /// `geometry` is NULL or valid.
@@ -533,10 +568,10 @@ pub unsafe extern "C" fn isoc_ct_set_options(ct: *mut isoc_ct, options: *const i
     })
 }
 
-/// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
-/// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
-/// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+/// For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
+/// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
+/// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 /// pixel that reads as 0 and is counted.
 ///
 /// # Safety
@@ -586,7 +621,7 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
             evenly_spaced: angular.is_some_and(|a| a.evenly_spaced).into(),
             distinct_angles: angular.map_or(1, |a| a.distinct as i64),
             angular_spacing: angular.map_or(0.0, |a| a.spacing),
-            angle_covered: angular.map_or(0.0, |a| a.covered),
+            angle_covered: found.covered,
             missing_wedges: angular.map_or(0, |a| a.missing_wedges as i64),
             largest_gap_start: angular.map_or(0.0, |a| a.largest_gap_start),
             largest_gap: angular.map_or(0.0, |a| a.largest_gap),
@@ -599,28 +634,51 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
     })
 }
 
-/// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+/// Writes the angular weight of each view (radians) to `out`, which has room for `capacity`; `count`, which may be NULL, gets how many
+/// there are: the number of views. `out` NULL with `capacity` 0 asks for the number alone; a smaller capacity is
+/// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 ///
-/// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
+/// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
+/// pi, where missing wedges (see isoc_ct_info) count nothing.
 ///
 /// # Safety
-/// `weights` is NULL or holds `weight_count` writable values.
+/// `out` is NULL or holds `capacity` writable values; `count` is NULL or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut f64, weight_count: i64) -> Status {
+pub unsafe extern "C" fn isoc_ct_get_angular_weights(
+    ct: *mut isoc_ct,
+    out: *mut f64,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
     with_plan(ct, |ct| {
-        let found = ct.angular_weights()?;
-        if weights.is_null() {
-            fail!(NullPointer, "weights is NULL");
+        let weights = ct.angular_weights()?;
+        // SAFETY: by this function's contract.
+        unsafe { write_list(weights, out, capacity, count) }
+    })
+}
+
+/// Sets the angular weights: `weight_count` values in radians, one a view, finite and 0 or more, with a sum above 0 (pi keeps
+/// attenuation's scale; a larger one is warned of). Copied; they hold until the next isoc_ct_set_geometry. NULL with 0 goes back to the
+/// weights that the plan works out. `reconstruct`, weighted `backproject` and streams use them, also for one view or equal angles.
+///
+/// # Safety
+/// `weights` is NULL or holds `weight_count` values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_angular_weights(
+    ct: *mut isoc_ct,
+    weights: *const f64,
+    weight_count: i64,
+) -> Status {
+    with_plan(ct, |ct| {
+        let views = ct.geometry()?.views();
+        if weights.is_null() && weight_count == 0 {
+            return ct.set_angular_weights(None);
         }
-        if usize::try_from(weight_count) != Ok(found.len()) {
-            fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {}", found.len());
+        if usize::try_from(weight_count) != Ok(views) {
+            fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {views}");
         }
-        if !weights.is_aligned() {
-            fail!(TensorStrides, "weights is not aligned to {} bytes", align_of::<f64>());
-        }
-        // SAFETY: aligned, and as many writable values, by this function's contract.
-        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), weights, found.len()) };
-        Ok(())
+        // SAFETY: `weight_count` values, by this function's contract.
+        ct.set_angular_weights(Some(unsafe { array(weights, views, "weights") }?))
     })
 }
 
@@ -642,7 +700,7 @@ pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> St
 /// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
 /// `filter`, then a weighted `backproject`, is `reconstruct`.
 ///
-/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+/// `projections`: f32 line integrals, or what isoc_ct_options.input says. `filtered`: f32.
 ///
 /// # Safety
 /// Tensors are NULL or valid.
@@ -714,7 +772,8 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
 /// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 /// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 ///
-/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+/// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
+/// nx).
 /// The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 ///
 /// # Safety
@@ -791,7 +850,7 @@ pub type isoc_ct_write_fn =
 /// Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 /// projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
 /// slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
-/// (ISOC_F32; with a flat field ISOC_U16 or ISOC_U8 too). Both callbacks, and progress, come from the thread that made the call.
+/// (ISOC_F32, or ISOC_U16 or ISOC_U8 of counts: see isoc_ct_input). Both callbacks, and progress, come from the thread that made the call.
 /// isoc_ct_info.slab_slices says how many slices a slab has at most.
 ///
 /// When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.

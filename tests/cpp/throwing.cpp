@@ -93,8 +93,18 @@ void ct_values(const iso::context &context) {
     expect("ct: views found", s.plan.get_info().distinct_angles == views);
     expect("ct: working memory", s.plan.memory() > 0);
     std::vector<double> weights(views);
-    s.plan.angular_weights(weights);
+    expect("ct: weights, their number", s.plan.get_angular_weights({}) == views && s.plan.get_angular_weights(weights) == views);
     expect_near("ct: weights add up to pi", std::accumulate(weights.begin(), weights.end(), 0.0), pi, 1e-9);
+    std::vector<double> own(views, 2 * pi / views), small(views - 1);
+    s.plan.set_angular_weights(own);
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("ct: weights twice as large", s.centre(), 2.0, 0.02);
+    expect_near("ct: their sum", s.plan.get_info().angle_covered, 2 * pi, 1e-9);
+    expect_error("ct: no room for weights", ISOC_STATUS_OUT_OF_RANGE, "capacity is", [&] { s.plan.get_angular_weights(small); });
+    expect_error("ct: an empty list of weights", ISOC_STATUS_OUT_OF_RANGE, "weight_count is 0",
+                 [&] { s.plan.set_angular_weights(std::vector<double>()); });
+    s.plan.set_angular_weights();
+    s.plan.reconstruct(s.p(), s.v());
 
     std::vector<float> filtered(s.projections.size()), other(usual.size());
     iso::ct::options options;
@@ -149,6 +159,14 @@ void ct_values(const iso::context &context) {
     s.volume.assign(s.volume.size(), 0);
     s.plan.reconstruct(iso::const_tensor(untyped, ISOC_U16, { views, rows, bins }), s.v());
     expect_near("ct: a type that only the program knows", s.centre(), 0.1, 0.002);
+    expect_error("ct: f32 with a flat field", ISOC_STATUS_FLAT_FIELD, "counts or line integrals", [&] { s.plan.reconstruct(s.p(), s.v()); });
+    options = iso::ct::options();
+    options.input = ISOC_CT_INPUT_COUNTS;
+    s.plan.set_options(options);
+    const std::vector<float> floats(raw.begin(), raw.end());
+    s.plan.reconstruct({ floats, { views, rows, bins } }, s.v());
+    expect_near("ct: counts as floats", s.centre(), 0.1, 0.002);
+    s.plan.set_options();
     s.plan.set_flat_field(nullptr);
 
     const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);

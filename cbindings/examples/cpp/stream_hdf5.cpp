@@ -76,6 +76,9 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
         if (scan.darks.count > 0) scan.read(scan.darks, 0, scan.rows, darks.data());
         const isocenter::const_tensor dark(darks, { scan.darks.count, scan.rows, scan.bins });
         ct.set_flat_field({ flats, { scan.flats.count, scan.rows, scan.bins } }, scan.darks.count > 0 ? dark : nullptr);
+        isocenter::ct::options options;
+        options.input = ISOC_CT_INPUT_COUNTS; // also those that a file has as floats
+        ct.set_options(options);
     }
 
     const hsize_t slices = set.rows ? set.rows : scan.rows - set.first_row;

@@ -12,13 +12,14 @@ classdef CT < handle
 %
 %   setGeometry        scan and volume
 %   setOptions         filter, interpolation, padding
-%   setFlatField       takes raw counts from then on
+%   setFlatField       for raw counts
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   filter             projections -> projections
 %   backproject        projections -> volume, the sum over views
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
 %   info, angularWeights, memory   what the plan found, and what it needs
+%   setAngularWeights  weights of your own
 %   tune               measures the GPU's kernels
 %   sheppLogan, phantomVolume, phantomProjections   phantoms of ellipses, exact
 %   delete             frees the plan, as clearing its last variable does
@@ -56,7 +57,7 @@ classdef CT < handle
         end
 
         function setGeometry(self, varargin)
-            % SETGEOMETRY  Scan and volume. Forgets the flat field.
+            % SETGEOMETRY  Scan and volume. The flat field stays while Rows and Bins do; weights of your own do not.
             %   ct.setGeometry(NAME, VALUE, ...) or ct.setGeometry(STRUCT)
             %
             %   Angles     one a view, in radians, in any order (required)
@@ -87,7 +88,9 @@ classdef CT < handle
             %   Interpolation  'linear', 'nearest' or 'oversampled'
             %   Padding        'zero', or 'edge' for objects wider than the detector
             %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
-            %   MinimumTransmission      lower limit of raw counts' transmission (1e-6)
+            %   MinimumTransmission      lower limit of transmissions before the logarithm (1e-6)
+            %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' takes integers for counts
+            %                  and single for line integrals, and refuses single while there is a flat field
             %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
@@ -95,17 +98,19 @@ classdef CT < handle
         end
 
         function setFlatField(self, varargin)
-            % SETFLATFIELD  Makes filter and reconstruct take raw counts: -log((raw - dark) / (flat - dark)).
+            % SETFLATFIELD  For raw counts, of which filter and reconstruct make -log((raw - dark) / (flat - dark)).
             %   ct.setFlatField(FLATS, DARKS)  single, uint16 or uint8, bins x rows x frames; frames are averaged
             %   ct.setFlatField(FLATS)         darks of 0
-            %   ct.setFlatField([])            projections are line integrals again
+            %   ct.setFlatField([])            forgets them
+            %   Integers are counts; of single ct.setOptions('Input', 'counts') says so. They stay while Rows and Bins do.
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
         end
 
         function volume = reconstruct(self, projections)
             % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
-            %   Single line integrals, or raw counts once there is a flat field. A disk of 1 comes out as 1.
+            %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
+            %   out as 1.
             volume = isocenter_mex('ct.reconstruct', self.id, projections);
         end
 
@@ -150,8 +155,15 @@ classdef CT < handle
         end
 
         function weights = angularWeights(self)
-            % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours.
+            % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours, or your own.
             weights = isocenter_mex('ct.angular_weights', self.id);
+        end
+
+        function setAngularWeights(self, varargin)
+            % SETANGULARWEIGHTS  Weights of your own, until the next setGeometry.
+            %   ct.setAngularWeights(WEIGHTS)  one a view, in radians, 0 or more; a sum of pi keeps attenuation's scale
+            %   ct.setAngularWeights([])       those that the plan works out again
+            isocenter_mex('ct.set_angular_weights', self.id, varargin{:});
         end
 
         function bytes = memory(self)

@@ -8,6 +8,7 @@ static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamm
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
+static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
 
@@ -45,6 +46,7 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "MinimumTransmission", field::real, AT(minimum_transmission), 0, nullptr, nullptr, true },
     { "Kernel", field::word, AT(kernel), 0, kernels },
     { "Precision", field::word, AT(precision), 0, precisions },
+    { "Input", field::word, AT(input), 0, inputs },
 } };
 #undef AT
 
@@ -183,8 +185,18 @@ static void get_info(call &c) {
 
 static void angular_weights(call &c) {
     std::vector<double> weights(static_cast<size_t>(c.plan->ct_size.views));
-    check(isoc_ct_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views));
+    check(isoc_ct_get_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views, nullptr));
     c.result(0, row(weights));
+}
+
+static void set_angular_weights(call &c) {
+    c.at_most(1);
+    if (!c.optional(0)) {
+        check(isoc_ct_set_angular_weights(c.plan->ct(), nullptr, 0));
+        return;
+    }
+    const std::vector<double> weights = reals_of(c.optional(0), "weights");
+    check(isoc_ct_set_angular_weights(c.plan->ct(), weights.data(), static_cast<int64_t>(weights.size())), "invalidArgument");
 }
 
 static void memory(call &c) {
@@ -331,6 +343,7 @@ const std::vector<command> ct_commands{
     { "set_flat_field", set_flat_field },
     { "info", get_info },
     { "angular_weights", angular_weights },
+    { "set_angular_weights", set_angular_weights },
     { "memory", memory },
     { "tune", tune },
     { "filter", filter },

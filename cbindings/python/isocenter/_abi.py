@@ -134,6 +134,22 @@ class CtInterpolation(IntEnum):
     OVERSAMPLED = 2
 
 
+class CtInput(IntEnum):
+    """isoc_ct_input"""
+
+    #: u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either:
+    #: ISOC_STATUS_FLAT_FIELD. f32 without one that cannot be line integrals (whole numbers, huge ones, or about 1
+    #: beside the object) are warned of in the log: once after each change of geometry, options or flat field some rows
+    #: are looked at.
+    AUTO = 0
+    #: Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    COUNTS = 1
+    #: f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    TRANSMISSION = 2
+    #: f32 line integrals, taken as they are. The flat field is not used.
+    LINE_INTEGRALS = 3
+
+
 class CtKernel(IntEnum):
     """isoc_ct_kernel"""
 
@@ -375,7 +391,7 @@ class isoc_ct_options(c.Structure):
                 ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
                 ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
                 ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
-                ("reserved", c.c_uint32)]
+                ("input", c.c_uint32)]
 
 
 class isoc_device(c.Structure):
@@ -511,7 +527,8 @@ FUNCTIONS = {
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_info)]),
-    "isoc_ct_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_ct_get_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
     "isoc_ct_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_filter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_backproject": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),

@@ -54,7 +54,7 @@ class CT(Plan):
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
                      ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
-        """Sets scan and volume. Forgets the flat field.
+        """Sets scan and volume. Forgets weights of your own; the flat field stays while rows and bins do.
 
         Pixel (row i, column j) projects in view p, at angle t, to the fractional bin
         ``axis[p] + (pixel_size / bin_pitch) * ((j - cx) cos t - (i - cy) sin t)``, where ``cx = (nx - 1) / 2 + x_offset``,
@@ -135,7 +135,7 @@ class CT(Plan):
 
     def set_options(self, *, filter="ram_lak", interpolation="linear", padding="zero", weighted_backprojection=False,
                     kernel="auto", cutoff=0.0, butterworth_order=0.0, response=None, minimum_transmission=0.0,
-                    precision="single"):
+                    precision="single", input="auto"):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -157,9 +157,13 @@ class CT(Plan):
             Filter "custom": values at frequencies evenly spaced from 0 to Nyquist, both in. Unit: cycles a bin, so that the
             plain ramp runs from 0 to 0.5.
         minimum_transmission : float
-            Of raw frames, before the logarithm; 0 means 1e-6.
+            Of counts and transmissions, before the logarithm; 0 means 1e-6.
         precision : {"single", "half"}
             Of the data that are back projected on a GPU.
+        input : {"auto", "counts", "transmission", "line_integrals"}
+            What projections of `filter`, `reconstruct` and `reconstruct_stream` hold. "auto": integers are counts, float32 are line
+            integrals, which are warned of where they cannot be any; float32 while there is a flat field are an error. "counts" need a
+            flat field, of any type. "transmission": float32, the negative logarithm is taken. "line_integrals": float32, as they are.
 
         Raises
         ------
@@ -172,19 +176,21 @@ class CT(Plan):
             padding=choice(_abi.CtPadding, padding, "padding"), weighted_backprojection=weighted_backprojection,
             kernel=choice(_abi.CtKernel, kernel, "kernel"), cutoff=cutoff, butterworth_order=butterworth_order,
             response=address(response), response_count=None if response is None else response.size,
-            minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"))
+            minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"),
+            input=choice(_abi.CtInput, input, "input"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
 
     def set_flat_field(self, flats, darks=None):
-        """Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)).
+        """For counts, of which `filter` and `reconstruct` then make -ln((raw - dark) / (flat - dark)).
 
-        Call it after `set_geometry`.
+        Integers are counts; for float32 ``set_options(input="counts")`` says so. Call it after `set_geometry`; it stays until a geometry
+        with other rows or bins.
 
         Parameters
         ----------
         flats, darks : array or None
             (frames, rows, bins), or (rows, bins) of one frame, float32, uint16 or uint8; averaged over frames, copied. All rows
-            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: projections are line integrals again.
+            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: forgets the flat field.
 
         Raises
         ------
@@ -220,8 +226,25 @@ class CT(Plan):
         """The angular weight of each view, radians: float64 (views,)."""
         views = self._shape(0)[1 if self._sinograms else 0]
         weights = numpy.empty(views)
-        self._run(lib.isoc_ct_angular_weights, address(weights), weights.size)
+        self._run(lib.isoc_ct_get_angular_weights, address(weights), weights.size, None)
         return weights
+
+    def set_angular_weights(self, weights):
+        """Takes weights of your own, also for one view or equal angles, until the next `set_geometry`.
+
+        Parameters
+        ----------
+        weights : sequence of float or None
+            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        if weights is None:
+            return self._run(lib.isoc_ct_set_angular_weights, None, 0)
+        weights = numbers(weights, "weights")
+        self._run(lib.isoc_ct_set_angular_weights, address(weights), weights.size)
 
     def memory(self):
         """Bytes of working memory that `reconstruct` will allocate; on GPUs, of each one's memory."""
@@ -233,7 +256,7 @@ class CT(Plan):
         Parameters
         ----------
         projections : array
-            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+            float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         filtered : array, optional
             float32, of the projections' shape; rows outside the slices are left alone.
 
@@ -268,7 +291,7 @@ class CT(Plan):
         Parameters
         ----------
         projections : array
-            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+            float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         volume : array, optional
             float32 (slices, ny, nx).
 
@@ -299,7 +322,7 @@ class CT(Plan):
         write : callable
             ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx).
         dtype : {"float32", "uint16", "uint8"}
-            Of projections; counts need a flat field.
+            Of projections; integers are counts, which need a flat field.
 
         Raises
         ------

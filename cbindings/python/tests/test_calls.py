@@ -35,13 +35,14 @@ class Callbacks(unittest.TestCase):
         fractions = [f for f, _ in seen]
         self.assertEqual(fractions, sorted(fractions))
         self.assertEqual(seen[-1], (1.0, "done"))
-        ct.set_geometry(angles=[0.0, 0.01, 0.02, 1.0, 1.01, 1.02, 1.03], bins=BINS)  # a missing wedge is worth a warning
+        ct.set_geometry(angles=0.01 * np.arange(7), bins=BINS)  # a missing wedge is worth a warning
         self.assertTrue(all(level in (1, 2) and isinstance(text, str) for level, text in said))
         self.assertTrue(any(level == 1 and "wedge" in text for level, text in said), said)
 
     def test_without_log_warnings_go_to_pythons_logger(self):
         with self.assertLogs("isocenter", "WARNING") as logs:
-            isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct = isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct.set_geometry(angles=np.arange(120) * np.pi / 180, bins=BINS)
         self.assertEqual([record.levelname for record in logs.records], ["WARNING"] * 2)
         self.assertIn("they may be degrees", logs.output[0])
         self.assertIn("missing wedge", logs.output[1])

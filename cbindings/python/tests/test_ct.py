@@ -137,6 +137,43 @@ class Ct(unittest.TestCase):
         self.ct.set_flat_field(None)
         np.testing.assert_allclose(self.ct.reconstruct(sinogram), volume, atol=2e-4)
 
+    def test_what_floats_hold(self):
+        sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
+        counts = np.rint(10000 * np.exp(-sinogram))
+        expected = self.ct.reconstruct(sinogram)
+        self.ct.set_flat_field(np.full((1, BINS), 10000, np.float32))
+        self.assertRaisesRegex(isocenter.FlatFieldError, "counts or line integrals", self.ct.reconstruct, counts)
+        for name, values in (("counts", counts), ("transmission", np.exp(-sinogram)), ("line_integrals", sinogram)):
+            self.ct.set_options(input=name)
+            np.testing.assert_allclose(self.ct.reconstruct(values), expected, atol=1e-3)
+        self.ct.set_options(input="transmission")
+        self.assertRaises(isocenter.TensorDtypeError, self.ct.reconstruct, counts.astype(np.uint16))
+        self.ct.set_options()
+        self.ct.set_geometry(angles=ANGLES, bins=BINS, axis=BINS / 2)  # the flat field stays
+        self.ct.reconstruct(counts.astype(np.uint16))
+        with self.assertLogs("isocenter", "WARNING") as logs:
+            self.ct.set_flat_field(None)
+            self.ct.reconstruct(counts)
+        self.assertIn("do not look like", logs.output[0])
+
+    def test_an_axis_beside_the_detector(self):
+        with self.assertLogs("isocenter", "WARNING") as logs:
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, axis=-20.0 * BINS)
+        self.assertIn("axis is", logs.output[0])
+
+    def test_angular_weights_of_your_own(self):
+        usual, sinogram = self.ct.angular_weights(), self.ct.phantom_projections(DISK)
+        volume = self.ct.reconstruct(sinogram)
+        self.ct.set_angular_weights(0.5 * usual)
+        np.testing.assert_array_equal(self.ct.angular_weights(), 0.5 * usual)
+        np.testing.assert_allclose(self.ct.reconstruct(sinogram), 0.5 * volume, atol=1e-6)
+        self.assertAlmostEqual(self.ct.info().angle_covered, 0.5 * np.pi)
+        for wrong in ([], usual[1:], -usual, 0 * usual):
+            self.assertRaises(isocenter.OutOfRangeError, self.ct.set_angular_weights, wrong)
+        self.assertRaises(isocenter.NotFiniteParameterError, self.ct.set_angular_weights, np.nan * usual)
+        self.ct.set_angular_weights(None)
+        np.testing.assert_array_equal(self.ct.reconstruct(sinogram), volume)
+
     def test_streaming_is_the_same_slab_by_slab(self):
         for order in ("frames", "sinograms"):
             with isocenter.Context(memory_cap=16 << 20) as context, \

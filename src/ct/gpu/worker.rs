@@ -9,6 +9,7 @@ use super::state::{Scratch, Slot, State};
 use super::task::{Operator, Sizes, Task, indices, not_finite, smaller};
 use super::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
+use crate::ct::kind::Correction;
 use crate::error::{Result, Status};
 use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter, then_wait};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -244,11 +245,12 @@ impl Worker {
             bin_stride: strides[2],
             dark,
             gain,
-            minimum: task.minimum as f32,
+            minimum: task.correction.minimum(),
             kind: row_type(task.source.dtype),
             views: views as i32,
             slices: n as i32,
             bins: bins as i32,
+            transmission: matches!(task.correction, Correction::Transmission(_)).into(),
         };
         let packing = Packing {
             raw,
