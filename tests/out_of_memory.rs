@@ -12,6 +12,7 @@ use common::{on_processor, projection_len, random, volume_len};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options};
 use isocenter::error::Status;
+use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
 use isocenter::ffi::pet::*;
 use isocenter::tensor::{View, ViewMut};
@@ -88,26 +89,27 @@ fn mri_calls() {
         (0..100).map(move |s| (f64::from(s) - 50.0) / 101.0).map(move |r| [r * cos, r * sin, 0.0])
     });
     let spokes: Vec<[f64; 3]> = spokes.collect();
-    let scan = || mri::Scan::new(mri::PROCESSOR, grid, spokes.clone(), 2, false);
+    let context = isoc_context_options { threads: 2, ..mri::on(mri::PROCESSOR) };
+    let scan = |double| mri::Scan::with(&context, grid, spokes.clone(), 2, double);
     let (image, samples) = (mri::random(9600, 2), mri::random(12000, 3));
     let (maps, weights) = (mri::random(2 * 9600, 4), vec![0.5; 6000]);
     let reals: Vec<f64> = mri::random(2 * 9600, 5).iter().map(|v| v.re).collect();
     let starts: Vec<i64> = (0..=9600).collect();
     let columns: Vec<i64> = (0..9600).rev().collect();
-    for (method, normal) in [(1, 1), (1, 2), (2, 2)] {
+    let k: Vec<f64> = spokes.iter().flat_map(|k| [k[0], k[1]]).collect();
+    let k = mri::tensor(&k, &[6000, 2]);
+    for (normal, double) in [(1, false), (2, true)] {
         let configure = |s: &mut mri::Scan| {
-            s.options(|o| (o.method, o.normal, o.lambda, o.iterations) = (method, normal, 0.1, 2));
+            s.options(|o| (o.method, o.normal, o.lambda, o.iterations) = (1, normal, 0.1, 2));
             s.set_maps(maps.clone());
         };
-        let mut rich = scan();
+        let mut rich = scan(double);
         configure(&mut rich);
         rich.set_weights(weights.clone());
         let expected = rich.to_image(isoc_mri_reconstruct, &samples);
 
-        let mut poor = scan();
-        let geometry = poor.geometry(1, false);
-        let k: Vec<f64> = poor.k.iter().flat_map(|k| [k[0], k[1]]).collect();
-        let k = mri::tensor(&k, &[6000, 2]);
+        let mut poor = scan(double);
+        let geometry = poor.geometry(1, double);
         // SAFETY (of all calls): valid pointers to arrays of the geometry's sizes.
         #[allow(clippy::undocumented_unsafe_blocks)]
         {
@@ -128,7 +130,7 @@ fn mri_calls() {
             walk("mri_gridding", || unsafe { isoc_mri_gridding(poor.mri, &from, &to) });
             walk("mri_normal", || unsafe { isoc_mri_normal(poor.mri, &of, &to) });
             walk("mri_reconstruct", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &to) });
-            assert!(out == expected, "method {method}, normal {normal}");
+            assert!(out == expected, "normal {normal}");
 
             let (mut db, mut percent) = (0.0, 0.0);
             walk("mri_compare", || unsafe { isoc_mri_compare(poor.mri, &of, &to, &mut db, &mut percent) });
@@ -154,16 +156,8 @@ fn mri_calls() {
             walk("mri_set_matrix", || unsafe {
                 isoc_mri_set_matrix(poor.mri, 9600, starts.as_ptr(), columns.as_ptr(), 9600, &values)
             });
-            poor.options(|o| (o.method, o.lambda, o.penalty, o.iterations) = (method, 0.1, 2, 1));
+            poor.options(|o| (o.method, o.lambda, o.penalty, o.iterations) = (1, 0.1, 2, 1));
             walk("mri_reconstruct, matrix", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &to) });
-            if method == 2 {
-                let (hertz, seconds) =
-                    (mri::tensor(&reals[..9600], &[1, 96, 100]), mri::tensor(&reals[..6000], &[6000]));
-                walk("mri_set_field", || unsafe { isoc_mri_set_field(poor.mri, &hertz, &seconds) });
-                let places = mri::tensor(&reals, &[1, 96, 100, 2]);
-                walk("mri_set_positions", || unsafe { isoc_mri_set_positions(poor.mri, &places) });
-                walk("mri_forward, direct", || unsafe { isoc_mri_forward(poor.mri, &of, &back) });
-            }
             let ellipse = isoc_mri_ellipsoid {
                 value: 1.0,
                 x: 0.0,
@@ -178,6 +172,23 @@ fn mri_calls() {
             walk("mri_phantom_samples", || unsafe { isoc_mri_phantom_samples(poor.mri, &ellipse, 1, &one) });
             walk("mri_phantom_image", || unsafe { isoc_mri_phantom_image(poor.mri, &ellipse, 1, &to) });
         }
+    }
+    let exact = scan(false);
+    exact.options(|o| o.method = 2);
+    let pictures = mri::random(2 * 9600, 6);
+    let expected = exact.forward(&pictures);
+    let mut measured = vec![mri::C::default(); 12000];
+    let (of, to) = (mri::tensor(&pictures, &exact.image_shape()), mri::output(&mut measured, &exact.scan_shape()));
+    let (hertz, seconds) = (mri::tensor(&reals[..9600], &[1, 96, 100]), mri::tensor(&reals[..6000], &[6000]));
+    let places = mri::tensor(&reals, &[1, 96, 100, 2]);
+    // SAFETY (of all calls): as above.
+    #[allow(clippy::undocumented_unsafe_blocks)]
+    {
+        walk("mri_forward, separable", || unsafe { isoc_mri_forward(exact.mri, &of, &to) });
+        assert!(measured == expected);
+        walk("mri_set_field", || unsafe { isoc_mri_set_field(exact.mri, &hertz, &seconds) });
+        walk("mri_set_positions", || unsafe { isoc_mri_set_positions(exact.mri, &places) });
+        walk("mri_forward, direct", || unsafe { isoc_mri_forward(exact.mri, &of, &to) });
     }
 }
 
@@ -226,7 +237,8 @@ fn pet_calls() {
     let varying = || pet::widening(pet::response(200.0, 9.0, 9.0), &[[0.0, 8.0], [120.0, 13.0]]);
     for projector in [1, 2] {
         let options = isoc_pet_options { projector, iterations: 1, ..pet::sized() };
-        let plan = || pet::Plan::new(pet::PROCESSOR, shape, voxel, &views);
+        let context = isoc_context_options { threads: 2, ..pet::on(pet::PROCESSOR) };
+        let plan = || pet::Plan::with(&context, shape, voxel, &views);
         let rich = plan();
         rich.set_options(&options);
         rich.set_response(&varying());

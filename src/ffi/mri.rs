@@ -2,7 +2,7 @@
 
 use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, check_apart, isoc_tensor};
+use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
@@ -369,6 +369,85 @@ fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Nu
     expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
 }
 
+/// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
+///
+/// # Safety
+/// As for [`Expected::parse`], which gave `parsed`.
+unsafe fn by_coils<const N: usize>(
+    mri: &Mri,
+    parsed: Result<Array<N>>,
+    tensor: *const isoc_tensor,
+    images: bool,
+) -> Result<Array<N>> {
+    let mut error = match parsed {
+        Err(e) if [Status::TensorShape, Status::TensorNdim].contains(&e.status) => e,
+        parsed => return parsed,
+    };
+    // SAFETY: shapes were looked at, so that the tensor is readable; the rest by this function's contract.
+    let (seen, ndim) = unsafe {
+        let t = tensor.read_unaligned();
+        (sizes(&t, N), t.ndim)
+    };
+    if N == 2 && ndim == 3 {
+        error.message += "; spokes or shots and their samples are one dimension";
+    }
+    let Geometry { coils, grid: [nz, ny, nx], .. } = *mri.geometry()?;
+    let own = if N == 2 { vec![mri.samples()?] } else { vec![nz, ny, nx] };
+    let own: Vec<i64> = own.into_iter().map(|n| n as i64).collect();
+    // Sizes of 1 may be left out.
+    let plane = own.strip_prefix(&[1]).filter(|rest| rest.len() == 2);
+    let first = [Some(own.as_slice()), plane].into_iter().flatten().find_map(|own| match seen.strip_suffix(own)? {
+        [] => Some(1),
+        [n] => Some(*n),
+        _ => None,
+    });
+    let mapped = mri.images()? != coils;
+    match first {
+        Some(n) if images && mapped && n == coils as i64 => {
+            error.message += "; with maps (isoc_mri_set_maps) all coils see one image";
+        }
+        Some(1) if images && !mapped && coils > 1 => {
+            let text = format!(
+                "; geometry.coils is {coils}, and without maps (isoc_mri_set_maps) each coil has an image of its own"
+            );
+            error.message += &text;
+        }
+        Some(n) if n > 0 && n != coils as i64 && !(images && mapped) => {
+            error.message += &format!("; geometry.coils is {coils}: set it to {n} for {n} coil(s)");
+        }
+        _ => {}
+    }
+    Err(error)
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+unsafe fn samples_from(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+unsafe fn images_from(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse(image), image, true) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+unsafe fn samples_to(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse_output(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
+}
+
 fn expect_q(mri: &Mri) -> Result<Expected<'_, Number, 3>> {
     let shape = mri.q_grid()?;
     Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
@@ -523,7 +602,10 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
         }
         let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
-        unsafe { mri.set_maps(Some(&expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps)?)) }
+        unsafe {
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps);
+            mri.set_maps(Some(&by_coils(mri, parsed, maps, false)?))
+        }
     })
 }
 
@@ -700,7 +782,7 @@ pub unsafe extern "C" fn isoc_mri_forward(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) = (expect_images(mri, "image")?.parse(image)?, expect_samples(mri)?.parse_output(samples)?);
+            let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
             check_apart((&from, "image"), (&to, "samples"))?;
             mri.forward(&from, &to)
         }
@@ -718,7 +800,7 @@ unsafe fn to_image(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
             check_apart((&from, "samples"), (&to, "image"))?;
             run(mri, &from, &to)
         }
@@ -767,8 +849,7 @@ pub unsafe extern "C" fn isoc_mri_normal(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) =
-                (expect_images(mri, "image")?.parse(image)?, expect_images(mri, "out")?.parse_output(out)?);
+            let (from, to) = (images_from(mri, "image", image)?, images_to(mri, "out", out)?);
             check_apart((&from, "image"), (&to, "out"))?;
             mri.normal(&from, &to)
         }
