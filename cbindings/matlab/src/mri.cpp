@@ -307,7 +307,7 @@ static void shepp_logan(call &c) {
     const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
     const double half_xy = real_of(c.argument(1, "half of the width"), "half of the width");
     const double half_z = c.optional(2) ? real_of(c.optional(2), "half of the depth") : 0;
-    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS));
+    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, nullptr));
     c.result(0, records_write(ellipsoid_record, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, ellipsoids));
 }
 
