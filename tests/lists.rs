@@ -150,9 +150,12 @@ fn views_and_passes() {
     ok(unsafe { isoc_pet_get_views(plan.pet, views.as_mut_ptr().cast(), 3, null_mut()) });
     assert_eq!(views, VIEWS);
 
-    let mut none = -1;
-    // SAFETY: valid pointers.
-    ok(unsafe { isoc_pet_history(plan.pet, null_mut(), 5, &mut none) });
+    plan.set_options(&isoc_pet_options { iterations: 3, ..sized() });
+    plan.reconstruct(&vec![1.0; 3 * plan.voxels()], None, None);
+    // SAFETY: as `holds` says.
+    holds("iterations", 3, [MARK; 2], |out, capacity, count| unsafe {
+        isoc_pet_history(plan.pet, out.cast(), capacity, count)
+    });
 }
 
 /// Room for tables in which nothing was written yet, and what is beyond it.
