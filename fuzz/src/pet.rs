@@ -128,7 +128,7 @@ impl Pet<'_> {
             voxel_y: input.real(0.0),
             voxel_z: input.real(0.0),
             azimuths: input.size(3, 8, VIEWS),
-            max_tilt: input.real(0.1),
+            max_tilt: input.real(0.06),
         };
         let list = if self.caller.input.odd(2).is_none() {
             Made::NONE
