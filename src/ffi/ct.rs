@@ -1,6 +1,6 @@
 //! `isoc_ct_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_list, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::cpu::buffer::{collected, copied};
@@ -653,7 +653,7 @@ pub unsafe extern "C" fn isoc_ct_get_angular_weights(
     with_plan(ct, |ct| {
         let weights = ct.angular_weights()?;
         // SAFETY: by this function's contract.
-        unsafe { write_list(weights, out, capacity, count) }
+        unsafe { OutList { names: ["out", "capacity"], out, capacity, count }.fill(weights.iter().copied()) }
     })
 }
 
@@ -796,16 +796,18 @@ impl From<&isoc_ct_ellipse> for Ellipse {
     }
 }
 
-/// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+/// Writes the ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units),
+/// ISOC_CT_SHEPP_LOGAN_ELLIPSES of them.
 ///
 /// # Safety
-/// `ellipses` is NULL or holds `ellipse_count` writable elements.
+/// `ellipses` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_shepp_logan(
     kind: u32,
     radius: f64,
     ellipses: *mut isoc_ct_ellipse,
-    ellipse_count: i64,
+    capacity: i64,
+    count: *mut i64,
 ) -> Status {
     guard(|| {
         let kind = match kind {
@@ -813,18 +815,12 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_ct_shepp_logan_kind)"),
         };
-        if ellipses.is_null() {
-            fail!(NullPointer, "ellipses is NULL");
-        }
-        if ellipse_count < ISOC_CT_SHEPP_LOGAN_ELLIPSES {
-            fail!(OutOfRange, "ellipse_count is {ellipse_count}; it must be at least {ISOC_CT_SHEPP_LOGAN_ELLIPSES}");
-        }
-        for (k, e) in kind.ellipses(radius)?.iter().enumerate() {
-            let Ellipse { value, x, y, semi_x, semi_y, angle } = *e;
-            // SAFETY: ten elements at least, by this function's contract.
-            unsafe { ellipses.add(k).write_unaligned(isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }) };
-        }
-        Ok(())
+        let made = kind.ellipses(radius)?.map(|e| {
+            let Ellipse { value, x, y, semi_x, semi_y, angle } = e;
+            isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }
+        });
+        // SAFETY: by this function's contract.
+        unsafe { OutList { names: ["ellipses", "capacity"], out: ellipses, capacity, count }.fill(made.into_iter()) }
     })
 }
 

@@ -243,9 +243,9 @@ impl Pet {
     /// Sets options.
     pub fn set_options(&mut self, options: Options) -> Result<()> {
         let Options { relaxation, decay, method, .. } = options;
-        for (name, v) in [("relaxation", relaxation), ("decay", decay), ("tolerance", method.tolerance)] {
+        for (name, v) in [("relaxation", relaxation), ("relaxation_decay", decay), ("tolerance", method.tolerance)] {
             if !v.is_finite() {
-                fail!(NotFiniteParameter, "options.{name} is {v}");
+                fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
             }
             if v < 0.0 {
                 fail!(OutOfRange, "options.{name} is {v}; it must be at least 0");
