@@ -16,6 +16,10 @@
  * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with
  * struct_size; a zero field means its default; new fields are only appended.
  *
+ * A call that fills a list of the caller's takes its capacity in elements, and sets a count, which may be NULL, to the number that there
+ * is. NULL with capacity 0 asks for the number alone. Where a capacity is too small the call is ISOC_STATUS_OUT_OF_RANGE, and nothing
+ * but counts is written: lists are whole, whatever other threads do to the plan between a question and the call.
+ *
  * A context computes on all NVIDIA GPUs that it finds, and on the processor where there is none: see isoc_context_options.device.
  * Arrays may be in host memory or on the GPU: see isoc_tensor.
  *
@@ -754,7 +758,7 @@ typedef struct {
 typedef struct {
     // sizeof(isoc_pet_geometry).
     uint32_t struct_size;
-    // Tilts of a grid of views; 0 means 1.
+    // Of a grid of views, which has azimuths x tilts of them; 0 means 1.
     uint32_t tilts;
     // Voxels along x.
     int64_t nx;
@@ -768,9 +772,9 @@ typedef struct {
     double voxel_y;
     // Along z; 0 means as along x.
     double voxel_z;
-    // Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
-    // views, its length.
-    int64_t views;
+    // Of a grid of views: azimuth i is i pi / azimuths, and view `i * tilts + j` has azimuth i and tilt j. With a list of views both
+    // are 0.
+    int64_t azimuths;
     // Largest tilt of an event, up or down, rad, above 0: the tilts of a grid are the centres of equal parts between it and its
     // negative.
     double max_tilt;
@@ -784,8 +788,8 @@ typedef struct {
     uint32_t profile;
     // An isoc_pet_cut.
     uint32_t cut;
-    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    uint32_t radial_entries;
+    // Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_table_count;
     // Of the time difference, ps.
     double tof_fwhm;
     // Across the line in the transverse plane, mm.
@@ -822,6 +826,39 @@ typedef struct {
     // The greatest.
     double greatest_mass;
 } isoc_pet_table_sizes;
+
+// Where isoc_pet_get_tables writes a view's tables, in the form that isoc_pet_set_tables takes: of each array its capacity, and how many
+// elements there are, which the call sets. An array with capacity 0 is left out.
+typedef struct {
+    // sizeof(isoc_pet_tables).
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // (ny, nx): the kernel of all voxels of a column.
+    uint32_t *map;
+    // Room in `map`.
+    int64_t map_capacity;
+    // Set to ny nx.
+    int64_t map_count;
+    // (offset_count, 3) in voxels along x, y, z, in the order of z, y, x.
+    int32_t *offsets;
+    // Room in `offsets`, of three numbers each.
+    int64_t offset_capacity;
+    // Set to the voxels of a kernel.
+    int64_t offset_count;
+    // (kernels, offset_count), each kernel's sum 1.
+    float *values;
+    // Room in `values`.
+    int64_t value_capacity;
+    // Set to kernels x offset_count.
+    int64_t value_count;
+    // (kernels): the mass that the cut left of each; 1 of the caller's own.
+    double *mass;
+    // Room in `mass`.
+    int64_t mass_capacity;
+    // Set to the number of kernels.
+    int64_t mass_count;
+} isoc_pet_tables;
 
 // How to reconstruct. Set `struct_size` and zero the rest for the defaults.
 typedef struct {
@@ -926,8 +963,8 @@ typedef struct {
 typedef struct {
     // sizeof(isoc_pet_scan).
     uint32_t struct_size;
-    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    uint32_t radial_entries;
+    // Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_table_count;
     // Bodies of the phantom.
     const isoc_pet_body *bodies;
     // How many.
@@ -1132,11 +1169,13 @@ isoc_status isoc_ct_reconstruct(isoc_ct *ct,
                                 const isoc_tensor *projections,
                                 const isoc_tensor *volume);
 
-// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+// Writes the ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units),
+// ISOC_CT_SHEPP_LOGAN_ELLIPSES of them.
 isoc_status isoc_ct_shepp_logan(uint32_t kind,
                                 double radius,
                                 isoc_ct_ellipse *ellipses,
-                                int64_t ellipse_count);
+                                int64_t capacity,
+                                int64_t *count);
 
 // Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 // projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
@@ -1268,12 +1307,11 @@ isoc_status isoc_mri_reconstruct(isoc_mri *mri,
                                  const isoc_tensor *image);
 
 // |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
-// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
 isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t image,
                              double *residuals,
                              int64_t capacity,
-                             int64_t *found);
+                             int64_t *count);
 
 // Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
 // scan of a trajectory.
@@ -1288,12 +1326,13 @@ isoc_status isoc_mri_export_q(isoc_mri *mri,
 isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
 
 // Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
-// (half_z = 0) ellipses. Writes ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
+// (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
 isoc_status isoc_mri_shepp_logan(uint32_t kind,
                                  double half_xy,
                                  double half_z,
                                  isoc_mri_ellipsoid *ellipsoids,
-                                 int64_t capacity);
+                                 int64_t capacity,
+                                 int64_t *count);
 
 // Writes what one coil without a sensitivity profile measures of a phantom, exactly (the ellipsoids' Fourier transform, not the
 // voxels'): complex (samples).
@@ -1322,51 +1361,54 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
-// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
+// Sets lattice and views: a grid of azimuths x tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
 // repeat another's direction. Forgets tables and order, and keeps the response; calls that
 // need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);
 
-// Writes the directions of all views, `number` of them: (number, 2) of azimuth and tilt, rad.
-isoc_status isoc_pet_get_views(isoc_pet *pet, double *views, int64_t number);
+// Writes the directions of all views: (count, 2) of azimuth and tilt, rad. `capacity` and `count` are of views, two numbers each.
+isoc_status isoc_pet_get_views(isoc_pet *pet,
+                               double *views,
+                               int64_t capacity,
+                               int64_t *count);
 
 // Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
 // below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
 isoc_status isoc_pet_set_response(isoc_pet *pet,
                                   const isoc_pet_response *response);
 
-// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), the kernel of all voxels of a column; `offsets`: (offset_count, 3)
-// in voxels along x, y, z, none twice; `values`: (kernel_count, offset_count), not negative, scaled to a sum of 1 for each
-// kernel. A voxel p of the image gives to p + m of the histo-image with
-// the weight that its kernel has at offset m, and H' brings it back from there.
+// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), so that map_count is ny nx, the kernel of all voxels of a column;
+// `offsets`: (offset_count, 3) in voxels along x, y, z, none twice; `values`: (kernels, offset_count), value_count in all, not negative,
+// scaled to a sum of 1 for each kernel. A voxel p of the image gives to p + m of the histo-image with the weight that its kernel has at
+// offset m, and H' brings it back from there.
 isoc_status isoc_pet_set_tables(isoc_pet *pet,
                                 int64_t view,
                                 const uint32_t *map,
+                                int64_t map_count,
                                 const int32_t *offsets,
                                 int64_t offset_count,
                                 const float *values,
-                                int64_t kernel_count);
+                                int64_t value_count);
 
-// Tells how large a view's tables are.
-isoc_status isoc_pet_get_table_sizes(isoc_pet *pet, int64_t view, isoc_pet_table_sizes *sizes);
+// Tells how large a view's tables are: isoc_pet_get_tables takes a map of ny nx, `offsets` triples, kernels x offsets values, and masses of
+// `kernels`.
+isoc_status isoc_pet_get_table_sizes(isoc_pet *pet,
+                                     int64_t view,
+                                     isoc_pet_table_sizes *sizes);
 
-// Writes a view's tables in the form that isoc_pet_set_tables takes, each kernel's sum 1, and the mass that the cut left of each
-// kernel (kernels); offsets are in the order of z, y, x. Sizes as isoc_pet_get_table_sizes tells. A pointer that is NULL leaves
-// its table out.
+// Writes a view's tables to the arrays of `tables`, all of them as they are at one time, and sets its counts. Unless every array has
+// capacity 0 or enough, only the counts are written.
 isoc_status isoc_pet_get_tables(isoc_pet *pet,
                                 int64_t view,
-                                uint32_t *map,
-                                int32_t *offsets,
-                                float *values,
-                                double *mass);
+                                isoc_pet_tables *tables);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_pet_set_options(isoc_pet *pet, const isoc_pet_options *options);
 
 // Sets the order of views in a pass: each at most once; views that are left out are not used.
-isoc_status isoc_pet_set_order(isoc_pet *pet, const int64_t *order, int64_t number);
+isoc_status isoc_pet_set_order(isoc_pet *pet, const int64_t *order, int64_t order_count);
 
 // Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
 // that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
@@ -1417,11 +1459,8 @@ isoc_status isoc_pet_reconstruct(isoc_pet *pet,
                                  const isoc_tensor *additive,
                                  const isoc_tensor *image);
 
-// Writes what each pass of the last reconstruction saw, the first `room` of them, and to `written` how many there are.
-isoc_status isoc_pet_history(isoc_pet *pet,
-                             isoc_pet_iteration *iterations,
-                             int64_t room,
-                             int64_t *written);
+// Writes what each pass of the last reconstruction saw.
+isoc_status isoc_pet_history(isoc_pet *pet, isoc_pet_iteration *iterations, int64_t capacity, int64_t *count);
 
 // Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
 // the first of several lists. An event is counted in the view of its direction, in the voxel about
@@ -1464,12 +1503,12 @@ isoc_status isoc_pet_expect(isoc_pet *pet,
                             const isoc_tensor *additive);
 
 // Mean over spheres of 10 mm of `((s - b) / b) / (ratio - 1)`: s the mean of a disc of 10 mm about a sphere's centre, b that of the
-// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (sphere_count, 3) of x, y, z in mm;
+// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (centre_count, 3) of x, y, z in mm;
 // `ratio`: the spheres' activity over the background's. Image f32 in host memory.
 isoc_status isoc_pet_contrast_recovery(isoc_pet *pet,
                                        const isoc_tensor *image,
                                        const double *centres,
-                                       int64_t sphere_count,
+                                       int64_t centre_count,
                                        double ratio,
                                        double *recovery);
 

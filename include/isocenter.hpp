@@ -875,7 +875,8 @@ public:
     ct(ct &&) noexcept = default;
     ct &operator=(ct &&) noexcept = default;
 
-    // Sets scan and volume. The flat field stays while rows and bins do, weights of your own do not. C++20: set_geometry({ .bins = 256, .angles = angles }).
+    // Sets scan and volume. The flat field stays while rows and bins do, weights of your own do not.
+    // C++20: set_geometry({ .bins = 256, .angles = angles }).
     outcome<void> set_geometry(const geometry &scan) {
         return detail::call(isoc_ct_set_geometry, get(), detail::lowered_struct<isoc_ct_geometry>(scan));
     }
@@ -976,7 +977,7 @@ public:
     // The ellipses of a Shepp-Logan phantom that fills a circle. `kind`: ISOC_CT_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES>> shepp_logan(uint32_t kind, double radius) {
         std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES> all{};
-        return detail::get(all, isoc_ct_shepp_logan, kind, radius, all.data(), static_cast<int64_t>(all.size()));
+        return detail::get(all, isoc_ct_shepp_logan, kind, radius, all.data(), static_cast<int64_t>(all.size()), static_cast<int64_t *>(nullptr));
     }
 
     // A phantom's exact mean over each pixel: f32 (slices, ny, nx).
@@ -1102,8 +1103,8 @@ public:
         return detail::call(isoc_mri_reconstruct, get(), samples, image);
     }
 
-    // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each, as many as there
-    // is room for; returns how many there are.
+    // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each; returns how many
+    // there are. An empty span asks for that alone; one that is too small is an error.
     outcome<int64_t> history(int64_t image, span<double> residuals) {
         int64_t found = 0;
         return detail::get(found, isoc_mri_history, get(), image, residuals.data(), residuals.count(), &found);
@@ -1121,7 +1122,7 @@ public:
     // The ellipsoids of a Shepp-Logan head, 2 half_xy voxels wide and high, 2 half_z deep (0: a plane). `kind`: ISOC_MRI_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS>> shepp_logan(uint32_t kind, double half_xy, double half_z = 0) {
         std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS> all{};
-        return detail::get(all, isoc_mri_shepp_logan, kind, half_xy, half_z, all.data(), static_cast<int64_t>(all.size()));
+        return detail::get(all, isoc_mri_shepp_logan, kind, half_xy, half_z, all.data(), static_cast<int64_t>(all.size()), static_cast<int64_t *>(nullptr));
     }
 
     // What one coil without a profile measures of a phantom, exactly: complex (samples).
@@ -1153,6 +1154,7 @@ public:
     using options = detail::sized<isoc_pet_options>;
     using info = detail::sized<isoc_pet_info>;
     using table_sizes = detail::sized<isoc_pet_table_sizes>;
+    using tables = detail::sized<isoc_pet_tables>;
     using dropped = detail::sized<isoc_pet_dropped>;
     using tally = detail::sized<isoc_pet_tally>;
     using iteration = isoc_pet_iteration;
@@ -1175,7 +1177,7 @@ public:
     private:
         template <class> friend class detail::lowered_struct;
         void lower(isoc_pet_response &c, detail::complaint &found) const noexcept {
-            c.radial_entries = entries(radial_table, "response", found), c.radial_table = radial_table.pointer();
+            c.radial_table_count = entries(radial_table, "response", found), c.radial_table = radial_table.pointer();
             c.profile = profile, c.cut = cut, c.step = step, c.cut_width = cut_width;
             c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
             c.ratio = ratio, c.shift = shift, c.share = share;
@@ -1200,7 +1202,7 @@ public:
     private:
         template <class> friend class detail::lowered_struct;
         void lower(isoc_pet_scan &c, detail::complaint &found) const noexcept {
-            c.radial_entries = entries(radial_table, "scan", found), c.radial_table = radial_table.pointer();
+            c.radial_table_count = entries(radial_table, "scan", found), c.radial_table = radial_table.pointer();
             c.bodies = bodies.pointer(), c.body_count = bodies.count();
             c.diameter = diameter, c.axial_length = axial_length;
             c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
@@ -1216,14 +1218,17 @@ public:
     pet(pet &&) noexcept = default;
     pet &operator=(pet &&) noexcept = default;
 
-    // Sets lattice and views: a grid of azimuths and tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
+    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
     outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
         return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), views);
     }
 
-    // Writes the views' directions: azimuth and tilt of each, so two numbers a view.
-    outcome<void> get_views(span<double> directions) {
-        return detail::call(isoc_pet_get_views, get(), directions.data(), detail::groups(directions.size(), 2, "directions", "view"));
+    // Writes the views' directions: azimuth and tilt of each, so two numbers a view; returns how many views there are. An empty span asks
+    // for that alone; one that is too small is an error.
+    outcome<int64_t> get_views(span<double> directions) {
+        int64_t found = 0;
+        return detail::get(found, isoc_pet_get_views, get(), directions.data(), detail::groups(directions.size(), 2, "directions", "view"),
+                           &found);
     }
 
     // Sets the response of all views that have no tables of their own; copied.
@@ -1231,12 +1236,10 @@ public:
         return detail::call(isoc_pet_set_response, get(), detail::lowered_struct<isoc_pet_response>(widths));
     }
 
-    // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (offset_count, 3), x, y, z; `values`: (kernel_count,
-    // offset_count), whose counts are those of the lists.
+    // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (n, 3), x, y, z; `values`: (kernels, n).
     outcome<void> set_tables(int64_t view, span<const uint32_t> map, span<const int32_t> offsets, span<const float> values) {
-        const detail::groups offset_count(offsets.size(), 3, "offsets", "offset");
-        const detail::groups kernel_count(values.size(), offsets.size() < 3 ? 1 : offsets.size() / 3, "values", "kernel");
-        return detail::call(isoc_pet_set_tables, get(), view, map.data(), offsets.data(), offset_count, values.data(), kernel_count);
+        return detail::call(isoc_pet_set_tables, get(), view, map.data(), map.count(), offsets.data(),
+                            detail::groups(offsets.size(), 3, "offsets", "offset"), values.data(), values.count());
     }
 
     // How large a view's tables are.
@@ -1245,10 +1248,13 @@ public:
         return detail::get(sizes, isoc_pet_get_table_sizes, get(), view, static_cast<isoc_pet_table_sizes *>(&sizes));
     }
 
-    // Writes a view's tables as set_tables takes them, of the sizes that get_table_sizes tells, and the mass that the cut left of each
-    // kernel. A pointer that is nullptr leaves its table out.
-    outcome<void> get_tables(int64_t view, uint32_t *map, int32_t *offsets, float *values, double *mass = nullptr) {
-        return detail::call(isoc_pet_get_tables, get(), view, map, offsets, values, mass);
+    // Writes a view's tables as set_tables takes them, and the mass that the cut left of each kernel; returns the numbers that there are of
+    // each. An empty span leaves its table out; where one is too small (get_table_sizes tells the sizes) nothing is written.
+    outcome<tables> get_tables(int64_t view, span<uint32_t> map, span<int32_t> offsets, span<float> values, span<double> mass = {}) {
+        tables to;
+        to.map = map.data(), to.map_capacity = map.count(), to.offsets = offsets.data(), to.offset_capacity = offsets.count() / 3;
+        to.values = values.data(), to.value_capacity = values.count(), to.mass = mass.data(), to.mass_capacity = mass.count();
+        return detail::get(to, isoc_pet_get_tables, get(), view, static_cast<isoc_pet_tables *>(&to));
     }
 
     // Sets options, or the defaults.
@@ -1306,7 +1312,8 @@ public:
         return detail::call(isoc_pet_reconstruct, get(), measured, factors, additive, image);
     }
 
-    // Writes what each pass of the last reconstruction saw, as many as there is room for; returns how many there are.
+    // Writes what each pass of the last reconstruction saw; returns how many there are. An empty span asks for that alone; one that is too
+    // small is an error.
     outcome<int64_t> history(span<iteration> passes) {
         int64_t found = 0;
         return detail::get(found, isoc_pet_history, get(), passes.data(), passes.count(), &found);

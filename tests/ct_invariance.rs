@@ -50,7 +50,7 @@ fn levels_agree() {
     for rows in [1, 7, 40] {
         let g = geometry(60, rows);
         let (p, v) = (random(projection_len(&g), 1), random(volume_len(&g), 2));
-        let expected = run_all(&mut plan(&g, Level::Baseline, 2), &g, &p, &v);
+        let expected = run_all(&mut plan(&g, Level::BASELINE, 2), &g, &p, &v);
         for level in Level::available() {
             for (k, (seen, expected)) in run_all(&mut plan(&g, level, 2), &g, &p, &v).iter().zip(&expected).enumerate()
             {

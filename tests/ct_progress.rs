@@ -26,7 +26,7 @@ fn slow_plan(g: &Geometry, stop: f64) -> (Ct, Reports) {
     let copy = Arc::clone(&reports);
     let options = ContextOptions {
         threads: 1,
-        level: Some(Level::Baseline),
+        level: Some(Level::BASELINE),
         memory_cap: 2_200_000,
         progress: Some(Box::new(move |fraction, stage| {
             copy.lock().expect("reports").push((fraction, stage, std::thread::current().id()));

@@ -325,3 +325,22 @@ fn memory_is_what_the_grid_and_points_take() {
     let bytes = in_pool(2, || plan.memory(1000));
     assert!((least..2 * least + (1 << 16)).contains(&bytes), "{bytes}, at least {least}");
 }
+
+/// Points are sorted in two passes. One that has moved in between would lie in another task's part of the grid.
+#[test]
+fn points_that_move_while_they_are_sorted_are_refused() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let settings = Settings::new([1, 128, 128], 1e-3, 1000);
+    for threads in [1, 4] {
+        let asked: Vec<AtomicBool> = (0..1000).map(|_| AtomicBool::new(false)).collect();
+        let moving = |m: usize| {
+            let again = asked[m].swap(true, Ordering::Relaxed);
+            [0.0, if again && m % 10 == 3 { 0.3 } else { -0.3 }, 0.001 * (m % 100) as f64]
+        };
+        let mut plan = Plan::<f32>::new(settings.clone()).expect("settings");
+        let Err(e) = in_pool(threads, || plan.set_points(1000, moving)) else { panic!("the points moved") };
+        assert_eq!(e.status, Status::OutOfRange);
+        assert!(e.message.contains("was elsewhere"), "{}", e.message);
+        assert!(!plan.has_points());
+    }
+}

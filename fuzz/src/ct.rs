@@ -275,9 +275,8 @@ impl Ct<'_> {
         let (kind, radius) = (self.caller.input.code(2), self.caller.input.real(3.0));
         let n = self.caller.input.size(ISOC_CT_SHEPP_LOGAN_ELLIPSES, 12, SIDE);
         let zero = isoc_ct_ellipse { value: 0.0, x: 0.0, y: 0.0, semi_x: 0.0, semi_y: 0.0, angle: 0.0 };
-        // It fills the ten that it needs of any number.
-        let ellipses = self.caller.array(n.min(SIDE), SIDE, |_| zero);
-        let done = call!(self.caller, isoc_ct_shepp_logan(kind, radius, ellipses, n));
+        let (ellipses, count) = (self.caller.room(n, ISOC_CT_SHEPP_LOGAN_ELLIPSES, zero), self.caller.count());
+        let done = call!(self.caller, isoc_ct_shepp_logan(kind, radius, ellipses, n, count));
         self.caller.done(done, None);
     }
 

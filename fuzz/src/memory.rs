@@ -83,7 +83,7 @@ impl Memory {
         let guard = if self.bounds == Bounds::Guarded { GUARD } else { 0 };
         let (start, all) = (guard + shift, guard + shift + len + guard);
         // A third of them is ordinary memory on a GPU, too.
-        let locked = if self.blocks.len() % 3 > 0 { page_locked(all) } else { None };
+        let locked = if !self.blocks.len().is_multiple_of(3) { page_locked(all) } else { None };
         // One allocation without room to spare, so that a sanitizer sees the first byte beyond it; malloc aligns to 16.
         let mut own = if locked.is_some() { None } else { Some(vec![0u8; all]) };
         let data = locked.or(own.as_mut().map(Vec::as_mut_ptr)).unwrap_or_default();

@@ -12,11 +12,53 @@ const ALIGN: usize = 64;
 
 /// `len` zeros in a vector, or [`Status::OutOfMemory`]: for what the caller's numbers can make large.
 pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
-    let mut v = Vec::new();
-    let failed = |_| Error::new(Status::OutOfMemory, format!("could not allocate {len} elements"));
-    v.try_reserve_exact(len).map_err(failed)?;
-    v.resize(len, T::default());
+    filled(len, T::default())
+}
+
+/// The same with any value.
+pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut v = reserved(len)?;
+    v.resize(len, value);
     Ok(v)
+}
+
+/// A copy of a slice, under the same terms.
+pub(crate) fn copied<T: Copy>(from: &[T]) -> Result<Vec<T>> {
+    let mut v = reserved(from.len())?;
+    v.extend_from_slice(from);
+    Ok(v)
+}
+
+/// What an iterator gives, under the same terms.
+pub(crate) fn collected<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let mut items = items.into_iter();
+    let mut v = reserved(items.size_hint().0)?;
+    loop {
+        // No more than there is room for, so that it does not grow by itself.
+        let room = v.capacity() - v.len();
+        v.extend(items.by_ref().take(room));
+        let Some(item) = items.next() else { return Ok(v) };
+        append(&mut v, item)?;
+    }
+}
+
+/// Adds an item behind the others, under the same terms.
+pub(crate) fn append<T>(to: &mut Vec<T>, item: T) -> Result<()> {
+    to.try_reserve(1).map_err(|_| failed(to.len() + 1))?;
+    to.push(item);
+    Ok(())
+}
+
+/// An empty vector with room for so many, under the same terms.
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(len).map_err(|_| failed(len))?;
+    Ok(v)
+}
+
+#[cold]
+fn failed(len: usize) -> Error {
+    Error::new(Status::OutOfMemory, format!("could not allocate {len} elements"))
 }
 
 /// Numbers that zero bytes are a zero of.
@@ -175,6 +217,17 @@ pub(crate) fn clear(values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_are_what_was_asked_for_or_an_error() {
+        assert_eq!(zeros::<u8>(3), Ok(vec![0; 3]));
+        assert_eq!(copied(&[1, 2]), Ok(vec![1, 2]));
+        assert_eq!(collected(0..5), Ok(vec![0, 1, 2, 3, 4]));
+        assert_eq!(collected((0..1000).filter(|i| i % 7 == 0)), Ok((0..1000).step_by(7).collect()));
+        let huge = zeros::<u64>(1 << 60).expect_err("more than an address space");
+        assert!(huge.status == Status::OutOfMemory && huge.message.contains("1152921504606846976"), "{huge}");
+        assert_eq!(collected((0..1u64 << 60).map(|i| [i; 8])).map_err(|e| e.status), Err(Status::OutOfMemory));
+    }
 
     #[test]
     fn a_workspace_keeps_what_fits_the_cap() {

@@ -3,6 +3,7 @@
 //!
 //! The box is a compact array of the caller's; on the way to or from it every axis has its own real factors.
 
+use super::buffer::zeros;
 use super::shared::Shared;
 use super::vector::Real;
 use crate::error::{Result, fail};
@@ -82,19 +83,22 @@ impl<T: Real> BoxFft<T> {
         [BLOCK * longest, inner]
     }
 
-    fn scratch(&self) -> Scratch<T> {
-        let [lines, inner] = self.scratch_lens().map(|n| vec![Complex::default(); n]);
-        Scratch { lines, inner }
+    fn scratch(&self) -> Result<Scratch<T>> {
+        let [lines, inner] = self.scratch_lens();
+        Ok(Scratch { lines: zeros(lines)?, inner: zeros(inner)? })
     }
 
     /// grid = transform of the box, zero around it. The whole grid is written.
-    pub(crate) fn expand(&self, from: &[Complex<T>], factors: &[Vec<T>; 3], grid: &mut [Complex<T>]) {
+    pub(crate) fn expand(&self, from: &[Complex<T>], factors: &[Vec<T>; 3], grid: &mut [Complex<T>]) -> Result<()> {
         self.check(from.len(), factors, grid.len());
         let ([z, y, x], [plane, pitch]) = (self.axes, self.strides);
         let out = Shared::new(grid);
-        self.blocks().into_par_iter().for_each_init(
+        let columns: Vec<Block> = self.row_blocks().collect();
+        (0..y.count * columns.len()).into_par_iter().try_for_each_init(
             || self.scratch(),
-            |s, (row, column)| {
+            |s, i| {
+                let s = s.as_mut().map_err(|e| e.clone())?;
+                let (row, column) = (i / columns.len(), columns[i % columns.len()]);
                 let (at, scale) = (y.runs().place(row), factors[1][row]);
                 let lines = &mut s.lines[..column.count * z.len];
                 for (k, line) in factors[0].iter().enumerate() {
@@ -111,11 +115,13 @@ impl<T: Real> BoxFft<T> {
                 self.plans[0].process_with_scratch(lines, &mut s.inner);
                 // SAFETY: each task has its own columns of the grid, which all lie in it.
                 unsafe { scatter(lines, z.len, 0..z.len, out.at(at * pitch + column.at), plane, column.count) };
+                Ok(())
             },
-        );
-        grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).for_each_init(
+        )?;
+        grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).try_for_each_init(
             || self.scratch(),
             |s, plane| {
+                let s = s.as_mut().map_err(|e| e.clone())?;
                 if y.len > 1 {
                     self.columns(plane, s, y.gaps(), true);
                 }
@@ -125,17 +131,19 @@ impl<T: Real> BoxFft<T> {
                     self.plans[2].process_with_scratch(row, &mut s.inner);
                     behind.chunks_mut(x.len).for_each(|part| part.copy_from_slice(&row[..part.len()]));
                 }
+                Ok(())
             },
-        );
+        )
     }
 
     /// to = the box of the grid's transform. The grid's contents are lost.
-    pub(crate) fn crop(&self, grid: &mut [Complex<T>], factors: &[Vec<T>; 3], to: &mut [Complex<T>]) {
+    pub(crate) fn crop(&self, grid: &mut [Complex<T>], factors: &[Vec<T>; 3], to: &mut [Complex<T>]) -> Result<()> {
         self.check(to.len(), factors, grid.len());
         let ([z, y, x], [plane, pitch]) = (self.axes, self.strides);
-        grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).for_each_init(
+        grid.par_chunks_mut(plane).with_min_len(self.planes_a_task()).try_for_each_init(
             || self.scratch(),
             |s, plane| {
+                let s = s.as_mut().map_err(|e| e.clone())?;
                 for row in plane.chunks_exact_mut(pitch).take(y.len) {
                     let (row, behind) = row.split_at_mut(x.len);
                     for part in behind.chunks(x.len) {
@@ -146,13 +154,17 @@ impl<T: Real> BoxFft<T> {
                 if y.len > 1 {
                     self.columns(plane, s, [0..0, 0..0], false);
                 }
+                Ok(())
             },
-        );
+        )?;
         let out = Shared::new(to);
         let grid = &*grid;
-        self.blocks().into_par_iter().for_each_init(
+        let columns: Vec<Block> = self.row_blocks().collect();
+        (0..y.count * columns.len()).into_par_iter().try_for_each_init(
             || self.scratch(),
-            |s, (row, column)| {
+            |s, i| {
+                let s = s.as_mut().map_err(|e| e.clone())?;
+                let (row, column) = (i / columns.len(), columns[i % columns.len()]);
                 let (at, scale) = (y.runs().place(row), factors[1][row]);
                 let lines = &mut s.lines[..column.count * z.len];
                 gather(grid, at * pitch + column.at, plane, 0..z.len, lines, z.len, column.count);
@@ -169,8 +181,9 @@ impl<T: Real> BoxFft<T> {
                         *v = lines[b * z.len + from].scale(line * *weight);
                     }
                 }
+                Ok(())
             },
-        );
+        )
     }
 
     /// Transforms the box's columns along y, in one plane: rows in `gaps` are zero on the way in, and rows out of the box are not
@@ -197,12 +210,6 @@ impl<T: Real> BoxFft<T> {
                 }
             }
         }
-    }
-
-    /// Every row of the box with every block of it, neighbours together.
-    fn blocks(&self) -> Vec<(usize, Block)> {
-        let row_blocks: Vec<Block> = self.row_blocks().collect();
-        (0..self.axes[1].count).flat_map(|row| row_blocks.iter().map(move |b| (row, *b))).collect()
     }
 
     /// The box's part of a row, in blocks of columns that lie together in the grid.
@@ -348,7 +355,7 @@ mod tests {
 
             let fft = BoxFft::new(axes, strides, FftDirection::Forward).expect("a plan");
             let mut grid = vec![C::new(f64::NAN, f64::NAN); fft.grid_len()];
-            fft.expand(&compact, &factors, &mut grid);
+            fft.expand(&compact, &factors, &mut grid).expect("memory");
             let mut padded = vec![C::default(); lens.iter().product()];
             inside.iter().zip(&compact).for_each(|((at, factor), v)| padded[*at] = v * factor);
             let expected = direct(&padded, lens, -1.0);
@@ -368,7 +375,7 @@ mod tests {
             }
             let expected = direct(&folded, lens, 1.0);
             let mut seen = vec![C::default(); compact.len()];
-            fft.crop(&mut grid, &factors, &mut seen);
+            fft.crop(&mut grid, &factors, &mut seen).expect("memory");
             inside.iter().zip(&seen).for_each(|((at, factor), v)| close(*v, expected[*at] * factor));
         }
     }

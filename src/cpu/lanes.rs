@@ -2,7 +2,7 @@
 //!
 //! Stockham's order with radices of 2 to 8, twiddle factors rounded from double precision.
 
-use super::level::Level;
+use super::level::{Instructions, Level};
 use super::vector::{Kernel, Vector, dispatch};
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -34,9 +34,10 @@ impl Strand {
 
 /// Floats in a vector of a level.
 pub(crate) fn lanes(level: Level) -> usize {
-    match level {
-        Level::Avx512 => 16,
-        Level::Avx2 | Level::Baseline => 8,
+    match level.instructions() {
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx512 => 16,
+        _ => 8,
     }
 }
 

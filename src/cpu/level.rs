@@ -4,58 +4,95 @@ use crate::error::{Result, fail};
 
 /// Instruction sets that the kernels are compiled for; each includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub(super) enum Instructions {
     /// What the target always has: SSE2 on x86-64, NEON on 64-bit Arm.
     Baseline,
     /// AVX2 with FMA.
+    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F (with AVX2 and FMA).
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
+/// A level that this processor can run: there is no other way to one than to ask for what it has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Level(Instructions);
+
 impl Level {
+    /// What every processor has.
+    pub const BASELINE: Level = Level(Instructions::Baseline);
+
     /// The best level of this processor.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
             if avx2 && is_x86_feature_detected!("avx512f") {
-                return Level::Avx512;
+                return Level(Instructions::Avx512);
             }
             if avx2 {
-                return Level::Avx2;
+                return Level(Instructions::Avx2);
             }
         }
-        Level::Baseline
+        Level::BASELINE
     }
 
     /// All levels that this processor can run.
     pub fn available() -> impl Iterator<Item = Level> {
-        [Level::Baseline, Level::Avx2, Level::Avx512].into_iter().filter(|l| *l <= Level::detect())
+        ALL.into_iter().map(Level).filter(|l| *l <= Level::detect())
     }
 
     /// The best level, or the lower one that the environment variable `ISOC_CPU_LEVEL` names (it never raises).
     pub fn from_environment() -> Result<Self> {
-        let best = Level::detect();
         match std::env::var("ISOC_CPU_LEVEL") {
-            Err(_) => Ok(best),
-            Ok(name) => match Level::parse(&name) {
-                Some(level) => Ok(level.min(best)),
+            Err(_) => Ok(Level::detect()),
+            Ok(name) => match NAMES.iter().position(|n| *n == name) {
+                // Names go by rising levels, and the processor's are the first of them.
+                Some(rank) => Ok(Level::available().take(rank + 1).last().unwrap_or(Level::BASELINE)),
                 None => fail!(UnknownValue, "ISOC_CPU_LEVEL is {name:?}; it must be baseline, avx2 or avx512"),
             },
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
-        [Level::Baseline, Level::Avx2, Level::Avx512].into_iter().find(|l| l.name() == name)
-    }
-
     /// The name that `ISOC_CPU_LEVEL` takes and `isoc_build_info` prints.
     pub fn name(self) -> &'static str {
-        match self {
-            Level::Baseline => "baseline",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
+        NAMES[self.0 as usize]
+    }
+
+    /// Whether code for AVX2 with FMA may run.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn has_avx2(self) -> bool {
+        self.0 >= Instructions::Avx2
+    }
+
+    pub(super) fn instructions(self) -> Instructions {
+        self.0
+    }
+}
+
+impl std::fmt::Debug for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+const NAMES: [&str; 3] = ["baseline", "avx2", "avx512"];
+
+#[cfg(target_arch = "x86_64")]
+const ALL: [Instructions; 3] = [Instructions::Baseline, Instructions::Avx2, Instructions::Avx512];
+#[cfg(not(target_arch = "x86_64"))]
+const ALL: [Instructions; 1] = [Instructions::Baseline];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_there_is_lies_below_the_processors_best() {
+        assert!(Level::available().all(|level| level <= Level::detect()));
+        assert_eq!(Level::available().last(), Some(Level::detect()));
+        assert_eq!(Level::available().next(), Some(Level::BASELINE));
+        assert!(ALL.iter().zip(NAMES).all(|(i, name)| Level(*i).name() == name));
     }
 }

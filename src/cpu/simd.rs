@@ -3,7 +3,7 @@
 //! A kernel is one `#[inline(always)]` generic function; [`dispatch`] compiles it once a level, with the level's
 //! instructions enabled around all of it, and picks one when called. Call it inside the parallel task, not around it.
 
-use super::level::Level;
+use super::level::{Instructions, Level};
 
 /// # Safety (of every unsafe method)
 /// The processor has the level's instructions; pointers are valid for what the method reads or writes, unaligned.
@@ -296,7 +296,7 @@ pub(crate) trait Kernel {
     unsafe fn run<S: Simd>(self);
 }
 
-/// Runs the kernel with the instructions of `level`, which must not exceed [`Level::detect`] (a context's never does).
+/// Runs the kernel with the instructions of `level`.
 pub(crate) fn dispatch<K: Kernel>(level: Level, kernel: K) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -310,12 +310,12 @@ pub(crate) fn dispatch<K: Kernel>(level: Level, kernel: K) {
             // SAFETY: the instructions are enabled here.
             unsafe { kernel.run::<Avx512>() }
         }
-        match level {
-            // SAFETY: the level was detected on this processor.
-            Level::Avx512 => return unsafe { avx512(kernel) },
-            // SAFETY: the level was detected on this processor.
-            Level::Avx2 => return unsafe { avx2(kernel) },
-            Level::Baseline => {}
+        match level.instructions() {
+            // SAFETY: levels are of this processor.
+            Instructions::Avx512 => return unsafe { avx512(kernel) },
+            // SAFETY: levels are of this processor.
+            Instructions::Avx2 => return unsafe { avx2(kernel) },
+            Instructions::Baseline => {}
         }
     }
     let _ = level;

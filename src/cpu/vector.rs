@@ -3,7 +3,7 @@
 //! As in `simd`, a kernel is one `#[inline(always)]` generic function, and `dispatch` is called inside the parallel
 //! task.
 
-use super::level::Level;
+use super::level::{Instructions, Level};
 use rustfft::FftNum;
 
 /// # Safety (of every method)
@@ -279,7 +279,7 @@ pub(crate) trait Kernel<T: Real> {
     unsafe fn run<V: Vector<Element = T>>(self);
 }
 
-/// Runs the kernel with the instructions of `level`, which must not exceed [`Level::detect`].
+/// Runs the kernel with the instructions of `level`.
 pub(crate) fn dispatch<T: Real, K: Kernel<T>>(level: Level, kernel: K) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -293,12 +293,12 @@ pub(crate) fn dispatch<T: Real, K: Kernel<T>>(level: Level, kernel: K) {
             // SAFETY: the instructions are enabled here.
             unsafe { kernel.run::<T::Avx512>() }
         }
-        match level {
-            // SAFETY: the level was detected on this processor.
-            Level::Avx512 => return unsafe { avx512(kernel) },
-            // SAFETY: the level was detected on this processor.
-            Level::Avx2 => return unsafe { avx2(kernel) },
-            Level::Baseline => {}
+        match level.instructions() {
+            // SAFETY: levels are of this processor.
+            Instructions::Avx512 => return unsafe { avx512(kernel) },
+            // SAFETY: levels are of this processor.
+            Instructions::Avx2 => return unsafe { avx2(kernel) },
+            Instructions::Baseline => {}
         }
     }
     let _ = level;

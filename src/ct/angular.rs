@@ -1,5 +1,6 @@
 //! Angular weights: half the gap to the neighbour on either side, angles modulo pi, missing wedges left out.
 
+use crate::cpu::buffer::{append, collected, copied, zeros};
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
 
@@ -34,7 +35,8 @@ const SAME: f64 = 0.1;
 /// Views at one angle.
 struct Cluster {
     angle: f64,
-    views: Vec<usize>,
+    /// In the list of views by angle.
+    views: std::ops::Range<usize>,
 }
 
 impl Angular {
@@ -42,7 +44,7 @@ impl Angular {
         if angles.len() < 2 {
             fail!(TooFewViews, "geometry.views is {}; angular weights need at least 2", angles.len());
         }
-        let clusters = clusters(angles);
+        let (order, clusters) = clusters(angles)?;
         if clusters.len() < 2 {
             let (n, a) = (angles.len(), angles[0]);
             fail!(EqualAngles, "all {n} angles are {a} modulo pi; angular weights need at least 2 different ones");
@@ -52,25 +54,25 @@ impl Angular {
             let turns = (k + steps) / n;
             clusters[(k + steps) % n].angle + turns as f64 * PI - clusters[k].angle
         };
-        let gaps: Vec<f64> = (0..n).map(|k| after(k, 1)).collect();
+        let gaps: Vec<f64> = collected((0..n).map(|k| after(k, 1)))?;
         let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
-        let mut sorted = gaps.clone();
-        sorted.sort_by(f64::total_cmp);
+        let mut sorted = copied(&gaps)?;
+        sorted.sort_unstable_by(f64::total_cmp);
         let spacing = lower_middle(&sorted);
         // Views in pairs (the two half turns of a full turn, with more jitter than SAME takes) make every other gap tiny, so that the
         // few others of a short scan would stand out; half the gap over two neighbours is steady then. The largest gap stays out of
         // it: with few views it would hide itself.
-        let mut pairs: Vec<f64> =
-            (0..n).filter(|&k| k != largest && (k + 1) % n != largest).map(|k| after(k, 2) / 2.0).collect();
-        pairs.sort_by(f64::total_cmp);
+        let pairs = (0..n).filter(|&k| k != largest && (k + 1) % n != largest).map(|k| after(k, 2) / 2.0);
+        let mut pairs: Vec<f64> = collected(pairs)?;
+        pairs.sort_unstable_by(f64::total_cmp);
         let usual = if pairs.is_empty() { spacing } else { spacing.max(lower_middle(&pairs)) };
         let least_wedge = least_wedge(&sorted, usual);
         let is_wedge = |gap: f64| least_wedge.is_some_and(|least| gap >= least);
-        let counted: Vec<f64> = gaps.iter().map(|&g| if is_wedge(g) { 0.0 } else { g }).collect();
-        let mut weights = vec![0.0; angles.len()];
+        let counted: Vec<f64> = collected(gaps.iter().map(|&g| if is_wedge(g) { 0.0 } else { g }))?;
+        let mut weights = zeros(angles.len())?;
         for (k, cluster) in clusters.iter().enumerate() {
             let share = (counted[k] + counted[(k + n - 1) % n]) / 2.0 / cluster.views.len() as f64;
-            cluster.views.iter().for_each(|&v| weights[v] = share);
+            order[cluster.views.clone()].iter().for_each(|&v| weights[v] = share);
         }
         Ok(Self {
             covered: weights.iter().sum(),
@@ -86,28 +88,31 @@ impl Angular {
 }
 
 /// Angles modulo pi in rising order, those that (nearly) coincide together.
-fn clusters(angles: &[f64]) -> Vec<Cluster> {
-    let mut sorted: Vec<(f64, usize)> = angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(PI), v)).collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+fn clusters(angles: &[f64]) -> Result<(Vec<usize>, Vec<Cluster>)> {
+    let mut sorted: Vec<(f64, usize)> = collected(angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(PI), v)))?;
+    // Views at one angle stay in their order.
+    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let n = sorted.len();
     // Begin after the largest gap, so that no cluster is cut by the step from pi to 0.
     let gap_before = |k: usize| if k == 0 { sorted[0].0 + PI - sorted[n - 1].0 } else { sorted[k].0 - sorted[k - 1].0 };
     let first = (0..n).max_by(|&a, &b| gap_before(a).total_cmp(&gap_before(b))).unwrap_or(0);
     let tolerance = (SAME * (PI - gap_before(first)) / n as f64).max(1e-9);
+    let mut order = zeros(n)?;
     let mut clusters: Vec<Cluster> = Vec::new();
     let mut start = f64::NEG_INFINITY;
     for k in 0..n {
         let (a, view) = sorted[(first + k) % n];
         let angle = if first + k >= n { a + PI } else { a };
+        order[k] = view;
         match clusters.last_mut() {
-            Some(c) if angle - start <= tolerance => c.views.push(view),
+            Some(c) if angle - start <= tolerance => c.views.end = k + 1,
             _ => {
                 start = angle;
-                clusters.push(Cluster { angle, views: vec![view] });
+                append(&mut clusters, Cluster { angle, views: k..k + 1 })?;
             }
         }
     }
-    clusters
+    Ok((order, clusters))
 }
 
 /// The smallest of the gaps that stand out, if any do: gaps in rising order, and what is usual among them.

@@ -12,7 +12,7 @@ use super::operators::Interpolation;
 use super::pipeline::{Call, Footprint, Slab};
 use super::tiles::{Terms, Tile, Tiles, ViewLine};
 use crate::context::{Job, Stage};
-use crate::cpu::buffer::{Buffer, Workspace, clear};
+use crate::cpu::buffer::{Buffer, Workspace, clear, collected, filled};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
@@ -49,7 +49,7 @@ impl<'a> Gather<'a> {
         interpolation: Interpolation,
         weights: Option<&[f64]>,
         filter: Option<&'a RowFilter>,
-    ) -> Self {
+    ) -> Result<Self> {
         let (taps, factor, shift, samples) = match interpolation {
             Interpolation::Linear => (Taps::Linear, 1.0, 0.0, geometry.bins),
             Interpolation::Nearest => (Taps::Nearest, 1.0, 0.5, geometry.bins),
@@ -64,16 +64,16 @@ impl<'a> Gather<'a> {
             ViewLine { origin, dx, dy, slope: 1.0 }
         });
         let scales = match weights {
-            Some(weights) => weights.iter().map(|&w| w as f32).collect(),
-            None => vec![1.0; geometry.views()],
-        };
+            Some(weights) => collected(weights.iter().map(|&w| w as f32)),
+            None => filled(geometry.views(), 1.0),
+        }?;
         let oversampled = interpolation == Interpolation::Oversampled;
-        let (stage, lines) = (Stage::Backproject, lines.collect());
-        Self { geometry, threads, stage, taps, lines, scales, filter, samples, oversampled }
+        let (stage, lines) = (Stage::Backproject, collected(lines)?);
+        Ok(Self { geometry, threads, stage, taps, lines, scales, filter, samples, oversampled })
     }
 
     /// The transpose of the forward projection (Joseph 1982): a tent of half-width m a / b bins, m = max(|cos|, |sin|).
-    pub(super) fn adjoint(geometry: &'a Geometry, threads: usize) -> Self {
+    pub(super) fn adjoint(geometry: &'a Geometry, threads: usize) -> Result<Self> {
         let major = |v: usize| geometry.angles[v].cos().abs().max(geometry.angles[v].sin().abs());
         let reach = |v: usize| major(v) * geometry.ratio();
         let widest = (0..geometry.views()).map(reach).fold(0.0, f64::max);
@@ -81,11 +81,11 @@ impl<'a> Gather<'a> {
             let line = geometry.pixel_line(v);
             ViewLine { origin: line.origin + 1.0 - reach(v), dx: line.dx, dy: line.dy, slope: (1.0 / reach(v)) as f32 }
         });
-        let scales = (0..geometry.views()).map(|v| (geometry.pixel_size / major(v)) as f32).collect();
+        let scales = collected((0..geometry.views()).map(|v| (geometry.pixel_size / major(v)) as f32))?;
         // As many bins as lie strictly inside the widest tent; what rounding moves across its edge weighs nothing.
         let taps = Taps::Tent { taps: (2.0 * widest - 1e-9).ceil().max(1.0) as usize };
-        let (stage, lines, samples) = (Stage::Adjoint, lines.collect(), geometry.bins);
-        Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false }
+        let (stage, lines, samples) = (Stage::Adjoint, collected(lines)?, geometry.bins);
+        Ok(Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false })
     }
 
     /// Whether it filters, and so takes raw counts too.
@@ -236,16 +236,17 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds a chunk of one group's views to a tile.
-    fn sum_tile(&self, level: Level, chunk: &Chunk, tile: &Tile, terms: &mut Terms, sums: &mut [f32]) {
+    fn sum_tile<'c>(&self, level: Level, chunk: &Chunk<'c>, tile: &Tile, terms: &mut Terms<'c>, sums: &mut [f32]) {
         let (taps, lanes) = (self.taps, chunk.layout.lanes);
         terms.clear();
         for (view, row) in chunk.views.clone().zip(chunk.rows.chunks_exact(chunk.layout.pitch())) {
             terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count());
         }
         if lanes > 1 {
-            let (rows, len, stride) = (tile.rows, tile.columns, tile.side);
+            let size = [tile.rows, tile.columns];
             for terms in terms.lists[0].chunks(4 * TERMS) {
-                dispatch(level, Interleaved { terms, taps, rows, len, lanes, stride, sums });
+                // SAFETY: the terms are of this chunk, which `bytes` keeps below MAX_DISTANCE, and of this tile.
+                dispatch(level, unsafe { Interleaved::new(terms, taps, size, [lanes, tile.side], sums) });
             }
             return;
         }
@@ -256,7 +257,8 @@ impl<'a> Gather<'a> {
             let sums = if columns { &mut *by_columns } else { &mut *by_rows };
             for terms in list.chunks(SINGLE_TERMS) {
                 let len = len.next_multiple_of(BLOCK);
-                dispatch(level, Single { terms, taps, spread, rows, len, stride: tile.side, sums });
+                // SAFETY: the terms are of this tile, in the list of their spread.
+                dispatch(level, unsafe { Single::new(terms, (taps, spread), [rows, len], tile.side, sums) });
             }
         }
     }

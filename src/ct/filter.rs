@@ -4,7 +4,7 @@
 //! 1/4 at n = 0, -1/(pi n)^2 at odd n, 0 at even n, over the bin pitch. Transforming these, instead of sampling |f|, keeps
 //! the mean right: the response at frequency 0 is small but not 0.
 
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -138,12 +138,12 @@ pub(super) struct Scratch {
 }
 
 impl RowFilter {
-    pub(super) fn new(filter: &Filter, padding: Padding, bins: usize, bin_pitch: f64) -> Self {
+    pub(super) fn new(filter: &Filter, padding: Padding, bins: usize, bin_pitch: f64) -> Result<Self> {
         let padded = padded_bins(bins);
         let mut planner = FftPlanner::new();
-        let response = response(filter, padded).iter().map(|h| (h / bin_pitch / padded as f64) as f32).collect();
+        let response = collected(response(filter, padded)?.iter().map(|h| (h / bin_pitch / padded as f64) as f32))?;
         let (forward, inverse) = (planner.plan_fft_forward(padded), planner.plan_fft_inverse(padded));
-        Self { bins, padding, forward, inverse, response }
+        Ok(Self { bins, padding, forward, inverse, response })
     }
 
     pub(super) fn scratch(&self) -> Result<Scratch> {
@@ -192,20 +192,20 @@ impl RowFilter {
 }
 
 /// Frequency response in cycles a bin, over the whole transform.
-pub(super) fn response(filter: &Filter, padded: usize) -> Vec<f64> {
+pub(super) fn response(filter: &Filter, padded: usize) -> Result<Vec<f64>> {
     let nyquist = |k: usize| k.min(padded - k) as f64 / (padded / 2) as f64;
     match filter {
-        Filter::None => Vec::new(),
-        Filter::Custom(given) => (0..padded).map(|k| interpolate(given, nyquist(k))).collect(),
+        Filter::None => Ok(Vec::new()),
+        Filter::Custom(given) => collected((0..padded).map(|k| interpolate(given, nyquist(k)))),
         _ => {
-            let ramp = ramp(padded);
-            (0..padded).map(|k| ramp[k] * filter.window(nyquist(k))).collect()
+            let ramp = ramp(padded)?;
+            collected((0..padded).map(|k| ramp[k] * filter.window(nyquist(k))))
         }
     }
 }
 
 /// Transform of the exact spatial samples of the ramp.
-fn ramp(padded: usize) -> Vec<f64> {
+fn ramp(padded: usize) -> Result<Vec<f64>> {
     let sample = |k: usize| {
         let n = k.min(padded - k) as f64;
         Complex {
@@ -219,9 +219,10 @@ fn ramp(padded: usize) -> Vec<f64> {
             im: 0.0,
         }
     };
-    let mut line: Vec<Complex<f64>> = (0..padded).map(sample).collect();
-    FftPlanner::new().plan_fft_forward(padded).process(&mut line);
-    line.iter().map(|z| z.re).collect()
+    let mut line: Vec<Complex<f64>> = collected((0..padded).map(sample))?;
+    let fft = FftPlanner::new().plan_fft_forward(padded);
+    fft.process_with_scratch(&mut line, &mut zeros(fft.get_inplace_scratch_len())?);
+    collected(line.iter().map(|z| z.re))
 }
 
 fn interpolate(given: &[f32], nyquist: f64) -> f64 {

@@ -1,7 +1,7 @@
 //! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
 
 use crate::context::NanPolicy;
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{copied, zeros};
 use crate::error::{Result, fail};
 use crate::tensor::View;
 use wide::f32x8;
@@ -74,7 +74,7 @@ impl FlatField {
     /// The same for some rows alone.
     pub(super) fn part(&self, rows: std::ops::Range<usize>) -> Result<Self> {
         let (dark, gain) = self.rows(rows);
-        Ok(Self { bins: self.bins, dark: dark.to_vec(), gain: gain.to_vec() })
+        Ok(Self { bins: self.bins, dark: copied(dark)?, gain: copied(gain)? })
     }
 
     /// Dark and gain of some rows, row after row.
@@ -119,7 +119,7 @@ impl FlatField {
 fn average(frames: View) -> Result<Vec<f64>> {
     let [n, rows, bins] = frames.shape();
     let mut sum: Vec<f64> = zeros(rows * bins)?;
-    let mut row = vec![0.0f32; bins];
+    let mut row: Vec<f32> = zeros(bins)?;
     for frame in 0..n {
         for r in 0..rows {
             frames.read_row(frame, r, 0, &mut row);

@@ -9,7 +9,7 @@ use super::cpu::term::{Grid, RowLayout, Taps, Term};
 use super::geometry::Geometry;
 use super::pipeline::{Call, Footprint, Slab};
 use crate::context::Stage;
-use crate::cpu::buffer::{Buffer, Workspace};
+use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
@@ -51,16 +51,17 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    pub(super) fn new(geometry: &'a Geometry, threads: usize) -> Self {
+    pub(super) fn new(geometry: &'a Geometry, threads: usize) -> Result<Self> {
         let mut rays = [Vec::new(), Vec::new()];
-        let mut views: Vec<usize> = (0..geometry.views()).collect();
+        let mut views = collected(0..geometry.views())?;
         let turn = |v: &usize| geometry.angles[*v].rem_euclid(std::f64::consts::PI);
-        views.sort_by(|a, b| turn(a).total_cmp(&turn(b)));
+        // Views at one angle stay in their order.
+        views.sort_unstable_by(|a, b| turn(a).total_cmp(&turn(b)).then(a.cmp(b)));
         for view in views {
             let (axis, ray) = Ray::new(geometry, view);
-            rays[axis as usize].push(ray);
+            append(&mut rays[axis as usize], ray)?;
         }
-        Self { geometry, threads, rays }
+        Ok(Self { geometry, threads, rays })
     }
 
     /// Samples in a line, and number of lines.
@@ -154,7 +155,7 @@ impl<'a> Forward<'a> {
             // A task takes a few columns of all rows: a cache line of each.
             Axis::Columns => {
                 let blocks = lines.div_ceil(COLUMNS);
-                let mut tasks: Vec<&mut [f32]> = Vec::with_capacity(slab.groups() * blocks);
+                let mut tasks: Vec<&mut [f32]> = reserved(slab.groups() * blocks)?;
                 for group in packed.chunks_exact_mut(layout.pitch() * lines) {
                     tasks.extend(group.chunks_mut(COLUMNS * layout.pitch()));
                 }
@@ -209,7 +210,7 @@ fn strip_bins(lanes: usize) -> usize {
 }
 
 /// Sums the lines of the packed volume that a task's rays cross.
-fn project(level: Level, layout: RowLayout, volume: &[f32], part: &Part, scratch: &mut Scratch) {
+fn project<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, scratch: &mut Scratch<'v>) {
     let (taps, lanes, len) = (Taps::Linear, layout.lanes, part.len);
     let lines = volume.len() / layout.pitch();
     let stride = strip_bins(lanes);
@@ -222,21 +223,18 @@ fn project(level: Level, layout: RowLayout, volume: &[f32], part: &Part, scratch
             let first = ray.origin + part.first as f64 * ray.along + l0 as f64 * ray.across;
             let grid = Grid { first, across: ray.across, along: ray.along, rows, len };
             let at = &volume[l0 * layout.pitch()..];
-            let Some(base) = layout.term(at, grid, taps.count(), 1.0) else { continue };
-            let terms = &mut scratch.terms.0;
+            let Some(lines) = layout.lines(at, grid, taps.count(), 1.0) else { continue };
+            let terms = &mut scratch.terms;
             terms.clear();
-            terms.extend((0..rows).map(|l| Term {
-                data: base.data.wrapping_add(l * layout.pitch()),
-                start: base.start + l as f64 * base.across,
-                across: 0.0,
-                ..base
-            }));
+            terms.extend(lines);
             if lanes > 1 {
-                dispatch(level, Interleaved { terms, taps, rows: 1, len, lanes, stride, sums });
+                // SAFETY: the terms are of these lines, which `bytes` keeps below MAX_DISTANCE, and of this grid.
+                dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) });
             } else {
                 let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
                 let len = len.next_multiple_of(BLOCK);
-                dispatch(level, Single { terms, taps, spread, rows: 1, len, stride, sums });
+                // SAFETY: the terms are of this grid, and of this spread.
+                dispatch(level, unsafe { Single::new(terms, (taps, spread), [1, len], stride, sums) });
             }
         }
     }
@@ -278,14 +276,8 @@ impl Ray {
 
 /// A task's working memory.
 #[derive(Default)]
-struct Scratch {
-    terms: Terms,
+struct Scratch<'v> {
+    terms: Vec<Term<'v>>,
     sums: Vec<f32>,
     line: Vec<f32>,
 }
-
-#[derive(Default)]
-struct Terms(Vec<Term>);
-
-// SAFETY: a term points into the packed volume that the same parallel section borrows; the list is emptied before each use.
-unsafe impl Send for Terms {}

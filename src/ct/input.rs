@@ -2,6 +2,7 @@
 
 use super::kind::Correction;
 use crate::context::{Context, Job, NanPolicy, Stage};
+use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
 use crate::tensor::{DType, View};
 use rayon::prelude::*;
@@ -69,7 +70,7 @@ impl<'a> Input<'a> {
             if self.policy == NanPolicy::Error {
                 return self.first_not_finite();
             }
-            bad.extend((0..row.len()).filter(|&k| !row[k].is_finite()));
+            bad = collected((0..row.len()).filter(|&k| !row[k].is_finite()))?;
         }
         let usable = |k: &&usize| self.correction.flat().is_none_or(|flat| flat.usable(line, **k));
         let bad_alone = bad.iter().filter(usable).count();
@@ -86,24 +87,29 @@ impl<'a> Input<'a> {
         job.enter(Stage::Check);
         let [items, _, samples] = self.view.shape();
         let found = (0..items).into_par_iter().try_for_each_init(
-            || vec![0.0; samples],
+            || zeros(samples),
             |row, item| {
+                let row = row.as_mut().map_err(|e| Some(e.clone()))?;
                 for line in self.lines.clone() {
                     self.view.read_row(item, line, 0, row);
                     if !all_finite(row) {
-                        return Err(());
+                        return Err(None);
                     }
                 }
                 Ok(())
             },
         );
-        if found.is_err() { self.first_not_finite() } else { job.check() }
+        match found {
+            Ok(()) => job.check(),
+            Err(Some(error)) => Err(error),
+            Err(None) => self.first_not_finite(),
+        }
     }
 
     /// The error that names the first NaN or Inf in the tensor's own order.
     fn first_not_finite<T>(&self) -> Result<T> {
         let [items, _, samples] = self.view.shape();
-        let mut row = vec![0.0; samples];
+        let mut row = zeros(samples)?;
         let (outer, inner) = if self.swapped { (self.lines.clone(), 0..items) } else { (0..items, self.lines.clone()) };
         for i in outer {
             for j in inner.clone() {

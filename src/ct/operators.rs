@@ -13,7 +13,7 @@ use super::phantom::{self, Ellipse};
 use super::pipeline::{self, Call, Footprint, slabs};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, zeros};
-use crate::error::{Result, fail};
+use crate::error::{Result, Status, fail};
 use crate::gpu::{Device, Stream};
 use crate::tensor::{DType, Layout, View, ViewMut};
 use rayon::prelude::*;
@@ -298,7 +298,10 @@ impl Ct {
         if let Some(flat) = kept.filter(|_| self.context.nan_policy() == NanPolicy::Error) {
             flat.check_rows(used)?;
         }
-        let angular = Angular::new(&geometry.angles);
+        let angular = match Angular::new(&geometry.angles) {
+            Err(e) if e.status == Status::OutOfMemory => return Err(e),
+            angular => angular,
+        };
         let (first, last) = geometry.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
         let span = last - first;
         let step = span / (geometry.angles.len() - 1).max(1) as f64;
@@ -455,8 +458,8 @@ impl Ct {
             let Needs { padded_bins, slab: slab_slices, .. } = self.gpu_needs()?;
             return Ok(Info { angular, covered, padded_bins, slab_slices, replaced: self.replaced });
         }
-        let filter = self.row_filter(&plan.geometry);
-        let gather = self.fbp(&plan.geometry, None, &filter);
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, None, &filter)?;
         let slabs = slabs(plan.geometry.slices, self.memory_cap(&self.workspace), self.context.threads(), &gather)?;
         let (padded_bins, slab_slices) = (padded_bins(plan.geometry.bins), slabs[0].count);
         Ok(Info { angular, covered, padded_bins, slab_slices, replaced: self.replaced })
@@ -469,18 +472,18 @@ impl Ct {
             return Ok(self.gpu_needs()?.bytes);
         }
         let g = &plan.geometry;
-        let filter = self.row_filter(g);
-        let gather = self.fbp(g, Some(weights), &filter);
+        let filter = self.row_filter(g)?;
+        let gather = self.fbp(g, Some(weights), &filter)?;
         let cap = self.memory_cap(&self.workspace);
         let slabs = slabs(g.slices, cap, self.context.threads(), &gather)?;
         Ok(slabs.iter().map(|slab| gather.slab_bytes(slab, cap)).max().unwrap_or(0))
     }
 
-    fn row_filter(&self, g: &Geometry) -> RowFilter {
+    fn row_filter(&self, g: &Geometry) -> Result<RowFilter> {
         RowFilter::new(&self.options.filter, self.options.padding, g.bins, g.bin_pitch)
     }
 
-    fn fbp<'a>(&self, g: &'a Geometry, weights: Option<&[f64]>, filter: &'a RowFilter) -> Gather<'a> {
+    fn fbp<'a>(&self, g: &'a Geometry, weights: Option<&[f64]>, filter: &'a RowFilter) -> Result<Gather<'a>> {
         Gather::backproject(g, self.context.threads(), self.options.interpolation, weights, Some(filter))
     }
 
@@ -511,17 +514,17 @@ impl Ct {
         if needed > cap {
             fail!(MemoryCap, "memory_cap is {cap} bytes; filtering needs at least {needed}");
         }
-        let filter = self.row_filter(g);
+        let filter = self.row_filter(g)?;
         let target = if g.order == Order::Sinograms { filtered.swapped() } else { filtered };
         let pairs = g.views().div_ceil(2);
         self.context.run(|job| {
             input.check(job)?;
             job.enter(Stage::Filter);
             (0..pairs).into_par_iter().try_for_each_init(
-                || (vec![0.0; g.bins], vec![0.0; g.bins], filter.scratch()),
-                |(a, b, scratch), pair| {
+                || Ok((zeros(g.bins)?, zeros(g.bins)?, filter.scratch()?)),
+                |room: &mut Result<_>, pair| {
                     job.check()?;
-                    let scratch = scratch.as_mut().map_err(|e| e.clone())?;
+                    let (a, b, scratch) = room.as_mut().map_err(|e| e.clone())?;
                     let (v, two) = (2 * pair, 2 * pair + 1 < g.views());
                     for row in g.first_row..g.first_row + g.slices {
                         input.read(v, row, a)?;
@@ -559,7 +562,7 @@ impl Ct {
         let plan = self.plan()?;
         let weights = if self.options.weighted_backprojection { Some(self.angular_weights()?) } else { None };
         let threads = self.context.threads();
-        let gather = Gather::backproject(&plan.geometry, threads, self.options.interpolation, weights, None);
+        let gather = Gather::backproject(&plan.geometry, threads, self.options.interpolation, weights, None)?;
         self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
         self.workspace = workspace;
         Ok(())
@@ -573,7 +576,7 @@ impl Ct {
         }
         let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
-        let gather = Gather::adjoint(&plan.geometry, self.context.threads());
+        let gather = Gather::adjoint(&plan.geometry, self.context.threads())?;
         self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
         self.workspace = workspace;
         Ok(())
@@ -590,8 +593,8 @@ impl Ct {
         }
         let mut workspace = std::mem::take(&mut self.workspace);
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
-        let filter = self.row_filter(&plan.geometry);
-        let gather = self.fbp(&plan.geometry, Some(weights), &filter);
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, Some(weights), &filter)?;
         self.replaced = self.gather(plan, &gather, projections, volume, &mut workspace)?;
         self.workspace = workspace;
         Ok(())
@@ -609,7 +612,7 @@ impl Ct {
         }
         let input = Input::volume(volume, &self.context);
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
-        let forward = Forward::new(g, self.context.threads());
+        let forward = Forward::new(g, self.context.threads())?;
         let cap = self.memory_cap(&workspace);
         let plan = slabs(g.slices, cap, self.context.threads(), &forward)?;
         pipeline::log(&self.context, "forward", &plan);
@@ -673,8 +676,8 @@ impl Ct {
         job: &Job,
     ) -> Result<u64> {
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
-        let filter = self.row_filter(&plan.geometry);
-        let gather = self.fbp(&plan.geometry, Some(weights), &filter);
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, Some(weights), &filter)?;
         let input = self.projections(projections, true)?;
         self.context.on_workers(job, |job| {
             input.check(job)?;
@@ -687,8 +690,8 @@ impl Ct {
     /// `arrays` bytes; all of it stays within `cap` bytes.
     pub(super) fn streamed_slab(&self, cap: u64, arrays: impl Fn(usize) -> u64) -> Result<(usize, u64)> {
         let plan = self.plan()?;
-        let filter = self.row_filter(&plan.geometry);
-        let gather = self.fbp(&plan.geometry, None, &filter);
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, None, &filter)?;
         let work = |slices| cap.checked_sub(arrays(slices));
         // The arrays take half of it at most, where there is a choice.
         let most = usize::try_from(cap / 2 / arrays(1)).unwrap_or(usize::MAX);
@@ -732,7 +735,7 @@ impl Ct {
         self.context.run(|job| {
             (0..g.ny).into_par_iter().try_for_each(|i| {
                 job.check()?;
-                let row = phantom::pixel_means(g, ellipses, i);
+                let row = phantom::pixel_means(g, ellipses, i)?;
                 // SAFETY: this task alone has row i.
                 (0..g.slices).for_each(|z| unsafe { volume.write_row(z, i, 0, &row) });
                 job.advance(1.0 / g.ny as f64);
@@ -750,7 +753,7 @@ impl Ct {
         self.context.run(|job| {
             (0..g.views()).into_par_iter().try_for_each(|v| {
                 job.check()?;
-                let row = phantom::line_integrals(g, ellipses, v);
+                let row = phantom::line_integrals(g, ellipses, v)?;
                 // SAFETY: this task alone has view v.
                 (0..g.rows).for_each(|r| unsafe { target.write_row(v, r, 0, &row) });
                 job.advance(1.0 / g.views() as f64);

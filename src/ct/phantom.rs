@@ -1,6 +1,7 @@
 //! Analytic phantoms: sums of ellipses, with exact line integrals and exact pixel means.
 
 use super::geometry::Geometry;
+use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 
 /// An ellipse of constant attenuation, in length units about the rotation axis; x along columns, y upwards.
@@ -78,7 +79,7 @@ pub(super) fn check(ellipses: &[Ellipse]) -> Result<()> {
 
 /// Line integrals of one view at the bins' centres. The chord of an ellipse at distance s from its centre, where its shadow's
 /// half-width is w, is 2 a b sqrt(w^2 - s^2) / w^2 (Kak and Slaney, eq. 3.6).
-pub(super) fn line_integrals(geometry: &Geometry, ellipses: &[Ellipse], view: usize) -> Vec<f32> {
+pub(super) fn line_integrals(geometry: &Geometry, ellipses: &[Ellipse], view: usize) -> Result<Vec<f32>> {
     let (sin, cos) = geometry.angles[view].sin_cos();
     let axis = geometry.axis_of(view);
     let bin = |k: usize| {
@@ -92,18 +93,18 @@ pub(super) fn line_integrals(geometry: &Geometry, ellipses: &[Ellipse], view: us
         };
         ellipses.iter().map(chord).sum::<f64>() as f32
     };
-    (0..geometry.bins).map(bin).collect()
+    collected((0..geometry.bins).map(bin))
 }
 
 /// Mean over each pixel of row i.
-pub(super) fn pixel_means(geometry: &Geometry, ellipses: &[Ellipse], i: usize) -> Vec<f32> {
+pub(super) fn pixel_means(geometry: &Geometry, ellipses: &[Ellipse], i: usize) -> Result<Vec<f32>> {
     let (a, (cy, cx)) = (geometry.pixel_size, geometry.centre());
     let y = -(i as f64 - cy) * a;
     let pixel = |j: usize| {
         let x = (j as f64 - cx) * a;
         ellipses.iter().map(|e| e.value * covered(e, x, y, a)).sum::<f64>() as f32
     };
-    (0..geometry.nx).map(pixel).collect()
+    collected((0..geometry.nx).map(pixel))
 }
 
 /// Part of the square of side `side` about (x, y) that an ellipse covers: the ellipse becomes the unit circle, the square a

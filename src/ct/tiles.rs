@@ -54,18 +54,18 @@ impl Tiles {
 
 /// A tile's terms, apart by what the kernel needs: for one slice, lanes along rows or columns, by spread.
 #[derive(Default)]
-pub(super) struct Terms {
-    pub(super) lists: [Vec<Term>; 6],
+pub(super) struct Terms<'a> {
+    pub(super) lists: [Vec<Term<'a>>; 6],
 }
 
-impl Terms {
+impl<'a> Terms<'a> {
     pub(super) const SPREADS: [Spread; 3] = [Spread::Narrow, Spread::Wide, Spread::Any];
 
     pub(super) fn clear(&mut self) {
         self.lists.iter_mut().for_each(Vec::clear);
     }
 
-    pub(super) fn push(&mut self, layout: &RowLayout, row: &[f32], line: &ViewLine, tile: &Tile, taps: usize) {
+    pub(super) fn push(&mut self, layout: &RowLayout, row: &'a [f32], line: &ViewLine, tile: &Tile, taps: usize) {
         let first = line.origin + tile.x as f64 * line.dx + tile.y as f64 * line.dy;
         // Lanes run along the direction in which the position changes less, so that their window is narrow.
         let columns = layout.lanes == 1 && line.dx.abs() > line.dy.abs();
@@ -83,6 +83,3 @@ impl Terms {
         self.lists[usize::from(columns) * 3 + spread as usize].push(term);
     }
 }
-
-// SAFETY: a term points into the packed rows that the same parallel section borrows; lists are emptied before each use.
-unsafe impl Send for Terms {}

@@ -1,8 +1,9 @@
 //! `isoc_ct_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_list, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
+use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
     Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
@@ -309,7 +310,7 @@ impl isoc_ct_geometry {
         let slices = or(self.slices, "geometry.slices", rows.saturating_sub(first_row))?;
         let (nx, ny) = (or(self.nx, "geometry.nx", bins)?, or(self.ny, "geometry.ny", bins)?);
         // SAFETY: `views` angles, by this function's contract.
-        let angles = unsafe { array(self.angles, views, "geometry.angles") }?.to_vec();
+        let angles = copied(unsafe { array(self.angles, views, "geometry.angles") }?)?;
         let axis = if self.axis.is_null() {
             if self.axis_count != 0 {
                 fail!(NullPointer, "geometry.axis is NULL with axis_count {}; it must be 0 then", self.axis_count);
@@ -321,7 +322,7 @@ impl isoc_ct_geometry {
                 fail!(OutOfRange, "geometry.axis_count is {n}; it must be 1 or views ({views})");
             }
             // SAFETY: `axis_count` values, by this function's contract.
-            unsafe { array(self.axis, n, "geometry.axis") }?.to_vec()
+            copied(unsafe { array(self.axis, n, "geometry.axis") }?)?
         };
         let bin_pitch = if self.bin_pitch == 0.0 { 1.0 } else { self.bin_pitch };
         let pixel_size = if self.pixel_size == 0.0 { bin_pitch } else { self.pixel_size };
@@ -364,7 +365,7 @@ impl isoc_ct_options {
             8 => {
                 let n = count(self.response_count, "options.response_count", 2, MAX_SIDE)?;
                 // SAFETY: `response_count` values, by this function's contract.
-                Filter::Custom(unsafe { array(self.response, n, "options.response") }?.to_vec())
+                Filter::Custom(copied(unsafe { array(self.response, n, "options.response") }?)?)
             }
             v => fail!(UnknownValue, "options.filter is {v}; it must be 0 to 8 (isoc_ct_filter_kind)"),
         };
@@ -652,7 +653,7 @@ pub unsafe extern "C" fn isoc_ct_get_angular_weights(
     with_plan(ct, |ct| {
         let weights = ct.angular_weights()?;
         // SAFETY: by this function's contract.
-        unsafe { write_list(weights, out, capacity, count) }
+        unsafe { OutList { names: ["out", "capacity"], out, capacity, count }.fill(weights.iter().copied()) }
     })
 }
 
@@ -795,16 +796,18 @@ impl From<&isoc_ct_ellipse> for Ellipse {
     }
 }
 
-/// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+/// Writes the ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units),
+/// ISOC_CT_SHEPP_LOGAN_ELLIPSES of them.
 ///
 /// # Safety
-/// `ellipses` is NULL or holds `ellipse_count` writable elements.
+/// `ellipses` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_shepp_logan(
     kind: u32,
     radius: f64,
     ellipses: *mut isoc_ct_ellipse,
-    ellipse_count: i64,
+    capacity: i64,
+    count: *mut i64,
 ) -> Status {
     guard(|| {
         let kind = match kind {
@@ -812,18 +815,12 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_ct_shepp_logan_kind)"),
         };
-        if ellipses.is_null() {
-            fail!(NullPointer, "ellipses is NULL");
-        }
-        if ellipse_count < ISOC_CT_SHEPP_LOGAN_ELLIPSES {
-            fail!(OutOfRange, "ellipse_count is {ellipse_count}; it must be at least {ISOC_CT_SHEPP_LOGAN_ELLIPSES}");
-        }
-        for (k, e) in kind.ellipses(radius)?.iter().enumerate() {
-            let Ellipse { value, x, y, semi_x, semi_y, angle } = *e;
-            // SAFETY: ten elements at least, by this function's contract.
-            unsafe { ellipses.add(k).write_unaligned(isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }) };
-        }
-        Ok(())
+        let made = kind.ellipses(radius)?.map(|e| {
+            let Ellipse { value, x, y, semi_x, semi_y, angle } = e;
+            isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }
+        });
+        // SAFETY: by this function's contract.
+        unsafe { OutList { names: ["ellipses", "capacity"], out: ellipses, capacity, count }.fill(made.into_iter()) }
     })
 }
 
@@ -832,7 +829,7 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
 unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> Result<Vec<Ellipse>> {
     let n = count(ellipse_count, "ellipse_count", 1, MAX_SIDE)?;
     // SAFETY: by this function's contract.
-    Ok(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from).collect())
+    collected(unsafe { array(ellipses, n, "ellipses") }?.iter().map(Ellipse::from))
 }
 
 /// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's

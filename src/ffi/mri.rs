@@ -1,8 +1,9 @@
 //! `isoc_mri_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, check_apart, isoc_tensor};
+use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
+use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{
@@ -368,6 +369,85 @@ fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Nu
     expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
 }
 
+/// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
+///
+/// # Safety
+/// As for [`Expected::parse`], which gave `parsed`.
+unsafe fn by_coils<const N: usize>(
+    mri: &Mri,
+    parsed: Result<Array<N>>,
+    tensor: *const isoc_tensor,
+    images: bool,
+) -> Result<Array<N>> {
+    let mut error = match parsed {
+        Err(e) if [Status::TensorShape, Status::TensorNdim].contains(&e.status) => e,
+        parsed => return parsed,
+    };
+    // SAFETY: shapes were looked at, so that the tensor is readable; the rest by this function's contract.
+    let (seen, ndim) = unsafe {
+        let t = tensor.read_unaligned();
+        (sizes(&t, N), t.ndim)
+    };
+    if N == 2 && ndim == 3 {
+        error.message += "; spokes or shots and their samples are one dimension";
+    }
+    let Geometry { coils, grid: [nz, ny, nx], .. } = *mri.geometry()?;
+    let own = if N == 2 { vec![mri.samples()?] } else { vec![nz, ny, nx] };
+    let own: Vec<i64> = own.into_iter().map(|n| n as i64).collect();
+    // Sizes of 1 may be left out.
+    let plane = own.strip_prefix(&[1]).filter(|rest| rest.len() == 2);
+    let first = [Some(own.as_slice()), plane].into_iter().flatten().find_map(|own| match seen.strip_suffix(own)? {
+        [] => Some(1),
+        [n] => Some(*n),
+        _ => None,
+    });
+    let mapped = mri.images()? != coils;
+    match first {
+        Some(n) if images && mapped && n == coils as i64 => {
+            error.message += "; with maps (isoc_mri_set_maps) all coils see one image";
+        }
+        Some(1) if images && !mapped && coils > 1 => {
+            let text = format!(
+                "; geometry.coils is {coils}, and without maps (isoc_mri_set_maps) each coil has an image of its own"
+            );
+            error.message += &text;
+        }
+        Some(n) if n > 0 && n != coils as i64 && !(images && mapped) => {
+            error.message += &format!("; geometry.coils is {coils}: set it to {n} for {n} coil(s)");
+        }
+        _ => {}
+    }
+    Err(error)
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+unsafe fn samples_from(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+unsafe fn images_from(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse(image), image, true) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+unsafe fn samples_to(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse_output(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
+}
+
 fn expect_q(mri: &Mri) -> Result<Expected<'_, Number, 3>> {
     let shape = mri.q_grid()?;
     Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
@@ -522,7 +602,10 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
         }
         let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
-        unsafe { mri.set_maps(Some(&expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps)?)) }
+        unsafe {
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps);
+            mri.set_maps(Some(&by_coils(mri, parsed, maps, false)?))
+        }
     })
 }
 
@@ -699,7 +782,7 @@ pub unsafe extern "C" fn isoc_mri_forward(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) = (expect_images(mri, "image")?.parse(image)?, expect_samples(mri)?.parse_output(samples)?);
+            let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
             check_apart((&from, "image"), (&to, "samples"))?;
             mri.forward(&from, &to)
         }
@@ -717,7 +800,7 @@ unsafe fn to_image(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) = (expect_samples(mri)?.parse(samples)?, expect_images(mri, "image")?.parse_output(image)?);
+            let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
             check_apart((&from, "samples"), (&to, "image"))?;
             run(mri, &from, &to)
         }
@@ -766,8 +849,7 @@ pub unsafe extern "C" fn isoc_mri_normal(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
-            let (from, to) =
-                (expect_images(mri, "image")?.parse(image)?, expect_images(mri, "out")?.parse_output(out)?);
+            let (from, to) = (images_from(mri, "image", image)?, images_to(mri, "out", out)?);
             check_apart((&from, "image"), (&to, "out"))?;
             mri.normal(&from, &to)
         }
@@ -790,35 +872,26 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
 }
 
 /// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
-/// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
 ///
 /// # Safety
-/// `residuals` holds `capacity` writable values; `found` is NULL or writable.
+/// `residuals` is NULL or has room for `capacity` values; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_mri_history(
     mri: *mut isoc_mri,
     image: i64,
     residuals: *mut f64,
     capacity: i64,
-    found: *mut i64,
+    count: *mut i64,
 ) -> Status {
     with_plan(mri, |mri| {
         let histories = mri.histories();
         let Some(most) = histories.len().checked_sub(1) else {
             fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
         };
-        let history = &histories[count(image, "image", 0, most)?];
-        let capacity = count(capacity, "capacity", 0, MAX_SAMPLES)?;
-        if residuals.is_null() && capacity > 0 {
-            fail!(NullPointer, "residuals is NULL with capacity {capacity}");
-        }
+        let history = &histories[super::boundary::count(image, "image", 0, most)?];
+        let list = OutList { names: ["residuals", "capacity"], out: residuals, capacity, count };
         // SAFETY: by this function's contract.
-        unsafe { set_out(found, history.len() as i64, "found") }?;
-        for (k, value) in history.iter().take(capacity).enumerate() {
-            // SAFETY: below the capacity, by this function's contract.
-            unsafe { residuals.add(k).write_unaligned(*value) };
-        }
-        Ok(())
+        unsafe { list.fill(history.iter().copied()) }
     })
 }
 
@@ -855,10 +928,10 @@ pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_te
 }
 
 /// Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
-/// (half_z = 0) ellipses. Writes ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
+/// (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
 ///
 /// # Safety
-/// `ellipsoids` is NULL or holds `capacity` writable values.
+/// `ellipsoids` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_mri_shepp_logan(
     kind: u32,
@@ -866,6 +939,7 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
     half_z: f64,
     ellipsoids: *mut isoc_mri_ellipsoid,
     capacity: i64,
+    count: *mut i64,
 ) -> Status {
     guard(|| {
         let kind = match kind {
@@ -873,10 +947,6 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_mri_shepp_logan_kind)"),
         };
-        if ellipsoids.is_null() {
-            fail!(NullPointer, "ellipsoids is NULL");
-        }
-        count(capacity, "capacity", ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS as usize, MAX_SIDE)?;
         let mut found = [isoc_mri_ellipsoid {
             value: 0.0,
             x: 0.0,
@@ -898,11 +968,9 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
                 *to = isoc_mri_ellipsoid { value, x, y, z, semi_x, semi_y, semi_z, angle };
             }
         }
-        for (k, e) in found.into_iter().enumerate() {
-            // SAFETY: below the capacity, by this function's contract.
-            unsafe { ellipsoids.add(k).write_unaligned(e) };
-        }
-        Ok(())
+        let list = OutList { names: ["ellipsoids", "capacity"], out: ellipsoids, capacity, count };
+        // SAFETY: by this function's contract.
+        unsafe { list.fill(found.into_iter()) }
     })
 }
 
@@ -914,24 +982,24 @@ unsafe fn phantom<'a>(ellipsoids: *const isoc_mri_ellipsoid, ellipsoid_count: i6
     unsafe { array(ellipsoids, n, "ellipsoids") }
 }
 
-fn solids(list: &[isoc_mri_ellipsoid]) -> Vec<Ellipsoid<3>> {
+fn solids(list: &[isoc_mri_ellipsoid]) -> Result<Vec<Ellipsoid<3>>> {
     let solid = |e: &isoc_mri_ellipsoid| Ellipsoid {
         value: e.value,
         centre: [e.x, e.y, e.z],
         semi: [e.semi_x, e.semi_y, e.semi_z],
         angle: e.angle,
     };
-    list.iter().map(solid).collect()
+    collected(list.iter().map(solid))
 }
 
-fn flats(list: &[isoc_mri_ellipsoid]) -> Vec<Ellipsoid<2>> {
+fn flats(list: &[isoc_mri_ellipsoid]) -> Result<Vec<Ellipsoid<2>>> {
     let flat = |e: &isoc_mri_ellipsoid| Ellipsoid {
         value: e.value,
         centre: [e.x, e.y],
         semi: [e.semi_x, e.semi_y],
         angle: e.angle,
     };
-    list.iter().map(flat).collect()
+    collected(list.iter().map(flat))
 }
 
 /// Writes what one coil without a sensitivity profile measures of a phantom, exactly (the ellipsoids' Fourier transform, not the
@@ -954,9 +1022,9 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
         unsafe {
             let to = expected.parse_output(samples)?;
             if mri.axes()? == 2 {
-                mri.phantom_samples(&flats(list), &to)
+                mri.phantom_samples(&flats(list)?, &to)
             } else {
-                mri.phantom_samples(&solids(list), &to)
+                mri.phantom_samples(&solids(list)?, &to)
             }
         }
     })
@@ -980,7 +1048,11 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.parse_output(image)?;
-            if mri.axes()? == 2 { mri.phantom_image(&flats(list), &to) } else { mri.phantom_image(&solids(list), &to) }
+            if mri.axes()? == 2 {
+                mri.phantom_image(&flats(list)?, &to)
+            } else {
+                mri.phantom_image(&solids(list)?, &to)
+            }
         }
     })
 }

@@ -189,14 +189,18 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
             let field = if t.data.is_null() { "data" } else { "shape" };
             fail!(NullPointer, "{name}.{field} is NULL");
         }
-        let kept = self.check_ndim(t.ndim)?;
+        // SAFETY: `ndim` sizes, by the tensor's documentation.
+        let kept = self.check_ndim(t.ndim, || unsafe { sizes(&t, N) })?;
         let mut strides = [0isize; N];
         let mut next = 1i64;
         for (k, d) in kept.iter().enumerate().rev() {
             // SAFETY: `ndim` sizes, by the tensor's documentation.
             let size = unsafe { t.shape.add(k).read_unaligned() };
             if usize::try_from(size) != Ok(self.shape[*d]) {
-                fail!(TensorShape, "{name}.shape[{k}] is {size}; it must be {} ({})", self.shape[*d], self.describe());
+                // SAFETY: `ndim` sizes, by the tensor's documentation.
+                let seen = unsafe { sizes(&t, N) };
+                let (must, remark) = (self.shape[*d], self.remark(&seen));
+                fail!(TensorShape, "{name}.shape[{k}] is {size}; it must be {must} ({}){remark}", self.describe());
             }
             // SAFETY: `ndim` strides where there are any, by the tensor's documentation.
             let stride = if t.strides.is_null() { next } else { unsafe { t.strides.add(k).read_unaligned() } };
@@ -256,7 +260,7 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
     }
 
     /// The expected dimension behind each of the tensor's.
-    fn check_ndim(&self, ndim: i32) -> Result<Vec<usize>> {
+    fn check_ndim(&self, ndim: i32, seen: impl FnOnce() -> Vec<i64>) -> Result<Vec<usize>> {
         let may_go: Vec<usize> = self.optional.iter().copied().filter(|d| self.shape[*d] == 1).collect();
         match usize::try_from(ndim) {
             Ok(n) if n <= N && N - n <= may_go.len() => {
@@ -269,7 +273,8 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
                     0 => String::new(),
                     n => format!(" (or {}, without {}, where that is 1)", N - n, names.join(" and ")),
                 };
-                fail!(TensorNdim, "{}.ndim is {ndim}; it must be {N} {}{fewer}", self.name, self.describe())
+                let remark = self.remark(&seen());
+                fail!(TensorNdim, "{}.ndim is {ndim}; it must be {N} {}{fewer}{remark}", self.name, self.describe())
             }
         }
     }
@@ -318,6 +323,24 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
         Ok(())
     }
 
+    /// What a shape that does not fit has to do with the one that would.
+    fn remark(&self, seen: &[i64]) -> String {
+        if seen.is_empty() {
+            return String::new();
+        }
+        let product = |sizes: &[i64]| sizes.iter().try_fold(1i64, |a, n| a.checked_mul(*n));
+        let expected = self.shape.map(|n| n as i64);
+        let list: Vec<String> = seen.iter().map(i64::to_string).collect();
+        let remark = if expected.iter().rev().eq(seen) {
+            ", the other way round"
+        } else if product(seen) == product(&expected) {
+            ", of as many elements"
+        } else {
+            ""
+        };
+        format!(": its shape is ({}){remark}", list.join(", "))
+    }
+
     fn describe(&self) -> String {
         let sizes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         format!("({}) = ({})", self.dims.join(", "), sizes.join(", "))
@@ -333,6 +356,19 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
             format!("{}: the product of its sizes overflows", self.name),
         ))
     }
+}
+
+/// A tensor's sizes; none if it says that it has more than `most`, or where they are NULL.
+///
+/// # Safety
+/// Its shape is as its documentation says, if it has no more dimensions than that.
+pub(super) unsafe fn sizes(tensor: &isoc_tensor, most: usize) -> Vec<i64> {
+    let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
+    if ndim > most || tensor.shape.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: by this function's contract.
+    (0..ndim).map(|k| unsafe { tensor.shape.add(k).read_unaligned() }).collect()
 }
 
 /// Input and output must not share memory.
@@ -354,4 +390,21 @@ pub(super) fn check_apart<C: Element, D: Element, const N: usize, const M: usize
         fail!(Overlap, "{a_name} ({a0:#x} to {a1:#x}) and {b_name} ({b0:#x} to {b1:#x}) share memory");
     }
     Ok(())
+}
+
+/// The first size of a tensor of these dimensions.
+///
+/// # Safety
+/// The tensor is valid.
+pub(super) unsafe fn first_size(tensor: *const isoc_tensor, name: &str, dims: &[&str]) -> Result<i64> {
+    // SAFETY: by this function's contract.
+    let isoc_tensor { ndim, shape, .. } = unsafe { tensor.read_unaligned() };
+    if usize::try_from(ndim) != Ok(dims.len()) {
+        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be {} ({})", dims.len(), dims.join(", "));
+    }
+    if shape.is_null() {
+        fail!(NullPointer, "{name}.shape is NULL");
+    }
+    // SAFETY: as many sizes as dimensions, by the tensor's documentation.
+    Ok(unsafe { shape.read_unaligned() })
 }

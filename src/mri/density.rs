@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::trajectory::Trajectory;
 use super::transform::Fourier;
 use crate::context::{Job, Stage};
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
@@ -43,8 +43,34 @@ fn tail(x: f64) -> f64 {
     x.cos() - x * (PI / 2.0 - sine_integral)
 }
 
-/// See [`Density::Radial`].
-pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>> {
+/// Spokes may pass the centre at this part of their length: beyond, they are no spokes through or from it.
+const MISS: f64 = 0.25;
+/// Steps at which they may pass it without a remark: gradients that start late shift them by about one.
+const SHIFT: f64 = 2.0;
+/// Steps by which a sample may be off its line.
+const OFF: f64 = 0.05;
+
+type Point = [f64; 3];
+
+fn length(p: Point) -> f64 {
+    p.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// How far sample c, after b, after a, is from where the step from a to b leads, in such steps.
+fn off(a: Point, b: Point, c: Point) -> f64 {
+    length([0, 1, 2].map(|d| a[d] - 2.0 * b[d] + c[d])) / length([0, 1, 2].map(|d| b[d] - a[d]))
+}
+
+/// Distance of the centre from a spoke.
+fn miss(first: Point, last: Point) -> f64 {
+    let along = [0, 1, 2].map(|d| last[d] - first[d]);
+    let square: f64 = along.iter().map(|v| v * v).sum();
+    let nearest = -first.iter().zip(along).map(|(a, b)| a * b).sum::<f64>() / square;
+    length([0, 1, 2].map(|d| first[d] + nearest.clamp(0.0, 1.0) * along[d]))
+}
+
+/// See [`Density::Radial`]. Beside the weights a remark, if the spokes may be other ones.
+pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64>, Option<String>)> {
     let dims = trajectory.dims();
     let samples = trajectory.samples();
     if readout < 2 || !samples.is_multiple_of(readout) {
@@ -56,7 +82,9 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
     let spokes = samples / readout;
     let axes = trajectory.axes();
     let point = |m: usize| axes.map(|a| a[m]);
-    let length = |p: [f64; 3]| p.iter().map(|v| v * v).sum::<f64>().sqrt();
+    // Samples from the first on that lie evenly on one line: probably the readout.
+    let seen = || (2..samples).find(|m| off(point(m - 2), point(m - 1), point(*m)) > OFF).unwrap_or(samples);
+    let (mut joined, mut beside, mut farthest) = (0, 0, 0.0f64);
     let mut out = zeros::<f64>(samples)?;
     for (spoke, out) in out.chunks_exact_mut(readout).enumerate() {
         let first = point(spoke * readout);
@@ -68,6 +96,22 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
                 "the spoke from trajectory[{}] on has no length; radial weights need straight spokes",
                 spoke * readout
             );
+        }
+        let missed = miss(first, last);
+        if missed > MISS * step * (readout - 1) as f64 {
+            fail!(
+                OutOfRange,
+                "the spoke from trajectory[{}] on passes the centre at {missed:.4} cycles per voxel, {:.1} of its steps; radial weights need spokes through or from the centre. parameter, the samples of a spoke, is {readout}; from trajectory[0] on {} samples lie evenly on one line",
+                spoke * readout,
+                missed / step,
+                seen()
+            );
+        }
+        farthest = farthest.max(missed / step);
+        beside += usize::from(missed > SHIFT * step);
+        if spoke + 1 < spokes {
+            let [before, next] = [spoke * readout + readout - 2, (spoke + 1) * readout].map(point);
+            joined += usize::from(off(before, last, next) <= OFF);
         }
         for (k, w) in out.iter_mut().enumerate() {
             let at = point(spoke * readout + k);
@@ -94,7 +138,19 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<Vec<f64>
             };
         }
     }
-    Ok(out)
+    let remark = if joined > 0 {
+        let (long, n) = (seen(), spokes);
+        Some(format!(
+            "parameter, the samples of a spoke, is {readout}, but {joined} of {n} spokes go on in the next one; from trajectory[0] on {long} samples lie evenly on one line: are these one spoke?"
+        ))
+    } else if beside > 0 {
+        Some(format!(
+            "{beside} of {spokes} spokes pass the centre at up to {farthest:.1} steps from sample to sample; radial weights are those of spokes through or from it"
+        ))
+    } else {
+        None
+    };
+    Ok((out, remark))
 }
 
 /// How often differences of voxels occur, divided by the voxels: 1 in the middle, so that the kernel's integral over k-space is 1.
@@ -125,7 +181,7 @@ pub(super) fn iterative<E: Engine>(
     // The kernel at a sample itself. It is nowhere negative, so that the convolution is at least this times the weight.
     let peak: f64 = window.iter().sum();
     // The convolution is F S S^H F^H w, with the window's root as sensitivity S.
-    let root: Vec<_> = window.into_iter().map(|v| Complex::new(v.sqrt(), 0.0)).collect();
+    let root = collected(window.into_iter().map(|v| Complex::new(v.sqrt(), 0.0)))?;
     let sensitivity = engine.upload(&root)?;
     drop(root);
     engine.set_maps(Some(sensitivity));
@@ -134,7 +190,7 @@ pub(super) fn iterative<E: Engine>(
     weights.fill(1.0);
     let mut image = engine.room(grid.iter().product())?;
     for _ in 0..iterations {
-        let values: Vec<_> = weights.iter().map(|w| Complex::new(*w, 0.0)).collect();
+        let values = collected(weights.iter().map(|w| Complex::new(*w, 0.0)))?;
         let mut samples = engine.upload(&values)?;
         engine.adjoint(&samples, &mut image, &mut |_| job.check())?;
         engine.forward(&image, &mut samples, &mut |_| job.check())?;

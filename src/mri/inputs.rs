@@ -10,8 +10,8 @@ use super::plan::{Array, MAX_SIDE, Mri, each};
 use super::regulariser::{Matrix, Penalty};
 use super::toeplitz::differences;
 use super::transform::{Beyond, Fourier, Method};
-use crate::context::{Context, NanPolicy};
-use crate::cpu::buffer::Buffer;
+use crate::context::{Context, LogLevel, NanPolicy};
+use crate::cpu::buffer::{Buffer, collected, filled};
 use crate::error::{Result, fail};
 use crate::krylov::Stop;
 use rustfft::num_complex::Complex;
@@ -51,7 +51,7 @@ impl Mri {
     ) -> Result<Vec<f64>> {
         // SAFETY: by this function's contract.
         let values = unsafe { self.fetch(from, name, policy) }?;
-        Ok(values.iter().map(|v| v.re).collect())
+        collected(values.iter().map(|v| v.re))
     }
 
     /// Values of a trajectory, for [`super::Trajectory::new`].
@@ -93,7 +93,13 @@ impl Mri {
         let fourier = Fourier { method: Method::Fast, tolerance: 1e-4, ..self.fourier()? };
         let (trajectory, grid) = each!(&self.plan()?.engine, e => (e.scan().trajectory.clone(), e.scan().grid));
         let values = match density {
-            Density::Radial(readout) => density::radial(readout, &trajectory)?,
+            Density::Radial(readout) => {
+                let (weights, remark) = density::radial(readout, &trajectory)?;
+                if let Some(remark) = remark {
+                    context.log(LogLevel::Warning, || remark);
+                }
+                weights
+            }
             Density::Iterative(iterations) => {
                 // Both voxels of a difference are anywhere in the field of view: it reaches over twice of that.
                 let mut scan = Scan::new(differences(grid), 1, trajectory);
@@ -115,9 +121,9 @@ impl Mri {
     /// The array is writable for the call.
     pub unsafe fn copy_weights(&mut self, to: &Array<1>) -> Result<()> {
         let values = each!(&self.plan()?.engine, e => match &e.scan().weights {
-            Some(w) => w.iter().map(|w| Complex::new(*w, 0.0)).collect(),
-            None => vec![Complex::new(1.0, 0.0); e.scan().samples()],
-        });
+            Some(w) => collected(w.iter().map(|w| Complex::new(*w, 0.0))),
+            None => filled(e.scan().samples(), Complex::new(1.0, 0.0)),
+        })?;
         // SAFETY: by this function's contract.
         unsafe { self.store(&values, to) }
     }

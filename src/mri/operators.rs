@@ -4,7 +4,8 @@ use super::engine::{Engine, Purpose, Solve};
 use super::plan::{Array, Mri, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
-use crate::context::{Job, Stage};
+use crate::context::{Job, LogLevel, Stage};
+use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 
@@ -60,6 +61,11 @@ impl Mri {
         to: &Array<M>,
         what: Encode,
     ) -> Result<()> {
+        if what == Encode::Gridding && each!(&self.plan()?.engine, e => e.scan().weights.is_none()) {
+            self.context.log(LogLevel::Warning, || {
+                "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
+            });
+        }
         let transform = Solve { toeplitz: false, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
@@ -196,7 +202,7 @@ impl Mri {
         let Some(q) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.q()))? else {
             fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
         };
-        let values: Vec<_> = q.into_iter().map(|v| Complex::new(v, 0.0)).collect();
+        let values = collected(q.into_iter().map(|v| Complex::new(v, 0.0)))?;
         // SAFETY: by this function's contract.
         unsafe { self.store(&values, to) }
     }
@@ -209,7 +215,7 @@ impl Mri {
         let context = self.context.clone();
         // SAFETY: by this function's contract.
         let values = unsafe { self.fetch(from, "q", context.nan_policy()) }?;
-        let q: Vec<f64> = values.iter().map(|v| v.re).collect();
+        let q = collected(values.iter().map(|v| v.re))?;
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
     }
 }

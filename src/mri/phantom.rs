@@ -1,5 +1,6 @@
 //! Analytic phantoms: sums of ellipsoids, with their exact Fourier transforms and their voxel means.
 
+use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
@@ -120,7 +121,9 @@ impl SheppLogan {
 /// has unit size, so that this is what a sum over voxels approximates.
 pub fn kspace<const D: usize>(ellipsoids: &[Ellipsoid<D>], k: &[[f64; D]]) -> Result<Vec<Complex<f64>>> {
     check(ellipsoids)?;
-    Ok(k.par_iter().map(|k| ellipsoids.iter().map(|e| e.transform(*k)).sum()).collect())
+    let mut values = zeros(k.len())?;
+    values.par_iter_mut().zip(k).for_each(|(v, k)| *v = ellipsoids.iter().map(|e| e.transform(*k)).sum());
+    Ok(values)
 }
 
 /// Lines a voxel is sampled by along each of y and z.
@@ -135,11 +138,7 @@ pub fn voxel_means<const D: usize>(ellipsoids: &[Ellipsoid<D>], shape: [usize; D
             "the image's shape is {shape:?}; all its sizes must be at least 1 and their product fit 64 bits"
         );
     };
-    let mut image = Vec::new();
-    if image.try_reserve_exact(count).is_err() {
-        fail!(OutOfMemory, "no memory for an image of {count} voxels");
-    }
-    image.resize(count, 0.0);
+    let mut image = zeros(count)?;
     let nx = shape[D - 1];
     image.par_chunks_mut(nx).enumerate().for_each(|(row, voxels)| {
         for e in ellipsoids {

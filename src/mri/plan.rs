@@ -184,7 +184,7 @@ impl Mri {
             fail!(SizeOverflow, "{coils} coils of {grid:?} voxels and {samples} samples are more than memory can hold");
         }
         if let Some(remark) = trajectory.suspicion() {
-            self.context.log(LogLevel::Warning, || remark);
+            self.context.log(LogLevel::Warning, || remark.to_owned());
         }
         let scan = Scan::new(grid, coils, Arc::new(trajectory));
         let (context, level) = (&self.context, self.context.level());

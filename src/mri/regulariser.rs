@@ -1,6 +1,6 @@
 //! R of the penalty lambda |R rho|^2.
 
-use crate::cpu::buffer::{Buffer, zeros};
+use crate::cpu::buffer::{Buffer, collected, copied, zeros};
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
@@ -143,7 +143,7 @@ impl<T: Real> Matrix<T> {
         for c in 0..voxels {
             counts[c + 1] += counts[c];
         }
-        let mut next = counts.clone();
+        let mut next = copied(&counts)?;
         let mut adjoint = Rows { starts: counts, columns: zeros(entries)?, values: Buffer::zeroed(entries)? };
         for row in 0..rows {
             for i in starts[row] as usize..starts[row + 1] as usize {
@@ -153,8 +153,8 @@ impl<T: Real> Matrix<T> {
                 *to += 1;
             }
         }
-        let whole = |list: &[i64]| list.iter().map(|v| *v as usize).collect();
-        let forward = Rows { starts: whole(starts), columns: whole(columns), values };
+        let whole = |list: &[i64]| collected(list.iter().map(|v| *v as usize));
+        let forward = Rows { starts: whole(starts)?, columns: whole(columns)?, values };
         Ok(Self { forward, adjoint, product: Buffer::zeroed(rows)? })
     }
 

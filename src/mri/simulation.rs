@@ -5,6 +5,7 @@ use super::phantom::{self, Ellipsoid};
 use super::plan::{Array, Mri, each};
 use super::{array, measures};
 use crate::context::NanPolicy;
+use crate::cpu::buffer::collected;
 use crate::error::Result;
 use rustfft::num_complex::Complex;
 
@@ -32,7 +33,7 @@ impl Mri {
     pub unsafe fn phantom_samples<const D: usize>(&self, ellipsoids: &[Ellipsoid<D>], to: &Array<1>) -> Result<()> {
         let trajectory = each!(&self.plan()?.engine, e => e.scan().trajectory.clone());
         let axes = trajectory.axes();
-        let at: Vec<[f64; D]> = (0..trajectory.samples()).map(|m| std::array::from_fn(|d| axes[d][m])).collect();
+        let at: Vec<[f64; D]> = collected((0..trajectory.samples()).map(|m| std::array::from_fn(|d| axes[d][m])))?;
         let values = self.context.install(|| phantom::kspace(ellipsoids, &at))?;
         // SAFETY: by this function's contract.
         unsafe { self.store(&values, to) }
@@ -46,7 +47,7 @@ impl Mri {
         let grid = self.geometry()?.grid;
         let shape: [usize; D] = std::array::from_fn(|d| grid[d + 3 - D]);
         let values = self.context.install(|| phantom::voxel_means(ellipsoids, shape))?;
-        let values: Vec<_> = values.into_iter().map(|v| Complex::new(v, 0.0)).collect();
+        let values = collected(values.into_iter().map(|v| Complex::new(v, 0.0)))?;
         // SAFETY: by this function's contract.
         unsafe { self.store(&values, to) }
     }

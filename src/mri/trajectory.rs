@@ -41,12 +41,13 @@ pub struct Trajectory {
     /// Along x, y, z; z is all 0 for two axes.
     axes: [Vec<f64>; 3],
     dims: usize,
+    suspicion: Option<String>,
 }
 
 /// Values in single precision may be this much over the bound: +-pi rounded to 24 bits is.
 const SLACK: f64 = 1.0 + 1e-6;
-/// A trajectory that stays within this part of the bound has probably another unit.
-const SUSPICIOUS: f64 = 0.02;
+/// A trajectory that stays within this part of the bound may have another unit: cycles taken for radians stay within 0.16.
+const SUSPICIOUS: f64 = 0.25;
 
 impl Trajectory {
     /// From `values[sample][axis]`, x first, two or three axes, for an image on a grid `[nz, ny, nx]`.
@@ -93,7 +94,10 @@ impl Trajectory {
             }
             Ok(out)
         };
-        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims })
+        let suspicion = suspicion(unit, values.len() / dims, &|u| {
+            (0..dims).map(|d| largest[d] / u.bound(sizes[d])).fold(0.0, f64::max)
+        });
+        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, suspicion })
     }
 
     /// Samples.
@@ -117,9 +121,28 @@ impl Trajectory {
     }
 
     /// A remark if the samples cover so little of k-space that the unit may be wrong.
-    pub(super) fn suspicion(&self) -> Option<String> {
-        let largest = self.axes.iter().flatten().fold(0.0f64, |a, k| a.max(k.abs()));
-        (self.samples() > 1 && largest < 0.5 * SUSPICIOUS)
-            .then(|| format!("the trajectory stays within {largest:.2e} cycles per voxel, of 0.5: is its unit right?"))
+    pub(super) fn suspicion(&self) -> Option<&str> {
+        self.suspicion.as_deref()
     }
+}
+
+/// See [`Trajectory::suspicion`]; `part`: of a unit's range that the values reach.
+fn suspicion(unit: Unit, samples: usize, part: &dyn Fn(Unit) -> f64) -> Option<String> {
+    let seen = part(unit);
+    // A single sample, or samples of the centre alone, say nothing of the unit.
+    if samples < 2 || seen == 0.0 || seen >= SUSPICIOUS {
+        return None;
+    }
+    let fits = |u: &Unit| (SUSPICIOUS..=SLACK).contains(&part(*u));
+    let others: Vec<String> = Unit::ALL
+        .into_iter()
+        .filter(fits)
+        .map(|u| format!("in {} they would reach {:.0} %", u.name(), 100.0 * part(u)))
+        .collect();
+    let hint = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    Some(format!(
+        "the trajectory reaches {:.2} % of the range of {}{hint}: is geometry.unit right?",
+        100.0 * seen,
+        unit.name()
+    ))
 }

@@ -112,7 +112,7 @@ impl<T: Real> Plan<T> {
     }
 
     /// Takes the points: `at(m)` is point m along z, y, x, in cycles per voxel (z of a 2-D problem is not looked at). It is
-    /// called from all threads, twice a point.
+    /// called from all threads, twice a point, and must give the same both times.
     pub fn set_points(&mut self, samples: usize, at: impl Fn(usize) -> [f64; 3] + Sync) -> Result<()> {
         self.sorted = None;
         self.sorted = Some(Sorted::new(&self.lattice, samples, &at)?);
@@ -134,7 +134,7 @@ impl<T: Real> Plan<T> {
             progress(coil as f64 / coils as f64)?;
             spread.run(&values[coil * samples..][..samples], grid)?;
             progress((coil as f64 + 0.5) / coils as f64)?;
-            self.to_image.crop(grid, &self.factors, &mut images[coil * voxels..][..voxels]);
+            self.to_image.crop(grid, &self.factors, &mut images[coil * voxels..][..voxels])?;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl<T: Real> Plan<T> {
         let interpolate = Interpolate { lattice, taps, sorted, level: settings.level };
         for coil in 0..coils {
             progress(coil as f64 / coils as f64)?;
-            self.from_image.expand(&images[coil * voxels..][..voxels], &self.factors, grid);
+            self.from_image.expand(&images[coil * voxels..][..voxels], &self.factors, grid)?;
             progress((coil as f64 + 0.5) / coils as f64)?;
             interpolate.run(grid, &mut values[coil * samples..][..samples]);
         }

@@ -11,7 +11,7 @@ use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
 use crate::context::{Context, Job, Stage};
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::tensor::{Counts, Layout};
@@ -218,9 +218,10 @@ impl Task<'_> {
                 .take(used)
                 .enumerate()
                 .map_init(
-                    || Vec::with_capacity(CHUNK),
+                    || reserved(CHUNK),
                     |places, (k, (offsets, starts))| {
                         job.check()?;
+                        let places = places.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
                         let dropped = self.locate(from, n, places);
@@ -249,7 +250,7 @@ impl Task<'_> {
     /// [`Task::locate_any`] with the level's instructions; its results are the same with all of them.
     fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
         #[cfg(target_arch = "x86_64")]
-        if self.level >= Level::Avx2 {
+        if self.level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn locate_avx2(task: &Task, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
                 task.locate_any(from, n, out)

@@ -191,7 +191,7 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
     let mut expected = vec![0; views.list().len() * voxels];
     assert!(expected.len() as u64 > 2 * REGION);
     let strided = layouts(&events, Number::F32);
-    let dropped = added(&mut expected, &context(Level::Baseline, 1, 0), &strided, &views, &lattice);
+    let dropped = added(&mut expected, &context(Level::BASELINE, 1, 0), &strided, &views, &lattice);
     let all: u64 = expected.iter().map(|c| u64::from(*c)).sum();
     assert!(dropped.total() < events.len() as u64 / 2 && all + dropped.total() == events.len() as u64);
     let packed: [Vec<[f32; 3]>; 2] = [0, 3].map(|k| events.iter().map(|e| std::array::from_fn(|a| e[k + a])).collect());

@@ -5,6 +5,8 @@
 //! of a kernel, nor any `|E_a(m)|`, next to the largest value of all kernels, exceeds the tolerance.
 
 use super::tables::Tables;
+use crate::cpu::buffer::{collected, copied, filled, zeros};
+use crate::error::Result;
 use rayon::prelude::*;
 
 /// Rounding of a convolution by Fourier transforms, of values up to 1 with a kernel whose magnitudes sum to 1.
@@ -30,32 +32,33 @@ struct Kernels<'a> {
 
 impl Expansion {
     /// None if more than `most` terms are needed.
-    pub(crate) fn new(tables: &Tables, tolerance: f64, most: usize) -> Option<Self> {
+    pub(crate) fn new(tables: &Tables, tolerance: f64, most: usize) -> Result<Option<Self>> {
         let kernels = Kernels { values: tables.values(), offsets: tables.offsets().len() };
         let symmetric = kernels.rows().all(|row| row.iter().eq(row.iter().rev()));
         let first = &kernels.values[..kernels.offsets];
         if kernels.rows().all(|row| row == first) {
-            let coefficients = vec![1.0; kernels.count()];
-            return Some(Self { rank: 1, coefficients, terms: first.to_vec(), invariant: true, symmetric, error: 0.0 });
+            let (coefficients, terms) = (filled(kernels.count(), 1.0)?, copied(first)?);
+            return Ok(Some(Self { rank: 1, coefficients, terms, invariant: true, symmetric, error: 0.0 }));
         }
         let largest = kernels.values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-        let mut spread = Spread::new(&kernels);
+        let mut spread = Spread::new(&kernels)?;
         // What the basis leaves must not count beside the tolerance; less than rounding of the kernels is not asked for at first.
         let mut least = 0.1 * tolerance * f64::from(largest);
         loop {
-            let full = !spread.grow(&kernels, least, most)?;
+            let Some(grew) = spread.grow(&kernels, least, most)? else { return Ok(None) };
+            let full = !grew;
             let (mut rank, highest) = (1, spread.basis.len().min(most));
             while rank <= highest {
-                let (coefficients, terms) = spread.best(rank, kernels.offsets);
-                let error = kernels.error(&coefficients, &terms, largest.into());
+                let (coefficients, terms) = spread.best(rank, kernels.offsets)?;
+                let error = kernels.error(&coefficients, &terms, largest.into())?;
                 if error <= tolerance || full && rank == spread.basis.len() {
-                    return Some(Self { rank, coefficients, terms, invariant: false, symmetric, error });
+                    return Ok(Some(Self { rank, coefficients, terms, invariant: false, symmetric, error }));
                 }
                 // Long expansions need not be the shortest.
                 rank = if rank < highest { (rank + 1 + rank / 10).min(highest) } else { rank + 1 };
             }
             if full || spread.basis.len() > most {
-                return None;
+                return Ok(None);
             }
             least *= 0.1;
         }
@@ -123,17 +126,17 @@ impl Kernels<'_> {
         self.values.chunks_exact(self.offsets)
     }
 
-    fn error(&self, coefficients: &[f32], terms: &[f32], largest: f64) -> f64 {
+    fn error(&self, coefficients: &[f32], terms: &[f32], largest: f64) -> Result<f64> {
         let terms: Vec<&[f32]> = terms.chunks_exact(self.offsets).collect();
         let of = |a: usize| {
-            let mut rest: Vec<f64> = self.row(a).iter().map(|v| f64::from(*v)).collect();
+            let mut rest = collected(self.row(a).iter().map(|v| f64::from(*v)))?;
             for (term, c) in terms.iter().zip(coefficients.iter().skip(a).step_by(self.count())) {
                 rest.iter_mut().zip(*term).for_each(|(e, t)| *e -= f64::from(*c) * f64::from(*t));
             }
             let worst = rest.iter().fold(0.0f64, |m, e| m.max(e.abs()));
-            rest.iter().map(|e| e.abs()).sum::<f64>().max(worst / largest)
+            Ok(rest.iter().map(|e| e.abs()).sum::<f64>().max(worst / largest))
         };
-        (0..self.count()).into_par_iter().map(of).reduce(|| 0.0, f64::max)
+        (0..self.count()).into_par_iter().map(of).try_reduce(|| 0.0, |a, b| Ok(a.max(b)))
     }
 }
 
@@ -147,25 +150,25 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(kernels: &Kernels) -> Self {
-        let rest = kernels.rows().map(|row| row.iter().map(|v| f64::from(*v).powi(2)).sum()).collect();
-        Self { basis: Vec::new(), parts: Vec::new(), rest }
+    fn new(kernels: &Kernels) -> Result<Self> {
+        let rest = collected(kernels.rows().map(|row| row.iter().map(|v| f64::from(*v).powi(2)).sum()))?;
+        Ok(Self { basis: Vec::new(), parts: Vec::new(), rest })
     }
 
     /// Until no kernel is farther away than `least`; Some(false) once the basis cannot grow, None beyond twice `most`, and some.
-    fn grow(&mut self, kernels: &Kernels, least: f64, most: usize) -> Option<bool> {
+    fn grow(&mut self, kernels: &Kernels, least: f64, most: usize) -> Result<Option<bool>> {
         loop {
-            let farthest = (0..kernels.count()).max_by(|a, b| self.rest[*a].total_cmp(&self.rest[*b]))?;
+            let farthest = (0..kernels.count()).max_by(|a, b| self.rest[*a].total_cmp(&self.rest[*b])).unwrap_or(0);
             if self.rest[farthest] <= least * least {
-                return Some(true);
+                return Ok(Some(true));
             }
             if self.basis.len() == kernels.count().min(kernels.offsets) {
-                return Some(false);
+                return Ok(Some(false));
             }
             if self.basis.len() > most.saturating_mul(2).saturating_add(8) {
-                return None;
+                return Ok(None);
             }
-            let mut v: Vec<f64> = kernels.row(farthest).iter().map(|v| f64::from(*v)).collect();
+            let mut v = collected(kernels.row(farthest).iter().map(|v| f64::from(*v)))?;
             let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
             let before = length(&v);
             // Twice is enough for orthogonality to rounding.
@@ -183,7 +186,8 @@ impl Spread {
             }
             v.iter_mut().for_each(|x| *x /= after);
             let part = |a: usize| kernels.row(a).iter().zip(&v).map(|(k, v)| f64::from(*k) * v).sum::<f64>();
-            let parts: Vec<f64> = (0..kernels.count()).into_par_iter().map(part).collect();
+            let mut parts: Vec<f64> = zeros(kernels.count())?;
+            parts.par_iter_mut().enumerate().for_each(|(a, p)| *p = part(a));
             self.rest.iter_mut().zip(&parts).for_each(|(rest, p)| *rest = (*rest - p * p).max(0.0));
             self.rest[farthest] = 0.0;
             self.parts.push(parts);
@@ -196,7 +200,7 @@ impl Spread {
     ///
     /// A projection of independent values of variance s and mean m has an error of variance `s |E|^2 + (m sum E)^2`, which is
     /// `(|E|^2 + 3 (sum E)^2) / 12` for values even in 0 to 1; that is the norm that becomes small here.
-    fn best(&self, rank: usize, offsets: usize) -> (Vec<f32>, Vec<f32>) {
+    fn best(&self, rank: usize, offsets: usize) -> Result<(Vec<f32>, Vec<f32>)> {
         const OF_SUMS: f64 = 3.0;
         let (size, count) = (self.basis.len(), self.parts[0].len());
         let sums: Vec<f64> = self.basis.iter().map(|b| b.iter().sum()).collect();
@@ -207,7 +211,7 @@ impl Spread {
             let along = if square > 0.0 { v.iter().zip(&sums).map(|(v, s)| v * s).sum::<f64>() / square } else { 0.0 };
             v.iter().zip(&sums).map(|(v, s)| v + (by - 1.0) * along * s).collect()
         };
-        let mut parts = vec![vec![0.0; count]; size];
+        let mut parts = (0..size).map(|_| zeros(count)).collect::<Result<Vec<Vec<f64>>>>()?;
         for a in 0..count {
             let of: Vec<f64> = self.parts.iter().map(|p| p[a]).collect();
             parts.iter_mut().zip(stretched(&of, stretch)).for_each(|(to, p)| to[a] = p);
@@ -242,19 +246,21 @@ impl Spread {
             let mean = weights.iter().sum::<f64>() / count as f64;
             weights.iter_mut().for_each(|w| *w /= mean);
         }
-        let (mut coefficients, mut terms) = (Vec::new(), Vec::new());
-        for v in &best.1[..rank] {
-            let mix = |v: &[f64], from: &[Vec<f64>], len: usize| {
-                let mut sum = vec![0.0; len];
-                for (v, from) in v.iter().zip(from) {
-                    sum.iter_mut().zip(from).for_each(|(s, f)| *s += v * f);
-                }
-                sum.into_iter().map(|s| s as f32)
-            };
-            coefficients.extend(mix(v, &parts, count));
-            terms.extend(mix(&stretched(v, 1.0 / stretch), &self.basis, offsets));
+        let (mut coefficients, mut terms) = (zeros(rank * count)?, zeros(rank * offsets)?);
+        let mut sum: Vec<f64> = zeros(count.max(offsets))?;
+        let mut mix = |v: &[f64], from: &[Vec<f64>], to: &mut [f32]| {
+            let sum = &mut sum[..to.len()];
+            sum.fill(0.0);
+            for (v, from) in v.iter().zip(from) {
+                sum.iter_mut().zip(from).for_each(|(s, f)| *s += v * f);
+            }
+            to.iter_mut().zip(sum).for_each(|(to, s)| *to = *s as f32);
+        };
+        for (k, v) in best.1[..rank].iter().enumerate() {
+            mix(v, &parts, &mut coefficients[k * count..][..count]);
+            mix(&stretched(v, 1.0 / stretch), &self.basis, &mut terms[k * offsets..][..offsets]);
         }
-        (coefficients, terms)
+        Ok((coefficients, terms))
     }
 }
 

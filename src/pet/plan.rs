@@ -11,6 +11,7 @@ use super::tables::Tables;
 use super::view::{View, geometric_order};
 use super::views::Views;
 use crate::context::Context;
+use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::tensor::{Layout, Number};
@@ -190,7 +191,7 @@ impl Pet {
         let Some(geometry) = &mut self.geometry else {
             fail!(NotConfigured, "the plan has no geometry yet; isoc_pet_set_geometry comes first");
         };
-        let tables = Tables::given(&geometry.lattice, &geometry.views.list()[view], map.to_vec(), offsets, values)?;
+        let tables = Tables::given(&geometry.lattice, &geometry.views.list()[view], copied(map)?, offsets, values)?;
         geometry.given[view] = Some(tables);
         self.engine = None;
         Ok(())
@@ -242,9 +243,9 @@ impl Pet {
     /// Sets options.
     pub fn set_options(&mut self, options: Options) -> Result<()> {
         let Options { relaxation, decay, method, .. } = options;
-        for (name, v) in [("relaxation", relaxation), ("decay", decay), ("tolerance", method.tolerance)] {
+        for (name, v) in [("relaxation", relaxation), ("relaxation_decay", decay), ("tolerance", method.tolerance)] {
             if !v.is_finite() {
-                fail!(NotFiniteParameter, "options.{name} is {v}");
+                fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
             }
             if v < 0.0 {
                 fail!(OutOfRange, "options.{name} is {v}; it must be at least 0");

@@ -6,6 +6,7 @@ use super::simulation::Scan;
 use super::simulation_random::{DRAWS, Each, OneByOne, Random, normal, turn};
 use super::simulation_source::{Decays, Sampler, UNIFORMS};
 use crate::context::Job;
+use crate::cpu::buffer::reserved;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 
@@ -63,7 +64,7 @@ impl Drawer<'_> {
     /// So many events, and how many draws it took.
     pub(super) fn draw(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
         #[cfg(target_arch = "x86_64")]
-        if self.level >= Level::Avx2 {
+        if self.level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn draw_avx2(drawer: &Drawer, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
                 drawer.draw_any(kind, chunk, n, job)
@@ -88,7 +89,7 @@ impl Drawer<'_> {
             measured: [false; DRAWS],
         };
         let blur = HALF_LIGHT * self.scan.resolution.time / FWHM_PER_SIGMA;
-        let mut events = Vec::with_capacity(n);
+        let mut events = reserved(n)?;
         let (mut draws, mut since) = (0, 0);
         while events.len() < n {
             job.check()?;
@@ -113,7 +114,13 @@ impl Drawer<'_> {
                 }
             }
             if since > MOST_DRAWS {
-                fail!(OutOfRange, "none of {MOST_DRAWS} draws was measured: the scanner sees no such events");
+                let (across, long) = (self.scan.scanner.diameter, self.scan.scanner.axial_length);
+                fail!(
+                    OutOfRange,
+                    "none of {MOST_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
+                     {long} mm, which see none of the phantom",
+                    ["true", "scatter", "random"][kind as usize]
+                );
             }
         }
         Ok((events, draws))

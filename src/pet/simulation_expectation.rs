@@ -17,6 +17,7 @@ use super::response::HALF_LIGHT;
 use super::simulation::{Scan, Tally};
 use super::views::{Strip, Views};
 use crate::context::{Context, Job, Stage};
+use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::tensor::{Counts, Layout};
@@ -155,6 +156,7 @@ impl Expectation<'_> {
             (0..views.list().len() * ny).into_par_iter().try_for_each_init(
                 || Rows::new(self),
                 |rows, k| {
+                    let rows = rows.as_mut().map_err(|e| e.clone())?;
                     let (v, y) = (k / ny, k % ny);
                     rows.sum(context.level(), self, &cells[v], y, job)?;
                     for (z, row) in rows.sums.chunks_exact(nx).enumerate() {
@@ -188,19 +190,19 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(of: &Expectation) -> Self {
+    fn new(of: &Expectation) -> Result<Self> {
         let [nz, _, nx] = of.lattice.shape();
-        let row = || vec![0.0; nx];
+        let row = || zeros(nx);
         let cylinders = of.scan.attenuation.attenuating().filter(|o| matches!(o.shape, Shape::Cylinder { .. })).count();
-        Self {
-            sums: vec![0.0; nz * nx],
-            behind: row(),
-            ahead: row(),
-            value: row(),
-            integral: row(),
-            uncut: row(),
-            inside: (0..cylinders).map(|_| [row(), row()]).collect(),
-        }
+        Ok(Self {
+            sums: zeros(nz * nx)?,
+            behind: row()?,
+            ahead: row()?,
+            value: row()?,
+            integral: row()?,
+            uncut: row()?,
+            inside: (0..cylinders).map(|_| Ok([row()?, row()?])).collect::<Result<_>>()?,
+        })
     }
 
     /// Sums of the rows at `y`.
@@ -215,7 +217,7 @@ impl Rows {
 
     fn add(&mut self, level: Level, of: &Expectation, part: &Part, y: usize) {
         #[cfg(target_arch = "x86_64")]
-        if level >= Level::Avx2 {
+        if level.has_avx2() {
             #[target_feature(enable = "avx2,fma")]
             fn add_avx2(rows: &mut Rows, of: &Expectation, part: &Part, y: usize) {
                 rows.add_any(of, part, y);

@@ -79,7 +79,7 @@ fn a_seed_gives_the_same_events_for_any_threads() {
     let mut scan = scan(&phantom, &phantom, Resolution { time: 400.0, radial: Radial::Constant(5.8), axial: 5.8 });
     scan.background = Background { randoms: 0.2, scatter: 0.3, ..Background::default() };
     let run = |level, threads, seed| simulated_by(&context(level, threads), &scan, 3 * CHUNK + 5, seed).unwrap();
-    let (list, tally) = run(Level::Baseline, 1, 9);
+    let (list, tally) = run(Level::BASELINE, 1, 9);
     assert!(Level::available().all(|level| run(level, 3, 9) == (list.clone(), tally)));
     assert!(list != run(Level::detect(), 1, 10).0);
     // In double precision and in packed arrays they are the same.

@@ -40,8 +40,8 @@ pub(crate) fn spectrum(
     let rows = 2 * reach + 1;
     let cell = 2 * lanes;
     let mut spectrum: Vec<f32> = zeros(half * ny * slices.floats())?;
-    let mut line = vec![0.0f32; nx.max(ny) * cell];
-    let mut room = vec![0.0f32; along_x.room().max(along_y.room())];
+    let mut line: Vec<f32> = zeros(nx.max(ny) * cell)?;
+    let mut room: Vec<f32> = zeros(along_x.room().max(along_y.room()))?;
     // `[kx][row]`
     let mut between: Vec<f32> = zeros(half * rows * cell)?;
     let distances: Vec<i32> = slices.distances().collect();

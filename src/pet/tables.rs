@@ -4,9 +4,10 @@
 
 use super::lattice::{Lattice, MAX_SIDE};
 use super::quadrature::nodes;
-use super::response::{Component, Response, Shape};
+use super::response::{Component, FWHM_PER_SIGMA, HALF_LIGHT, Radial, Response, Shape};
+use super::units::{Short, Unit};
 use super::view::View;
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{collected, copied, filled, zeros};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -36,9 +37,9 @@ impl Tables {
         let components: Vec<_> = steps.iter().map(|s| response.components(*s)).collect();
         let axial_sigma = response.axial_sigma();
         let model = Model::new(lattice, view, response, &components);
-        model.check_size(axial_sigma)?;
+        model.check_size(response)?;
         let (offsets, weights) = model.weights()?;
-        let (values, mut mass) = normalised(&weights, components.len(), model.total());
+        let (values, mut mass) = normalised(&weights, components.len(), model.total())?;
         let mut axial = vec![1.0];
         if model.axial.is_none() {
             let kept;
@@ -76,11 +77,11 @@ impl Tables {
             }
         }
         let key = |o: &[i32; 3]| [o[2], o[1], o[0]];
-        let mut all: Vec<[i32; 3]> = offsets.iter().flat_map(|o| [*o, o.map(|c| -c)]).collect();
-        all.sort_by_key(key);
+        let mut all = collected(offsets.iter().flat_map(|o| [*o, o.map(|c| -c)]))?;
+        all.sort_unstable_by_key(key);
         all.dedup();
         let mut weights: Vec<f64> = zeros(all.len() * kernels)?;
-        let mut seen = vec![false; all.len()];
+        let mut seen: Vec<bool> = zeros(all.len())?;
         for (i, o) in offsets.iter().enumerate() {
             let Ok(at) = all.binary_search_by_key(&key(o), key) else { continue };
             if std::mem::replace(&mut seen[at], true) {
@@ -99,9 +100,9 @@ impl Tables {
         if let Some(a) = weights.chunks_exact(all.len()).position(|row| row.iter().sum::<f64>() == 0.0) {
             fail!(OutOfRange, "values[{a}] are all 0");
         }
-        let (values, _) = normalised(&weights, kernels, 1.0);
+        let (values, _) = normalised(&weights, kernels, 1.0)?;
         let radial = radial_step(lattice, view);
-        Ok(Self { map, offsets: all, values, axial: vec![1.0], mass: vec![1.0; kernels], radial })
+        Ok(Self { map, offsets: all, values, axial: vec![1.0], mass: filled(kernels, 1.0)?, radial })
     }
 
     /// `[y][x]`: steps of the radius that occur, from the smallest on.
@@ -127,12 +128,11 @@ impl Tables {
     /// Offsets along all three axes, and rows of values at the tables' offsets times the axial factor.
     pub(super) fn with_axial(&self, rows: &[f32]) -> Result<(Vec<[i32; 3]>, Vec<f32>)> {
         if self.axial.len() == 1 {
-            return Ok((self.offsets.clone(), rows.to_vec()));
+            return Ok((copied(&self.offsets)?, copied(rows)?));
         }
         let reach = (self.axial.len() / 2) as i32;
         let planes = || (-reach..).zip(&self.axial);
-        let offsets: Vec<_> =
-            planes().flat_map(|(z, _)| self.offsets.iter().map(move |o| [o[0], o[1], o[2] + z])).collect();
+        let offsets = collected(planes().flat_map(|(z, _)| self.offsets.iter().map(move |o| [o[0], o[1], o[2] + z])))?;
         let mut values: Vec<f32> = zeros(rows.len() * self.axial.len())?;
         let rows = rows.chunks_exact(self.offsets.len());
         for (to, row) in values.chunks_exact_mut(offsets.len()).zip(rows) {
@@ -174,7 +174,7 @@ impl Response {
     pub(super) fn check_on(&self, lattice: &Lattice, view: &View) -> Result<()> {
         let (_, steps) = identifiers(lattice, view, self)?;
         let components: Vec<_> = steps.iter().map(|s| self.components(*s)).collect();
-        Model::new(lattice, view, self, &components).check_size(self.axial_sigma())
+        Model::new(lattice, view, self, &components).check_size(self)
     }
 
     /// Voxels along z that a view's kernels do not reach beyond.
@@ -206,19 +206,21 @@ fn identifiers(lattice: &Lattice, view: &View, response: &Response) -> Result<(V
         let [x, y, _] = lattice.centre([i % nx, i / nx, 0]);
         *step = response.step_of(x * radial[0] + y * radial[1]);
     }
-    let mut steps = of_voxel.clone();
+    let mut steps = copied(&of_voxel)?;
     steps.sort_unstable();
     steps.dedup();
-    let map = of_voxel.iter().map(|s| steps.partition_point(|t| t < s) as u32).collect();
+    let map = collected(of_voxel.iter().map(|s| steps.partition_point(|t| t < s) as u32))?;
     Ok((map, steps))
 }
 
 /// f64 weights `[identifier][offset]` to f32 values of sum 1, and their sums over `total`.
-fn normalised(weights: &[f64], kernels: usize, total: f64) -> (Vec<f32>, Vec<f64>) {
+fn normalised(weights: &[f64], kernels: usize, total: f64) -> Result<(Vec<f32>, Vec<f64>)> {
     let rows = weights.chunks_exact(weights.len() / kernels);
-    let sums: Vec<f64> = rows.clone().map(|row| row.iter().sum()).collect();
-    let values = rows.zip(&sums).flat_map(|(row, sum)| row.iter().map(move |w| (w / sum) as f32)).collect();
-    (values, sums.into_iter().map(|s| s / total).collect())
+    let sums: Vec<f64> = collected(rows.clone().map(|row| row.iter().sum()))?;
+    let mut values: Vec<f32> = zeros(weights.len())?;
+    let scaled = rows.zip(&sums).flat_map(|(row, sum)| row.iter().map(move |w| (w / sum) as f32));
+    values.iter_mut().zip(scaled).for_each(|(v, w)| *v = w);
+    Ok((values, collected(sums.into_iter().map(|s| s / total))?))
 }
 
 /// The response of a view on the lattice.
@@ -254,33 +256,77 @@ impl<'a> Model<'a> {
         (least, all().map(|c| c.place.abs() + self.k * c.sigma).fold(0.0, f64::max))
     }
 
-    /// Voxels along x, y, z beyond which nothing is kept.
-    fn reach(&self, axial: f64) -> [f64; 3] {
+    /// How far kernels reach along x, y, z in mm: by the widths of time, radial and axial.
+    fn parts(&self, axial: f64) -> [[f64; 3]; 3] {
         let [n, r, a] = self.view.axes();
         let (_, radial) = self.radial_extent();
-        let voxel = self.lattice.voxel();
-        let mut reach = [0.0; 3];
-        for d in 0..3 {
-            let mm = self.k * self.tof * n[d].abs() + radial * r[d].abs() + self.k * axial * a[d].abs();
-            reach[d] = voxels_within(mm, voxel[d]);
-        }
-        reach
+        std::array::from_fn(|d| [self.k * self.tof * n[d].abs(), radial * r[d].abs(), self.k * axial * a[d].abs()])
     }
 
-    fn check_size(&self, axial: f64) -> Result<()> {
-        let [nz, ny, nx] = self.lattice.shape();
-        let widths = [("x", nx), ("y", ny), ("z", nz)];
-        for ((name, n), reach) in widths.into_iter().zip(self.reach(axial)) {
-            if reach >= n as f64 {
-                fail!(OutOfRange, "the response reaches {reach} voxels along {name}; the lattice has {n}");
-            }
-        }
+    /// Voxels along x, y, z beyond which nothing is kept.
+    fn reach(&self, axial: f64) -> [f64; 3] {
+        let (parts, voxel) = (self.parts(axial), self.lattice.voxel());
+        std::array::from_fn(|d| voxels_within(parts[d].iter().sum(), voxel[d]))
+    }
+
+    /// An error, which names the width that is to blame, if kernels are larger than the lattice, or narrower than makes sense on it.
+    fn check_size(&self, response: &Response) -> Result<()> {
+        let axial = response.axial_sigma();
+        let (least, _) = self.radial_extent();
+        let (radial, narrowest) = match response.radial {
+            Radial::Constant(_) => ("response.radial_fwhm", ""),
+            Radial::Table { .. } => ("response.radial_table", " at its narrowest"),
+        };
+        // Name, value, and sigma in mm for a value of 1.
+        let widths = [
+            ("response.tof_fwhm", response.tof_fwhm_ps, Unit::Picosecond, HALF_LIGHT / FWHM_PER_SIGMA),
+            (radial, least * FWHM_PER_SIGMA, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
+            ("response.axial_fwhm", response.axial_fwhm, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
+        ];
         const LEAST: f64 = 0.02;
         let side = self.lattice.voxel().into_iter().fold(0.0, f64::max);
-        for (name, sigma) in [("TOF", self.tof), ("radial", self.radial_extent().0), ("axial", axial)] {
-            if sigma < LEAST * side {
-                fail!(OutOfRange, "the {name} sigma is {sigma} mm; it must be at least {LEAST} voxels of {side} mm");
+        let lowest = widths.map(|(.., sigma)| LEAST * side / sigma);
+        for ((name, value, unit, sigma), lowest) in widths.into_iter().zip(lowest) {
+            if value * sigma < LEAST * side {
+                let at = if name == radial { narrowest } else { "" };
+                fail!(
+                    OutOfRange,
+                    "{name} is {} {}{at}; it must be at least {}, a sigma of {LEAST} voxels of {} mm{}",
+                    Short(value),
+                    unit.name(),
+                    Short(lowest),
+                    Short(side),
+                    unit.hint(value, [lowest, f64::INFINITY])
+                );
             }
+        }
+        let parts = self.parts(axial);
+        for (d, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let (n, voxel) = (self.lattice.along()[d], self.lattice.voxel()[d]);
+            let reach = voxels_within(parts[d].iter().sum(), voxel);
+            if reach < n as f64 {
+                continue;
+            }
+            let most = (0..3).max_by(|a, b| parts[d][*a].total_cmp(&parts[d][*b])).unwrap_or(0);
+            let (width, _, unit, _) = widths[most];
+            let value = if most == 1 { response.radial.largest() } else { widths[most].1 };
+            // What the others leave, for a width that the reach is proportional to.
+            let left = n as f64 * voxel - (0..3).filter(|k| *k != most).map(|k| parts[d][k]).sum::<f64>();
+            let highest = value * left / parts[d][most];
+            let allowed = if highest > lowest[most] {
+                format!(
+                    "; it must be below {} beside the other widths{}",
+                    Short(highest),
+                    unit.hint(value, [lowest[most], highest])
+                )
+            } else {
+                String::new()
+            };
+            fail!(
+                OutOfRange,
+                "{width} is {value} {}: kernels reach {reach} voxels along {name}, where the lattice has {n}{allowed}",
+                unit.name()
+            );
         }
         Ok(())
     }
@@ -312,8 +358,12 @@ impl<'a> Model<'a> {
         let reach = self.reach(self.axial.unwrap_or(0.0)).map(|r| r as i32);
         let deep = if self.axial.is_some() { reach[2] } else { 0 };
         let nodes = self.nodes();
-        let plane: Vec<_> = (-reach[1]..=reach[1]).flat_map(|y| (-reach[0]..=reach[0]).map(move |x| [x, y])).collect();
-        let towers: Vec<Tower> = plane.par_iter().map(|d| self.tower(*d, deep, &nodes)).collect();
+        let plane = collected((-reach[1]..=reach[1]).flat_map(|y| (-reach[0]..=reach[0]).map(move |x| [x, y])))?;
+        let mut towers = collected(plane.iter().map(|_| Tower::default()))?;
+        towers.par_iter_mut().zip(&plane).try_for_each(|(tower, d)| {
+            *tower = self.tower(*d, deep, &nodes)?;
+            Ok(())
+        })?;
         // Opposite offsets are both there, whichever kernel needs one of them: tower i is opposite to the i-th from the end.
         let height = 2 * deep as usize + 1;
         let kept = |i: usize, z: usize| {
@@ -321,8 +371,8 @@ impl<'a> Model<'a> {
             towers[i].kept[z] || opposite.kept[height - 1 - z]
         };
         let cells = |z: usize| (0..plane.len()).filter(move |i| kept(*i, z)).map(move |i| (i, z));
-        let cells: Vec<_> = (0..height).flat_map(cells).collect();
-        let offsets: Vec<_> = cells.iter().map(|(i, z)| [plane[*i][0], plane[*i][1], *z as i32 - deep]).collect();
+        let cells = collected((0..height).flat_map(cells))?;
+        let offsets = collected(cells.iter().map(|(i, z)| [plane[*i][0], plane[*i][1], *z as i32 - deep]))?;
         let mut weights = zeros(offsets.len() * self.radial.len())?;
         for (a, row) in weights.chunks_exact_mut(offsets.len()).enumerate() {
             for (w, (i, z)) in row.iter_mut().zip(&cells) {
@@ -338,7 +388,7 @@ impl<'a> Model<'a> {
     }
 
     /// All offsets with one x and y.
-    fn tower(&self, [x, y]: [i32; 2], deep: i32, nodes: &[Vec<(f64, f64)>; 3]) -> Tower {
+    fn tower(&self, [x, y]: [i32; 2], deep: i32, nodes: &[Vec<(f64, f64)>; 3]) -> Result<Tower> {
         let [vx, vy, vz] = self.lattice.voxel();
         let ((sp, cp), (st, ct)) = (self.view.azimuth.sin_cos(), self.view.tilt.sin_cos());
         let axial = self.axial.unwrap_or(f64::INFINITY);
@@ -360,9 +410,9 @@ impl<'a> Model<'a> {
         let nearest = radial.iter().copied().fold(f64::INFINITY, f64::min);
         let kept: Vec<bool> = heights().map(|z| inside(nearest, z)).collect();
         if !kept.contains(&true) {
-            return Tower { kept, weights: Vec::new() };
+            return Ok(Tower { kept, weights: Vec::new() });
         }
-        let mut weights = vec![0.0; self.radial.len() * kept.len()];
+        let mut weights: Vec<f64> = zeros(self.radial.len() * kept.len())?;
         for ((qx, wx), (qy, wy)) in nodes[0].iter().flat_map(|a| nodes[1].iter().map(move |b| (*a, *b))) {
             let (along, across) = turned(dx + qx, dy + qy);
             // Line and height: the same for all identifiers.
@@ -390,7 +440,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        Tower { kept, weights }
+        Ok(Tower { kept, weights })
     }
 
     /// The factor along z and the part of its mass that is kept.
@@ -410,6 +460,7 @@ impl<'a> Model<'a> {
 }
 
 /// Weights `[identifier][z]` of one x and y, none where no kernel keeps any.
+#[derive(Default)]
 struct Tower {
     kept: Vec<bool>,
     weights: Vec<f64>,

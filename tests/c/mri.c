@@ -11,6 +11,7 @@ static float samples[2 * COILS * SAMPLES], image[2 * COILS * PIXELS], maps[2 * C
 static float weights[SAMPLES], times[SAMPLES], hertz[PIXELS];
 static const int64_t points_shape[] = { SAMPLES, 2 }, scan_shape[] = { COILS, SAMPLES }, image_shape[] = { COILS, N, N };
 static const int64_t by_sample[] = { SAMPLES }, plane[] = { N, N }, one_coil[] = { 1, SAMPLES };
+static const int64_t turned[] = { SAMPLES, COILS }, three[] = { 3, N, N };
 
 static isoc_tensor samples_tensor(void) { return tensor(samples, 2, scan_shape, ISOC_DTYPE_COMPLEX, 64); }
 static isoc_tensor images(const void *data) { return tensor(data, 3, image_shape, ISOC_DTYPE_COMPLEX, 64); }
@@ -156,7 +157,20 @@ static void arrays(void) {
     BAD("samples: NULL", (void)0, isoc_mri_adjoint(mri, NULL, &v), NULL_POINTER, "samples is NULL");
     BAD("image: NULL", (void)0, isoc_mri_adjoint(mri, &s, NULL), NULL_POINTER, "image is NULL");
     BAD("samples: real", s.dtype.code = ISOC_DTYPE_FLOAT, isoc_mri_adjoint(mri, &s, &v), TENSOR_DTYPE, "samples.dtype", "C64");
-    BAD("samples: one coil", s.shape = one_coil, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[0] is 1", "must be 2");
+    BAD("samples: one coil", s.shape = one_coil, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[0] is 1", "must be 2",
+        "its shape is (1, 60)", "geometry.coils is 2: set it to 1");
+    BAD("samples: turned", s.shape = turned, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[0] is 60", "must be 2",
+        "its shape is (60, 2), the other way round");
+    BAD("samples: by spokes", s.ndim = 3, isoc_mri_adjoint(mri, &s, &v), TENSOR_NDIM, "samples.ndim is 3", "are one dimension");
+    BAD("image: one for all coils", v.ndim = 2; v.shape = plane, isoc_mri_adjoint(mri, &s, &v), TENSOR_NDIM, "image.ndim is 2",
+        "its shape is (8, 8)", "geometry.coils is 2, and without maps", "an image of its own");
+    BAD("image: of another number of coils", v.shape = three, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE,
+        "its shape is (3, 8, 8)", "geometry.coils is 2: set it to 3");
+    isoc_tensor c = images(maps);
+    BAD("image: of every coil, with maps", check_ok("maps", isoc_mri_set_maps(mri, &c)), isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE,
+        "image.shape[0] is 2", "with maps (isoc_mri_set_maps) all coils see one image");
+    BAD("maps: of other coils", c.shape = three, isoc_mri_set_maps(mri, &c), TENSOR_SHAPE, "maps.shape[0] is 3",
+        "geometry.coils is 2: set it to 3");
     BAD("image: ndim", v.ndim = 2, isoc_mri_adjoint(mri, &s, &v), TENSOR_NDIM, "image.ndim is 2");
     BAD("image: on a GPU", v.device.device_type = ISOC_DEVICE_CUDA, isoc_mri_adjoint(mri, &s, &v), TENSOR_DEVICE, "type 2");
     BAD("image: misaligned", v.byte_offset = 2, isoc_mri_adjoint(mri, &s, &v), TENSOR_STRIDES, "aligned to 4");
@@ -175,6 +189,8 @@ static void extras(void) {
     BAD("weights: of an unknown kind", (void)0, isoc_mri_compute_weights(mri, 2, 0), UNKNOWN_VALUE, "density is 2");
     BAD("weights: spokes that do not divide", (void)0, isoc_mri_compute_weights(mri, 1, 7), OUT_OF_RANGE, "parameter, the samples of a spoke, is 7", "60");
     BAD("weights: spokes that are not straight", (void)0, isoc_mri_compute_weights(mri, 1, 10), OUT_OF_RANGE, "straight");
+    BAD("weights: spokes that miss the centre", (void)0, isoc_mri_compute_weights(mri, 1, 2), OUT_OF_RANGE, "passes the centre",
+        "parameter, the samples of a spoke, is 2");
     BAD("maps: of one coil", c.shape = image_shape + 1; c.ndim = 2, isoc_mri_set_maps(mri, &c), TENSOR_NDIM, "maps.ndim is 2");
     c = images(maps);
     BAD("maps: NaN", maps[2] = NAN, isoc_mri_set_maps(mri, &c), NOT_FINITE_DATA, "maps[0, 0, 0, 1]");

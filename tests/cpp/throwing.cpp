@@ -461,13 +461,15 @@ void pet(const iso::context &context) {
     constexpr int side = 17, depth = 5, azimuths = 6, voxels = depth * side * side, centre = (2 * side + 8) * side + 8;
     iso::pet plan(context);
     iso::pet::geometry g;
-    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.views = azimuths, g.max_tilt = 0.1;
+    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.azimuths = azimuths, g.max_tilt = 0.1;
     plan.set_geometry(g);
     iso::pet::response response;
     response.tof_fwhm = 40.0, response.radial_fwhm = 4.0, response.axial_fwhm = 4.0;
     plan.set_response(response);
     std::vector<double> directions(2 * azimuths);
-    plan.get_views(directions);
+    expect("pet: as many views as azimuths", plan.get_views(directions) == azimuths && plan.get_views({}) == azimuths);
+    expect_error("pet: no room for the views", ISOC_STATUS_OUT_OF_RANGE, "capacity is 5",
+                 [&] { plan.get_views({ directions.data(), directions.size() - 1 }); });
     expect_near("pet: the second view's azimuth", directions[2], pi / azimuths, 1e-12);
 
     std::vector<float> image(voxels), histos(azimuths * voxels), back(voxels), found(voxels);
@@ -529,7 +531,10 @@ void pet(const iso::context &context) {
     std::vector<uint32_t> map(side * side);
     std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));
     std::vector<float> values(static_cast<std::size_t>(sizes.kernels * sizes.offsets));
-    plan.get_tables(0, map.data(), offsets.data(), values.data());
+    const iso::pet::tables found_tables = plan.get_tables(0, map, offsets, values);
+    expect("pet: as many as the sizes say", found_tables.offset_count == sizes.offsets && found_tables.mass_count == sizes.kernels);
+    expect_error("pet: no room for the map", ISOC_STATUS_OUT_OF_RANGE, "tables.map_capacity is 288",
+                 [&] { plan.get_tables(0, { map.data(), map.size() - 1 }, offsets, values); });
     plan.set_tables(0, map, offsets, values);
     expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels),
                 1e-4);

@@ -228,7 +228,7 @@ impl Scan {
     pub(crate) fn history(&self, image: i64) -> Vec<f64> {
         let (mut found, mut values) = (0, vec![f64::NAN; 1000]);
         // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), 1000, &mut found) });
+        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), values.len() as i64, &mut found) });
         values.truncate(found as usize);
         values
     }

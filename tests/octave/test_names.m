@@ -72,7 +72,7 @@ function options(structs)
         'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
-        'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Azimuths'}
+        'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
         'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
@@ -125,7 +125,7 @@ end
 % A struct's fields as options: less what only C needs, and lengths of lists.
 function list = fields(list)
     list = regexprep(list, {'^n[xyz]$', '^voxel_[xyz]$'}, {'size', 'voxel'});
-    list = list(~ismember(list, {'struct_size', 'reserved', 'progress_user', 'log_user', 'radial_entries'}));
+    list = list(~ismember(list, {'struct_size', 'reserved', 'progress_user', 'log_user'}));
     list = unique(cellfun(@camel, list(cellfun(@isempty, regexp(list, '_count$'))), 'UniformOutput', false));
 end
 

@@ -75,6 +75,23 @@ pub(crate) struct Tables {
     pub(crate) mass: Vec<f64>,
 }
 
+impl Tables {
+    /// What a call may fill.
+    pub(crate) fn room(&mut self) -> isoc_pet_tables {
+        isoc_pet_tables {
+            map: self.map.as_mut_ptr(),
+            map_capacity: self.map.len() as i64,
+            offsets: self.offsets.as_mut_ptr().cast(),
+            offset_capacity: self.offsets.len() as i64,
+            values: self.values.as_mut_ptr(),
+            value_capacity: self.values.len() as i64,
+            mass: self.mass.as_mut_ptr(),
+            mass_capacity: self.mass.len() as i64,
+            ..sized()
+        }
+    }
+}
+
 /// A plan.
 pub(crate) struct Plan {
     /// Its own context; NULL if it shares one.
@@ -95,7 +112,7 @@ pub(crate) fn response(tof: f64, radial: f64, axial: f64) -> isoc_pet_response {
 /// A radial width that grows from the axis on; the pairs stay for the rest of the run.
 pub(crate) fn widening(base: isoc_pet_response, pairs: &[[f64; 2]]) -> isoc_pet_response {
     let pairs = pairs.to_vec().leak();
-    isoc_pet_response { radial_entries: pairs.len() as u32, radial_table: pairs.as_ptr().cast(), ..base }
+    isoc_pet_response { radial_table_count: pairs.len() as u32, radial_table: pairs.as_ptr().cast(), ..base }
 }
 
 impl Plan {
@@ -128,7 +145,6 @@ impl Plan {
             voxel_x: voxel[0],
             voxel_y: voxel[1],
             voxel_z: voxel[2],
-            views: views.len() as i64,
             max_tilt: 0.5,
             ..sized()
         };
@@ -210,7 +226,7 @@ impl Plan {
         let mut list = vec![isoc_pet_iteration { log_likelihood: f64::NAN, skipped_voxels: 0 }; 1000];
         let mut written = 0;
         // SAFETY: valid pointers.
-        ok(unsafe { isoc_pet_history(self.pet, list.as_mut_ptr(), 1000, &mut written) });
+        ok(unsafe { isoc_pet_history(self.pet, list.as_mut_ptr(), list.len() as i64, &mut written) });
         list[..written as usize].iter().map(|i| (i.log_likelihood, i.skipped_voxels)).collect()
     }
 
@@ -225,17 +241,11 @@ impl Plan {
             values: vec![f32::NAN; kernels * offsets],
             mass: vec![f64::NAN; kernels],
         };
+        let mut to = t.room();
         // SAFETY: there is room.
-        ok(unsafe {
-            isoc_pet_get_tables(
-                self.pet,
-                view as i64,
-                t.map.as_mut_ptr(),
-                t.offsets.as_mut_ptr().cast(),
-                t.values.as_mut_ptr(),
-                t.mass.as_mut_ptr(),
-            )
-        });
+        ok(unsafe { isoc_pet_get_tables(self.pet, view as i64, &mut to) });
+        let counts = [to.map_count, to.offset_count, to.value_count, to.mass_count];
+        assert_eq!(counts, [t.map.len(), t.offsets.len(), t.values.len(), t.mass.len()].map(|n| n as i64));
         t
     }
 

@@ -312,7 +312,8 @@ static void shepp_logan(call &c) {
     c.at_most(2);
     isoc_ct_ellipse ellipses[ISOC_CT_SHEPP_LOGAN_ELLIPSES];
     const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
-    check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES));
+    check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES,
+                              nullptr));
     c.result(0, records_write(ellipse_record, ISOC_CT_SHEPP_LOGAN_ELLIPSES, ellipses));
 }
 

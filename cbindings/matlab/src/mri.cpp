@@ -337,7 +337,7 @@ static void shepp_logan(call &c) {
     const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
     const double half_xy = real_of(c.argument(1, "half"), "half");
     const double half_z = c.optional(2) ? real_of(c.optional(2), "half_z") : 0;
-    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS));
+    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, nullptr));
     c.result(0, records_write(ellipsoid_record, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, ellipsoids));
 }
 

@@ -18,7 +18,7 @@ struct pet_geometry {
 static const record geometry_record{ "geometry", sizeof(pet_geometry), {
     { "Size", field::any, AT(size) },
     { "Voxel", field::any, AT(voxel) },
-    { "Azimuths", field::count, AT(g.views) },
+    { "Azimuths", field::count, AT(g.azimuths) },
     { "Tilts", field::count32, AT(g.tilts), 0, nullptr, nullptr, true },
     { "MaxTilt", field::real, AT(g.max_tilt) },
     { "Views", field::any, AT(list) },
@@ -30,7 +30,7 @@ static const record response_record{ "response", sizeof(isoc_pet_response), {
     { "TofFwhm", field::real, AT(tof_fwhm) },
     { "RadialFwhm", field::real, AT(radial_fwhm) },
     { "AxialFwhm", field::real, AT(axial_fwhm) },
-    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_table_count) },
     { "Step", field::real, AT(step), 0, nullptr, nullptr, true },
     { "Cut", field::word, AT(cut), 0, cuts },
     { "CutWidth", field::real, AT(cut_width), 0, nullptr, nullptr, true },
@@ -104,7 +104,7 @@ static const record scan_record{ "scan", sizeof(isoc_pet_scan), {
     { "TofFwhm", field::real, AT(tof_fwhm) },
     { "RadialFwhm", field::real, AT(radial_fwhm) },
     { "AxialFwhm", field::real, AT(axial_fwhm) },
-    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_table_count) },
     { "Randoms", field::real, AT(randoms) },
     { "RandomWindow", field::real, AT(random_window), 0, nullptr, nullptr, true },
     { "Scatter", field::real, AT(scatter) },
@@ -166,13 +166,12 @@ static void set_geometry(call &c) {
         if (side == 0) fail("invalidGeometry", "Voxel must not be 0");
     s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
     s.g.voxel_x = voxel.front(), s.g.voxel_y = voxel[voxel.size() / 2], s.g.voxel_z = voxel.back();
-    if (s.list && (s.g.views || s.g.tilts)) fail("invalidGeometry", "Views is a list of its own: Azimuths and Tilts have no place beside it");
+    if (s.list && (s.g.azimuths || s.g.tilts)) fail("invalidGeometry", "Views is a list of its own: Azimuths and Tilts have no place beside it");
     if (s.list) {
         if (mxGetM(s.list) != 2 || mxGetNumberOfDimensions(s.list) != 2)
             fail("arrayShape", "Views is %s; it must be 2 x views, of azimuth and tilt%s", times(size_of(s.list)).c_str(),
                  transposing(s.list, 2, "Views").c_str());
-        s.g.views = static_cast<int64_t>(mxGetN(s.list));
-        const array list(s.list, "Views", real, { { 2, s.g.views }, "2 x views" });
+        const array list(s.list, "Views", real, { { 2, static_cast<int64_t>(mxGetN(s.list)) }, "2 x views" });
         check(isoc_pet_set_geometry(c.plan->pet(), &s.g, list.tensor()), "invalidGeometry");
     } else {
         check(isoc_pet_set_geometry(c.plan->pet(), &s.g, nullptr), "invalidGeometry");
@@ -187,7 +186,7 @@ static void set_geometry(call &c) {
 static void get_views(call &c) {
     const int64_t views = c.plan->pet_size.views;
     mxArray *out = mxCreateDoubleMatrix(2, static_cast<mwSize>(views), mxREAL);
-    check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views));
+    check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views, nullptr));
     c.result(0, out);
 }
 
@@ -246,9 +245,13 @@ static void tables(call &c) {
     mxArray *where = mxCreateNumericMatrix(3, offsets, mxINT32_CLASS, mxREAL);
     mxArray *values = mxCreateNumericMatrix(offsets, kernels, mxSINGLE_CLASS, mxREAL);
     mxArray *mass = mxCreateDoubleMatrix(1, kernels, mxREAL);
+    auto to = sized<isoc_pet_tables>();
     auto *numbers = static_cast<uint32_t *>(mxGetData(map));
-    check(isoc_pet_get_tables(c.plan->pet(), view, numbers, static_cast<int32_t *>(mxGetData(where)), static_cast<float *>(mxGetData(values)),
-                              static_cast<double *>(mxGetData(mass))));
+    to.map = numbers, to.map_capacity = s.nx * s.ny;
+    to.offsets = static_cast<int32_t *>(mxGetData(where)), to.offset_capacity = sizes.offsets;
+    to.values = static_cast<float *>(mxGetData(values)), to.value_capacity = sizes.kernels * sizes.offsets;
+    to.mass = static_cast<double *>(mxGetData(mass)), to.mass_capacity = sizes.kernels;
+    check(isoc_pet_get_tables(c.plan->pet(), view, &to));
     for (int64_t k = 0; k < s.nx * s.ny; k++) numbers[k]++;
     const char *names[] = { "Map", "Offsets", "Values", "Mass" };
     mxArray *out = mxCreateStructMatrix(1, 1, 4, names), *parts[] = { map, where, values, mass };
@@ -279,8 +282,9 @@ static void set_tables(call &c) {
         if (k < -(1 << 20) || k > 1 << 20) fail("invalidArgument", "an offset is %lld voxels", static_cast<long long>(k));
         steps.push_back(static_cast<int32_t>(k));
     }
-    check(isoc_pet_set_tables(c.plan->pet(), view, numbers.data(), steps.data(), static_cast<int64_t>(reach),
-                              static_cast<const float *>(weights.tensor()->data), static_cast<int64_t>(kernels)));
+    check(isoc_pet_set_tables(c.plan->pet(), view, numbers.data(), static_cast<int64_t>(numbers.size()), steps.data(),
+                              static_cast<int64_t>(reach), static_cast<const float *>(weights.tensor()->data),
+                              static_cast<int64_t>(reach * kernels)));
 }
 
 static void get_info(call &c) {

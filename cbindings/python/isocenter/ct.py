@@ -377,7 +377,7 @@ class CT(Plan):
         """
         ellipses = numpy.empty((_abi.ISOC_CT_SHEPP_LOGAN_ELLIPSES, 6))
         _call.invoke(lib.isoc_ct_shepp_logan, choice(_abi.CtSheppLoganKind, kind, "kind"), real(radius, "radius"),
-                     _ellipses(ellipses), len(ellipses))
+                     _ellipses(ellipses), len(ellipses), None)
         return ellipses
 
     def phantom_volume(self, ellipses, volume=None):

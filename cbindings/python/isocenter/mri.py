@@ -316,7 +316,7 @@ class MRI(Plan):
         """
         made = numpy.empty((_abi.ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, 8))
         _call.invoke(lib.isoc_mri_shepp_logan, choice(_abi.MriSheppLoganKind, kind, "kind"), real(half_xy, "half_xy"),
-                     real(half_z, "half_z"), _ellipsoids(made), len(made))
+                     real(half_z, "half_z"), _ellipsoids(made), len(made), None)
         return made
 
     def phantom_samples(self, ellipsoids, samples=None):

@@ -93,7 +93,7 @@ class PET(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    nx, ny, nz, voxel_x, max_tilt, voxel_y, voxel_z, views, tilts, directions
+    nx, ny, nz, voxel_x, max_tilt, voxel_y, voxel_z, azimuths, tilts, views
         The geometry, as `set_geometry` takes it. None of them leaves it for later. A response has to follow.
 
     Notes
@@ -105,13 +105,13 @@ class PET(Plan):
 
     Examples
     --------
-    >>> pet = isocenter.PET(nx=144, ny=144, nz=48, voxel_x=4, views=40, tilts=3, max_tilt=0.17)
+    >>> pet = isocenter.PET(nx=144, ny=144, nz=48, voxel_x=4, azimuths=40, tilts=3, max_tilt=0.17)
     >>> pet.set_response(tof_fwhm=400, radial_fwhm=5.8, axial_fwhm=5.8)
     >>> image = pet.reconstruct(measured, factors, additive)
     """
 
     def __init__(self, context=None, *, nx=None, ny=None, nz=None, voxel_x=None, max_tilt=None, voxel_y=0.0, voxel_z=0.0,
-                 views=None, tilts=1, directions=None):
+                 azimuths=0, tilts=0, views=None):
         given = locals()
         self._lattice, self._warm, self._count = None, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
@@ -124,7 +124,7 @@ class PET(Plan):
         voxel = tuple(side or lattice.voxel_x for side in (lattice.voxel_x, lattice.voxel_y, lattice.voxel_z))
         return self._described(histo_images=(self._count, *self.image_shape), image=self.image_shape, voxel=voxel)
 
-    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, directions=None):
+    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, azimuths=0, tilts=0, views=None):
         """Sets lattice and views, in millimetres and radians. Forgets tables and order; keeps the response.
 
         Parameters
@@ -133,25 +133,25 @@ class PET(Plan):
             Voxels.
         voxel_x, voxel_y, voxel_z : float
             Their size; 0 of the latter two means as along x.
-        views, tilts : int
-            Of a grid: azimuths i pi / views, tilts at the centres of equal parts of -max_tilt to max_tilt. View i * tilts + j has
-            azimuth i and tilt j.
+        azimuths, tilts : int
+            A grid of azimuths x tilts views: azimuth i is i pi / azimuths, tilts are at the centres of equal parts of -max_tilt to
+            max_tilt; 0 tilts means 1. View i * tilts + j has azimuth i and tilt j.
         max_tilt : float
             Largest tilt of an event.
-        directions : array, optional
+        views : array, optional
             In place of a grid: float32 or float64 (views, 2) of azimuth and tilt, none twice.
 
         Raises
         ------
         OutOfRangeError
         """
-        listed = self._in(directions, "directions")
-        if views is None:
-            if directions is None:
-                raise wrong(TypeError, "give views (azimuths of a grid) or directions (a list)")
-            views = directions.shape[0] if getattr(directions, "ndim", 0) else 0
+        if isinstance(views, (int, numpy.integer)):
+            raise wrong(TypeError, f"views is {views}; it must be an array (views, 2) of azimuth and tilt: a grid has azimuths and tilts")
+        if views is None and not azimuths:
+            raise wrong(TypeError, "give azimuths, of a grid, or views, a list")
+        listed = self._in(views, "views")
         lattice = struct(_abi.isoc_pet_geometry, tilts=tilts, nx=nx, ny=ny, nz=nz, voxel_x=voxel_x, voxel_y=voxel_y,
-                         voxel_z=voxel_z, views=views, max_tilt=max_tilt)
+                         voxel_z=voxel_z, azimuths=azimuths, max_tilt=max_tilt)
         self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
         self._lattice, self._count = lattice, self.info().views
 
@@ -170,7 +170,7 @@ class PET(Plan):
     def views(self):
         """The views' directions: float64 (views, 2) of azimuth and tilt."""
         directions = numpy.zeros((self.info().views, 2))
-        self._run(lib.isoc_pet_get_views, address(directions), len(directions))
+        self._run(lib.isoc_pet_get_views, address(directions), len(directions), None)
         return directions
 
     def set_response(self, *, tof_fwhm, axial_fwhm, radial_fwhm=0.0, radial_table=None, profile="symmetric", cut="box", step=0.0,
@@ -197,7 +197,7 @@ class PET(Plan):
         table = _table(radial_table)
         response = struct(
             _abi.isoc_pet_response, profile=choice(_abi.PetProfile, profile, "profile"), cut=choice(_abi.PetCut, cut, "cut"),
-            radial_entries=None if table is None else len(table), tof_fwhm=tof_fwhm, radial_fwhm=radial_fwhm,
+            radial_table_count=None if table is None else len(table), tof_fwhm=tof_fwhm, radial_fwhm=radial_fwhm,
             axial_fwhm=axial_fwhm, radial_table=address(table), step=step, cut_width=cut_width, ratio=ratio, shift=shift,
             share=share)
         self._run(lib.isoc_pet_set_response, ctypes.byref(response))
@@ -219,8 +219,8 @@ class PET(Plan):
         values = numbers(values, "values", "float32", 2, len(offsets))
         if len(map) != self.image_shape[1]:
             raise wrong(ValueError, f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
-        self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), address(offsets), len(offsets), address(values),
-                  len(values))
+        self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), map.size, address(offsets), len(offsets),
+                  address(values), values.size)
 
     def table_sizes(self, view):
         """How large a view's tables are, a TableSizes."""
@@ -233,7 +233,11 @@ class PET(Plan):
         sizes = self.table_sizes(view)
         map, offsets = numpy.zeros(self.image_shape[1:], "uint32"), numpy.zeros((sizes.offsets, 3), "int32")
         values, mass = numpy.zeros((sizes.kernels, sizes.offsets), "float32"), numpy.zeros(sizes.kernels)
-        self._run(lib.isoc_pet_get_tables, integer(view, "view"), *(address(a) for a in (map, offsets, values, mass)))
+        to = struct(_abi.isoc_pet_tables, map_capacity=map.size, offset_capacity=len(offsets), value_capacity=values.size,
+                    mass_capacity=mass.size)
+        for name, array in (("map", map), ("offsets", offsets), ("values", values), ("mass", mass)):
+            setattr(to, name, ctypes.cast(address(array), dict(to._fields_)[name]))
+        self._run(lib.isoc_pet_get_tables, integer(view, "view"), ctypes.byref(to))
         return map, offsets, values, mass
 
     def set_options(self, *, algorithm="ramla", order="geometric", projector="auto", warm_start=False, subsets=0, iterations=0,
@@ -365,11 +369,11 @@ class PET(Plan):
 
     def history(self):
         """What each pass of the last `reconstruct` saw: a list of Iteration."""
-        written = ctypes.c_int64()
-        self._run(lib.isoc_pet_history, None, 0, ctypes.byref(written))
-        passes = (_abi.isoc_pet_iteration * written.value)()
-        self._run(lib.isoc_pet_history, passes, len(passes), ctypes.byref(written))
-        return [Iteration._of(p) for p in passes[:written.value]]
+        found = ctypes.c_int64()
+        self._run(lib.isoc_pet_history, None, 0, ctypes.byref(found))
+        passes = (_abi.isoc_pet_iteration * found.value)()
+        self._run(lib.isoc_pet_history, passes, len(passes), ctypes.byref(found))
+        return [Iteration._of(p) for p in passes[:found.value]]
 
     def deposit(self, first_positions, second_positions, time_differences, histo_images):
         """Adds list-mode events to histo-images. An event counts in the view of its direction, in the voxel about
@@ -510,7 +514,7 @@ def _scan(scan):
         raise wrong(TypeError, f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
     values = {field.name: getattr(scan, field.name) for field in dataclasses.fields(scan)}
     bodies, table = _bodies(values.pop("bodies")), _table(values.pop("radial_table"))
-    made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_entries=None if table is None else len(table),
+    made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_table_count=None if table is None else len(table),
                   radial_table=address(table), **values)
     made.bodies = bodies
     return made, (bodies, table)

@@ -18,7 +18,7 @@ WORDS = {enum: [member.lower() for member, _, _ in members] for enum, members in
 FIELDS = {struct: [field for field, _ in fields] for struct, fields in header.structs}
 
 # Lengths of lists, which are known here; what only C needs; what Python does not let one write.
-LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")} | {"radial_entries"}
+LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")}
 PRIVATE = {"struct_size", "reserved", "progress_user", "log_user"}
 SPELT = {"lambda": "lambda_"}
 # Struct, the function that takes its fields, and what that takes besides.
@@ -28,7 +28,7 @@ TAKEN = [
     ("isoc_ct_options", isocenter.CT.set_options, ()),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
-    ("isoc_pet_geometry", isocenter.PET.set_geometry, ("directions",)),
+    ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
     ("isoc_pet_response", isocenter.PET.set_response, ()),
     ("isoc_pet_options", isocenter.PET.set_options, ()),
     ("isoc_pet_body", isocenter.Body, ()),
@@ -102,7 +102,7 @@ class Names(unittest.TestCase):
         for struct, record in GIVEN:
             self.assertEqual(list(record._fields), shown(struct), struct)
         taken = {struct for struct, *_ in TAKEN + GIVEN}
-        rest = {"isoc_device", "isoc_dtype", "isoc_tensor", "isoc_ct_ellipse", "isoc_mri_ellipsoid"}  # arrays
+        rest = {"isoc_device", "isoc_dtype", "isoc_tensor", "isoc_ct_ellipse", "isoc_mri_ellipsoid", "isoc_pet_tables"}  # arrays
         self.assertEqual(set(FIELDS), taken | rest)
 
 

@@ -17,13 +17,31 @@ pub(in crate::ct) const MAX_DISTANCE: usize = 1 << 30;
 
 /// Adds terms to a grid of sums: `sums[(r * stride + e) * lanes + slice]`.
 pub(in crate::ct) struct Interleaved<'a> {
-    pub(in crate::ct) terms: &'a [Term],
-    pub(in crate::ct) taps: Taps,
-    pub(in crate::ct) rows: usize,
-    pub(in crate::ct) len: usize,
-    pub(in crate::ct) lanes: usize,
-    pub(in crate::ct) stride: usize,
-    pub(in crate::ct) sums: &'a mut [f32],
+    terms: &'a [Term<'a>],
+    taps: Taps,
+    rows: usize,
+    len: usize,
+    lanes: usize,
+    stride: usize,
+    sums: &'a mut [f32],
+}
+
+impl<'a> Interleaved<'a> {
+    /// # Safety
+    /// The terms are of one buffer, less than [`MAX_DISTANCE`] apart, made for `taps`, a layout of `lanes` and a grid of `rows` x
+    /// `len` elements or more.
+    pub(in crate::ct) unsafe fn new(
+        terms: &'a [Term<'a>],
+        taps: Taps,
+        [rows, len]: [usize; 2],
+        [lanes, stride]: [usize; 2],
+        sums: &'a mut [f32],
+    ) -> Self {
+        assert!(LANES.contains(&lanes), "{lanes} lanes");
+        let floats = ((rows.max(1) - 1) * stride + len) * lanes;
+        assert!(sums.len() >= floats, "{} floats for {rows} x {len} elements of {lanes}", sums.len());
+        Self { terms, taps, rows, len, lanes, stride, sums }
+    }
 }
 
 /// A line of elements, for up to `TERMS` terms: offsets from the first term's row, and weights (linear: of the second sample
@@ -36,8 +54,6 @@ struct Line {
 impl Kernel for Interleaved<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd>(self) {
-        debug_assert!(LANES.contains(&self.lanes));
-        debug_assert!(self.sums.len() >= ((self.rows - 1) * self.stride + self.len) * self.lanes);
         // SAFETY: the dispatcher enabled the instructions of S, which include those of AVX2 when S is wider than 8.
         unsafe {
             match self.lanes / S::LANES {
@@ -91,7 +107,7 @@ impl Interleaved<'_> {
                         for tap in (0..taps).step_by(KEPT) {
                             let kept = KEPT.min(taps - tap);
                             // SAFETY: offsets stay inside the terms' rows (clamped to the padding); `sums` holds `count`
-                            // elements, as `run` checks.
+                            // elements, as `new` checks.
                             unsafe {
                                 prepare::<S, KIND>(terms, r, e0, count, self.lanes, tap..tap + kept, &mut line);
                                 match (KIND, kept) {
@@ -129,7 +145,9 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
         for (t, term) in terms.iter().enumerate() {
             let run = term.run::<SQUARE>(r, e0);
             let (first, along) = (S::splat(run.first), S::splat(term.along as f32));
-            let row = term.data.offset_from(terms[0].data) as i32;
+            // Both may lie outside the buffer, where rows are read from their middle on.
+            let row = (term.data as isize).wrapping_sub(terms[0].data as isize) >> size_of::<f32>().trailing_zeros();
+            let row = row as i32;
             let base = row + ((run.cell + taps.start as i32) << shift);
             for v in (0..count).step_by(S::LANES) {
                 let mut at = S::fma(S::add(S::ramp(), S::splat(v as f32)), along, first);
@@ -197,7 +215,7 @@ unsafe fn add_term<S: Simd, const N: usize, const TAPS: usize, const LINEAR: usi
     let lanes = N * S::LANES;
     // SAFETY: by the caller's contract.
     unsafe {
-        let sample = data.offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
+        let sample = data.wrapping_offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
         let kept = |tap: usize| S::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
         if TAPS == 0 {
             for (n, s) in sum.iter_mut().enumerate() {

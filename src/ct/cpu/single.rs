@@ -37,20 +37,38 @@ impl Spread {
 /// Adds terms to a grid of sums, `sums[r * stride + e]`; `len` is a multiple of BLOCK, elements beyond the caller's own are
 /// computed for nothing. All terms are of one spread.
 pub(in crate::ct) struct Single<'a> {
-    pub(in crate::ct) terms: &'a [Term],
-    pub(in crate::ct) taps: Taps,
-    pub(in crate::ct) spread: Spread,
-    pub(in crate::ct) rows: usize,
-    pub(in crate::ct) len: usize,
-    pub(in crate::ct) stride: usize,
-    pub(in crate::ct) sums: &'a mut [f32],
+    terms: &'a [Term<'a>],
+    taps: Taps,
+    spread: Spread,
+    rows: usize,
+    len: usize,
+    stride: usize,
+    sums: &'a mut [f32],
+}
+
+impl<'a> Single<'a> {
+    /// # Safety
+    /// The terms were made for `taps`, a layout of one lane and a grid of `rows` x `len` elements or more, those beyond its own end
+    /// up to a whole BLOCK left out; `spread` is that of all of them, and unless it is `Any`, [`RowLayout::inside`] holds.
+    ///
+    /// [`RowLayout::inside`]: super::term::RowLayout::inside
+    pub(in crate::ct) unsafe fn new(
+        terms: &'a [Term<'a>],
+        (taps, spread): (Taps, Spread),
+        [rows, len]: [usize; 2],
+        stride: usize,
+        sums: &'a mut [f32],
+    ) -> Self {
+        assert!(len.is_multiple_of(BLOCK), "{len} elements");
+        let floats = (rows.max(1) - 1) * stride + len;
+        assert!(sums.len() >= floats, "{} floats for {rows} x {len} elements", sums.len());
+        Self { terms, taps, spread, rows, len, stride, sums }
+    }
 }
 
 impl Kernel for Single<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd>(self) {
-        debug_assert!(self.len.is_multiple_of(BLOCK));
-        debug_assert!(self.sums.len() >= (self.rows - 1) * self.stride + self.len);
         // SAFETY: the dispatcher enabled the instructions of S.
         unsafe {
             match S::LANES {
@@ -93,7 +111,7 @@ impl Single<'_> {
         for r in 0..self.rows {
             for e0 in (0..self.len).step_by(BLOCK) {
                 let at = self.sums[r * self.stride + e0..].as_mut_ptr();
-                // SAFETY: `sums` holds a whole block here, as `run` checks; terms stay inside their rows, as their maker
+                // SAFETY: `sums` holds a whole block here, as `new` checks; terms stay inside their rows, as their maker
                 // checked for this spread.
                 unsafe {
                     let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
@@ -158,7 +176,8 @@ unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
     let run = windows.run;
     // SAFETY: by the caller's contract.
     unsafe {
-        let data = term.data.offset(run.cell as isize);
+        // It may lie outside the row, where positions are clamped.
+        let data = term.data.wrapping_offset(run.cell as isize);
         let along = S::splat(term.along as f32);
         for (n, s) in sum.iter_mut().enumerate() {
             // Positions from the vector's own window on, so that their cells are the lanes to take from it.
@@ -171,11 +190,11 @@ unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
             };
             let index = S::truncate(at);
             let fraction = S::sub(at, S::to_float(index));
-            let window = data.offset(start);
+            let window = data.wrapping_offset(start);
             let sample = |tap: usize| match SPREAD {
                 0 => S::window(window.add(tap), index),
                 1 => S::wide_window(window.add(tap), index),
-                _ => S::gather(window.add(tap), index),
+                _ => S::gather(window.wrapping_add(tap), index),
             };
             match KIND {
                 0 => *s = S::add(*s, sample(0)),

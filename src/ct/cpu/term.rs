@@ -1,6 +1,7 @@
 //! What both kernels sum: terms, each a row of packed samples read along a straight line of positions.
 
 use crate::cpu::simd::Simd;
+use std::marker::PhantomData;
 
 /// How a position between samples is read. Position x falls in cell k = floor(x), fraction t = x - k.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,21 +27,26 @@ impl Taps {
 }
 
 /// One row of samples and the positions at which a grid of elements reads it: element e of row r reads position
-/// `start + r * across + e * along`, in samples from `data`.
+/// `start + r * across + e * along`, in samples from `data`. Made by [`RowLayout::term`] and [`RowLayout::lines`] alone.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ct) struct Term {
-    pub(in crate::ct) data: *const f32,
-    pub(in crate::ct) start: f64,
-    pub(in crate::ct) across: f64,
-    pub(in crate::ct) along: f64,
+pub(in crate::ct) struct Term<'a> {
+    /// Somewhere about the row, which is borrowed: the kernels add positions to it.
+    pub(super) data: *const f32,
+    row: PhantomData<&'a [f32]>,
+    pub(super) start: f64,
+    pub(super) across: f64,
+    pub(super) along: f64,
     /// Some positions lie outside the row.
-    pub(in crate::ct) clamped: bool,
+    pub(super) clamped: bool,
     /// Positions are clamped to these; cells there read only padding, which is zero.
-    pub(in crate::ct) low: f32,
-    pub(in crate::ct) high: f32,
+    pub(super) low: f32,
+    pub(super) high: f32,
     /// 1 / half-width of a tent.
-    pub(in crate::ct) slope: f32,
+    pub(super) slope: f32,
 }
+
+// SAFETY: a term is a shared borrow of floats, with numbers.
+unsafe impl Send for Term<'_> {}
 
 /// Weight of tap `tap` of a tent of slope 1 / reach, at a fraction `t` of a cell: with u = (tap + 1 - t) slope, the lower of its
 /// flanks u and 2 - u, at least 0.
@@ -61,7 +67,7 @@ pub(in crate::ct) struct Run {
     pub(in crate::ct) first: f32,
 }
 
-impl Term {
+impl Term<'_> {
     /// Elements e to e + LEN - 1 of row r.
     #[inline(always)]
     pub(in crate::ct) fn run<const LEN: usize>(&self, r: usize, e: usize) -> Run {
@@ -96,8 +102,8 @@ impl RowLayout {
 
     /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
     /// element reads only zeros. The term is made relative to the lowest cell.
-    pub(in crate::ct) fn term(&self, row: &[f32], grid: Grid, taps: usize, slope: f32) -> Option<Term> {
-        debug_assert!(row.len() >= self.pitch());
+    pub(in crate::ct) fn term<'a>(&self, row: &'a [f32], grid: Grid, taps: usize, slope: f32) -> Option<Term<'a>> {
+        assert!(row.len() >= self.pitch() && taps <= self.pad, "{} floats, {taps} taps: {self:?}", row.len());
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
         let least = first + dr.min(0.0) + de.min(0.0);
@@ -109,6 +115,7 @@ impl RowLayout {
         let cell = base as isize;
         Some(Term {
             data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes as isize),
+            row: PhantomData,
             start: first - base,
             across,
             along,
@@ -117,6 +124,25 @@ impl RowLayout {
             high: (self.samples as f64 - base) as f32,
             slope,
         })
+    }
+
+    /// A grid over as many lines as it has rows: row r of the grid reads line r alone. Terms of one row each.
+    pub(in crate::ct) fn lines<'a>(
+        &self,
+        lines: &'a [f32],
+        grid: Grid,
+        taps: usize,
+        slope: f32,
+    ) -> Option<impl Iterator<Item = Term<'a>>> {
+        let (pitch, rows) = (self.pitch(), grid.rows);
+        assert!(lines.len() >= rows * pitch, "{} floats for {rows} lines: {self:?}", lines.len());
+        let base = self.term(lines, grid, taps, slope)?;
+        Some((0..rows).map(move |l| Term {
+            data: base.data.wrapping_add(l * pitch),
+            start: base.start + l as f64 * base.across,
+            across: 0.0,
+            ..base
+        }))
     }
 
     /// Whether [`super::single`] may read the term's windows without clamping.

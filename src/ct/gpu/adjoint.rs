@@ -2,6 +2,7 @@
 
 use super::projector::{Arguments, Case, widest};
 use super::state::State;
+use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream};
@@ -29,12 +30,12 @@ fn major(g: &Geometry, view: usize) -> f64 {
 }
 
 /// Of each view, b / (m a) and a / m: the tent's slope and height.
-pub(super) fn tents(g: &Geometry) -> Vec<[f32; 2]> {
+pub(super) fn tents(g: &Geometry) -> Result<Vec<[f32; 2]>> {
     let tent = |v| {
         let m = major(g, v);
         [(1.0 / (m * g.ratio())) as f32, (g.pixel_size / m) as f32]
     };
-    (0..g.views()).map(tent).collect()
+    collected((0..g.views()).map(tent))
 }
 
 /// Sums `b.slices` slices of rows packed `lanes` side by side.

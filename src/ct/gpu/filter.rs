@@ -2,6 +2,7 @@
 
 use super::rows::{PackedRows, RawRows};
 use super::state::{Slot, State};
+use crate::cpu::buffer::collected;
 use crate::ct::filter::{Filter, Padding, response};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Launch, Stream};
@@ -78,18 +79,18 @@ impl DeviceFilter {
         let fits = log <= *SHORT.end() && line_bytes(log) <= device.shared_bytes();
         let passes = if fits { 0 } else { 1 + u32::from(log > LONGEST_WITH_ONE_PASS) };
         let n = 1usize << log;
-        let natural = response(filter, n);
+        let natural = response(filter, n)?;
         let scaled = |k: usize| natural[k] / bin_pitch / n as f64;
-        let mut impulse: Vec<Complex<f64>> = (0..n).map(|k| Complex { re: scaled(k), im: 0.0 }).collect();
+        let mut impulse = collected((0..n).map(|k| Complex { re: scaled(k), im: 0.0 }))?;
         rustfft::FftPlanner::new().plan_fft_inverse(n).process(&mut impulse);
         let gain: f64 = impulse.iter().map(|z| z.re.abs()).sum();
         let part = log - 4 * passes;
-        let table: Vec<f32> = (0..n).map(|s| scaled(frequency(place(s, part), log)) as f32).collect();
+        let table = collected((0..n).map(|s| scaled(frequency(place(s, part), log)) as f32))?;
         let filter = Self {
             log,
             passes,
-            roots: DeviceMemory::from_slice(device, &roots(n))?,
-            part_roots: DeviceMemory::from_slice(device, &roots(1 << part))?,
+            roots: DeviceMemory::from_slice(device, &roots(n)?)?,
+            part_roots: DeviceMemory::from_slice(device, &roots(1 << part)?)?,
             response: DeviceMemory::from_slice(device, &table)?,
             edge: padding == Padding::Edge,
         };
@@ -98,12 +99,12 @@ impl DeviceFilter {
 }
 
 /// exp(-2 pi i k / n).
-fn roots(n: usize) -> Vec<[f32; 2]> {
+fn roots(n: usize) -> Result<Vec<[f32; 2]>> {
     let root = |k: usize| {
         let (sin, cos) = (-2.0 * PI * k as f64 / n as f64).sin_cos();
         [cos as f32, sin as f32]
     };
-    (0..n).map(root).collect()
+    collected((0..n).map(root))
 }
 
 /// Corrects, filters (or not), weighs, converts and interleaves rows of `padded` slices.

@@ -1,6 +1,7 @@
 //! Launches `kernels/ct/forward.cu`.
 
 use super::state::{Scratch, State};
+use crate::cpu::buffer::{append, collected};
 use crate::ct::forward::{Axis, Ray};
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
@@ -102,13 +103,13 @@ fn turn(angle: f64) -> f64 {
 
 impl DeviceForward {
     pub(super) fn new(device: &Arc<Device>, g: &Geometry, lanes: usize) -> Result<Self> {
-        let mut views: Vec<usize> = (0..g.views()).collect();
+        let mut views = collected(0..g.views())?;
         // Modulo a whole turn: opposite rays meet the same pixels, but their bins run the other way.
-        views.sort_by(|a, b| turn(g.angles[*a]).total_cmp(&turn(g.angles[*b])));
+        views.sort_unstable_by(|a, b| turn(g.angles[*a]).total_cmp(&turn(g.angles[*b])).then(a.cmp(b)));
         let mut lists = [Vec::new(), Vec::new()];
         for view in views {
             let (axis, ray) = Ray::new(g, view);
-            lists[axis as usize].push(ray);
+            append(&mut lists[axis as usize], ray)?;
         }
         let [rows, columns] = lists;
         let rays = |list: &[Ray], lines| {
@@ -191,7 +192,7 @@ impl Rays {
             step: r.step,
             view: r.view as i32,
         };
-        let rays = DeviceMemory::from_slice(device, &list.iter().map(ray).collect::<Vec<_>>())?;
+        let rays = DeviceMemory::from_slice(device, &collected(list.iter().map(ray))?)?;
         Ok(Self { rays, count: list.len(), sparse, width: fit.width })
     }
 }

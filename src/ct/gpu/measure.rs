@@ -18,7 +18,7 @@ pub(super) fn seconds(state: &mut State, case: &Case, projector: Projector, slic
     let stream = Stream::new(&device)?;
     let data = DeviceMemory::new(&device, format.bytes(slices, g.views(), g.bins) as usize)?;
     noise(state, &data, format.half, &stream)?;
-    let lines = DeviceMemory::from_slice(&device, &view_lines(g, &format, g.bins))?;
+    let lines = DeviceMemory::from_slice(&device, &view_lines(g, &format, g.bins)?)?;
     let scale = DeviceMemory::from_slice(&device, &vec![1.0f32; format.groups(slices) * format.lanes])?;
     let volume = DeviceMemory::new(&device, 4 * slices * g.ny * g.nx)?;
     let arguments = Arguments {

@@ -5,6 +5,7 @@ use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::projector::{Projector, view_lines};
 use super::task::{Operator, Task};
+use crate::cpu::buffer::{collected, filled};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
 use std::sync::Arc;
@@ -28,13 +29,13 @@ impl DevicePlan {
     pub(super) fn new(device: &Arc<Device>, task: &Task, projector: Option<Projector>, lanes: usize) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
-            Some(p) => view_lines(g, &p.format(task.interpolation), g.bins),
+            Some(p) => view_lines(g, &p.format(task.interpolation), g.bins)?,
             None => Vec::new(),
         };
         let scales: Vec<f32> = match task.weights {
-            Some(weights) => weights.iter().map(|&w| w as f32).collect(),
-            None => vec![1.0; g.views()],
-        };
+            Some(weights) => collected(weights.iter().map(|&w| w as f32)),
+            None => filled(g.views(), 1.0),
+        }?;
         let heaviest = scales.iter().fold(0.0f32, |a, w| a.max(w.abs()));
         let filters = matches!(task.operator, Operator::Reconstruct | Operator::Filter);
         let uploaded = match filters {
@@ -56,7 +57,7 @@ impl DevicePlan {
             flat,
             bound: gain as f32 * heaviest,
             tents: match task.operator {
-                Operator::Adjoint => Some(DeviceMemory::from_slice(device, &adjoint::tents(g))?),
+                Operator::Adjoint => Some(DeviceMemory::from_slice(device, &adjoint::tents(g)?)?),
                 _ => None,
             },
             forward: match task.operator {

@@ -2,6 +2,7 @@
 
 use super::rows::Format;
 use super::state::State;
+use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::ct::operators::Interpolation;
 use crate::error::Result;
@@ -174,12 +175,12 @@ pub(super) fn too_tall(geometry: &Geometry, side: usize) -> Option<String> {
 }
 
 /// Lines of all views in samples of the packed rows.
-pub(super) fn view_lines(geometry: &Geometry, format: &Format, bins: usize) -> Vec<ViewLine> {
+pub(super) fn view_lines(geometry: &Geometry, format: &Format, bins: usize) -> Result<Vec<ViewLine>> {
     let factor = format.oversampling as f64;
     let zero = format.samples(bins).1 as f64;
     let line = |v| {
         let l = geometry.pixel_line(v);
         ViewLine { origin: l.origin * factor + zero, dx: l.dx * factor, dy: l.dy * factor }
     };
-    (0..geometry.views()).map(line).collect()
+    collected((0..geometry.views()).map(line))
 }

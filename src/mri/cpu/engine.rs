@@ -3,7 +3,7 @@
 use super::toeplitz::Toeplitz;
 use super::transform::Transform;
 use crate::context::{Context, Job, NanPolicy, Stage};
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
@@ -220,7 +220,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn download(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>> {
-        Ok(vector.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect())
+        collected(vector.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())))
     }
 
     fn copy(&mut self, from: (&Self::Vector, usize), to: (&mut Self::Vector, usize), count: usize) -> Result<()> {
@@ -311,7 +311,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn q(&mut self) -> Result<Option<Vec<f64>>> {
-        Ok(self.toeplitz.as_ref().map(|q| q.spectrum().iter().map(|v| v.wide()).collect()))
+        self.toeplitz.as_ref().map(|q| collected(q.spectrum().iter().map(|v| v.wide()))).transpose()
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
@@ -324,14 +324,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         let Self { toeplitz, maps, seen, .. } = self;
         let toeplitz = ready(toeplitz)?;
         let Some(maps) = maps else {
-            toeplitz.apply(from, out);
+            toeplitz.apply(from, out)?;
             return Ok(());
         };
         let [mut weighted, mut one] = [image(&mut seen[0], from.len())?, image(&mut seen[1], from.len())?];
         out.fill(Complex::default());
         for map in maps.chunks_exact(from.len()) {
             see(map, from, &mut weighted);
-            toeplitz.apply(&weighted, &mut one);
+            toeplitz.apply(&weighted, &mut one)?;
             merge(map, &one, out);
             job.check()?;
         }
@@ -353,8 +353,9 @@ impl<T: Real> Engine for CpuEngine<T> {
     /// Parts of a fixed size are added in their order, so that the sum is the same for any number of threads.
     fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64> {
         let product = |(a, b): (&Complex<T>, &Complex<T>)| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
-        let parts = a.par_chunks(GRAIN).zip(b.par_chunks(GRAIN));
-        let parts: Vec<f64> = parts.map(|(a, b)| a.iter().zip(b).map(product).sum()).collect();
+        let mut parts: Vec<f64> = zeros(a.len().div_ceil(GRAIN))?;
+        let pairs = a.par_chunks(GRAIN).zip(b.par_chunks(GRAIN));
+        parts.par_iter_mut().zip(pairs).for_each(|(sum, (a, b))| *sum = a.iter().zip(b).map(product).sum());
         Ok(parts.iter().sum())
     }
 

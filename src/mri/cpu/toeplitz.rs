@@ -57,7 +57,7 @@ impl<T: Real> Toeplitz<T> {
         let axis = |d: usize| Axis { len: len[d], start: (len[d] + 1 - grid[d]) % len[d], count: 2 * grid[d] - 1 };
         let axes = stacked([axis(0), axis(1), axis(2)], flat);
         let fft = BoxFft::new(axes, made.strides, FftDirection::Forward)?;
-        fft.expand(kernel, &axes.map(|a| vec![T::of(1.0); a.count]), &mut made.work);
+        fft.expand(kernel, &axes.map(|a| vec![T::of(1.0); a.count]), &mut made.work)?;
         let ([_, ly, lx], [plane, row]) = (made.len, made.strides);
         made.spectrum.par_chunks_mut(ly * lx).zip(made.work.par_chunks(plane)).for_each(|(to, from)| {
             for (to, from) in to.chunks_exact_mut(lx).zip(from.chunks_exact(row)) {
@@ -92,8 +92,8 @@ impl<T: Real> Toeplitz<T> {
     }
 
     /// to = F^H W F from.
-    pub(super) fn apply(&mut self, from: &[Complex<T>], to: &mut [Complex<T>]) {
-        self.to_spectrum.expand(from, &self.ones, &mut self.work);
+    pub(super) fn apply(&mut self, from: &[Complex<T>], to: &mut [Complex<T>]) -> Result<()> {
+        self.to_spectrum.expand(from, &self.ones, &mut self.work)?;
         let ([_, ly, lx], [plane, row]) = (self.len, self.strides);
         self.work.par_chunks_mut(plane).zip(self.spectrum.par_chunks(ly * lx)).for_each(|(work, spectrum)| {
             for (work, spectrum) in work.chunks_exact_mut(row).zip(spectrum.chunks_exact(lx)) {
@@ -103,6 +103,6 @@ impl<T: Real> Toeplitz<T> {
                 behind.fill(Complex::default());
             }
         });
-        self.to_image.crop(&mut self.work, &self.scale, to);
+        self.to_image.crop(&mut self.work, &self.scale, to)
     }
 }

@@ -6,7 +6,7 @@ use super::toeplitz::{Buffers, Toeplitz};
 use super::transform::{Needs, Place, Transform, check_room};
 use super::vector::Arithmetic;
 use crate::context::{Context, Job, NanPolicy, Stage};
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use crate::gpu::{Device, DeviceReal, Lent, Queue, then_wait};
@@ -85,7 +85,7 @@ impl<T: DeviceReal> GpuEngine<T> {
 
     /// Real numbers in the engine's precision.
     fn reals(&self, values: &[f64]) -> Result<Lent> {
-        let values: Vec<T> = values.iter().map(|v| T::of(*v)).collect();
+        let values: Vec<T> = collected(values.iter().map(|v| T::of(*v)))?;
         self.queue.upload(&values)
     }
 
@@ -325,14 +325,14 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn upload(&mut self, values: &[Complex<f64>]) -> Result<Vector> {
-        let values: Vec<Complex<T>> = values.iter().map(|v| Complex::new(T::of(v.re), T::of(v.im))).collect();
+        let values: Vec<Complex<T>> = collected(values.iter().map(|v| Complex::new(T::of(v.re), T::of(v.im))))?;
         Ok(Vector { memory: self.queue.upload(&values)?, count: values.len() })
     }
 
     fn download(&mut self, vector: &Vector) -> Result<Vec<Complex<f64>>> {
         let mut values = Buffer::<Complex<T>>::zeroed(vector.count)?;
         self.queue.fetch(vector.memory.address(), &mut values)?;
-        Ok(values.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect())
+        collected(values.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())))
     }
 
     fn copy(&mut self, from: (&Vector, usize), to: (&mut Vector, usize), count: usize) -> Result<()> {
@@ -423,7 +423,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         let Some(convolution) = &self.convolution else { return Ok(None) };
         let mut values = Buffer::<T>::zeroed(doubled(self.scan.grid).iter().product())?;
         self.queue.fetch(convolution.spectrum.address(), &mut values)?;
-        Ok(Some(values.iter().map(|v| v.wide()).collect()))
+        collected(values.iter().map(|v| v.wide())).map(Some)
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {

@@ -5,6 +5,7 @@ use super::separable::Problem;
 use super::separable_adjoint::{Adjoint, AdjointArrays};
 use super::separable_forward::{Forward, ForwardArrays};
 use super::vector::Arithmetic;
+use crate::cpu::buffer::collected;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
@@ -74,7 +75,7 @@ impl Needs {
             let work = (sums.workspace() + seen) as u64;
             return Ok(Self { held: held as u64, least: work, most: work });
         }
-        let choice = Choice::new::<T>(&fourier.settings(Level::Baseline, grid, samples))?;
+        let choice = Choice::new::<T>(&fourier.settings(Level::BASELINE, grid, samples))?;
         let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
         let [least, one] = of(1);
         Ok(Self { held: choice.point_bytes::<T>(samples), least, most: of(coils)[1].min(PLENTY.max(one)) })
@@ -144,10 +145,10 @@ impl<T: DeviceReal> Transform<T> {
     ) -> Result<Self> {
         let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
         let axes = trajectory.axes();
-        let points: Vec<f64> = (0..samples).flat_map(|m| (0..dims).map(move |d| axes[d][m])).collect();
+        let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
         let way = if !fourier.is_exact(beyond)? {
-            let settings = fourier.settings(Level::Baseline, grid, samples);
+            let settings = fourier.settings(Level::BASELINE, grid, samples);
             let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
             let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
             // SAFETY: the points were uploaded, and stay until they are sorted.

@@ -24,6 +24,7 @@ impl<T: Real> Interpolate<'_, T> {
     /// Every row of the grid goes on behind its end with its beginning.
     pub(in crate::nufft) fn run(&self, grid: &[Complex<T>], values: &mut [Complex<T>]) {
         assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
+        assert!(self.sorted.lattice == *self.lattice && self.taps.width() == self.lattice.width);
         let [nz, ny, _] = self.lattice.len;
         let ([plane, row], width) = (self.lattice.strides(), self.lattice.width);
         let planes: Vec<usize> = (0..nz + width).map(|i| i % nz * plane).collect();

@@ -10,7 +10,7 @@ pub(super) mod taps;
 const MARGIN: usize = super::kernel::MAX_WIDTH;
 
 /// The fine grid `[z][y][x]`, one plane for a 2-D problem.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lattice {
     pub(super) len: [usize; 3],
     pub(super) width: usize,

@@ -58,6 +58,8 @@ impl Tiling {
 #[derive(Debug)]
 pub(in crate::nufft) struct Sorted<T> {
     pub(super) points: Vec<Point<T>>,
+    /// The grid that they are on.
+    pub(super) lattice: Lattice,
     /// Points of tile t are `ends[t] .. ends[t + 1]`.
     pub(super) ends: Vec<usize>,
     pub(super) tiling: Tiling,
@@ -100,14 +102,14 @@ impl<T: Real> Sorted<T> {
             .collect();
         checked.into_iter().collect::<Result<()>>()?;
 
-        let mut ends: Vec<usize> = vec![0];
+        let mut ends: Vec<usize> = zeros(bins / tiling.columns + 1)?;
         let mut next = 0;
         for bin in 0..bins {
             for count in counts.iter_mut().skip(bin).step_by(bins) {
                 next += std::mem::replace(count, next);
             }
             if (bin + 1) % tiling.columns == 0 {
-                ends.push(next as usize);
+                ends[(bin + 1) / tiling.columns] = next as usize;
             }
         }
 
@@ -115,14 +117,22 @@ impl<T: Real> Sorted<T> {
         let out = Shared::new(&mut points);
         keys.par_chunks(part).zip(counts.par_chunks_mut(bins)).enumerate().try_for_each(|(n, (keys, next))| {
             for (m, key) in (n * part..).zip(keys) {
-                let (place, start) = locate::<T>(lattice, m, at(m))?;
+                let k = at(m);
+                let (place, start) = locate::<T>(lattice, m, k)?;
+                // Tiles are spread at the same time: a point in the wrong one would write what is another's.
+                if tiling.bin(start) as u32 != *key {
+                    fail!(
+                        OutOfRange,
+                        "point {m} is at (z, y, x) = {k:?}, and was elsewhere when it was asked for before"
+                    );
+                }
                 // SAFETY: the counts give every point a place of its own.
                 unsafe { *out.at(next[*key as usize] as usize) = Point { place, start, index: m as u32 } };
                 next[*key as usize] += 1;
             }
             Ok(())
         })?;
-        Ok(Self { points, ends, tiling })
+        Ok(Self { points, lattice: *lattice, ends, tiling })
     }
 }
 

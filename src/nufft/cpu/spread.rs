@@ -39,6 +39,7 @@ impl<T: Real> Spread<'_, T> {
     /// grid = sum over the points; what lies behind a row's end belongs to its beginning.
     pub(in crate::nufft) fn run(&self, values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
         assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
+        assert!(self.sorted.lattice == *self.lattice && self.taps.width() == self.lattice.width);
         grid.par_chunks_mut(1 << 14).for_each(|part| part.fill(Complex::default()));
         let tiling = &self.sorted.tiling;
         let rows = [0, 1].map(|axis| self.rows(axis, 0..self.lattice.len[axis] + self.lattice.width));

@@ -228,7 +228,7 @@ mod tests {
         for shape in [[128, 128, 128], [1, 256, 256], [20, 33, 5], [2048, 64, 64]] {
             for digits in 2..=12 {
                 let tolerance = 10f64.powi(-digits);
-                let settings = Settings { level: Level::Baseline, ..Settings::new(shape, tolerance, 300_000) };
+                let settings = Settings { level: Level::BASELINE, ..Settings::new(shape, tolerance, 300_000) };
                 let double = Choice::new::<f64>(&settings).expect("a kernel in f64");
                 assert!(double.kernel.degree() < terms(crate::gpu::Precision::F64));
                 if digits <= 6 {

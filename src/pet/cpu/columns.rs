@@ -1,6 +1,6 @@
 //! Image and histo-images as the projections want them: `[y][x][z]`, zeros between the columns.
 
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::shared::Shared;
 use crate::error::{Error, Result, Status};
 use crate::pet::lattice::Lattice;
@@ -145,32 +145,36 @@ impl Columns {
     }
 
     /// From rows along x: `read` fills the row at z, y.
-    pub(crate) fn set_rows(&mut self, read: impl Fn(usize, usize, &mut [f32]) + Sync) {
+    pub(crate) fn set_rows(&mut self, read: impl Fn(usize, usize, &mut [f32]) + Sync) -> Result<()> {
         let layout = self.layout;
         let Layout { shape: [nz, ny, nx], .. } = layout;
         let columns = Shared::new(&mut self.data);
-        (0..ny).into_par_iter().for_each_init(
-            || vec![0.0; nz * nx],
+        (0..ny).into_par_iter().try_for_each_init(
+            || zeros(nz * nx),
             |rows, y| {
+                let rows = rows.as_mut().map_err(|e| e.clone())?;
                 rows.chunks_exact_mut(nx).enumerate().for_each(|(z, row)| read(z, y, row));
                 // SAFETY: columns of this y are this task's own.
                 unsafe { layout.put_rows(y, rows, &columns) };
+                Ok(())
             },
-        );
+        )
     }
 
     /// To rows along x: `write` gets the row at z, y.
-    pub(crate) fn get_rows(&self, write: impl Fn(usize, usize, &[f32]) + Sync) {
+    pub(crate) fn get_rows(&self, write: impl Fn(usize, usize, &[f32]) + Sync) -> Result<()> {
         let Layout { shape: [nz, ny, nx], .. } = self.layout;
-        (0..ny).into_par_iter().for_each_init(
-            || vec![0.0; nz * nx],
+        (0..ny).into_par_iter().try_for_each_init(
+            || zeros(nz * nx),
             |rows, y| {
+                let rows = rows.as_mut().map_err(|e| e.clone())?;
                 let columns = &self.data[self.layout.start(0, y)..];
                 // SAFETY: it begins with the columns of this y, which nobody writes to.
                 unsafe { self.layout.get_rows(columns.as_ptr(), rows) };
                 rows.chunks_exact(nx).enumerate().for_each(|(z, row)| write(z, y, row));
+                Ok(())
             },
-        );
+        )
     }
 
     /// From `[z][y][x]`.
@@ -178,7 +182,7 @@ impl Columns {
     pub(crate) fn load(&mut self, volume: &[f32]) {
         let [nz, ny, nx] = self.layout.shape;
         assert_eq!(volume.len(), nz * ny * nx);
-        self.set_rows(|z, y, row| row.copy_from_slice(&volume[(z * ny + y) * nx..][..nx]));
+        self.set_rows(|z, y, row| row.copy_from_slice(&volume[(z * ny + y) * nx..][..nx])).expect("memory");
     }
 
     /// To `[z][y][x]`.
@@ -192,7 +196,8 @@ impl Columns {
                 // SAFETY: each row is written once.
                 unsafe { *to.at((z * ny + y) * nx + x) = *v };
             }
-        });
+        })
+        .expect("memory");
     }
 }
 

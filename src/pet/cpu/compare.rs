@@ -1,9 +1,11 @@
 //! Measured counts against expected ones: from caller's rows along x to columns along z.
 
 use super::columns::{Columns, Layout as Place};
+use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::error::Result;
 use crate::pet::array::{read_row, replace};
 use crate::pet::elementary::ln_single;
 use crate::pet::engine::{Histos, LEAST_EXPECTED, Ratio, Tally};
@@ -20,48 +22,43 @@ pub(super) unsafe fn compare(
     view: usize,
     (of, most): (Ratio, f32),
     projection: &mut Columns,
-) -> Tally {
+) -> Result<Tally> {
     let place = projection.layout();
     let [_, ny, nx] = place.shape;
     let columns = Shared::new(projection.data_mut());
-    let rows = || Rows {
-        measured: vec![0.0; nx],
-        factors: vec![1.0; nx],
-        additive: vec![0.0; nx],
-        expected: vec![0.0; nx],
-        terms: vec![0.0; nx.next_multiple_of(LANES)],
+    let room = || -> Result<(Rows, Vec<f32>)> {
+        let rows = Rows {
+            measured: zeros(nx)?,
+            factors: filled(nx, 1.0)?,
+            additive: zeros(nx)?,
+            expected: zeros(nx)?,
+            terms: zeros(nx.next_multiple_of(LANES))?,
+        };
+        Ok((rows, zeros(place.shape[0] * nx)?))
     };
+    let mut tallies = filled(ny, Tally::default())?;
+    tallies.par_iter_mut().enumerate().try_for_each_init(room, |room, (y, tally)| {
+        let (rows, plane) = room.as_mut().map_err(|e| e.clone())?;
+        dispatch(level, Plane { histos, place, at: [view, y], of, most, columns, rows, plane, tally });
+        Ok(())
+    })?;
     // In the order of the rows, whatever the threads.
-    let tallies: Vec<Tally> = (0..ny)
-        .into_par_iter()
-        .map_init(
-            || (rows(), vec![0.0; place.shape[0] * nx]),
-            |(rows, plane), y| {
-                let mut tally = Tally::default();
-                dispatch(
-                    level,
-                    Plane { histos, place, at: [view, y], of, most, columns, rows, plane, tally: &mut tally },
-                );
-                tally
-            },
-        )
-        .collect();
-    tallies.into_iter().fold(Tally::default(), |a, b| Tally {
+    Ok(tallies.into_iter().fold(Tally::default(), |a, b| Tally {
         log_likelihood: a.log_likelihood + b.log_likelihood,
         skipped: a.skipped + b.skipped,
-    })
+    }))
 }
 
 /// image = factors of a view, as columns.
 ///
 /// # Safety
 /// The array is readable.
-pub(super) unsafe fn load(from: &Layout<Counts, 4>, view: usize, to: &mut Columns) {
+pub(super) unsafe fn load(from: &Layout<Counts, 4>, view: usize, to: &mut Columns) -> Result<()> {
     to.set_rows(|z, y, row| {
         // SAFETY: by this function's contract.
         unsafe { read_row(from, [view, z, y, 0], row) };
         replace(row);
-    });
+    })
 }
 
 /// Sums that are taken side by side.

@@ -205,14 +205,13 @@ impl Engine for CpuEngine {
         volume.set_rows(|z, y, row| unsafe {
             read_row(from, [z, y, 0], row);
             replace(row);
-        });
+        })?;
         Ok(volume)
     }
 
     unsafe fn write(&mut self, from: &Columns, to: &Layout<Counts, 3>) -> Result<()> {
         // SAFETY: by the trait's contract, each row from one task.
-        from.get_rows(|z, y, row| unsafe { write_row(to, [z, y, 0], row) });
-        Ok(())
+        from.get_rows(|z, y, row| unsafe { write_row(to, [z, y, 0], row) })
     }
 
     fn replaced(&mut self) -> u64 {
@@ -268,7 +267,7 @@ impl Engine for CpuEngine {
         let mut factors = Columns::zeroed(self.place)?;
         match &data.histos.factors {
             // SAFETY: by the contract of `load`.
-            Some(from) => unsafe { load(from, view, &mut factors) },
+            Some(from) => unsafe { load(from, view, &mut factors) }?,
             None => factors.fill(1.0),
         }
         self.add_adjoint(view, &factors, image)
@@ -278,7 +277,7 @@ impl Engine for CpuEngine {
         let floored = self.project(view, image, ratio, |f| f.error)?;
         let most = if floored { data.facts.most_quotient() } else { f32::INFINITY };
         // SAFETY: by the contract of `load`.
-        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, most), ratio) };
+        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, most), ratio) }?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())

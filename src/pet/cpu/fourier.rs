@@ -6,6 +6,7 @@
 
 use super::columns::{Columns, Layout};
 use super::fourier_stages::{Lines, Rows};
+use crate::cpu::buffer::copied;
 use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -88,10 +89,11 @@ impl Fourier {
         let spectra = (0..expansion.rank()).map(of).collect::<Result<_>>()?;
         let (mut map, mut coefficients) = (Vec::new(), Vec::new());
         if !expansion.invariant() {
-            map = tables.map().to_vec();
-            coefficients = (0..expansion.rank()).map(|term| expansion.coefficients(term).to_vec()).collect();
+            map = copied(tables.map())?;
+            let of = |term| copied(expansion.coefficients(term));
+            coefficients = (0..expansion.rank()).map(of).collect::<Result<_>>()?;
         }
-        let axial = tables.axial().to_vec();
+        let axial = copied(tables.axial())?;
         Ok(Self { layout: *layout, level, along_x, along_y, slices, grid, spectra, map, coefficients, axial })
     }
 
@@ -126,16 +128,16 @@ impl Fourier {
     }
 
     /// y(p) = sum_m K_a(p+m)(-m) f(p+m); `room` is what [`Fourier::room`] says, contents do not matter.
-    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut [f32]) {
-        self.project(Direction::Forward, image, histo, room);
+    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut [f32]) -> Result<()> {
+        self.project(Direction::Forward, image, histo, room)
     }
 
     /// b(x) = sum_m K_a(x)(m) y(x+m)
-    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut [f32]) {
-        self.project(Direction::Adjoint, histo, image, room);
+    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut [f32]) -> Result<()> {
+        self.project(Direction::Adjoint, histo, image, room)
     }
 
-    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, room: &mut [f32]) {
+    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, room: &mut [f32]) -> Result<()> {
         assert!(input.layout() == self.layout && output.layout() == self.layout && room.len() == self.room());
         let forward = matches!(direction, Direction::Forward);
         let (data, len) = (Shared::new(room), self.grid.lines(self.layout.shape[1]));
@@ -146,14 +148,15 @@ impl Fourier {
         for first in (0..self.rank()).step_by(self.group()) {
             let terms = first..self.rank().min(first + self.group());
             let (source, target) = if forward { (Some(terms.clone()), None) } else { (None, Some(terms.clone())) };
-            self.rows(Rows::Spread { input: input.data(), axial: before }, lines, source);
-            self.frequencies(&self.spectra[terms], forward, lines);
+            self.rows(Rows::Spread { input: input.data(), axial: before }, lines, source)?;
+            self.frequencies(&self.spectra[terms], forward, lines)?;
             let result = Shared::new(output.data_mut());
-            self.rows(Rows::Collect { output: result, add: first > 0 }, lines, target);
+            self.rows(Rows::Collect { output: result, add: first > 0 }, lines, target)?;
         }
         if let Some(axial) = after {
-            self.along_z(axial, output);
+            self.along_z(axial, output)?;
         }
+        Ok(())
     }
 
     /// Terms that are projected at once: more would save a transform each time, and need more room.

@@ -3,9 +3,11 @@
 
 use super::columns::{Columns, Layout};
 use super::fourier::Fourier;
+use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::lanes::Strand;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -33,42 +35,49 @@ pub(super) struct Lines<'a> {
 
 impl Fourier {
     /// From or to the lines of so many terms: of these if they have factors at this end, otherwise of one.
-    pub(super) fn rows(&self, what: Rows, lines: Lines, factors: Option<Range<usize>>) {
+    pub(super) fn rows(&self, what: Rows, lines: Lines, factors: Option<Range<usize>>) -> Result<()> {
         let [_, ny, nx] = self.layout.shape;
         let room = 2 * 2 * self.along_x.len() * self.lanes() + self.along_x.room();
         let terms = factors.clone().map_or(1, |f| f.len());
-        let scratch = || (vec![0.0f32; room], vec![1.0f32; terms * 2 * nx]);
-        (0..ny.div_ceil(2)).into_par_iter().for_each_init(scratch, |(scratch, values), pair| {
+        let scratch = || Ok((zeros(room)?, filled(terms * 2 * nx, 1.0)?));
+        (0..ny.div_ceil(2)).into_par_iter().try_for_each_init(scratch, |both: &mut Result<_>, pair| {
+            let (scratch, values) = both.as_mut().map_err(|e| e.clone())?;
             let own = self.factors(factors.clone(), 2 * pair * nx, values);
             let factors = own.then_some(&*values);
             dispatch(self.level, Pair { fourier: self, what, lines, terms, y: 2 * pair, scratch, factors });
-        });
+            Ok(())
+        })
     }
 
     /// The product with spectra, from the first line to all of the terms or the other way round.
-    pub(super) fn frequencies(&self, spectra: &[Vec<f32>], forward: bool, lines: Lines) {
+    pub(super) fn frequencies(&self, spectra: &[Vec<f32>], forward: bool, lines: Lines) -> Result<()> {
         let ny = self.along_y.len();
         let [near, product] = [self.grid.pad + ny * 2 * (self.block() + self.grid.pad), ny * 2 * self.block()];
-        let scratch = || vec![0.0f32; near + product + self.along_y.room()];
-        (0..self.grid.half).into_par_iter().for_each_init(scratch, |scratch, kx| {
+        let scratch = || zeros(near + product + self.along_y.room());
+        (0..self.grid.half).into_par_iter().try_for_each_init(scratch, |scratch, kx| {
+            let scratch = scratch.as_mut().map_err(|e| e.clone())?;
             let (near, rest) = scratch.split_at_mut(near);
             let (product, room) = rest.split_at_mut(product);
             dispatch(self.level, Column { fourier: self, spectra, forward, lines, kx, near, product, room });
-        });
+            Ok(())
+        })
     }
 
-    pub(super) fn along_z(&self, axial: &[f32], volume: &mut Columns) {
+    pub(super) fn along_z(&self, axial: &[f32], volume: &mut Columns) -> Result<()> {
+        assert!(volume.layout() == self.layout && axial.len() / 2 <= self.layout.margin);
         let Layout { shape: [_, ny, nx], margin, column, .. } = self.layout;
-        let scratch = || vec![0.0f32; column + margin];
+        let scratch = || zeros(column + margin);
         let volume = Shared::new(volume.data_mut());
-        (0..ny).into_par_iter().for_each_init(scratch, |scratch, y| {
+        (0..ny).into_par_iter().try_for_each_init(scratch, |scratch, y| {
+            let scratch = scratch.as_mut().map_err(|e| e.clone())?;
             for x in 0..nx {
                 dispatch(
                     self.level,
                     AlongZ { fourier: self, axial, start: volume.at(self.layout.start(x, y)), scratch },
                 );
             }
-        });
+            Ok(())
+        })
     }
 
     /// `[term][row][x]` of two rows from voxel `from` of the map on; false where there are none.

@@ -11,7 +11,7 @@ use crate::pet::response::{Cut, Radial, Response, Shape};
 use crate::pet::tables::Tables;
 
 fn fourier(case: &Case, tolerance: f64, level: Level) -> Fourier {
-    let expansion = Expansion::new(&case.tables, tolerance, usize::MAX).expect("any rank");
+    let expansion = Expansion::new(&case.tables, tolerance, usize::MAX).expect("memory").expect("any rank");
     assert!(expansion.error() <= tolerance, "{:e}", expansion.error());
     Fourier::new(&case.tables, &expansion, &case.layout, level).expect("fits")
 }
@@ -24,9 +24,9 @@ fn project(fourier: &Fourier, case: &Case, forward: bool, volume: &[f32]) -> Vec
     output.load(&vec![7.0; volume.len()]);
     let mut room = vec![f32::NAN; fourier.room()];
     if forward {
-        fourier.forward(&input, &mut output, &mut room);
+        fourier.forward(&input, &mut output, &mut room).expect("memory");
     } else {
-        fourier.adjoint(&input, &mut output, &mut room);
+        fourier.adjoint(&input, &mut output, &mut room).expect("memory");
     }
     let mut result = vec![0.0; volume.len()];
     output.store(&mut result);
@@ -87,7 +87,7 @@ fn invariant_kernels_are_one_term_and_symmetric_ones_project_alike() {
     let volume = noise(lattice.voxels(), 3);
     for (name, response) in responses() {
         let case = Case::new(lattice, &view(30.0, 5.0), &response, Level::detect());
-        let expansion = Expansion::new(&case.tables, TOLERANCE, usize::MAX).expect("any rank");
+        let expansion = Expansion::new(&case.tables, TOLERANCE, usize::MAX).expect("memory").expect("any rank");
         let invariant = name.starts_with("invariant symmetric");
         assert_eq!(expansion.rank() == 1, invariant, "{name}");
         assert_eq!(expansion.invariant(), invariant, "{name}");
@@ -109,7 +109,7 @@ fn expansions_keep_their_tolerance() {
         let largest = tables.values().iter().fold(0.0f32, |m, v| m.max(*v));
         let mut ranks = Vec::new();
         for tolerance in [1e-1, 1e-2, 1e-4, 1e-6] {
-            let expansion = Expansion::new(tables, tolerance, usize::MAX).expect("any rank");
+            let expansion = Expansion::new(tables, tolerance, usize::MAX).expect("memory").expect("any rank");
             ranks.push(expansion.rank());
             for (a, row) in tables.values().chunks_exact(count).enumerate() {
                 let (mut worst, mut sum) = (0.0f64, 0.0);
@@ -128,9 +128,9 @@ fn expansions_keep_their_tolerance() {
             }
         }
         assert!(ranks.is_sorted(), "{name}: {ranks:?}");
-        assert!(Expansion::new(tables, 1e-6, ranks[3]).is_some(), "{name}");
+        assert!(Expansion::new(tables, 1e-6, ranks[3]).expect("memory").is_some(), "{name}");
         if ranks[3] > 1 {
-            assert!(Expansion::new(tables, 1e-6, ranks[2] - 1).is_none(), "{name}: {ranks:?}");
+            assert!(Expansion::new(tables, 1e-6, ranks[2] - 1).expect("memory").is_none(), "{name}: {ranks:?}");
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::columns::{Columns, Layout};
 use super::taps::{Group, Run, Taps, Weights};
+use crate::cpu::buffer::{collected, copied, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
@@ -44,8 +45,9 @@ impl Gather {
             fail!(OutOfRange, "the response reaches {reach} voxels along z; the columns' margin is {}", layout.margin);
         }
         let taps = Taps::new(tables, layout)?;
-        let around = largest_around(tables.map().iter().map(|a| taps.class[*a as usize]).collect(), nx, &taps);
-        Ok(Self { layout: *layout, map: tables.map().to_vec(), taps, around, axial: tables.axial().to_vec(), level })
+        let around = largest_around(&collected(tables.map().iter().map(|a| taps.class[*a as usize]))?, nx, &taps)?;
+        let (map, axial) = (copied(tables.map())?, copied(tables.axial())?);
+        Ok(Self { layout: *layout, map, taps, around, axial, level })
     }
 
     /// Bytes that it holds.
@@ -122,7 +124,7 @@ impl Gather {
 }
 
 /// Of each column, the largest of the `[y][x]` values wherever a run may reach from it as the first or the second of a pair.
-fn largest_around(values: Vec<u32>, nx: usize, taps: &Taps) -> Vec<u32> {
+fn largest_around(values: &[u32], nx: usize, taps: &Taps) -> Result<Vec<u32>> {
     let [[left, right], [low, high]] = [0, 1].map(|d| {
         let ([from, to], pair) = (taps.reach[d], taps.pair[d]);
         [from.min(from - pair), to.max(to - pair)]
@@ -132,14 +134,17 @@ fn largest_around(values: Vec<u32>, nx: usize, taps: &Taps) -> Vec<u32> {
         let around = |i: i32| line[within(i + from)..within(i + to + 1)].iter().copied().max().unwrap_or(0);
         (0..line.len() as i32).map(around).collect()
     };
-    let rows: Vec<u32> = values.chunks_exact(nx).flat_map(|row| largest(row, [left, right])).collect();
+    let mut rows: Vec<u32> = zeros(values.len())?;
+    for (to, row) in rows.chunks_exact_mut(nx).zip(values.chunks_exact(nx)) {
+        to.copy_from_slice(&largest(row, [left, right]));
+    }
     let ny = rows.len() / nx;
-    let mut out = vec![0; rows.len()];
+    let mut out = zeros(rows.len())?;
     for x in 0..nx {
         let column: Vec<u32> = (0..ny).map(|y| rows[y * nx + x]).collect();
         largest(&column, [low, high]).into_iter().zip(out[x..].iter_mut().step_by(nx)).for_each(|(v, to)| *to = v);
     }
-    out
+    Ok(out)
 }
 
 /// Parts of neighbouring lines.

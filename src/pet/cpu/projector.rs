@@ -55,7 +55,7 @@ impl Projector {
         };
         // What varies takes two terms or more; finding them takes as long as many projections.
         if worth(tables.identifiers().min(2), true) {
-            let expansion = Expansion::new(tables, method.tolerance(), most);
+            let expansion = Expansion::new(tables, method.tolerance(), most)?;
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
                     let floors = Floors { rounding: expansion.rounding(), error: expansion.projection_error() };
@@ -94,7 +94,7 @@ impl Projector {
     pub(super) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut Room) -> Result<()> {
         match self {
             Self::Gather(gather) => gather.forward(image, histo),
-            Self::Fourier(fourier, _) => fourier.forward(image, histo, room.of(fourier.room())?),
+            Self::Fourier(fourier, _) => fourier.forward(image, histo, room.of(fourier.room())?)?,
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Projector {
     pub(super) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut Room) -> Result<()> {
         match self {
             Self::Gather(gather) => gather.adjoint(histo, image),
-            Self::Fourier(fourier, _) => fourier.adjoint(histo, image, room.of(fourier.room())?),
+            Self::Fourier(fourier, _) => fourier.adjoint(histo, image, room.of(fourier.room())?)?,
         }
         Ok(())
     }

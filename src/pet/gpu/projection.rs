@@ -97,7 +97,7 @@ fn spectra(place: Place, tables: &Tables, method: Method, level: Level) -> Resul
         }
         Projector::Auto | Projector::Gather => return Ok(None),
     };
-    let made = match Expansion::new(tables, method.tolerance(), most) {
+    let made = match Expansion::new(tables, method.tolerance(), most)? {
         Some(expansion) => Spectra::new(place, tables, &expansion, level)?,
         None => None,
     };

@@ -1,0 +1,208 @@
+//! What a plan remarks on: units, missing density weights, spokes; and that measured scans are taken without a word.
+
+use isocenter::context::{Compute, Context, ContextOptions, LogLevel};
+use isocenter::error::{Result, Status};
+use isocenter::mri::{Array, Density, Geometry, Mri, Precision, Trajectory, Unit};
+use isocenter::tensor::{Layout, Number};
+use std::f64::consts::{PI, TAU};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// A plan, and what it warned of.
+struct Plan {
+    mri: Mri,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Plan {
+    fn new(values: &[f64], dims: usize, unit: Unit, grid: [usize; 3]) -> Result<Self> {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let warnings = said.clone();
+        let log = move |level: LogLevel, text: &str| {
+            if level == LogLevel::Warning {
+                warnings.lock().expect("no panic").push(text.to_owned());
+            }
+        };
+        let options = ContextOptions { compute: Compute::Cpu, log: Some(Box::new(log)), ..ContextOptions::default() };
+        let mut mri = Mri::new(Arc::new(Context::new(options)?));
+        let geometry = Geometry { grid, coils: 1, precision: Precision::Single };
+        mri.set_geometry(geometry, Trajectory::new(values, unit, grid, dims)?)?;
+        Ok(Self { mri, said })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.said.lock().expect("no panic"))
+    }
+
+    fn radial(&mut self, readout: usize) -> Result<()> {
+        self.mri.compute_weights(Density::Radial(readout))
+    }
+
+    fn gridding(&mut self) {
+        let samples = vec![[0.5f64; 2]; self.mri.samples().expect("a geometry")];
+        let [nz, ny, nx] = self.mri.geometry().expect("a geometry").grid;
+        let mut image = vec![[0.0f64; 2]; nz * ny * nx];
+        let from: Array<2> = Layout::new(samples.as_ptr().cast(), Number::C128, [1, samples.len()]);
+        let to: Array<4> = Layout::new(image.as_mut_ptr().cast(), Number::C128, [1, nz, ny, nx]);
+        // SAFETY: arrays of these sizes, for the call.
+        unsafe { self.mri.gridding(&from, &to) }.expect("an image");
+    }
+}
+
+/// Spokes of `readout` samples on the line at `shift` from the centre, in parts of +-0.5.
+fn spokes(count: usize, readout: usize, shift: f64) -> Vec<f64> {
+    let point = |spoke: usize, s: usize| {
+        let (sin, cos) = (PI * spoke as f64 / count as f64).sin_cos();
+        let r = (s as f64 + 0.5) / readout as f64 - 0.5;
+        [0.98 * r * cos - shift * sin, 0.98 * r * sin + shift * cos]
+    };
+    (0..count).flat_map(|spoke| (0..readout).flat_map(move |s| point(spoke, s))).collect()
+}
+
+fn scaled(values: &[f64], by: f64) -> Vec<f64> {
+    values.iter().map(|v| v * by).collect()
+}
+
+/// Of what the numbers may mean: those of one unit taken for another are remarked on wherever they stay below a quarter of its range.
+#[test]
+fn a_unit_that_leaves_most_of_k_space_empty_is_remarked_on() {
+    let k = spokes(20, 64, 0.0);
+    let (grid, voxel, view, radians) =
+        ([1, 64, 64], Unit::CyclesPerVoxel, Unit::CyclesPerFieldOfView, Unit::RadiansPerVoxel);
+    for (values, unit, expected) in [
+        (k.clone(), voxel, None),
+        (scaled(&k, 64.0), view, None),
+        (scaled(&k, TAU), radians, None),
+        // Half as fine as it could be.
+        (scaled(&k, 0.51), voxel, None),
+        (
+            k.clone(),
+            radians,
+            Some("15.36 % of the range of radians per voxel (in cycles per voxel they would reach 96 %)"),
+        ),
+        (
+            k.clone(),
+            view,
+            Some("1.51 % of the range of cycles per field of view (in cycles per voxel they would reach 96 %"),
+        ),
+        (scaled(&k, TAU), view, Some("in radians per voxel they would reach 96 %")),
+        (scaled(&k, 0.2), voxel, Some("19.30 % of the range of cycles per voxel: is geometry.unit right?")),
+    ] {
+        let seen = Plan::new(&values, 2, unit, grid).expect("a plan").warnings();
+        match expected {
+            None => assert!(seen.is_empty(), "{unit:?}: {seen:?}"),
+            Some(words) => assert!(seen.len() == 1 && seen[0].contains(words), "{unit:?}: {seen:?}"),
+        }
+    }
+    // One sample of the centre, or a few, are no mistake.
+    for few in [1, 3] {
+        let plan = Plan::new(&vec![0.0; 2 * few], 2, voxel, grid).expect("a plan");
+        assert!(plan.warnings().is_empty());
+    }
+}
+
+#[test]
+fn gridding_without_weights_is_remarked_on() {
+    let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+    plan.gridding();
+    let seen = plan.warnings();
+    assert!(seen.len() == 1 && seen[0].contains("gridding without density weights"), "{seen:?}");
+    plan.radial(64).expect("weights");
+    plan.gridding();
+    assert!(plan.warnings().is_empty());
+}
+
+/// Half a readout gives nearly the same weights, so that a remark is enough; parts that miss the centre would get wrong ones.
+#[test]
+fn spokes_of_another_readout_are_noticed() {
+    let full = spokes(30, 64, 0.0);
+    let plan = |k: &[f64]| Plan::new(k, 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+    let mut p = plan(&full);
+    p.radial(64).expect("weights");
+    assert!(p.warnings().is_empty());
+    p.radial(32).expect("weights");
+    let seen = p.warnings();
+    assert!(seen.len() == 1 && seen[0].contains("is 32, but 30 of 60 spokes go on"), "{seen:?}");
+    assert!(seen[0].contains("64 samples lie evenly on one line"), "{seen:?}");
+    for (readout, spoke) in [(16, 0), (8, 0), (2, 0)] {
+        let e = p.radial(readout).expect_err("spokes that miss the centre");
+        assert_eq!(e.status, Status::OutOfRange);
+        for words in [
+            &format!("from trajectory[{spoke}] on passes the centre at"),
+            "64 samples lie evenly on one line",
+            &format!("parameter, the samples of a spoke, is {readout}"),
+        ] {
+            assert!(e.message.contains(words), "{}", e.message);
+        }
+    }
+    // Of twice the readout spokes bend.
+    let e = p.radial(128).expect_err("two spokes in one");
+    assert!(e.message.contains("off the straight line"), "{}", e.message);
+
+    // Outwards from the centre, and in and out by turns.
+    let mut half: Vec<f64> = Vec::new();
+    for spoke in full.chunks_exact(128) {
+        half.extend(spoke[64..].chunks_exact(2).flatten());
+    }
+    let mut p = plan(&half);
+    p.radial(32).expect("weights");
+    assert!(p.warnings().is_empty());
+    let turned: Vec<f64> = half
+        .chunks_exact(64)
+        .enumerate()
+        .flat_map(|(k, spoke)| {
+            let points: Vec<&[f64]> = spoke.chunks_exact(2).collect();
+            let order: Vec<usize> = if k % 2 == 0 { (0..32).collect() } else { (0..32).rev().collect() };
+            order.into_iter().flat_map(|m| points[m].to_vec()).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut p = plan(&turned);
+    p.radial(32).expect("weights");
+    assert!(p.warnings().is_empty());
+
+    // Beside the centre: a step is 0.98 / 64.
+    for (steps, words) in [(0.0, None), (1.0, None), (3.0, Some("pass the centre at up to 3.0 steps"))] {
+        let mut p = plan(&spokes(30, 64, steps * 0.98 / 64.0));
+        p.radial(64).expect("weights");
+        let seen = p.warnings();
+        match words {
+            None => assert!(seen.is_empty(), "{seen:?}"),
+            Some(words) => assert!(seen.len() == 1 && seen[0].contains(words), "{seen:?}"),
+        }
+    }
+    let e = plan(&spokes(30, 64, 0.3)).radial(64).expect_err("chords");
+    assert!(e.message.contains("passes the centre at 0.3"), "{}", e.message);
+}
+
+/// f32 of a NumPy file.
+fn measured(path: &Path) -> Option<Vec<f64>> {
+    let bytes = std::fs::read(path).ok()?;
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    Some(bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()).collect())
+}
+
+#[test]
+fn measured_scans_are_taken_without_a_word() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/mri");
+    let scans = [
+        ("radial_brain_32coil/trajectory_cycles_per_pixel.npy", 2, Unit::CyclesPerVoxel, [1, 256, 256]),
+        ("radial_brain_32coil/trajectory_cycles_per_pixel.npy", 2, Unit::CyclesPerVoxel, [1, 512, 512]),
+        ("spiral3d_brain_4coil/trajectory_cycles_per_fov.npy", 3, Unit::CyclesPerFieldOfView, [16, 64, 64]),
+        ("fieldmap512_spiral/trajectory.npy", 2, Unit::CyclesPerFieldOfView, [1, 512, 512]),
+    ];
+    for (name, dims, unit, grid) in scans {
+        let Some(values) = measured(&data.join(name)) else {
+            println!("skipped: there is no {}", data.join(name).display());
+            continue;
+        };
+        let mut plan = Plan::new(&values, dims, unit, grid).expect(name);
+        assert!(plan.warnings().is_empty(), "{name}: {:?}", plan.warnings());
+        if name.starts_with("radial") {
+            plan.radial(512).expect("weights");
+            assert!(plan.warnings().is_empty(), "{name}");
+            plan.radial(256).expect("weights");
+            assert!(plan.warnings()[0].contains("512 samples lie evenly on one line"));
+            assert!(plan.radial(128).is_err());
+        }
+    }
+}
