@@ -461,7 +461,8 @@ typedef struct {
     uint32_t threads;
     // An isoc_nan_policy.
     uint32_t nan_policy;
-    // Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    // Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    // available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     uint64_t memory_cap;
     // Progress and cancel, or NULL.
     isoc_progress_fn progress;

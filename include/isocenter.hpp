@@ -875,7 +875,7 @@ public:
     ct(ct &&) noexcept = default;
     ct &operator=(ct &&) noexcept = default;
 
-    // Sets scan and volume. Forgets the flat field. C++20: set_geometry({ .bins = 256, .angles = angles }).
+    // Sets scan and volume. The flat field stays while rows and bins do, weights of your own do not. C++20: set_geometry({ .bins = 256, .angles = angles }).
     outcome<void> set_geometry(const geometry &scan) {
         return detail::call(isoc_ct_set_geometry, get(), detail::lowered_struct<isoc_ct_geometry>(scan));
     }
@@ -886,8 +886,8 @@ public:
         return detail::call(isoc_ct_set_options, get(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
 
-    // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged
-    // and copied. No darks are zeros; no flats forget the flat field.
+    // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
+    // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
         return detail::call(isoc_ct_set_flat_field, get(), flats, darks);
     }

@@ -43,7 +43,7 @@ function scale_and_place()
     ct.setAngularWeights(own);
     check_near('angular weights of your own', ct.angularWeights(), own, 1e-15);
     check_near('and their sum', ct.info().AngleCovered, sum(own), 1e-12);
-    check_error('too few of them', 'ct:invalidArgument', {'weight_count is 3', '360'}, @() ct.setAngularWeights([1 2 3]));
+    check_error('too few of them', 'ct:invalidArgument', {'weights has 3 values', '360'}, @() ct.setAngularWeights([1 2 3]));
     check_error('one below 0', 'ct:invalidArgument', 'weights(360) is -1', @() ct.setAngularWeights([own(1:359) -1]));
     ct.setAngularWeights([]);
     info = ct.info();

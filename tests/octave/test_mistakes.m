@@ -165,6 +165,15 @@ function warnings_name_the_method()
     warning(before);
     [text, identifier] = lastwarn();
     check_true(['a warning: ' text], strncmp(text, 'CT.setGeometry: ', 16) && strcmp(identifier, 'isocenter:log'));
+    before = warning('on', 'isocenter:log');
+    lastwarn('');
+    evalc('isocenter.CT(''Angles'', (0:17) * pi / 18, ''Bins'', 16, ''Axis'', 400.5);');
+    text = lastwarn();
+    warning(before);
+    words = {'Axis is 400.5', 'bins are 1 to 16', '(Bins + 1) / 2 = 8.5'};
+    for k = 1:numel(words)
+        check_true(['an axis beside the detector, counted from 1: ' text], ~isempty(strfind(text, words{k})));
+    end
 end
 
 % What a plan shows of itself without a calculation.

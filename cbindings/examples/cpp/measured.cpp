@@ -54,6 +54,7 @@ int main(int argc, char **argv) try {
     isocenter::ct::options options;
     options.input = ISOC_CT_INPUT_COUNTS;   // f32, but counts
     options.padding = ISOC_CT_PADDING_EDGE; // the object may be wider than the detector
+    options.input = ISOC_CT_INPUT_COUNTS;   // floats too are counts here
     ct.set_options(options);
     const auto shape = [&](const scan_file::frames &frames) { return isocenter::shape(frames.count, scan.rows, scan.bins); };
     const std::vector<float> flats = scan.read(scan.flats), darks = scan.read(scan.darks);

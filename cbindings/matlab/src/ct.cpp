@@ -196,7 +196,10 @@ static void set_angular_weights(call &c) {
         return;
     }
     const std::vector<double> weights = reals_of(c.optional(0), "weights");
-    check(isoc_ct_set_angular_weights(c.plan->ct(), weights.data(), static_cast<int64_t>(weights.size())), "invalidArgument");
+    const auto count = static_cast<int64_t>(weights.size()), views = c.plan->ct_size.views;
+    if (count != views)
+        fail("invalidArgument", "weights has %lld values; it must have one a view, %lld", static_cast<long long>(count), static_cast<long long>(views));
+    check(isoc_ct_set_angular_weights(c.plan->ct(), weights.data(), count), "invalidArgument");
 }
 
 static void memory(call &c) {

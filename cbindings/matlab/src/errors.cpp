@@ -84,6 +84,12 @@ static std::string unit(const std::smatch &found) {
     return replaced(found.str(), "cycles per field of view|(cycles|radians) per voxel", word);
 }
 
+static std::string one_more(const std::string &number) {
+    char text[64];
+    snprintf(text, sizeof text, "%.15g", strtod(number.c_str(), nullptr) + 1);
+    return text;
+}
+
 std::string in_matlab(const std::string &message) {
     const auto as = [](const char *text) { return [text](const std::smatch &) { return text; }; };
     std::string text = replaced(message, R"(\bisoc_(ct|mri|pet)_(get_)?([a-z]\w*))", [](const std::smatch &m) { return camel(m.str(3), false); });
@@ -95,6 +101,11 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });
+    // Bins count from 1, and so does the axis.
+    text = replaced(text, R"(\baxis is (-?[\d.]+), and the detector's bins are 0 to (\d+))", [](const std::smatch &m) {
+        return "axis is " + one_more(m.str(1)) + ", and the detector's bins are 1 to " + one_more(m.str(2));
+    });
+    text = replaced(text, R"(\(bins - 1\) / 2 = ([\d.]+))", [](const std::smatch &m) { return "(Bins + 1) / 2 = " + one_more(m.str(1)); });
     // Names that no struct stands before: words of several parts, and the first of all.
     const auto own = [](const std::smatch &m) {
         const std::string found = setting_of(m.str());
