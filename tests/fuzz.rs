@@ -92,5 +92,5 @@ fn mri() {
 
 #[test]
 fn pet() {
-    sessions_of("pet", sessions::pet, 200);
+    sessions_of("pet", sessions::pet, 1000);
 }
