@@ -162,6 +162,7 @@ static void set_geometry(call &c) {
     const std::vector<double> voxel = with_kind("invalidGeometry", [&] { return reals_of(s.voxel, "Voxel"); });
     if (size.size() != 3) fail("invalidGeometry", "Size must be three numbers, [nx ny nz]");
     if (voxel.size() != 1 && voxel.size() != 3) fail("invalidGeometry", "Voxel must be one number or three, in mm");
+    if (!s.list && !s.g.azimuths) fail("invalidGeometry", "Azimuths are missing, of a grid of views, or Views, a list");
     for (double side : voxel)
         if (side == 0) fail("invalidGeometry", "Voxel must not be 0");
     s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
