@@ -165,7 +165,7 @@ function pet()
     bad('voxel', 'invalidGeometry', 'Voxel', 'Size', [8 8 4], 'Voxel', [4 4], 'Azimuths', 4, 'MaxTilt', 0.1);
     bad('text for a voxel', 'invalidGeometry', {'Voxel', 'char'}, 'Size', [8 8 4], 'Voxel', '4', 'Azimuths', 4, 'MaxTilt', 0.1);
     bad('half a voxel', 'invalidGeometry', 'whole number, not 3.5', 'Size', [8 8 3.5], 'Voxel', 4, 'Azimuths', 4, 'MaxTilt', 0.1);
-    bad('no views', 'invalidGeometry', 'Azimuths', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1);
+    bad('no views', 'invalidGeometry', 'Azimuths is missing', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1);
     bad('views transposed', 'arrayShape', 'Views.''', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1, 'Views', zeros(3, 2));
     bad('both', 'invalidGeometry', 'Azimuths', 'Size', [8 8 4], 'Voxel', 4, 'MaxTilt', 0.1, 'Views', [0; 0], 'Azimuths', 1);
     p = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
