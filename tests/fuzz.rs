@@ -90,5 +90,5 @@ fn mri() {
 
 #[test]
 fn pet() {
-    sessions_of("pet", include_str!("../fuzz/corpus/pet.txt"), sessions::pet, 200);
+    sessions_of("pet", include_str!("../fuzz/corpus/pet.txt"), sessions::pet, 1000);
 }

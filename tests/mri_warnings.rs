@@ -78,7 +78,7 @@ fn a_unit_that_leaves_most_of_k_space_empty_is_remarked_on() {
         (
             k.clone(),
             radians,
-            Some("15.36 % of the range of radians per voxel (in cycles per voxel they would reach 96 %)"),
+            Some("15.35 % of the range of radians per voxel (in cycles per voxel they would reach 96 %)"),
         ),
         (
             k.clone(),
@@ -86,7 +86,7 @@ fn a_unit_that_leaves_most_of_k_space_empty_is_remarked_on() {
             Some("1.51 % of the range of cycles per field of view (in cycles per voxel they would reach 96 %"),
         ),
         (scaled(&k, TAU), view, Some("in radians per voxel they would reach 96 %")),
-        (scaled(&k, 0.2), voxel, Some("19.30 % of the range of cycles per voxel: is geometry.unit right?")),
+        (scaled(&k, 0.2), voxel, Some("19.29 % of the range of cycles per voxel: is geometry.unit right?")),
     ] {
         let seen = Plan::new(&values, 2, unit, grid).expect("a plan").warnings();
         match expected {
@@ -170,8 +170,8 @@ fn spokes_of_another_readout_are_noticed() {
             Some(words) => assert!(seen.len() == 1 && seen[0].contains(words), "{seen:?}"),
         }
     }
-    let e = plan(&spokes(30, 64, 0.3)).radial(64).expect_err("chords");
-    assert!(e.message.contains("passes the centre at 0.3"), "{}", e.message);
+    let e = plan(&scaled(&spokes(30, 64, 0.3), 0.8)).radial(64).expect_err("chords");
+    assert!(e.message.contains("passes the centre at 0.24"), "{}", e.message);
 }
 
 /// f32 of a NumPy file.

@@ -57,8 +57,13 @@ unsafe impl GlobalAlloc for Scarce {
 #[global_allocator]
 static ALLOCATOR: Scarce = Scarce;
 
-/// Makes a call again and again, each time with memory for one large allocation more, until it succeeds with none refused.
-fn walk(name: &str, mut call: impl FnMut() -> Status) {
+fn walk(name: &str, call: impl FnMut() -> Status) {
+    attempts(name, false, call);
+}
+
+/// Makes a call again and again, each time with memory for one large allocation more, until it succeeds with none refused. Some
+/// calls try again with less at a time.
+fn attempts(name: &str, may_try_again: bool, mut call: impl FnMut() -> Status) {
     for grants in 0..1000 {
         LEFT.store(grants, SeqCst);
         SCARCE.store(true, SeqCst);
@@ -69,7 +74,11 @@ fn walk(name: &str, mut call: impl FnMut() -> Status) {
             println!("{name}: {grants} large allocations at most");
             return;
         }
-        assert_eq!(status, Status::OutOfMemory, "{name}, {grants} large allocations granted: {}", mri::said());
+        assert!(
+            status == Status::OutOfMemory || may_try_again && status == Status::Ok,
+            "{name}, {grants} large allocations granted: {status:?}, {}",
+            mri::said()
+        );
     }
     panic!("{name} does not end");
 }
@@ -193,8 +202,8 @@ fn mri_calls() {
 }
 
 fn ct_calls() {
-    // Many views; long rows; slices.
-    for (views, bins, rows, side) in [(6000, 40, 1, 100), (3, 9000, 1, 100), (60, 120, 9, 110)] {
+    // Many views; slices. (Tables for the transforms of long rows are the business of rustfft, which cannot fail.)
+    for (views, bins, rows, side) in [(6000, 40, 1, 100), (60, 120, 9, 110)] {
         let angles = (0..views).map(|v| std::f64::consts::PI * f64::from(v) / f64::from(views)).collect();
         let mut g = Geometry::new(angles, bins).with_rows(rows);
         (g.nx, g.ny) = (side, side);
@@ -219,9 +228,13 @@ fn ct_calls() {
             let of = || View::new(&v, g.volume_shape()).expect("a volume");
             let (mut volume, mut out) = (vec![0.0; v.len()], vec![0.0; p.len()]);
             walk("ct_filter", || said(ct.filter(from(), ViewMut::new(&mut out, g.projection_shape()).expect("room"))));
-            walk("ct_forward", || said(ct.forward(of(), ViewMut::new(&mut out, g.projection_shape()).expect("room"))));
+            attempts("ct_forward", rows > 1, || {
+                said(ct.forward(of(), ViewMut::new(&mut out, g.projection_shape()).expect("room")))
+            });
             let mut to_volume = |name: &str, run: common::Operator| {
-                walk(name, || said(run(&mut ct, from(), ViewMut::new(&mut volume, g.volume_shape()).expect("room"))));
+                attempts(name, rows > 1, || {
+                    said(run(&mut ct, from(), ViewMut::new(&mut volume, g.volume_shape()).expect("room")))
+                });
             };
             to_volume("ct_backproject", Ct::backproject);
             to_volume("ct_adjoint", Ct::adjoint);

@@ -56,6 +56,11 @@ pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// An error if so many bytes cannot be had now: ahead of what others allocate, which ends the process where it fails.
+pub(crate) fn probe(bytes: u64) -> Result<()> {
+    reserved::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)).map(drop)
+}
+
 #[cold]
 fn failed(len: usize) -> Error {
     Error::new(Status::OutOfMemory, format!("could not allocate {len} elements"))

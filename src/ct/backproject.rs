@@ -154,7 +154,7 @@ impl<'a> Gather<'a> {
                 let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
                 let rows = &packed[group * chunk * layout.pitch()..][..chunk * layout.pitch()];
                 let chunk = Chunk { layout, views: views.clone(), rows };
-                self.sum_tile(context.level(), &chunk, &tile, terms, sums);
+                self.sum_tile(context.level(), &chunk, &tile, terms, sums)?;
                 let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
                 let area = (tile.rows * tile.columns) as f64 / (self.geometry.ny * self.geometry.nx) as f64;
                 job.advance(share * area * views.len() as f64 / self.geometry.views() as f64);
@@ -236,11 +236,18 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds a chunk of one group's views to a tile.
-    fn sum_tile<'c>(&self, level: Level, chunk: &Chunk<'c>, tile: &Tile, terms: &mut Terms<'c>, sums: &mut [f32]) {
+    fn sum_tile<'c>(
+        &self,
+        level: Level,
+        chunk: &Chunk<'c>,
+        tile: &Tile,
+        terms: &mut Terms<'c>,
+        sums: &mut [f32],
+    ) -> Result<()> {
         let (taps, lanes) = (self.taps, chunk.layout.lanes);
         terms.clear();
         for (view, row) in chunk.views.clone().zip(chunk.rows.chunks_exact(chunk.layout.pitch())) {
-            terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count());
+            terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count())?;
         }
         if lanes > 1 {
             let size = [tile.rows, tile.columns];
@@ -248,7 +255,7 @@ impl<'a> Gather<'a> {
                 // SAFETY: the terms are of this chunk, which `bytes` keeps below MAX_DISTANCE, and of this tile.
                 dispatch(level, unsafe { Interleaved::new(terms, taps, size, [lanes, tile.side], sums) });
             }
-            return;
+            return Ok(());
         }
         let (by_rows, by_columns) = sums.split_at_mut(tile.side * tile.side);
         for (k, list) in terms.lists.iter().enumerate() {
@@ -261,6 +268,7 @@ impl<'a> Gather<'a> {
                 dispatch(level, unsafe { Single::new(terms, (taps, spread), [rows, len], tile.side, sums) });
             }
         }
+        Ok(())
     }
 
     /// Puts the sums into the caller's volume.

@@ -4,7 +4,7 @@
 //! 1/4 at n = 0, -1/(pi n)^2 at odd n, 0 at even n, over the bin pitch. Transforming these, instead of sampling |f|, keeps
 //! the mean right: the response at frequency 0 is small but not 0.
 
-use crate::cpu::buffer::{collected, zeros};
+use crate::cpu::buffer::{collected, probe, zeros};
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -140,6 +140,8 @@ pub(super) struct Scratch {
 impl RowFilter {
     pub(super) fn new(filter: &Filter, padding: Padding, bins: usize, bin_pitch: f64) -> Result<Self> {
         let padded = padded_bins(bins);
+        // The planner's tables.
+        probe(Self::table_bytes(bins))?;
         let mut planner = FftPlanner::new();
         let response = collected(response(filter, padded)?.iter().map(|h| (h / bin_pitch / padded as f64) as f32))?;
         let (forward, inverse) = (planner.plan_fft_forward(padded), planner.plan_fft_inverse(padded));

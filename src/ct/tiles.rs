@@ -3,6 +3,8 @@
 use super::cpu::single::Spread;
 use super::cpu::term::{Grid, RowLayout, Term};
 use super::geometry::Geometry;
+use crate::cpu::buffer::append;
+use crate::error::Result;
 
 /// Where a pixel reads one view, in samples, and the slope of its tent, 1 / reach.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +67,14 @@ impl<'a> Terms<'a> {
         self.lists.iter_mut().for_each(Vec::clear);
     }
 
-    pub(super) fn push(&mut self, layout: &RowLayout, row: &'a [f32], line: &ViewLine, tile: &Tile, taps: usize) {
+    pub(super) fn push(
+        &mut self,
+        layout: &RowLayout,
+        row: &'a [f32],
+        line: &ViewLine,
+        tile: &Tile,
+        taps: usize,
+    ) -> Result<()> {
         let first = line.origin + tile.x as f64 * line.dx + tile.y as f64 * line.dy;
         // Lanes run along the direction in which the position changes less, so that their window is narrow.
         let columns = layout.lanes == 1 && line.dx.abs() > line.dy.abs();
@@ -74,12 +83,12 @@ impl<'a> Terms<'a> {
         } else {
             Grid { first, across: line.dy, along: line.dx, rows: tile.rows, len: tile.columns }
         };
-        let Some(term) = layout.term(row, grid, taps, line.slope) else { return };
+        let Some(term) = layout.term(row, grid, taps, line.slope) else { return Ok(()) };
         let spread = match layout.lanes {
             1 if layout.inside(grid, taps) => Spread::of(grid.along),
             1 => Spread::Any,
             _ => Spread::Narrow,
         };
-        self.lists[usize::from(columns) * 3 + spread as usize].push(term);
+        append(&mut self.lists[usize::from(columns) * 3 + spread as usize], term)
     }
 }

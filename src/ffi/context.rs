@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, LazyLock};
 
 /// Number of the ABI: a program built against another number must be rebuilt.
-pub const ISOC_ABI_VERSION: u32 = 1;
+pub const ISOC_ABI_VERSION: u32 = 2;
 
 /// Where a context computes.
 #[repr(u32)]

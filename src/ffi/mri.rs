@@ -93,7 +93,8 @@ pub enum isoc_mri_density {
     /// area.
     Iterative = 0,
     /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
-    /// which a sample lies, shared by the spokes.
+    /// which a sample lies, shared by the spokes. Spokes that pass the centre at more than a quarter of their length are an error
+    /// (ISOC_STATUS_OUT_OF_RANGE), those that go on in the next one or pass it at more than two steps a warning in the log.
     Radial = 1,
 }
 
@@ -477,7 +478,8 @@ pub extern "C" fn isoc_mri_destroy(mri: *mut isoc_mri) -> Status {
 }
 
 /// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-/// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field,
+/// unit's range are an error that names the first one and the units that all would fit; samples that all stay below a quarter of it
+/// are a warning in the log. Forgets weights, maps, field,
 /// positions, the penalty's weights and matrix, and Q.
 ///
 /// # Safety
@@ -822,7 +824,8 @@ pub unsafe extern "C" fn isoc_mri_adjoint(
 }
 
 /// image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
-/// from isoc_mri_compute_weights (and coil maps whose squares add up to 1).
+/// from isoc_mri_compute_weights (and coil maps whose squares add up to 1); without weights, each sample counts 1, and the log gets a
+/// warning.
 ///
 /// # Safety
 /// Tensors are NULL or valid.

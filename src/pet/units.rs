@@ -146,8 +146,7 @@ fn look(events: &Events, lattice: &Lattice) -> Vec<Seen> {
     let mut block: Block = [[0.0; BLOCK]; 7];
     for k in 0..blocks {
         let n = events.read(k * all / blocks * BLOCK, &mut block);
-        for i in 0..n {
-            let [x1, y1, z1, x2, y2, z2, time] = std::array::from_fn(|c| block[c][i]);
+        for [x1, y1, z1, x2, y2, z2, time] in (0..n).map(|i| block.each_ref().map(|column| column[i])) {
             let across = (x1 - x2).hypot(y1 - y2);
             let half = 0.5 * across.hypot(z1 - z2);
             let shift = HALF_LIGHT * time.abs();

@@ -147,16 +147,19 @@ end:
     return status;
 }
 
-/* Magnitude, over several images the root of their sum of squares; NULL without memory. */
+/* Magnitude, over several images the root of their sum of squares, rows in reverse: y points upwards, and pictures begin at the top.
+   NULL without memory. */
 static float *magnitude(const job *work, const float *images) {
+    const int64_t nx = work->geometry.nx, ny = work->geometry.ny;
     float *out = demo_array(work->voxels, sizeof *out);
     for (int64_t k = 0; out && k < work->voxels; k++) {
+        const int64_t row = k / nx, shown = row - row % ny + (ny - 1 - row % ny);
         double sum = 0;
         for (int64_t c = 0; c < work->images; c++) {
             const float *value = images + 2 * (c * work->voxels + k);
             sum += (double)value[0] * value[0] + (double)value[1] * value[1];
         }
-        out[k] = (float)sqrt(sum);
+        out[shown * nx + k % nx] = (float)sqrt(sum);
     }
     return out;
 }

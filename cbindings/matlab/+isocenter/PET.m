@@ -69,8 +69,8 @@ classdef PET < handle
             %   Size      [nx ny nz], in voxels (required)
             %   Voxel     its size in mm, one number or [x y z] (required)
             %   MaxTilt   largest tilt of an event, up or down (required)
-            %   Azimuths, Tilts   a grid of views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of equal parts of
-            %                     -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
+            %   Azimuths, Tilts   a grid of Azimuths x Tilts views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of
+            %                     equal parts of -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
             %   Views     or a list of your own: 2 x views of azimuth and tilt
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_geometry', self.id, varargin{:});

@@ -41,7 +41,7 @@ function mri_measured(folder)
     save_picture('isocenter_mri_measured.png', panels, [0 sorted(round(0.998 * end))]);
 end
 
-% The middle slice; coils that have an image each are joined as the root of the sum of squares.
+% The middle slice, y upwards; coils that have an image each are joined as the root of the sum of squares.
 function slice = middle(image, mri)
     info = mri.info();
     if info.Images > 1
@@ -49,5 +49,5 @@ function slice = middle(image, mri)
     else
         slice = abs(image(:, :, floor(end / 2) + 1));
     end
-    slice = kron(double(slice), ones(ceil(256 / size(slice, 1))));
+    slice = kron(double(fliplr(slice)), ones(ceil(256 / size(slice, 1))));
 end

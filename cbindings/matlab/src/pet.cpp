@@ -156,7 +156,7 @@ static void set_geometry(call &c) {
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny nz], in voxels");
     if (!s.voxel) fail("invalidGeometry", "Voxel is missing: its size in mm, one number or [x y z]");
-    if (!s.list && !s.g.views) fail("invalidGeometry", "Azimuths is missing, or 0: of a grid of views, in place of a list in Views");
+    if (!s.list && !s.g.azimuths) fail("invalidGeometry", "Azimuths is missing, or 0: of a grid of views, in place of a list in Views");
     if (s.g.max_tilt == 0) fail("invalidGeometry", "MaxTilt is missing, or 0: the largest tilt of an event, in radians");
     const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
     const std::vector<double> voxel = with_kind("invalidGeometry", [&] { return reals_of(s.voxel, "Voxel"); });
