@@ -318,7 +318,9 @@ impl Ct {
         let degrees = [90.0, 180.0, 360.0, 540.0, 720.0, 1080.0, 1440.0];
         // Golden angles, of a half turn and of a whole one, reach any span.
         let golden = [1.941_61, 2.399_96].iter().any(|angle| (step - angle).abs() < 0.01);
-        if !golden && degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step) {
+        // Steps of twentieths, over many turns: nobody's radians.
+        let decimal = step >= 0.05 && (20.0 * step - (20.0 * step).round()).abs() < 1e-5 && span > 2.0 * TAU;
+        if !golden && (decimal || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
             self.context.log(LogLevel::Warning, || {
                 let turns = span / TAU;
                 format!("angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians")
@@ -338,6 +340,15 @@ impl Ct {
             Err(e) => self.context.log(LogLevel::Info, || format!("no angular weights: {}", e.message)),
         }
         self.warn_of_axis(&geometry);
+        if !(0.02..=50.0).contains(&geometry.ratio()) {
+            self.context.log(LogLevel::Warning, || {
+                let (pixel, pitch) = (geometry.pixel_size, geometry.bin_pitch);
+                format!(
+                    "pixel_size is {pixel} and bin_pitch {pitch}, {:.4} bins: are both in one unit?",
+                    geometry.ratio()
+                )
+            });
+        }
         let flat = self.plan.take().and_then(|p| {
             let Geometry { rows, bins, .. } = p.geometry;
             let fits = |f: &Arc<FlatField>| f.fits(geometry.rows, geometry.bins);
@@ -365,14 +376,16 @@ impl Ct {
     fn warn_of_axis(&self, g: &Geometry) {
         let middle = (g.bins as f64 - 1.0) / 2.0;
         let axis = g.axis.iter().sum::<f64>() / g.axis.len() as f64;
-        if (axis - middle).abs() < (middle / 4.0).max(0.5) {
+        let aside = g.x_offset.hypot(g.y_offset) * g.ratio() > middle;
+        if (axis - middle).abs() < (middle / 4.0).max(0.5) && !aside {
             return;
         }
         let seen = g.directions_seen();
         if seen < 2.0 / 3.0 {
             self.context.log(LogLevel::Warning, || {
                 let (last, percent) = (g.bins - 1, 100.0 * seen);
-                format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
+                let offset = if aside { format!(" (x_offset is {}, y_offset {} pixels)", g.x_offset, g.y_offset) } else { String::new() };
+                format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume{offset} see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
             });
         }
     }
@@ -453,6 +466,12 @@ impl Ct {
         let mut given = zeros(views)?;
         given.copy_from_slice(weights);
         plan.given = Some(given);
+        let covered = plan.angular.as_ref().map_or(PI, |a| a.covered);
+        if sum < 0.9 * covered {
+            self.context.log(LogLevel::Warning, || {
+                format!("the caller's angular weights sum to {sum:.4} rad, where the angles cover {covered:.4}: values come out {:.4} times too small", sum / covered)
+            });
+        }
         if sum > 1.01 * PI {
             self.context.log(LogLevel::Warning, || {
                 format!("the caller's angular weights sum to {sum:.4} rad: values come out {:.4} times too large (pi keeps them)", sum / PI)
