@@ -121,6 +121,20 @@ compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests
 compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
 compile lists17 "$cxx" -std=c++17 $strict -g $sanitize tests/cpp/lists.cpp
 compile lists20 "$cxx" -std=c++20 $strict -g $sanitize -fno-exceptions -fno-rtti tests/cpp/lists.cpp
+# What must not compile does not, and compilers say why; without a mistake it does. -fsyntax-only: nothing is linked.
+for compiler in "$cxx" clang++; do
+    command -v "$compiler" >/dev/null || continue
+    refused() { "$compiler" -std=c++17 $strict $cflags -fsyntax-only -DMISTAKE="$1" tests/cpp/refused.cpp 2>&1; }
+    refused 0 || { echo 'refused.cpp does not compile without a mistake' >&2; exit 1; }
+    while read -r number who words; do
+        [ "$who" = any ] || "$compiler" --version | grep -q "$who" || continue
+        ! said=$(refused "$number") && echo "$said" | grep -qF "$words" ||
+            { printf '%s\n' "$compiler: refused.cpp, mistake $number, expected: $words" "$said" >&2; exit 1; }
+    done <<END
+$(sed -n 's|^#.*MISTAKE == \([0-9]*\) // \([a-z]*\): |\1 \2 |p' tests/cpp/refused.cpp)
+END
+done
+echo "refused: $(grep -c 'MISTAKE ==' tests/cpp/refused.cpp) mistakes do not compile"
 # The library is not built for ThreadSanitizer: what it does with its own threads is left out.
 export TSAN_OPTIONS=ignore_noninstrumented_modules=1
 threads=
