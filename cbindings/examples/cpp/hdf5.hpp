@@ -32,6 +32,9 @@ public:
     }
     operator hid_t() const { return value_; }
 
+    // Closes it, and tells whether that went well.
+    void close(const std::string &what) { check(H5Idec_ref(std::exchange(value_, -1)), what); }
+
 private:
     hid_t value_;
 };
