@@ -32,7 +32,7 @@ static std::vector<float> lines(const scan_file &scan, hsize_t row) {
 
 int main(int argc, char **argv) try {
     if (argc != 3 && argc != 7) throw std::invalid_argument("usage: measured SCAN.h5 VOLUME.h5 [COLUMN_BEGIN COLUMN_END ROW_BEGIN ROW_END]");
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // one line of our own in place of HDF5's stack
+    h5::begin(); // one line of our own in place of HDF5's stack
     const scan_file scan(argv[1]);
     if (scan.flats.count == 0) throw std::runtime_error("the scan has no flat fields");
     std::signal(SIGINT, interrupt);

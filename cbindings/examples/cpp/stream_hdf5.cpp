@@ -109,7 +109,7 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
 } // namespace
 
 int main(int argc, char **argv) try {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // one line of our own in place of HDF5's stack
+    h5::begin(); // one line of our own in place of HDF5's stack
     const settings set = parse(argc, argv);
     const scan_file scan(set.input);
     if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows)
