@@ -310,7 +310,8 @@ enum {
     // area.
     ISOC_MRI_DENSITY_ITERATIVE = 0,
     // For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
-    // which a sample lies, shared by the spokes.
+    // which a sample lies, shared by the spokes. Spokes that pass the centre at more than a quarter of their length are an error
+    // (ISOC_STATUS_OUT_OF_RANGE), those that go on in the next one or pass it at more than two steps a warning in the log.
     ISOC_MRI_DENSITY_RADIAL = 1,
 };
 
@@ -1125,7 +1126,8 @@ isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);
 isoc_status isoc_mri_destroy(isoc_mri *mri);
 
 // Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-// unit's range are an error that names the first one and the units that all would fit. Forgets weights, maps, field,
+// unit's range are an error that names the first one and the units that all would fit; samples that all stay below a quarter of it
+// are a warning in the log. Forgets weights, maps, field,
 // positions, the penalty's weights and matrix, and Q.
 isoc_status isoc_mri_set_geometry(isoc_mri *mri,
                                   const isoc_mri_geometry *geometry,
@@ -1207,7 +1209,8 @@ isoc_status isoc_mri_forward(isoc_mri *mri,
 isoc_status isoc_mri_adjoint(isoc_mri *mri, const isoc_tensor *samples, const isoc_tensor *image);
 
 // image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
-// from isoc_mri_compute_weights (and coil maps whose squares add up to 1).
+// from isoc_mri_compute_weights (and coil maps whose squares add up to 1); without weights, each sample counts 1, and the log gets a
+// warning.
 isoc_status isoc_mri_gridding(isoc_mri *mri,
                               const isoc_tensor *samples,
                               const isoc_tensor *image);

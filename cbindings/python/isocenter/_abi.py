@@ -263,7 +263,9 @@ class MriDensity(IntEnum):
     #: view asks for, weights add up to less than the area.
     ITERATIVE = 0
     #: For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the
-    #: circle (sphere) on which a sample lies, shared by the spokes.
+    #: circle (sphere) on which a sample lies, shared by the spokes. Spokes that pass the centre at more than a quarter
+    #: of their length are an error (ISOC_STATUS_OUT_OF_RANGE), those that go on in the next one or pass it at more than
+    #: two steps a warning in the log.
     RADIAL = 1
 
 
