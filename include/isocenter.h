@@ -16,6 +16,10 @@
  * the same time. Pointers are NULL or point at what the documentation says, for the length of the call. Structs begin with
  * struct_size; a zero field means its default; new fields are only appended.
  *
+ * A call that fills a list of the caller's takes its capacity in elements, and sets a count, which may be NULL, to the number that there
+ * is. NULL with capacity 0 asks for the number alone. Where a capacity is too small the call is ISOC_STATUS_OUT_OF_RANGE, and nothing
+ * but counts is written: lists are whole, whatever other threads do to the plan between a question and the call.
+ *
  * A context computes on all NVIDIA GPUs that it finds, and on the processor where there is none: see isoc_context_options.device.
  * Arrays may be in host memory or on the GPU: see isoc_tensor.
  *
@@ -181,6 +185,22 @@ enum {
     ISOC_CT_INTERPOLATION_NEAREST = 1,
     // The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
     ISOC_CT_INTERPOLATION_OVERSAMPLED = 2,
+};
+
+// What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
+// take f32 as they are.
+typedef uint32_t isoc_ct_input;
+enum {
+    // u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
+    // without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
+    // once after each change of geometry, options or flat field some rows are looked at.
+    ISOC_CT_INPUT_AUTO = 0,
+    // Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    ISOC_CT_INPUT_COUNTS = 1,
+    // f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    ISOC_CT_INPUT_TRANSMISSION = 2,
+    // f32 line integrals, taken as they are. The flat field is not used.
+    ISOC_CT_INPUT_LINE_INTEGRALS = 3,
 };
 
 // Family of back projectors on a GPU. The processor has one of its own.
@@ -423,12 +443,13 @@ typedef struct isoc_mri isoc_mri;
 typedef struct isoc_pet isoc_pet;
 
 // Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
-// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
-// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
+// Returning non-zero cancels that call: it returns ISOC_STATUS_CANCELLED soon after, others go on. Called only from the thread that made
+// the call: where several threads make calls with plans of one context, several may be in this function at a time, with the same
+// `user`. It must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_progress_fn)(void *user, double fraction, const char *stage);
 
 // Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
-// the call; it must not throw.
+// the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
 typedef void (*isoc_log_fn)(void *user, int32_t level, const char *message);
 
 // How a context is set up. Set `struct_size` and zero the rest for the defaults.
@@ -441,11 +462,12 @@ typedef struct {
     uint32_t threads;
     // An isoc_nan_policy.
     uint32_t nan_policy;
-    // Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    // Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    // available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     uint64_t memory_cap;
     // Progress and cancel, or NULL.
     isoc_progress_fn progress;
-    // Passed to `progress`.
+    // Passed to `progress`; what it points to is for several threads at a time if several make calls.
     void *progress_user;
     // Log, or NULL.
     isoc_log_fn log;
@@ -468,7 +490,7 @@ typedef struct {
 //     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
 //
 // where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
-// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+// A region of interest is an offset with any nx, ny and pixel_size: see isoc_ct_region. Slice z of the volume is detector row first_row + z.
 // Views, bins, rows, nx and ny are at most 2^20 each.
 typedef struct {
     // sizeof(isoc_ct_geometry).
@@ -497,7 +519,7 @@ typedef struct {
     int64_t ny;
     // The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     double x_offset;
-    // The same for rows.
+    // The same for rows. For a part of a slice isoc_ct_region works both out.
     double y_offset;
     // First detector row to reconstruct.
     int64_t first_row;
@@ -528,12 +550,12 @@ typedef struct {
     const float *response;
     // Number of values in `response`.
     int64_t response_count;
-    // Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    // Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     double minimum_transmission;
     // An isoc_ct_precision: of back-projected data on a GPU.
     uint32_t precision;
-    // Must be 0.
-    uint32_t reserved;
+    // An isoc_ct_input: what projections hold.
+    uint32_t input;
 } isoc_ct_options;
 
 // Where a tensor lives (DLPack's DLDevice).
@@ -577,7 +599,8 @@ typedef struct {
     uint64_t byte_offset;
 } isoc_tensor;
 
-// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
+// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
+// of the caller's weights).
 typedef struct {
     // sizeof(isoc_ct_info), set by the caller.
     uint32_t struct_size;
@@ -587,9 +610,10 @@ typedef struct {
     int64_t distinct_angles;
     // Median gap between neighbouring angles.
     double angular_spacing;
-    // Sum of the angular weights: pi, less the missing wedges.
+    // Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     double angle_covered;
-    // Gaps over three times the median, which are not spread over their edges.
+    // Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
+    // median), as long as there are at most four of them.
     int64_t missing_wedges;
     // Start of the largest gap.
     double largest_gap_start;
@@ -735,7 +759,7 @@ typedef struct {
 typedef struct {
     // sizeof(isoc_pet_geometry).
     uint32_t struct_size;
-    // Tilts of a grid of views; 0 means 1.
+    // Of a grid of views, which has azimuths x tilts of them; 0 means 1.
     uint32_t tilts;
     // Voxels along x.
     int64_t nx;
@@ -749,9 +773,9 @@ typedef struct {
     double voxel_y;
     // Along z; 0 means as along x.
     double voxel_z;
-    // Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
-    // views, its length.
-    int64_t views;
+    // Of a grid of views: azimuth i is i pi / azimuths, and view `i * tilts + j` has azimuth i and tilt j. With a list of views both
+    // are 0.
+    int64_t azimuths;
     // Largest tilt of an event, up or down, rad, above 0: the tilts of a grid are the centres of equal parts between it and its
     // negative.
     double max_tilt;
@@ -765,8 +789,8 @@ typedef struct {
     uint32_t profile;
     // An isoc_pet_cut.
     uint32_t cut;
-    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    uint32_t radial_entries;
+    // Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_table_count;
     // Of the time difference, ps.
     double tof_fwhm;
     // Across the line in the transverse plane, mm.
@@ -803,6 +827,39 @@ typedef struct {
     // The greatest.
     double greatest_mass;
 } isoc_pet_table_sizes;
+
+// Where isoc_pet_get_tables writes a view's tables, in the form that isoc_pet_set_tables takes: of each array its capacity, and how many
+// elements there are, which the call sets. An array with capacity 0 is left out.
+typedef struct {
+    // sizeof(isoc_pet_tables).
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // (ny, nx): the kernel of all voxels of a column.
+    uint32_t *map;
+    // Room in `map`.
+    int64_t map_capacity;
+    // Set to ny nx.
+    int64_t map_count;
+    // (offset_count, 3) in voxels along x, y, z, in the order of z, y, x.
+    int32_t *offsets;
+    // Room in `offsets`, of three numbers each.
+    int64_t offset_capacity;
+    // Set to the voxels of a kernel.
+    int64_t offset_count;
+    // (kernels, offset_count), each kernel's sum 1.
+    float *values;
+    // Room in `values`.
+    int64_t value_capacity;
+    // Set to kernels x offset_count.
+    int64_t value_count;
+    // (kernels): the mass that the cut left of each; 1 of the caller's own.
+    double *mass;
+    // Room in `mass`.
+    int64_t mass_capacity;
+    // Set to the number of kernels.
+    int64_t mass_count;
+} isoc_pet_tables;
 
 // How to reconstruct. Set `struct_size` and zero the rest for the defaults.
 typedef struct {
@@ -907,8 +964,8 @@ typedef struct {
 typedef struct {
     // sizeof(isoc_pet_scan).
     uint32_t struct_size;
-    // Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    uint32_t radial_entries;
+    // Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    uint32_t radial_table_count;
     // Bodies of the phantom.
     const isoc_pet_body *bodies;
     // How many.
@@ -1005,10 +1062,24 @@ isoc_status isoc_ct_create(const isoc_context *ctx, isoc_ct **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_ct_destroy(isoc_ct *ct);
 
-// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
-// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+// Sets scan and volume: validates, copies, works out the angular weights. Forgets weights of the caller's own. The flat field stays
+// while `rows` and `bins` do (ISOC_STATUS_FLAT_FIELD if rows now in use cannot be corrected), else it is forgotten, with a warning in
+// the log. One view, or views that all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs
+// angular weights is not, without isoc_ct_set_angular_weights. An axis so far beside the detector that pixels see less than two thirds
+// of the directions is warned of.
 isoc_status isoc_ct_set_geometry(isoc_ct *ct,
                                  const isoc_ct_geometry *geometry);
+
+// Cuts the slice of a geometry down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of
+// the slice that the geometry describes, counted from 0, ends not included. It changes nx, ny, x_offset and y_offset, so that pixels keep
+// their places and sizes: the volume is then `[:, row_begin:row_end, column_begin:column_end]` of what it would have been. A second
+// region counts from the first one's corner. nx or ny of 0 means bins, as ever; other fields are not looked at. Rows are the slice's, not
+// the detector's: those are first_row and slices.
+isoc_status isoc_ct_region(isoc_ct_geometry *geometry,
+                           int64_t column_begin,
+                           int64_t column_end,
+                           int64_t row_begin,
+                           int64_t row_end);
 
 // Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
 // that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
@@ -1024,10 +1095,10 @@ isoc_status isoc_ct_tune(isoc_ct *ct);
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
-// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
-// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
-// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+// For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
+// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
+// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 // pixel that reads as 0 and is counted.
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
@@ -1036,12 +1107,23 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
 // Tells what the plan found in the geometry and decided under the present options.
 isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 
-// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+// Writes the angular weight of each view (radians) to `out`, which has room for `capacity`; `count`, which may be NULL, gets how many
+// there are: the number of views. `out` NULL with `capacity` 0 asks for the number alone; a smaller capacity is
+// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 //
-// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
-isoc_status isoc_ct_angular_weights(isoc_ct *ct,
-                                    double *weights,
-                                    int64_t weight_count);
+// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
+// pi, where missing wedges (see isoc_ct_info) count nothing.
+isoc_status isoc_ct_get_angular_weights(isoc_ct *ct,
+                                        double *out,
+                                        int64_t capacity,
+                                        int64_t *count);
+
+// Sets the angular weights: `weight_count` values in radians, one a view, finite and 0 or more, with a sum above 0 (pi keeps
+// attenuation's scale; a larger one is warned of). Copied; they hold until the next isoc_ct_set_geometry. NULL with 0 goes back to the
+// weights that the plan works out. `reconstruct`, weighted `backproject` and streams use them, also for one view or equal angles.
+isoc_status isoc_ct_set_angular_weights(isoc_ct *ct,
+                                        const double *weights,
+                                        int64_t weight_count);
 
 // Bytes of working memory that `reconstruct` will allocate under the present geometry, options and memory cap; on GPUs, of each
 // one's memory, between arrays in host memory. A plan keeps it for its next call, until it gets a geometry or is destroyed.
@@ -1052,7 +1134,7 @@ isoc_status isoc_ct_memory(isoc_ct *ct,
 // left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
 // `filter`, then a weighted `backproject`, is `reconstruct`.
 //
-// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+// `projections`: f32 line integrals, or what isoc_ct_options.input says. `filtered`: f32.
 isoc_status isoc_ct_filter(isoc_ct *ct,
                            const isoc_tensor *projections,
                            const isoc_tensor *filtered);
@@ -1081,22 +1163,25 @@ isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections, const i
 // Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 // unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 //
-// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
+// nx).
 // The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 isoc_status isoc_ct_reconstruct(isoc_ct *ct,
                                 const isoc_tensor *projections,
                                 const isoc_tensor *volume);
 
-// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+// Writes the ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units),
+// ISOC_CT_SHEPP_LOGAN_ELLIPSES of them.
 isoc_status isoc_ct_shepp_logan(uint32_t kind,
                                 double radius,
                                 isoc_ct_ellipse *ellipses,
-                                int64_t ellipse_count);
+                                int64_t capacity,
+                                int64_t *count);
 
 // Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 // projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
 // slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
-// (ISOC_F32; with a flat field ISOC_U16 or ISOC_U8 too). Both callbacks, and progress, come from the thread that made the call.
+// (ISOC_F32, or ISOC_U16 or ISOC_U8 of counts: see isoc_ct_input). Both callbacks, and progress, come from the thread that made the call.
 // isoc_ct_info.slab_slices says how many slices a slab has at most.
 //
 // When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.
@@ -1225,12 +1310,11 @@ isoc_status isoc_mri_reconstruct(isoc_mri *mri,
                                  const isoc_tensor *image);
 
 // |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
-// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
 isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t image,
                              double *residuals,
                              int64_t capacity,
-                             int64_t *found);
+                             int64_t *count);
 
 // Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
 // scan of a trajectory.
@@ -1245,12 +1329,13 @@ isoc_status isoc_mri_export_q(isoc_mri *mri,
 isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
 
 // Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
-// (half_z = 0) ellipses. Writes ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
+// (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
 isoc_status isoc_mri_shepp_logan(uint32_t kind,
                                  double half_xy,
                                  double half_z,
                                  isoc_mri_ellipsoid *ellipsoids,
-                                 int64_t capacity);
+                                 int64_t capacity,
+                                 int64_t *count);
 
 // Writes what one coil without a sensitivity profile measures of a phantom, exactly (the ellipsoids' Fourier transform, not the
 // voxels'): complex (samples).
@@ -1279,51 +1364,54 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
-// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
+// Sets lattice and views: a grid of azimuths x tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
 // repeat another's direction. Forgets tables and order, and keeps the response; calls that
 // need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,
                                   const isoc_tensor *views);
 
-// Writes the directions of all views, `number` of them: (number, 2) of azimuth and tilt, rad.
-isoc_status isoc_pet_get_views(isoc_pet *pet, double *views, int64_t number);
+// Writes the directions of all views: (count, 2) of azimuth and tilt, rad. `capacity` and `count` are of views, two numbers each.
+isoc_status isoc_pet_get_views(isoc_pet *pet,
+                               double *views,
+                               int64_t capacity,
+                               int64_t *count);
 
 // Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
 // below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
 isoc_status isoc_pet_set_response(isoc_pet *pet,
                                   const isoc_pet_response *response);
 
-// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), the kernel of all voxels of a column; `offsets`: (offset_count, 3)
-// in voxels along x, y, z, none twice; `values`: (kernel_count, offset_count), not negative, scaled to a sum of 1 for each
-// kernel. A voxel p of the image gives to p + m of the histo-image with
-// the weight that its kernel has at offset m, and H' brings it back from there.
+// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), so that map_count is ny nx, the kernel of all voxels of a column;
+// `offsets`: (offset_count, 3) in voxels along x, y, z, none twice; `values`: (kernels, offset_count), value_count in all, not negative,
+// scaled to a sum of 1 for each kernel. A voxel p of the image gives to p + m of the histo-image with the weight that its kernel has at
+// offset m, and H' brings it back from there.
 isoc_status isoc_pet_set_tables(isoc_pet *pet,
                                 int64_t view,
                                 const uint32_t *map,
+                                int64_t map_count,
                                 const int32_t *offsets,
                                 int64_t offset_count,
                                 const float *values,
-                                int64_t kernel_count);
+                                int64_t value_count);
 
-// Tells how large a view's tables are.
-isoc_status isoc_pet_get_table_sizes(isoc_pet *pet, int64_t view, isoc_pet_table_sizes *sizes);
+// Tells how large a view's tables are: isoc_pet_get_tables takes a map of ny nx, `offsets` triples, kernels x offsets values, and masses of
+// `kernels`.
+isoc_status isoc_pet_get_table_sizes(isoc_pet *pet,
+                                     int64_t view,
+                                     isoc_pet_table_sizes *sizes);
 
-// Writes a view's tables in the form that isoc_pet_set_tables takes, each kernel's sum 1, and the mass that the cut left of each
-// kernel (kernels); offsets are in the order of z, y, x. Sizes as isoc_pet_get_table_sizes tells. A pointer that is NULL leaves
-// its table out.
+// Writes a view's tables to the arrays of `tables`, all of them as they are at one time, and sets its counts. Unless every array has
+// capacity 0 or enough, only the counts are written.
 isoc_status isoc_pet_get_tables(isoc_pet *pet,
                                 int64_t view,
-                                uint32_t *map,
-                                int32_t *offsets,
-                                float *values,
-                                double *mass);
+                                isoc_pet_tables *tables);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_pet_set_options(isoc_pet *pet, const isoc_pet_options *options);
 
 // Sets the order of views in a pass: each at most once; views that are left out are not used.
-isoc_status isoc_pet_set_order(isoc_pet *pet, const int64_t *order, int64_t number);
+isoc_status isoc_pet_set_order(isoc_pet *pet, const int64_t *order, int64_t order_count);
 
 // Work on tensors that are on a GPU begins when all that is in `stream` now has been done: a cudaStream_t (or CUstream) of
 // that GPU, NULL for the default stream. It holds until set again. Calls return when their results are there, whatever the
@@ -1374,11 +1462,8 @@ isoc_status isoc_pet_reconstruct(isoc_pet *pet,
                                  const isoc_tensor *additive,
                                  const isoc_tensor *image);
 
-// Writes what each pass of the last reconstruction saw, the first `room` of them, and to `written` how many there are.
-isoc_status isoc_pet_history(isoc_pet *pet,
-                             isoc_pet_iteration *iterations,
-                             int64_t room,
-                             int64_t *written);
+// Writes what each pass of the last reconstruction saw.
+isoc_status isoc_pet_history(isoc_pet *pet, isoc_pet_iteration *iterations, int64_t capacity, int64_t *count);
 
 // Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
 // the first of several lists. An event is counted in the view of its direction, in the voxel about
@@ -1421,12 +1506,12 @@ isoc_status isoc_pet_expect(isoc_pet *pet,
                             const isoc_tensor *additive);
 
 // Mean over spheres of 10 mm of `((s - b) / b) / (ratio - 1)`: s the mean of a disc of 10 mm about a sphere's centre, b that of the
-// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (sphere_count, 3) of x, y, z in mm;
+// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (centre_count, 3) of x, y, z in mm;
 // `ratio`: the spheres' activity over the background's. Image f32 in host memory.
 isoc_status isoc_pet_contrast_recovery(isoc_pet *pet,
                                        const isoc_tensor *image,
                                        const double *centres,
-                                       int64_t sphere_count,
+                                       int64_t centre_count,
                                        double ratio,
                                        double *recovery);
 

@@ -4,8 +4,8 @@
  *
  *     isocenter::context context;                          // all GPUs, or the processor
  *     isocenter::ct ct(context);
- *     isocenter::ct::geometry geometry;                    // isoc_ct_geometry, zeroed, struct_size filled in
- *     geometry.views = views, geometry.rows = rows, geometry.bins = bins, geometry.angles = radians.data();
+ *     isocenter::ct::geometry geometry;                    // isoc_ct_geometry, with lists in place of its pointers
+ *     geometry.angles = radians, geometry.rows = rows, geometry.bins = bins;
  *     ct.set_geometry(geometry);
  *     ct.reconstruct({ projections, { views, rows, bins } }, { volume, { rows, bins, bins } });
  *
@@ -13,8 +13,9 @@
  * used in place, never copied; see tensor. Whatever fails throws isocenter::error. Handles clean up after themselves.
  *
  * isocenter.h is the manual of what is computed: each method here is the C function of its name, isoc_ct_reconstruct for
- * ct::reconstruct, and takes the C header's constants (ISOC_CT_FILTER_HANN) and structs. Where a C function takes a pointer that
- * may be NULL for a tensor, nullptr is accepted here.
+ * ct::reconstruct, and takes the C header's constants (ISOC_CT_FILTER_HANN) and structs. Structs with pointers have the same fields here,
+ * with a list for each pointer and its count, so that lengths are known, and what a list was made from may go. Where a C function takes
+ * a pointer that may be NULL for a tensor, nullptr is accepted here.
  *
  * Threads: what isocenter.h says of handles holds for these objects (any thread may call, calls on one plan wait for each other),
  * except that an object must not be moved, assigned to or destroyed while another thread uses it.
@@ -41,6 +42,7 @@
 
 #include <array>
 #include <complex>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -170,13 +172,66 @@ private:
     std::size_t size_ = 0;
 };
 
+// A short list in a struct, of angles, say, which the library copies too. It owns its values. From a vector (moved if it may be),
+// array, std::span, list in braces, pointer and count, or one number; reals may be of another type of real or integer.
+template <class T> class list {
+    template <class E> static constexpr bool converts =
+        std::is_same_v<std::remove_cv_t<E>, T>
+        || (std::is_floating_point_v<T> && std::is_arithmetic_v<E> && !std::is_same_v<std::remove_cv_t<E>, char>);
+    template <class D> using element = std::remove_reference_t<decltype(*std::data(std::declval<const D &>()))>;
+
+public:
+    list() noexcept = default;
+    list(std::initializer_list<T> values) : values_(values) {}
+    list(std::vector<T> values) noexcept : values_(std::move(values)) {}
+    list(const T *data, std::size_t count) : values_(data, data + (data ? count : 0)) {}
+
+    template <class D, std::enable_if_t<detail::is_container<const D>::value && !std::is_same_v<D, list>
+                                            && !std::is_same_v<D, std::vector<T>> && converts<element<D>>, int> = 0>
+    list(const D &container) {
+        values_.reserve(std::size(container));
+        for (std::size_t k = 0; k < std::size(container); k++) values_.push_back(static_cast<T>(std::data(container)[k]));
+    }
+
+    template <class N, std::enable_if_t<std::is_arithmetic_v<N> && !std::is_same_v<N, bool> && converts<N>, int> = 0>
+    list(N value) : values_(1, static_cast<T>(value)) {}
+
+    T *data() noexcept { return values_.data(); }
+    const T *data() const noexcept { return values_.data(); }
+    std::size_t size() const noexcept { return values_.size(); }
+    bool empty() const noexcept { return values_.empty(); }
+    T *begin() noexcept { return data(); }
+    const T *begin() const noexcept { return data(); }
+    T *end() noexcept { return data() + size(); }
+    const T *end() const noexcept { return data() + size(); }
+    T &operator[](std::size_t k) noexcept { return values_[k]; }
+    const T &operator[](std::size_t k) const noexcept { return values_[k]; }
+
+    // As C has it: NULL where there are no values.
+    const T *pointer() const noexcept { return empty() ? nullptr : data(); }
+    int64_t count() const noexcept { return static_cast<int64_t>(size()); }
+
+private:
+    std::vector<T> values_;
+};
+
 namespace detail {
 
 // A failure that this header finds before it calls the library.
 struct complaint {
     isoc_status status = ISOC_STATUS_OK;
     char words[320] = "";
+
+    __attribute__((format(printf, 3, 4))) void set(isoc_status wrong, const char *format, ...) noexcept {
+        status = wrong;
+        va_list arguments;
+        va_start(arguments, format);
+        std::vsnprintf(words, sizeof words, format, arguments);
+        va_end(arguments);
+    }
 };
+
+template <class C> class lowered_struct;
 
 } // namespace detail
 
@@ -272,20 +327,17 @@ public:
         if (kind_ == kind::none) return true;
         const isoc_tensor c = c_tensor();
         if (is_strided_ && strides_.ndim() != c.ndim) {
-            found.status = ISOC_STATUS_TENSOR_STRIDES;
-            std::snprintf(found.words, sizeof found.words, "array %d of the call has %d strides for %d dimensions", number,
-                          strides_.ndim(), c.ndim);
+            found.set(ISOC_STATUS_TENSOR_STRIDES, "array %d of the call has %d strides for %d dimensions", number, strides_.ndim(), c.ndim);
             return false;
         }
         if (available_ == unknown || reach(c) < available_) return true;
-        found.status = ISOC_STATUS_TENSOR_SHAPE;
         char text[200] = "";
         int used = 0;
         for (int d = 0; d < c.ndim && used < static_cast<int>(sizeof text); d++)
             used += std::snprintf(text + used, sizeof text - static_cast<std::size_t>(used), d ? ", %lld" : "%lld",
                                   static_cast<long long>(c.shape[d]));
-        std::snprintf(found.words, sizeof found.words, "array %d of the call holds %llu elements, too few for its shape (%s)", number,
-                      static_cast<unsigned long long>(available_), text);
+        found.set(ISOC_STATUS_TENSOR_SHAPE, "array %d of the call holds %llu elements, too few for its shape (%s)", number,
+                  static_cast<unsigned long long>(available_), text);
         return false;
     }
 
@@ -493,6 +545,45 @@ template <bool Writable> bool check(const basic_tensor<Writable> &t, int &number
     return t.check(++number, found);
 }
 
+// A struct with lists, as C takes it for the length of a call.
+template <class C> class lowered_struct {
+public:
+    template <class S> explicit lowered_struct(const S &from) noexcept {
+        c_.struct_size = sizeof(C);
+        from.lower(c_, complaint_);
+    }
+    operator const C *() const noexcept { return &c_; }
+    const complaint &found() const noexcept { return complaint_; }
+
+private:
+    C c_{};
+    complaint complaint_;
+};
+template <class C> bool check(const lowered_struct<C> &s, int &, complaint &found) noexcept {
+    if (s.found().status != ISOC_STATUS_OK) found = s.found();
+    return found.status == ISOC_STATUS_OK;
+}
+
+// How many groups of `each` values a list of the caller's holds.
+class groups {
+public:
+    groups(std::size_t size, std::size_t each, const char *name, const char *of) noexcept : count_(static_cast<int64_t>(size / each)) {
+        if (size % each != 0)
+            complaint_.set(ISOC_STATUS_OUT_OF_RANGE, "%s has %llu values; it must have %llu for each %s", name,
+                           static_cast<unsigned long long>(size), static_cast<unsigned long long>(each), of);
+    }
+    operator int64_t() const noexcept { return count_; }
+    const complaint &found() const noexcept { return complaint_; }
+
+private:
+    int64_t count_;
+    complaint complaint_;
+};
+inline bool check(const groups &g, int &, complaint &found) noexcept {
+    if (g.found().status != ISOC_STATUS_OK) found = g.found();
+    return found.status == ISOC_STATUS_OK;
+}
+
 // A copy of a caller's struct with its size filled in.
 template <class C> class filled {
 public:
@@ -587,17 +678,29 @@ private:
 // Threads, memory cap, callbacks: what plans share. Plans may outlive it.
 class context : public detail::handle<isoc_context, isoc_context_destroy> {
 public:
-    // isoc_context_options, and callbacks. These may be called from several threads at a time, where several make calls.
-    struct options : detail::sized<isoc_context_options> {
-        options() = default;
-        options(const isoc_context_options &c) : sized(c) {}
-
-        progress_function on_progress;
-        log_function on_log;
+    // isoc_context_options. Callbacks run on the thread whose call they are about: several at a time, in the same function object, where
+    // several threads make calls with plans of the context. So what they share has to be atomic, or locked.
+    struct options {
+        uint32_t device = ISOC_CONTEXT_DEVICE_AUTO;
+        uint32_t threads = 0;
+        uint32_t nan_policy = ISOC_NAN_POLICY_ERROR;
+        uint64_t memory_cap = 0;
+        list<int32_t> gpus = {}; // none: all
+        uint64_t gpu_memory_cap = 0;
+        progress_function on_progress = {};
+        log_function on_log = {};
     };
 
-    static outcome<context> create(const options &wanted = options()) {
-        isoc_context_options c = wanted;
+#if ISOCENTER_EXCEPTIONS
+    context() : context(options()) {}
+    explicit context(const options &wanted) : context(create(wanted)) {}
+#endif
+    static outcome<context> create() { return create(options()); }
+    static outcome<context> create(const options &wanted) {
+        isoc_context_options c{};
+        c.struct_size = sizeof c;
+        c.device = wanted.device, c.threads = wanted.threads, c.nan_policy = wanted.nan_policy, c.memory_cap = wanted.memory_cap;
+        c.gpus = wanted.gpus.pointer(), c.gpu_count = wanted.gpus.count(), c.gpu_memory_cap = wanted.gpu_memory_cap;
         std::shared_ptr<const detail::callbacks> calls;
         if (wanted.on_progress || wanted.on_log) {
             calls = std::make_shared<const detail::callbacks>(detail::callbacks{ wanted.on_progress, wanted.on_log });
@@ -614,9 +717,6 @@ public:
         return context(raw, std::move(calls));
     }
 
-#if ISOCENTER_EXCEPTIONS
-    explicit context(const options &wanted = options()) : context(create(wanted)) {}
-#endif
     context(context &&) noexcept = default;
     context &operator=(context &&) noexcept = default;
 
@@ -684,10 +784,89 @@ private:
 // A plan for parallel-beam CT: see isoc_ct. Lengths are in the unit of geometry.bin_pitch, angles in radians.
 class ct : public detail::handle<isoc_ct, isoc_ct_destroy> {
 public:
-    using geometry = detail::sized<isoc_ct_geometry>;
-    using options = detail::sized<isoc_ct_options>;
     using info = detail::sized<isoc_ct_info>;
     using ellipse = isoc_ct_ellipse;
+
+    // isoc_ct_geometry.
+    struct geometry {
+        uint32_t order = ISOC_CT_ORDER_FRAMES;
+        int64_t views = 0; // 0: as many as there are angles; or their number, which is then checked
+        int64_t bins = 0;
+        int64_t rows = 0;
+        list<double> angles = {}; // radians
+        list<double> axis = {};   // a fractional bin: one, or one a view; none: (bins - 1) / 2
+        double bin_pitch = 0;
+        double pixel_size = 0;
+        int64_t nx = 0;
+        int64_t ny = 0;
+        double x_offset = 0;
+        double y_offset = 0;
+        int64_t first_row = 0;
+        int64_t slices = 0;
+
+        // Cuts the slice down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of the slice that
+        // this geometry describes, counted from 0, ends not included. See isoc_ct_region.
+        outcome<void> region(int64_t column_begin, int64_t column_end, int64_t row_begin, int64_t row_end) {
+            isoc_ct_geometry c{};
+            c.struct_size = sizeof c;
+            c.bins = bins, c.nx = nx, c.ny = ny, c.x_offset = x_offset, c.y_offset = y_offset;
+#if ISOCENTER_EXCEPTIONS
+            detail::call(isoc_ct_region, &c, column_begin, column_end, row_begin, row_end);
+            take_region(c);
+#else
+            result<void> done = detail::call(isoc_ct_region, &c, column_begin, column_end, row_begin, row_end);
+            if (done) take_region(c);
+            return done;
+#endif
+        }
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_ct_geometry &c, detail::complaint &found) const noexcept {
+            const auto given = static_cast<unsigned long long>(angles.size());
+            if (angles.empty())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "geometry.angles is empty; it must have an angle for each view");
+            else if (views != 0 && views != angles.count())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "geometry.angles has %llu values; it must have one for each of views (%lld)", given,
+                          static_cast<long long>(views));
+            else if (axis.size() > 1 && axis.size() != angles.size())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "geometry.axis has %llu values; it must have 1, or one for each view (%llu)",
+                          static_cast<unsigned long long>(axis.size()), given);
+            c.order = order, c.views = angles.count(), c.bins = bins, c.rows = rows;
+            c.angles = angles.pointer(), c.axis = axis.pointer(), c.axis_count = axis.count();
+            c.bin_pitch = bin_pitch, c.pixel_size = pixel_size, c.nx = nx, c.ny = ny;
+            c.x_offset = x_offset, c.y_offset = y_offset, c.first_row = first_row, c.slices = slices;
+        }
+
+        void take_region(const isoc_ct_geometry &c) noexcept { nx = c.nx, ny = c.ny, x_offset = c.x_offset, y_offset = c.y_offset; }
+    };
+
+    // isoc_ct_options.
+    struct options {
+        uint32_t filter = ISOC_CT_FILTER_RAM_LAK;
+        uint32_t interpolation = ISOC_CT_INTERPOLATION_LINEAR;
+        uint32_t padding = ISOC_CT_PADDING_ZERO;
+        uint32_t weighted_backprojection = 0;
+        uint32_t kernel = ISOC_CT_KERNEL_AUTO;
+        double cutoff = 0;
+        double butterworth_order = 0;
+        list<float> response = {}; // of ISOC_CT_FILTER_CUSTOM: at frequencies from 0 to Nyquist, in cycles a bin
+        double minimum_transmission = 0;
+        uint32_t precision = ISOC_CT_PRECISION_SINGLE;
+        uint32_t input = ISOC_CT_INPUT_AUTO;
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_ct_options &c, detail::complaint &found) const noexcept {
+            if (filter == ISOC_CT_FILTER_CUSTOM && response.size() < 2)
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "options.response has %llu values; it must have 2 or more with ISOC_CT_FILTER_CUSTOM",
+                          static_cast<unsigned long long>(response.size()));
+            c.filter = filter, c.interpolation = interpolation, c.padding = padding, c.kernel = kernel, c.precision = precision;
+            c.weighted_backprojection = weighted_backprojection, c.cutoff = cutoff, c.butterworth_order = butterworth_order;
+            c.response = response.pointer(), c.response_count = response.count();
+            c.minimum_transmission = minimum_transmission, c.input = input;
+        }
+    };
 
     static outcome<ct> create(const context &owner) { return make(wrap, isoc_ct_create, owner); }
 #if ISOCENTER_EXCEPTIONS
@@ -696,18 +875,20 @@ public:
     ct(ct &&) noexcept = default;
     ct &operator=(ct &&) noexcept = default;
 
-    // Sets scan and volume. Forgets the flat field. C++20: set_geometry({ .views = 180, .bins = 256, .angles = angles.data() }).
-    outcome<void> set_geometry(const isoc_ct_geometry &scan) {
-        return detail::call(isoc_ct_set_geometry, get(), detail::filled<isoc_ct_geometry>(scan));
+    // Sets scan and volume. The flat field stays while rows and bins do, weights of your own do not.
+    // C++20: set_geometry({ .bins = 256, .angles = angles }).
+    outcome<void> set_geometry(const geometry &scan) {
+        return detail::call(isoc_ct_set_geometry, get(), detail::lowered_struct<isoc_ct_geometry>(scan));
     }
 
     // Sets options, or the defaults.
-    outcome<void> set_options(const isoc_ct_options &wanted = options()) {
-        return detail::call(isoc_ct_set_options, get(), detail::filled<isoc_ct_options>(wanted));
+    outcome<void> set_options() { return set_options(options()); }
+    outcome<void> set_options(const options &wanted) {
+        return detail::call(isoc_ct_set_options, get(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
 
-    // Makes filter and reconstruct take raw counts. `flats` and `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged
-    // and copied. No darks are zeros; no flats forget the flat field.
+    // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
+    // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
         return detail::call(isoc_ct_set_flat_field, get(), flats, darks);
     }
@@ -730,13 +911,27 @@ public:
         return detail::get(bytes, isoc_ct_memory, get(), &bytes);
     }
 
-    // Writes the angular weight of each view, in radians.
-    outcome<void> angular_weights(span<double> weights) {
-        return detail::call(isoc_ct_angular_weights, get(), weights.data(), weights.count());
+    // Writes the angular weight of each view, in radians, and returns how many there are; an empty span asks for that alone.
+    outcome<int64_t> get_angular_weights(span<double> weights) {
+        int64_t found = 0;
+        return detail::get(found, isoc_ct_get_angular_weights, get(), weights.data(), weights.count(), &found);
     }
 
-    // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or with
-    // a flat field f32, u16, u8 counts. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
+    // Takes weights of your own, one a view, in radians, until the next set_geometry.
+    outcome<void> set_angular_weights(span<const double> weights) {
+        // No list means the plan's own weights: an empty vector, whose data() may be NULL, must not.
+        static constexpr double none = 0;
+        return detail::call(isoc_ct_set_angular_weights, get(), weights.data() ? weights.data() : &none, weights.count());
+    }
+
+    // Goes back to the weights that the plan works out.
+    outcome<void> set_angular_weights() {
+        static constexpr const double *own = nullptr;
+        return detail::call(isoc_ct_set_angular_weights, get(), own, int64_t{ 0 });
+    }
+
+    // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
+    // counts and others by options.input. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
         return detail::call(isoc_ct_reconstruct, get(), projections, volume);
     }
@@ -782,7 +977,7 @@ public:
     // The ellipses of a Shepp-Logan phantom that fills a circle. `kind`: ISOC_CT_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES>> shepp_logan(uint32_t kind, double radius) {
         std::array<ellipse, ISOC_CT_SHEPP_LOGAN_ELLIPSES> all{};
-        return detail::get(all, isoc_ct_shepp_logan, kind, radius, all.data(), static_cast<int64_t>(all.size()));
+        return detail::get(all, isoc_ct_shepp_logan, kind, radius, all.data(), static_cast<int64_t>(all.size()), static_cast<int64_t *>(nullptr));
     }
 
     // A phantom's exact mean over each pixel: f32 (slices, ny, nx).
@@ -908,8 +1103,8 @@ public:
         return detail::call(isoc_mri_reconstruct, get(), samples, image);
     }
 
-    // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each, as many as there
-    // is room for; returns how many there are.
+    // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each; returns how many
+    // there are. An empty span asks for that alone; one that is too small is an error.
     outcome<int64_t> history(int64_t image, span<double> residuals) {
         int64_t found = 0;
         return detail::get(found, isoc_mri_history, get(), image, residuals.data(), residuals.count(), &found);
@@ -927,7 +1122,7 @@ public:
     // The ellipsoids of a Shepp-Logan head, 2 half_xy voxels wide and high, 2 half_z deep (0: a plane). `kind`: ISOC_MRI_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS>> shepp_logan(uint32_t kind, double half_xy, double half_z = 0) {
         std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS> all{};
-        return detail::get(all, isoc_mri_shepp_logan, kind, half_xy, half_z, all.data(), static_cast<int64_t>(all.size()));
+        return detail::get(all, isoc_mri_shepp_logan, kind, half_xy, half_z, all.data(), static_cast<int64_t>(all.size()), static_cast<int64_t *>(nullptr));
     }
 
     // What one coil without a profile measures of a phantom, exactly: complex (samples).
@@ -956,15 +1151,65 @@ private:
 class pet : public detail::handle<isoc_pet, isoc_pet_destroy> {
 public:
     using geometry = detail::sized<isoc_pet_geometry>;
-    using response = detail::sized<isoc_pet_response>;
     using options = detail::sized<isoc_pet_options>;
-    using scan = detail::sized<isoc_pet_scan>;
     using info = detail::sized<isoc_pet_info>;
     using table_sizes = detail::sized<isoc_pet_table_sizes>;
+    using tables = detail::sized<isoc_pet_tables>;
     using dropped = detail::sized<isoc_pet_dropped>;
     using tally = detail::sized<isoc_pet_tally>;
     using iteration = isoc_pet_iteration;
     using body = isoc_pet_body;
+
+    // isoc_pet_response.
+    struct response {
+        uint32_t profile = ISOC_PET_PROFILE_SYMMETRIC;
+        uint32_t cut = ISOC_PET_CUT_BOX;
+        double tof_fwhm = 0;
+        double radial_fwhm = 0;
+        double axial_fwhm = 0;
+        list<double> radial_table = {}; // pairs: { distance, width, distance, width, ... }; none: radial_fwhm holds everywhere
+        double step = 0;
+        double cut_width = 0;
+        double ratio = 0;
+        double shift = 0;
+        double share = 0;
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_pet_response &c, detail::complaint &found) const noexcept {
+            c.radial_table_count = entries(radial_table, "response", found), c.radial_table = radial_table.pointer();
+            c.profile = profile, c.cut = cut, c.step = step, c.cut_width = cut_width;
+            c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
+            c.ratio = ratio, c.shift = shift, c.share = share;
+        }
+    };
+
+    // isoc_pet_scan.
+    struct scan {
+        list<body> bodies = {};
+        double diameter = 0;
+        double axial_length = 0;
+        double tof_fwhm = 0;
+        double radial_fwhm = 0;
+        double axial_fwhm = 0;
+        list<double> radial_table = {}; // as in response
+        double randoms = 0;
+        double random_window = 0;
+        double scatter = 0;
+        double scatter_sigma = 0;
+        uint64_t seed = 0;
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_pet_scan &c, detail::complaint &found) const noexcept {
+            c.radial_table_count = entries(radial_table, "scan", found), c.radial_table = radial_table.pointer();
+            c.bodies = bodies.pointer(), c.body_count = bodies.count();
+            c.diameter = diameter, c.axial_length = axial_length;
+            c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
+            c.randoms = randoms, c.random_window = random_window, c.scatter = scatter, c.scatter_sigma = scatter_sigma;
+            c.seed = seed;
+        }
+    };
 
     static outcome<pet> create(const context &owner) { return make(wrap, isoc_pet_create, owner); }
 #if ISOCENTER_EXCEPTIONS
@@ -973,26 +1218,28 @@ public:
     pet(pet &&) noexcept = default;
     pet &operator=(pet &&) noexcept = default;
 
-    // Sets lattice and views: a grid of azimuths and tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
+    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
     outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
         return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), views);
     }
 
-    // Writes the views' directions: azimuth and tilt of each, so two numbers a view.
-    outcome<void> get_views(span<double> directions) {
-        return detail::call(isoc_pet_get_views, get(), directions.data(), directions.count() / 2);
+    // Writes the views' directions: azimuth and tilt of each, so two numbers a view; returns how many views there are. An empty span asks
+    // for that alone; one that is too small is an error.
+    outcome<int64_t> get_views(span<double> directions) {
+        int64_t found = 0;
+        return detail::get(found, isoc_pet_get_views, get(), directions.data(), detail::groups(directions.size(), 2, "directions", "view"),
+                           &found);
     }
 
     // Sets the response of all views that have no tables of their own; copied.
-    outcome<void> set_response(const isoc_pet_response &widths) {
-        return detail::call(isoc_pet_set_response, get(), detail::filled<isoc_pet_response>(widths));
+    outcome<void> set_response(const response &widths) {
+        return detail::call(isoc_pet_set_response, get(), detail::lowered_struct<isoc_pet_response>(widths));
     }
 
-    // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (offset_count, 3), x, y, z; `values`: (kernel_count,
-    // offset_count).
-    outcome<void> set_tables(int64_t view, const uint32_t *map, const int32_t *offsets, int64_t offset_count, const float *values,
-                             int64_t kernel_count) {
-        return detail::call(isoc_pet_set_tables, get(), view, map, offsets, offset_count, values, kernel_count);
+    // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (n, 3), x, y, z; `values`: (kernels, n).
+    outcome<void> set_tables(int64_t view, span<const uint32_t> map, span<const int32_t> offsets, span<const float> values) {
+        return detail::call(isoc_pet_set_tables, get(), view, map.data(), map.count(), offsets.data(),
+                            detail::groups(offsets.size(), 3, "offsets", "offset"), values.data(), values.count());
     }
 
     // How large a view's tables are.
@@ -1001,10 +1248,13 @@ public:
         return detail::get(sizes, isoc_pet_get_table_sizes, get(), view, static_cast<isoc_pet_table_sizes *>(&sizes));
     }
 
-    // Writes a view's tables as set_tables takes them, of the sizes that get_table_sizes tells, and the mass that the cut left of each
-    // kernel. A pointer that is nullptr leaves its table out.
-    outcome<void> get_tables(int64_t view, uint32_t *map, int32_t *offsets, float *values, double *mass = nullptr) {
-        return detail::call(isoc_pet_get_tables, get(), view, map, offsets, values, mass);
+    // Writes a view's tables as set_tables takes them, and the mass that the cut left of each kernel; returns the numbers that there are of
+    // each. An empty span leaves its table out; where one is too small (get_table_sizes tells the sizes) nothing is written.
+    outcome<tables> get_tables(int64_t view, span<uint32_t> map, span<int32_t> offsets, span<float> values, span<double> mass = {}) {
+        tables to;
+        to.map = map.data(), to.map_capacity = map.count(), to.offsets = offsets.data(), to.offset_capacity = offsets.count() / 3;
+        to.values = values.data(), to.value_capacity = values.count(), to.mass = mass.data(), to.mass_capacity = mass.count();
+        return detail::get(to, isoc_pet_get_tables, get(), view, static_cast<isoc_pet_tables *>(&to));
     }
 
     // Sets options, or the defaults.
@@ -1062,7 +1312,8 @@ public:
         return detail::call(isoc_pet_reconstruct, get(), measured, factors, additive, image);
     }
 
-    // Writes what each pass of the last reconstruction saw, as many as there is room for; returns how many there are.
+    // Writes what each pass of the last reconstruction saw; returns how many there are. An empty span asks for that alone; one that is too
+    // small is an error.
     outcome<int64_t> history(span<iteration> passes) {
         int64_t found = 0;
         return detail::get(found, isoc_pet_history, get(), passes.data(), passes.count(), &found);
@@ -1084,18 +1335,18 @@ public:
 
     // Simulates as many events as the arrays hold, which are as those of deposit. `activity`: f32 (nz, ny, nx) in host memory in place of
     // the bodies', or nullptr. Returns what was drawn, for expect.
-    outcome<tally> simulate(const isoc_pet_scan &setup, const const_tensor &activity, const tensor &first_positions,
+    outcome<tally> simulate(const scan &setup, const const_tensor &activity, const tensor &first_positions,
                             const tensor &second_positions, const tensor &time_differences) {
         tally drawn;
-        return detail::get(drawn, isoc_pet_simulate, get(), detail::filled<isoc_pet_scan>(setup), activity, first_positions,
+        return detail::get(drawn, isoc_pet_simulate, get(), detail::lowered_struct<isoc_pet_scan>(setup), activity, first_positions,
                            second_positions, time_differences, static_cast<isoc_pet_tally *>(&drawn));
     }
 
     // Writes what is expected of a simulated scan: `factors` and `additive` as reconstruct takes them, in host memory; nullptr leaves
     // one out.
-    outcome<void> expect(const isoc_pet_scan &setup, const const_tensor &activity, const isoc_pet_tally &drawn, const tensor &factors,
+    outcome<void> expect(const scan &setup, const const_tensor &activity, const isoc_pet_tally &drawn, const tensor &factors,
                          const tensor &additive) {
-        return detail::call(isoc_pet_expect, get(), detail::filled<isoc_pet_scan>(setup), activity,
+        return detail::call(isoc_pet_expect, get(), detail::lowered_struct<isoc_pet_scan>(setup), activity,
                             detail::filled<isoc_pet_tally>(drawn), factors, additive);
     }
 
@@ -1103,7 +1354,8 @@ public:
     // sphere in mm. Image f32 in host memory.
     outcome<double> contrast_recovery(const const_tensor &image, span<const double> centres, double ratio) {
         double recovery = 0;
-        return detail::get(recovery, isoc_pet_contrast_recovery, get(), image, centres.data(), centres.count() / 3, ratio, &recovery);
+        return detail::get(recovery, isoc_pet_contrast_recovery, get(), image, centres.data(),
+                           detail::groups(centres.size(), 3, "centres", "sphere"), ratio, &recovery);
     }
 
     // Standard deviation over mean in the central disc of 50 mm. Image f32 in host memory.
@@ -1115,6 +1367,14 @@ public:
 private:
     using handle::handle;
     static pet wrap(isoc_pet *raw, const context &owner) { return pet(raw, owner.shared()); }
+
+    // Pairs of a radial table.
+    static uint32_t entries(const list<double> &table, const char *owner, detail::complaint &found) noexcept {
+        const auto size = static_cast<unsigned long long>(table.size());
+        if (size % 2 != 0 || size / 2 > UINT32_MAX)
+            found.set(ISOC_STATUS_OUT_OF_RANGE, "%s.radial_table has %llu values; it must have pairs of distance and width", owner, size);
+        return static_cast<uint32_t>(size / 2);
+    }
 
     static constexpr const int64_t *all_views = nullptr;
 

@@ -67,9 +67,20 @@ done
 for function in $(grep -o '\bisoc_[a-z0-9_]*(' "$package/include/isocenter.h" | tr -d '(' | sort -u); do
     grep -q "\b$function\b" "$package/include/isocenter.hpp" || { echo "isocenter.hpp has no $function" >&2; exit 1; }
 done
+# Fields that the C++ header has as lists, or beside lists, are its own: each of C's is filled in.
+fields() { # fields STRUCT: of the C header
+    awk -v name="} $1;" '/^typedef struct \{$/ { n = 0 } /^    [^\/].*;$/ { sub(/;$/, "", $NF); sub(/^\*/, "", $NF); f[n++] = $NF }
+        $0 == name { for (k = 0; k < n; k++) print f[k] }' "$package/include/isocenter.h"
+}
+for struct in isoc_context_options isoc_ct_geometry isoc_ct_options isoc_pet_response isoc_pet_scan; do
+    [ "$(fields $struct | wc -l)" -gt 8 ] || { echo "fields of $struct are not found" >&2; exit 1; }
+    for field in $(fields $struct | grep -v '^reserved'); do
+        grep -q "\bc_\?\.$field = " "$package/include/isocenter.hpp" || { echo "isocenter.hpp leaves out $struct.$field" >&2; exit 1; }
+    done
+done
 echo 'headers: no warnings'
 
-# The 20 lines of the README. C++ warns of the fields that an initialiser leaves out: that zero is what they are for.
+# The 20 lines of the README. C as C++ warns of the fields that an initialiser leaves out: that zero is what they are for.
 compile recon_c99 "$cc" -std=c99 $warnings "$examples/c/recon_20_lines.c"
 compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
 compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
@@ -105,11 +116,24 @@ done
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
 compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp
-compile throwing20 "$cxx" -std=c++20 $strict -Wno-missing-field-initializers -pthread tests/cpp/throwing.cpp
+compile throwing20 "$cxx" -std=c++20 $strict -pthread tests/cpp/throwing.cpp
 compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests/cpp/returning.cpp
 compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
+compile lists17 "$cxx" -std=c++17 $strict -g $sanitize tests/cpp/lists.cpp
+compile lists20 "$cxx" -std=c++20 $strict -g $sanitize -fno-exceptions -fno-rtti tests/cpp/lists.cpp
+# The library is not built for ThreadSanitizer: what it does with its own threads is left out.
+export TSAN_OPTIONS=ignore_noninstrumented_modules=1
+threads=
+echo 'int main() { return 0; }' >"$build/probe.cpp"
+if "$cxx" -fsanitize=thread "$build/probe.cpp" -o "$build/probe" 2>/dev/null && "$build/probe" 2>/dev/null; then
+    threads=-fsanitize=thread
+else
+    [ -z "${CI:-}" ] || { echo 'ThreadSanitizer does not work' >&2; exit 1; }
+    echo 'skipped: ThreadSanitizer does not work here; threads run without it'
+fi
+compile threads "$cxx" -std=c++17 $strict -g $threads -pthread tests/cpp/threads.cpp
 built
-for program in throwing17 throwing20 returning17 returning20; do passes "$build/$program"; done
+for program in throwing17 throwing20 returning17 returning20 lists17 lists20 threads; do passes "$build/$program"; done
 # Threads that are still ending and tables that live as long as the library are "possibly lost": no leak.
 if command -v valgrind >/dev/null; then
     for program in recon_c99 returning17; do
@@ -134,7 +158,32 @@ for scan in nxtomo exchange; do
     passes "$build/scan_files" check "$build/volume.h5" 0 6
     "$build/cmake/stream_hdf5" "$build/$scan.h5" "$build/volume.h5" --rows 2 3 --memory 1 >/dev/null
     passes "$build/scan_files" check "$build/volume.h5" 2 3
+    # The program of docs/cpp.md, which finds the axis.
+    "$build/cmake/measured" "$build/$scan.h5" "$build/volume.h5" >/dev/null 2>&1
+    passes "$build/scan_files" check "$build/volume.h5" 0 6
+    "$build/cmake/measured" "$build/$scan.h5" "$build/part.h5" 20 44 16 51 >/dev/null 2>&1
+    passes "$build/scan_files" part "$build/volume.h5" "$build/part.h5" 20 44 16 51
 done
+
+# A measured scan, where it is there: its axis and a region. Then the same with Ctrl-C at its first report.
+tooth=../shared/data/ct/tooth.h5
+if [ -f "$tooth" ]; then
+    printed=$("$build/cmake/measured" "$tooth" "$build/volume.h5" 2>/dev/null | tail -n 1)
+    echo "$printed" | awk '{ exit !(/2 slices of 640 x 640/ && $NF > 295 && $NF < 296.5) }' || { echo "measured: $printed" >&2; exit 1; }
+    "$build/cmake/measured" "$tooth" "$build/part.h5" 200 470 190 480 >/dev/null 2>&1
+    passes "$build/scan_files" part "$build/volume.h5" "$build/part.h5" 200 470 190 480
+    mkfifo "$build/reports"
+    "$build/cmake/measured" "$tooth" "$build/part.h5" >/dev/null 2>"$build/reports" & measured=$!
+    exec 9<"$build/reports"
+    head -c 1 <&9 >/dev/null
+    kill -INT $measured
+    status=0 && wait $measured || status=$?
+    [ "$status" -eq 130 ] && tr '\r' '\n' <&9 | grep -q '^cancelled$' || { echo "measured: Ctrl-C gives status $status" >&2; exit 1; }
+    exec 9<&-
+    echo 'measured: reads a scan, and Ctrl-C cancels it'
+else
+    echo "skipped: $tooth is not there"
+fi
 
 # The example for CUDA programs builds where CUDA's headers are; it runs on a GPU.
 for cuda in "${CUDA_HOME:-}" "${ISOC_NVCC:+$(dirname "${ISOC_NVCC:-}")/..}" target/cuda/nvidia/cu13; do

@@ -18,6 +18,7 @@ for line in sys.stdin:
         print(message["executable"])' "$target"
 }
 strip -o "$folder/tests" "$(built gpu build --test gpu)"
+strip -o "$folder/fuzz" "$(built fuzz build --test fuzz)"
 strip -o "$folder/unit" "$(built isocenter test --lib --no-run)"
 strip -o "$folder/bench" "$(built gpu build --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
@@ -60,6 +61,7 @@ required() { # tests written in Rust; those of the library's own parts are the o
 }
 required ./tests
 required ./unit gpu
+ISOC_FUZZ_DEVICE=gpu required ./fuzz
 for program in bad_input handles lifetimes mri pet stream; do
     output=$(./$program 2>&1)
     echo "$output" | tail -5

@@ -19,8 +19,8 @@ compile interleaved & first=$!
 compile 'separate parts' # folders may have spaces
 wait "$first"
 
-octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_bad_input', 'test_random', 'test_callbacks', 'test_interrupt', 'test_memory');"
+octave interleaved "run_all('test_ct', 'test_mri', 'test_pet', 'test_names', 'test_bad_input', 'test_mistakes', 'test_random', 'test_callbacks', 'test_interrupt', 'test_memory');"
 echo "with real and imaginary parts apart:"
-octave 'separate parts' "run_all('test_mri', 'test_bad_input', 'test_random');"
+octave 'separate parts' "run_all('test_mri', 'test_bad_input', 'test_mistakes', 'test_random');"
 cd "$build/pictures"
 octave interleaved "run_all('test_examples');"

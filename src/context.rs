@@ -2,6 +2,7 @@
 
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
+use crate::cpu::memory;
 use crate::error::{Error, Result, Status, fail};
 use crate::gpu::{self, Device, Pinned};
 use std::fmt;
@@ -57,7 +58,8 @@ pub struct ContextOptions {
     pub gpu_memory_cap: u64,
     /// Worker threads; 0 takes one per processor that this process may use.
     pub threads: usize,
-    /// Most bytes of working memory on the host at a time; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    /// Most bytes of working memory on the host at a time; 0 takes seven eighths of what is available when a call begins, at least
+    /// 256 MiB.
     pub memory_cap: u64,
     /// NaN and Inf in data.
     pub nan_policy: NanPolicy,
@@ -133,12 +135,13 @@ impl Stage {
     }
 }
 
-/// See the module.
+/// What all plans made from it share.
 pub struct Context {
     workers: Workers,
     level: Level,
     gpus: Vec<Arc<Device>>,
-    memory_cap: u64,
+    /// As it was set; None goes by what is available.
+    memory_cap: Option<u64>,
     gpu_memory_cap: u64,
     nan_policy: NanPolicy,
     progress: Option<Progress>,
@@ -164,7 +167,7 @@ impl Context {
         }
         let best = Level::from_environment()?;
         let level = level.map_or(best, |l| l.min(best));
-        let memory_cap = if memory_cap > 0 { memory_cap } else { (physical_memory() / 8).max(MIN_DEFAULT_CAP) };
+        let memory_cap = (memory_cap > 0).then_some(memory_cap);
         let workers = Workers::start(threads)
             .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
         let gpus = open(compute, &log)?;
@@ -202,14 +205,27 @@ impl Context {
         self.workers.pool().current_num_threads()
     }
 
-    /// Most bytes of working memory at a time.
-    pub fn memory_cap(&self) -> u64 {
-        self.memory_cap
+    /// Most bytes of working memory on the host for a call that begins now. Asks the system where no cap was set, so a call asks once.
+    /// `held`: what the asker has already, which counts.
+    pub(crate) fn memory_cap(&self, held: u64) -> u64 {
+        self.memory_cap.unwrap_or_else(|| {
+            let usable = match memory::available() {
+                // The reserve is for other processes, for tables, and for the system's own.
+                Some(free) => (free + held) / 8 * 7,
+                None => physical_memory() / 8,
+            };
+            usable.max(MIN_DEFAULT_CAP)
+        })
     }
 
     /// NaN and Inf in data.
     pub fn nan_policy(&self) -> NanPolicy {
         self.nan_policy
+    }
+
+    /// Whether anybody gets messages.
+    pub(crate) fn logs(&self) -> bool {
+        self.log.is_some()
     }
 
     /// Passes a message to the log callback, if there is one.
@@ -222,18 +238,21 @@ impl Context {
     /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
     /// thread, as MATLAB and most user interfaces need. `work` says how far it is.
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        self.report_while(|job| self.on_workers(job, work))
+    }
+
+    /// Runs a part of a call's work on the worker threads, inside [`Context::report_while`] of the whole.
+    pub(crate) fn on_workers<T: Send>(&self, job: &Job, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
         let pool = self.workers.pool();
         if self.progress.is_none() {
-            return pool.install(|| work(&Job::default()));
+            return pool.install(|| work(job));
         }
-        self.report_while(|job| {
-            let (done, finished) = sync_channel(1);
-            pool.in_place_scope(|scope| {
-                scope.spawn(move |_| {
-                    let _ = done.send(work(job));
-                });
-                self.wait(job, &finished)
-            })
+        let (done, finished) = sync_channel(1);
+        pool.in_place_scope(|scope| {
+            scope.spawn(move |_| {
+                let _ = done.send(work(job));
+            });
+            self.wait(job, &finished)
         })
     }
 
@@ -408,20 +427,40 @@ impl Drop for Workers {
 const WHOLE: f64 = (1u64 << 50) as f64;
 
 /// One call's work in progress: how far it is, and whether it should stop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Job {
     /// In parts of [`WHOLE`].
     done: AtomicU64,
+    /// Bits of the share of the whole that a part of 1 is.
+    share: AtomicU64,
     stage: AtomicUsize,
     cancelled: AtomicBool,
     /// Warnings from other threads than the caller's, for the log.
     notes: Mutex<Vec<String>>,
 }
 
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            done: AtomicU64::new(0),
+            share: AtomicU64::new(1f64.to_bits()),
+            stage: AtomicUsize::new(0),
+            cancelled: AtomicBool::new(false),
+            notes: Mutex::default(),
+        }
+    }
+}
+
 impl Job {
-    /// This much more of the whole, which is 1, is done.
+    /// This much more of the whole, which is 1, is done; or of the part that [`Job::begin_part`] began.
     pub(crate) fn advance(&self, part: f64) {
-        self.done.fetch_add((part * WHOLE) as u64, Ordering::Relaxed);
+        let share = f64::from_bits(self.share.load(Ordering::Relaxed));
+        self.done.fetch_add((part * share * WHOLE) as u64, Ordering::Relaxed);
+    }
+
+    /// What advances from now on is a part, which is this share of the whole.
+    pub(crate) fn begin_part(&self, share: f64) {
+        self.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
     /// A warning for the log, which gets it from the calling thread.

@@ -6,9 +6,11 @@ use common::on_processor;
 use common::scene::*;
 use common::*;
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Angular, Ct, Geometry, Info, Options};
+use isocenter::ct::{Angular, Ct, Filter, Geometry, Info, Options};
 use isocenter::error::Status;
-use isocenter::tensor::{View, ViewMut};
+use isocenter::tensor::{DType, View, ViewMut};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
 use std::sync::{Arc, Mutex};
 
@@ -119,7 +121,7 @@ fn a_missing_wedge_is_left_out_and_reported() {
         assert!((a.weights[0] - gap / 2.0).abs() < EXACT && (a.weights[39] - gap / 2.0).abs() < EXACT);
         assert!(a.weights[1..39].iter().all(|w| (w - gap).abs() < EXACT));
     }
-    // Two wedges; and a gap of just under three times the median, which is not one.
+    // Two wedges; and a gap of just under three times the others, which is not one.
     let missing = |from: usize, to: usize| move |v: &usize| !(from..to).contains(v);
     let views = (0..60).filter(missing(10, 14)).filter(missing(40, 50)).map(|v| v as f64 * gap).collect::<Vec<_>>();
     let a = angular(&views);
@@ -128,6 +130,95 @@ fn a_missing_wedge_is_left_out_and_reported() {
         &(0..60).filter(missing(10, 12)).map(|v| if v == 12 { 11.999 } else { v as f64 } * gap).collect::<Vec<_>>(),
     );
     assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{a:?}");
+}
+
+/// Angles at random, by a generator that is the same everywhere.
+fn at_random(n: usize, seed: u64) -> Vec<f64> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(0.0..PI)).collect()
+}
+
+/// The sizes of gaps fall off smoothly, so none stands out: of n of them at random, the largest exceeds the second by an
+/// exponential step of one mean gap, the second is about ln n mean gaps, and a step of twice that has a chance below 1 / n^2.
+#[test]
+fn angles_at_random_cover_half_a_turn() {
+    for seed in 0..50 {
+        let a = angular(&at_random(1000, seed));
+        assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{seed}: {a:?}");
+    }
+}
+
+/// A scan that changes its speed has two sizes of gaps, with many of each.
+#[test]
+fn a_scan_of_two_speeds_covers_half_a_turn() {
+    let fast = (0..500).map(|v| f64::from(v) / 500.0);
+    let slow = (0..250).map(|v| 1.0 + f64::from(v) / 250.0 * (PI - 1.0));
+    let a = angular(&fast.chain(slow).collect::<Vec<_>>());
+    assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{a:?}");
+    assert!((a.weights[250] - 1.0 / 500.0).abs() < EXACT && (a.weights[600] - (PI - 1.0) / 250.0).abs() < EXACT);
+}
+
+/// Both, on an object: 1.0 stays 1.0.
+#[test]
+fn values_hold_whatever_the_angles() {
+    let fast = (0..500).map(|v| f64::from(v) / 500.0);
+    let slow = (0..250).map(|v| 1.0 + f64::from(v) / 250.0 * (PI - 1.0));
+    // Of the two speeds the sums are the trapezium's rule with steps of at most 0.0086: 1e-3 as for even angles. At random, a gap of g
+    // leaves an error of the order of g^2, and 1000 of them with a mean of pi / 1000 some 1000 x 2 (pi / 1000)^2 = 0.02 in all.
+    for (angles, allowed) in [(fast.chain(slow).collect(), 0.005), (at_random(1000, 3), 0.02)] {
+        let g = scene(angles, 1.0, 1.0);
+        let mut ct = best_plan(&g);
+        let p = line_integrals(&ct, &g, &[OBJECT]);
+        let volume = reconstruct(&mut ct, &g, &p);
+        let seen = mean(&volume, &well_inside(&g, &OBJECT, 4.0));
+        assert!((seen - 1.0).abs() < allowed, "{seen}");
+    }
+}
+
+/// 180 views without some blocks of them: up to four blocks stand out, five are taken for the scan's own manner.
+#[test]
+fn a_few_lost_blocks_stand_out() {
+    let gap = PI / 180.0;
+    for lost in 1..=5 {
+        let kept = (0..180)
+            .filter(|v| !(v % 30 < 5 + v / 30 && v / 30 < lost))
+            .map(|v| f64::from(v) * gap)
+            .collect::<Vec<_>>();
+        let a = angular(&kept);
+        // Block k of 5 + k views leaves a gap of 6 + k.
+        let missing: i32 = (0..lost).map(|k| 6 + k).sum();
+        let (wedges, covered) = if lost <= 4 { (lost as usize, PI - f64::from(missing) * gap) } else { (0, PI) };
+        assert!(a.missing_wedges == wedges && (a.covered - covered).abs() < EXACT, "{lost}: {a:?}");
+    }
+    // A wedge that stands out above five lost blocks is one.
+    let kept = (0..120).filter(|v| !(v % 20 < 5 && v / 20 < 5)).map(|v| f64::from(v) * gap).collect::<Vec<_>>();
+    let a = angular(&kept);
+    assert!(a.missing_wedges == 1 && (a.largest_gap - 66.0 * gap).abs() < EXACT, "{a:?}");
+}
+
+/// Pairs of views that do not quite coincide: their tiny gaps make no wedges of the few others.
+#[test]
+fn pairs_are_no_wedges() {
+    for half in [2, 3, 4, 5, 90] {
+        let gap = PI / f64::from(half);
+        for apart in [0.12, 0.15, 0.2, 0.24] {
+            // Of two pairs one gap each is left out when the largest is: they may as well be two lost blocks.
+            if half == 2 {
+                continue;
+            }
+            let angles: Vec<f64> =
+                (0..half).flat_map(|v| [f64::from(v), f64::from(v) + apart]).map(|a| a * gap).collect();
+            let a = angular(&angles);
+            assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{half}, {apart}: {a:?}");
+        }
+    }
+    // One view of four was taken twice, a little apart.
+    let a = angular(&[0.0, 0.1, PI / 4.0, PI / 2.0, 3.0 * PI / 4.0]);
+    assert!(a.missing_wedges == 0 && (a.covered - PI).abs() < EXACT, "{a:?}");
+    // A full turn whose second half is off, with a wedge.
+    let gap = PI / 60.0;
+    let a = angular(&(0..40).flat_map(|v| [f64::from(v) * gap, (f64::from(v) + 0.15) * gap]).collect::<Vec<_>>());
+    assert!(a.missing_wedges == 1 && (a.covered - 39.15 * gap).abs() < EXACT, "{a:?}");
 }
 
 /// The median of the gaps 0.1, 0.1 and pi - 0.2 is 0.1.
@@ -196,6 +287,108 @@ fn too_few_angles() {
         assert!(error(&seen, &backproject(&g, Default::default(), None, &projections)) < 1e-5);
         to_volume(&mut ct, &g, Ct::adjoint, &projections);
     }
+}
+
+/// The caller's weights are used as they are, by what is weighted, and hold until the next geometry.
+#[test]
+fn weights_of_the_callers_own() {
+    let g = Geometry { nx: 20, ny: 21, ..Geometry::new(half_turn(15), 24).with_rows(2) };
+    let projections = random(projection_len(&g), 7);
+    let own: Vec<f64> = (0..15).map(|v| if v % 4 == 3 { 0.0 } else { 0.01 * f64::from(v) }).collect();
+    let mut ct = best_plan(&g);
+    let usual = ct.angular_weights().expect("weights").to_vec();
+    let plain = Options { filter: Filter::None, weighted_backprojection: true, ..Options::default() };
+    ct.set_options(plain).expect("options");
+    let near = |ct: &mut Ct, weights: &[f64]| {
+        let expected = backproject(&g, Default::default(), Some(weights), &projections);
+        for run in [Ct::reconstruct as Operator, Ct::backproject] {
+            assert!(error(&to_volume(ct, &g, run, &projections), &expected) < 1e-5);
+        }
+    };
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    assert_eq!(ct.angular_weights().expect("weights"), own);
+    near(&mut ct, &own);
+    // What the angles are does not change; what they are given does.
+    let info = ct.info().expect("info");
+    assert!((info.covered - own.iter().sum::<f64>()).abs() < EXACT);
+    assert!((info.angular.expect("angles").covered - PI).abs() < EXACT);
+    // Options and flat fields leave them alone.
+    ct.set_options(Options { filter: Filter::None, weighted_backprojection: true, ..Options::default() })
+        .expect("options");
+    ct.set_flat_field(None, None).expect("no flat field");
+    near(&mut ct, &own);
+    ct.set_angular_weights(None).expect("weights");
+    near(&mut ct, &usual);
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    ct.set_geometry(g.clone()).expect("a geometry");
+    assert!(ct.angular_weights().expect("weights") == usual && (ct.info().expect("info").covered - PI).abs() < EXACT);
+}
+
+/// With weights, one view and equal angles are as good as others.
+#[test]
+fn one_view_can_be_weighted() {
+    for angles in [vec![0.4], vec![0.4, 0.4 + PI]] {
+        let g = Geometry::new(angles, 24);
+        let mut ct = best_plan(&g);
+        let projections = random(projection_len(&g), 1);
+        ct.set_options(Options { filter: Filter::None, ..Options::default() }).expect("options");
+        assert_eq!(ct.info().expect("info").covered, 0.0);
+        let own: Vec<f64> = (0..g.views()).map(|v| 1.0 + v as f64).collect();
+        ct.set_angular_weights(Some(&own)).expect("weights");
+        let seen = to_volume(&mut ct, &g, Ct::reconstruct, &projections);
+        assert!(error(&seen, &backproject(&g, Default::default(), Some(&own), &projections)) < 1e-5);
+        let info = ct.info().expect("info");
+        assert!(info.angular.is_none() && info.covered == own.iter().sum::<f64>());
+        ct.memory().expect("memory");
+    }
+}
+
+/// In slabs that are scans of their own, too.
+#[test]
+fn streams_take_the_callers_weights() {
+    let g = Geometry::new(half_turn(15), 24).with_rows(5);
+    let mut ct = best_plan(&g);
+    let own: Vec<f64> = (0..15).map(|v| 0.02 * f64::from(v)).collect();
+    ct.set_angular_weights(Some(&own)).expect("weights");
+    let expected = to_volume(&mut ct, &g, Ct::reconstruct, &vec![1.0; projection_len(&g)]);
+    let mut seen = Vec::new();
+    ct.reconstruct_stream(
+        DType::F32,
+        |slab| {
+            // SAFETY: the slab's array has as many elements.
+            unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()).fill(1.0) };
+            Ok(())
+        },
+        |slab| {
+            // SAFETY: as above.
+            seen.extend(unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.shape.iter().product()) });
+            Ok(())
+        },
+    )
+    .expect("success");
+    assert!(error(&seen, &expected.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()) < 1e-5);
+}
+
+#[test]
+fn weights_that_are_none() {
+    let g = Geometry::new(half_turn(5), 24);
+    let mut ct = best_plan(&g);
+    let usual = ct.angular_weights().expect("weights").to_vec();
+    for (weights, status, word) in [
+        (vec![1.0; 4], Status::OutOfRange, "weight_count is 4"),
+        (vec![0.1, 0.1, f64::NAN, 0.1, 0.1], Status::NotFiniteParameter, "weights[2] is NaN"),
+        (vec![0.1, f64::INFINITY, 0.1, 0.1, 0.1], Status::NotFiniteParameter, "weights[1] is inf"),
+        (vec![0.1, 0.1, 0.1, 0.1, -1e-9], Status::OutOfRange, "weights[4] is -0.000000001"),
+        (vec![0.0; 5], Status::OutOfRange, "sum of weights is 0"),
+        (vec![1e-300; 5], Status::OutOfRange, "sum of weights is 0.000"),
+        (vec![1e38; 5], Status::OutOfRange, "sum of weights is 5000"),
+    ] {
+        let e = ct.set_angular_weights(Some(&weights)).expect_err(word);
+        assert!(e.status == status && e.message.contains(word), "{word}: {}", e.message);
+        assert_eq!(ct.angular_weights().expect("weights"), usual);
+    }
+    let mut none = Ct::new(Arc::new(Context::new(on_processor()).expect("a context")));
+    assert_eq!(none.set_angular_weights(None).expect_err("no geometry").status, Status::NotConfigured);
 }
 
 /// Zero padding needs 2 bins - 1 samples; the transform takes lengths with prime factors of 5 at most.

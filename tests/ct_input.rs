@@ -6,7 +6,7 @@ use common::on_processor;
 use common::scene::half_turn;
 use common::*;
 use isocenter::context::{Context, ContextOptions, NanPolicy};
-use isocenter::ct::{Ct, Filter, Geometry, Options, Order};
+use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order};
 use isocenter::error::Status;
 use isocenter::tensor::{View, ViewMut};
 use rand::rngs::SmallRng;
@@ -20,8 +20,9 @@ fn with_policy(g: &Geometry, nan_policy: NanPolicy) -> Ct {
     ct
 }
 
+/// Rows as they are, counts whatever their type.
 fn no_filter(minimum_transmission: f64) -> Options {
-    Options { filter: Filter::None, minimum_transmission, ..Options::default() }
+    Options { filter: Filter::None, minimum_transmission, input: InputKind::Counts, ..Options::default() }
 }
 
 fn filtered(ct: &mut Ct, g: &Geometry, projections: View) -> Vec<f32> {
@@ -316,6 +317,7 @@ fn nan_in_raw_frames_becomes_zero() {
 fn nan_without_a_usable_flat_counts_once() {
     let g = geometry(Order::Frames);
     let mut ct = with_policy(&g, NanPolicy::Replace);
+    ct.set_options(no_filter(1e-6)).expect("options");
     let mut flat = vec![100.0f32; g.rows * g.bins];
     flat[7] = 0.0;
     ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");

@@ -6,8 +6,8 @@ mod common;
 use common::on_processor;
 use common::*;
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Ct, Geometry, Interpolation, Options};
-use isocenter::tensor::{View, ViewMut};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options, Slab};
+use isocenter::tensor::{DType, View, ViewMut};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -42,6 +42,19 @@ fn small(bins: usize) -> usize {
 
 /// The only test of this binary, so that nothing else allocates.
 #[test]
+fn promises_are_kept() {
+    reconstruct_takes_what_memory_says();
+    a_stream_stays_within_the_cap();
+}
+
+/// Bytes beyond what was there before.
+fn taken(work: impl FnOnce()) -> usize {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    work();
+    PEAK.load(Relaxed) - before
+}
+
 fn reconstruct_takes_what_memory_says() {
     let scans = [
         (200, 1, 1 << 30),
@@ -62,11 +75,8 @@ fn reconstruct_takes_what_memory_says() {
             ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
             let (p, mut v) = (random(projection_len(&g), 1), vec![0.0; volume_len(&g)]);
             let promised = ct.memory().expect("a cap that is enough") as usize;
-            let before = NOW.load(Relaxed);
-            PEAK.store(before, Relaxed);
             let (from, to) = (View::new(&p, g.projection_shape()), ViewMut::new(&mut v, g.volume_shape()));
-            ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success");
-            let taken = PEAK.load(Relaxed) - before;
+            let taken = taken(|| ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success"));
             println!(
                 "{bins} bins, {rows} rows, {threads} threads, {interpolation:?}: {taken} taken, {promised} promised, cap {cap}"
             );
@@ -76,5 +86,30 @@ fn reconstruct_takes_what_memory_says() {
                 "{bins} bins, {rows} rows, {threads} threads: {taken} taken, {promised} promised"
             );
         }
+    }
+}
+
+/// The slabs' arrays and the work on them together.
+fn a_stream_stays_within_the_cap() {
+    for (views, slices, cap) in [(16, 64, 3_000_000), (16, 64, 1_500_000), (300, 40, 3_000_000), (16, 64, 400_000)] {
+        let g = Geometry::new(scene::half_turn(views), 128).with_rows(slices);
+        let options = ContextOptions { threads: 2, memory_cap: cap, ..on_processor() };
+        let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+        ct.set_geometry(g).expect("a geometry");
+        let fill = |slab: Slab| {
+            // SAFETY: as many elements as the shape says.
+            unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) }.fill(1.0);
+            Ok(())
+        };
+        let mut slabs = 0;
+        let taken = taken(|| {
+            let write = |_: Slab| {
+                slabs += 1;
+                Ok(())
+            };
+            ct.reconstruct_stream(DType::F32, fill, write).expect("success");
+        });
+        println!("{views} views, {slices} slices: {slabs} slabs, {taken} taken, cap {cap}");
+        assert!(slabs > 1 && taken <= cap as usize + small(128), "{taken} taken under a cap of {cap}, {slabs} slabs");
     }
 }

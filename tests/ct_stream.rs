@@ -3,13 +3,13 @@
 mod common;
 
 use common::{on_processor, plan, projection_len, random, to_volume, volume_len};
-use isocenter::context::{Context, ContextOptions};
+use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Order, Slab};
 use isocenter::error::{Error, Result, Status};
 use isocenter::tensor::DType;
 use std::f64::consts::PI;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn geometry(order: Order) -> Geometry {
     let angles = (0..40).map(|v| PI * f64::from(v) / 40.0).collect();
@@ -97,4 +97,58 @@ fn bad_data_is_found() {
     let e = stream(&mut plan(&g, Level::detect(), 1), &g, &all).expect_err("NaN");
     assert_eq!(e.status, Status::NotFiniteData);
     assert!(e.message.starts_with("projections[9, 4, 7] is NaN"), "{}", e.message);
+}
+
+/// A plan with room for a few slices at a time, what it reported, and what it answers from a fraction on: the wish to cancel.
+fn reporting(g: &Geometry, stop: f64) -> (Ct, Reports) {
+    let reports = Reports::default();
+    let copy = Arc::clone(&reports);
+    let progress = move |fraction, stage| {
+        copy.lock().expect("reports").push((fraction, stage));
+        fraction >= stop
+    };
+    let options = ContextOptions { memory_cap: 300_000, progress: Some(Box::new(progress)), ..on_processor() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(g.clone()).expect("a geometry");
+    (ct, reports)
+}
+
+type Reports = Arc<Mutex<Vec<(f64, Stage)>>>;
+
+#[test]
+fn progress_of_all_slabs_is_one_calls() {
+    let g = geometry(Order::Frames);
+    let all = random(projection_len(&g), 24);
+    let (mut ct, reports) = reporting(&g, 2.0);
+    let (_, firsts) = stream(&mut ct, &g, &all).expect("success");
+    let seen = reports.lock().expect("reports");
+    assert!(firsts.len() > 2, "{firsts:?}");
+    assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0), "{seen:?}");
+    assert_eq!(seen.iter().filter(|r| r.1 == Stage::Done).count(), 1, "{seen:?}");
+    assert_eq!((seen[0].0, seen.last().copied()), (0.0, Some((1.0, Stage::Done))));
+    // A report after each slab says how many slices there are; parts of 2^50 are rounded down.
+    for first in &firsts[1..] {
+        let share = *first as f64 / g.slices as f64;
+        assert!(seen.iter().any(|r| (r.0 - share).abs() < 1e-9), "{share}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_wish_to_cancel_between_slabs_is_heard() {
+    let g = geometry(Order::Sinograms);
+    let all = random(projection_len(&g), 25);
+    let mut written = 0;
+    let (mut ct, reports) = reporting(&g, 0.5);
+    let reading = |slab: Slab| {
+        read(&g, &all, &slab);
+        Ok(())
+    };
+    let writing = |slab: Slab| {
+        written += slab.count;
+        Ok(())
+    };
+    let e = ct.reconstruct_stream(DType::F32, reading, writing).expect_err("a cancel");
+    assert_eq!(e.status, Status::Cancelled, "{}", e.message);
+    assert!(written > 0 && written < g.slices, "{written} slices written");
+    assert!(reports.lock().expect("reports").iter().all(|r| r.1 != Stage::Done));
 }

@@ -1,6 +1,6 @@
 //! Sessions at the C boundary: those of the corpora in `fuzz/corpus`, a line of hexadecimal digits each, and random variations of
 //! them. `make fuzz` lets libFuzzer look for others, with AddressSanitizer. A session that fails is printed:
-//! `ISOC_FUZZ_SESSION=ct:a0ff07 cargo test --test fuzz` runs it alone.
+//! `ISOC_FUZZ_SESSION=ct:a0ff07 cargo test --test fuzz` runs it alone. `ISOC_FUZZ_DEVICE=gpu` takes a GPU's contexts.
 
 #[allow(unreachable_pub, dead_code)] // A crate of its own elsewhere.
 #[path = "../fuzz/src/lib.rs"]
@@ -10,9 +10,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use sessions::Bounds;
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Once;
-use std::{env, fs, panic};
+use std::{env, panic};
 
 static PRINT: Once = Once::new();
 thread_local! {
@@ -52,7 +51,7 @@ fn bytes_of(text: &str) -> Vec<u8> {
 }
 
 /// Runs the corpus and as many variations of it.
-fn sessions_of(name: &str, session: fn(&[u8], Bounds), variations: usize) {
+fn sessions_of(name: &str, corpus: &str, session: fn(&[u8], Bounds), variations: usize) {
     PRINT.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -66,9 +65,8 @@ fn sessions_of(name: &str, session: fn(&[u8], Bounds), variations: usize) {
         }
         return;
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name).with_extension("txt");
-    let mut corpus: Vec<Vec<u8>> = fs::read_to_string(&path).expect("a corpus").lines().map(bytes_of).collect();
-    assert!(!corpus.is_empty(), "nothing in {}", path.display());
+    let mut corpus: Vec<Vec<u8>> = corpus.lines().map(bytes_of).collect();
+    assert!(!corpus.is_empty(), "an empty corpus");
     for bytes in &corpus {
         run(name, session, bytes);
     }
@@ -82,15 +80,15 @@ fn sessions_of(name: &str, session: fn(&[u8], Bounds), variations: usize) {
 
 #[test]
 fn ct() {
-    sessions_of("ct", sessions::ct, 1000);
+    sessions_of("ct", include_str!("../fuzz/corpus/ct.txt"), sessions::ct, 1000);
 }
 
 #[test]
 fn mri() {
-    sessions_of("mri", sessions::mri, 1000);
+    sessions_of("mri", include_str!("../fuzz/corpus/mri.txt"), sessions::mri, 1000);
 }
 
 #[test]
 fn pet() {
-    sessions_of("pet", sessions::pet, 200);
+    sessions_of("pet", include_str!("../fuzz/corpus/pet.txt"), sessions::pet, 1000);
 }

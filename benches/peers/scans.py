@@ -33,7 +33,7 @@ def voxels(shape):
 def direct(size):
     """PET: lattice and views."""
     shape, voxel = SIZES[size]
-    return dict(voxels(shape), voxel_x=voxel, views=VIEWS, tilts=TILTS, max_tilt=MAX_TILT)
+    return dict(voxels(shape), voxel_x=voxel, azimuths=VIEWS, tilts=TILTS, max_tilt=MAX_TILT)
 
 
 def radial(axes, spokes, readout):

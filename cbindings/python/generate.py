@@ -2,6 +2,8 @@
 """Writes isocenter/_abi.py, the ctypes view of include/isocenter.h: enumerations, structs and functions.
 
 usage: generate.py HEADER > isocenter/_abi.py
+       generate.py --names HEADER    what bindings call things after: a line for each enumeration, with its words, and for each struct, with
+                                     its fields, which have the name of their enumeration behind a colon
 tests/test_abi.py fails when the committed file is not what this makes of the header.
 """
 import re
@@ -24,6 +26,7 @@ class Header:
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
         self.constants = re.findall(r"^#define (ISOC_\w+) (\d+)$", text, re.M)
         self.enums, self.structs, self.callbacks, self.functions = [], [], [], []
+        self.chosen = {}  # the enumeration of (struct, field), by the field's comment
         self.known = dict(SCALARS)
         code = re.sub(r"^#.*$", "", text, flags=re.M)
         pattern = (r"typedef (?P<integer>\w+) (?P<enum>isoc_\w+);\nenum \{\n(?P<members>.*?)\n\};"
@@ -39,6 +42,8 @@ class Header:
                 fields = re.findall(r"^\s*([^/\n]+?)(\w+);$", found["fields"], re.M)
                 self.structs.append((found["struct"], [(name, self.type(kind)) for kind, name in fields]))
                 self.known[found["struct"]] = found["struct"]
+                for enum, field in re.findall(r"// An (isoc_\w+)\b.*\n(?:\s*//.*\n)*\s*uint32_t (\w+);", found["fields"]):
+                    self.chosen[found["struct"], field] = enum
             elif found["callback"]:
                 self.known[found["callback"]] = found["callback"]
                 kinds = [self.type(found["result"])] + self.parameters(found["parameters"])
@@ -116,6 +121,15 @@ def generate(text):
     return out + "}\n"
 
 
+def names(text):
+    header = Header(text)
+    out = [" ".join(["enum", enum, *(member.lower() for member, _, _ in members)]) for enum, members in header.enums]
+    for struct, fields in header.structs:
+        marked = [f"{field}:{header.chosen[struct, field]}" if (struct, field) in header.chosen else field for field, _ in fields]
+        out.append(" ".join(["struct", struct, *marked]))
+    return "\n".join(out) + "\n"
+
+
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        sys.stdout.write(generate(file.read()))
+    with open(sys.argv[-1], encoding="utf-8") as file:
+        sys.stdout.write((names if sys.argv[1] == "--names" else generate)(file.read()))

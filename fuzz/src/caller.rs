@@ -1,5 +1,6 @@
 //! A caller: its bytes, its buffers, its context, and what it holds the library to.
 
+use super::device::gpu;
 use super::input::Input;
 use super::memory::{Bounds, Memory};
 use super::tensors::Made;
@@ -33,7 +34,13 @@ pub(crate) struct Callbacks {
     stop_at: Cell<u32>,
     /// A call with the handle that is in use, which must be refused.
     pub(crate) again: Cell<Option<Again>>,
+    /// Reports of the call in progress, and after how many of them it is cancelled because it takes too long; 0 is never.
+    reports: Cell<u32>,
+    patience: Cell<u32>,
 }
+
+/// Reports come twenty times a second: calls that may fail get half a second each.
+const PATIENCE: u32 = 10;
 
 impl Callbacks {
     /// Whether the callback that this is called from stops, after its calls to the library.
@@ -55,7 +62,8 @@ unsafe extern "C" fn progress(user: *mut c_void, fraction: f64, stage: *const c_
     let callbacks = unsafe { &*user.cast::<Callbacks>() };
     // The last report, whose answer is ignored, may come when the handle is free again.
     let done = fraction == 1.0;
-    (!done && callbacks.stops()).into()
+    callbacks.reports.set(callbacks.reports.get() + 1);
+    (!done && (callbacks.stops() || callbacks.reports.get() == callbacks.patience.get())).into()
 }
 
 unsafe extern "C" fn log(_user: *mut c_void, level: i32, message: *const c_char) {
@@ -80,7 +88,13 @@ pub(crate) struct Caller<'d> {
 impl<'d> Caller<'d> {
     /// A caller with a context, if it could have one.
     pub(crate) fn new(bytes: &'d [u8], bounds: Bounds) -> Option<Self> {
-        let callbacks = Callbacks { calls: Cell::new(0), stop_at: Cell::new(0), again: Cell::new(None) };
+        let callbacks = Callbacks {
+            calls: Cell::new(0),
+            stop_at: Cell::new(0),
+            again: Cell::new(None),
+            reports: Cell::new(0),
+            patience: Cell::new(PATIENCE),
+        };
         let mut caller = Self {
             input: Input::new(bytes),
             memory: Memory::new(bounds),
@@ -102,9 +116,10 @@ impl<'d> Caller<'d> {
         let input = &mut self.input;
         let odd = input.odd(8);
         self.usual = odd.is_none();
+        let device = if gpu().is_some() { isoc_context_device::Gpu } else { isoc_context_device::Cpu };
         let mut options = isoc_context_options {
             struct_size: size_of::<isoc_context_options>() as u32,
-            device: isoc_context_device::Cpu as u32,
+            device: device as u32,
             threads: 1,
             nan_policy: isoc_nan_policy::Error as u32,
             memory_cap: 64 << 20,
@@ -137,6 +152,7 @@ impl<'d> Caller<'d> {
     /// What every call keeps to; true if it succeeded.
     pub(crate) fn check(&self, name: &str, status: Status) -> bool {
         self.memory.check(name);
+        self.callbacks.reports.set(0);
         if status == Status::Ok {
             return true;
         }
@@ -161,6 +177,39 @@ impl<'d> Caller<'d> {
         let n = if (0..=LONGEST).contains(&claimed) { claimed as usize } else { 0 };
         let values: Vec<T> = (0..n).map(value).collect();
         self.memory.values(&values, usize::from(odd == Some(1)))
+    }
+
+    /// Room for a list of `number` elements that a call fills, where the caller says that there is room for `capacity`: NULL now and then.
+    pub(crate) fn room<T: Copy>(&mut self, capacity: i64, number: i64, value: T) -> *mut T {
+        let odd = self.input.odd(96);
+        if odd == Some(0) {
+            return ptr::null_mut();
+        }
+        // Lists are written whole or not at all: nothing may be beyond the last element, whatever the capacity.
+        let n = if capacity < number { capacity.max(0) } else { number };
+        self.memory.values(&vec![value; n as usize], usize::from(odd == Some(1)))
+    }
+
+    /// The same with a capacity that is the number, or another.
+    pub(crate) fn list<T: Copy>(&mut self, number: i64, value: T) -> (*mut T, i64) {
+        let odd = self.input.odd(96);
+        let capacity = match odd {
+            Some(2) => number - 1,
+            Some(3) => 0,
+            Some(4) => -1,
+            Some(5) => i64::MAX,
+            Some(6) => i64::MIN,
+            Some(7) => number + 1,
+            _ => number,
+        };
+        let n = if capacity < number { capacity.max(0) } else { number };
+        let list = self.memory.values(&vec![value; n as usize], usize::from(odd == Some(1)));
+        (if odd == Some(0) { ptr::null_mut() } else { list }, capacity)
+    }
+
+    /// Where a call puts the number of elements of a list, and nothing else.
+    pub(crate) fn count(&mut self) -> *mut i64 {
+        self.memory.values(&[-1i64], 0)
     }
 
     /// A struct that is passed by its address, which now and then is NULL.
@@ -198,6 +247,7 @@ impl<'d> Caller<'d> {
     /// From here on all calls are those of a careful caller.
     pub(crate) fn settle(&mut self) {
         self.input = Input::new(&[]);
+        self.callbacks.patience.set(0);
         self.settled = true;
     }
 }

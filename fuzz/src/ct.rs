@@ -45,6 +45,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::tune,
         Self::info,
         Self::angular_weights,
+        Self::own_weights,
         Self::bytes,
         Self::shepp_logan,
         Self::phantom_volume,
@@ -138,6 +139,11 @@ impl Ct<'_> {
             g.axis = self.caller.array(g.axis_count.max(1), SIDE, |k| middle + 0.01 * k as f64);
         }
         let passed = self.caller.passed(g);
+        if self.caller.input.odd(3).is_some() && !passed.is_null() {
+            self.region(passed);
+            // SAFETY: a geometry of this session.
+            g = unsafe { passed.read_unaligned() };
+        }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
             let or = |n: i64, default| if n == 0 { default } else { n };
@@ -146,6 +152,39 @@ impl Ct<'_> {
             self.sizes = Sizes { sinograms: g.order == 1, views: g.views, rows, bins: g.bins, volume };
         }
         self.caller.done(made, None);
+    }
+
+    /// A part of the slice that the geometry describes: sizes are the part's, its pixels lie where they did, and a refusal changes nothing.
+    fn region(&mut self, geometry: *mut isoc_ct_geometry) {
+        let input = &mut self.caller.input;
+        let [c0, r0] = [0; 2].map(|_| input.size(1, 4, SIDE));
+        let [c1, r1] = [0; 2].map(|_| input.size(6, 8, SIDE));
+        // SAFETY: a geometry of this session.
+        let before = unsafe { geometry.read_unaligned() };
+        let cut = call!(self.caller, isoc_ct_region(geometry, c0, c1, r0, r1));
+        // SAFETY: as above.
+        let after = unsafe { geometry.read_unaligned() };
+        assert_eq!(
+            (before.struct_size, before.views, before.bins, before.angles),
+            (after.struct_size, after.views, after.bins, after.angles)
+        );
+        if !cut {
+            let bits = |g: &isoc_ct_geometry| (g.nx, g.ny, g.x_offset.to_bits(), g.y_offset.to_bits());
+            assert_eq!(bits(&before), bits(&after), "a region that was refused");
+            return;
+        }
+        let sides = [
+            (before.nx, before.x_offset, after.nx, after.x_offset, c0, c1),
+            (before.ny, before.y_offset, after.ny, after.y_offset, r0, r1),
+        ];
+        for (side, offset, part, shifted, begin, end) in sides {
+            let side = if side == 0 { before.bins } else { side };
+            assert!(begin >= 0 && begin < end && end <= side && part == end - begin);
+            if offset.abs() < 1e8 {
+                let axis = |n: i64, offset: f64| (n as f64 - 1.0) / 2.0 + offset;
+                assert!((axis(side, offset) - axis(part, shifted) - begin as f64).abs() < 1e-6, "the axis has moved");
+            }
+        }
     }
 
     fn options(&mut self) {
@@ -163,7 +202,7 @@ impl Ct<'_> {
             response_count: input.size(0, 12, SIDE),
             minimum_transmission: input.real(0.0),
             precision: input.code(2),
-            reserved: input.odd(96).map_or(0, |k| u32::from(k == 0)),
+            input: input.code(4),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
@@ -212,8 +251,17 @@ impl Ct<'_> {
 
     fn angular_weights(&mut self) {
         let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
-        let weights = self.caller.array(n, SIDE, |_| 0.0);
-        let done = call!(self.caller, isoc_ct_angular_weights(handle, weights, n));
+        let weights = self.caller.array(n, i64::MAX, |_| 0.0);
+        let count = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_ct_get_angular_weights(handle, weights, n, count));
+        self.caller.done(done, None);
+    }
+
+    fn own_weights(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
+        let first = self.caller.input.real(0.1);
+        let weights = self.caller.array(n, SIDE, |k| first + 0.01 * k as f64);
+        let done = call!(self.caller, isoc_ct_set_angular_weights(handle, weights, n));
         self.caller.done(done, None);
     }
 
@@ -227,9 +275,8 @@ impl Ct<'_> {
         let (kind, radius) = (self.caller.input.code(2), self.caller.input.real(3.0));
         let n = self.caller.input.size(ISOC_CT_SHEPP_LOGAN_ELLIPSES, 12, SIDE);
         let zero = isoc_ct_ellipse { value: 0.0, x: 0.0, y: 0.0, semi_x: 0.0, semi_y: 0.0, angle: 0.0 };
-        // It fills the ten that it needs of any number.
-        let ellipses = self.caller.array(n.min(SIDE), SIDE, |_| zero);
-        let done = call!(self.caller, isoc_ct_shepp_logan(kind, radius, ellipses, n));
+        let (ellipses, count) = (self.caller.room(n, ISOC_CT_SHEPP_LOGAN_ELLIPSES, zero), self.caller.count());
+        let done = call!(self.caller, isoc_ct_shepp_logan(kind, radius, ellipses, n, count));
         self.caller.done(done, None);
     }
 

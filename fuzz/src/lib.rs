@@ -6,10 +6,13 @@
 //! its own: a fault of its own (`ISOC_STATUS_INTERNAL`), an error without a message, a write outside an output, a handle lost.
 //! The rest is the sanitizers'.
 //!
+//! Sessions run on the processor; with `ISOC_FUZZ_DEVICE=gpu` in the environment, on a GPU.
+//!
 //! `cargo fuzz` runs the sessions with bytes of its own; `tests/fuzz.rs` repeats the corpus and varies it.
 
 mod caller;
 mod ct;
+mod device;
 mod input;
 mod memory;
 mod mri;

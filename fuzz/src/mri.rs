@@ -14,6 +14,8 @@ const SIDE: i64 = 1 << 16;
 const SAMPLES: i64 = 1 << 40;
 const ITERATIONS: i64 = 1 << 20;
 const ELLIPSOIDS: i64 = 1 << 20;
+/// More than any solution here has.
+const RESIDUALS: i64 = 64;
 
 static ALONE: Alone = Alone::new();
 
@@ -278,8 +280,8 @@ impl Mri<'_> {
         let kind = self.caller.input.code(2);
         let (half_xy, half_z) = (self.caller.input.real(4.0), self.caller.input.real(0.0));
         let n = self.caller.input.size(ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, 12, ELLIPSOIDS);
-        let heads = self.caller.array(n, ELLIPSOIDS, |_| ELLIPSOID);
-        let done = call!(self.caller, isoc_mri_shepp_logan(kind, half_xy, half_z, heads, n));
+        let (heads, count) = (self.caller.room(n, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, ELLIPSOID), self.caller.count());
+        let done = call!(self.caller, isoc_mri_shepp_logan(kind, half_xy, half_z, heads, n, count));
         self.caller.done(done, None);
     }
 
@@ -337,9 +339,9 @@ impl Mri<'_> {
 
     fn history(&mut self) {
         let (handle, image) = (self.handle(), self.caller.input.size(0, 3, SIDE));
-        let room = self.caller.input.size(4, 8, SAMPLES);
-        let (residuals, found) = (self.caller.array(room, SAMPLES, |_| 0.0), self.caller.passed(0i64));
-        let done = call!(self.caller, isoc_mri_history(handle, image, residuals, room, found));
+        let capacity = self.caller.input.size(RESIDUALS, 8, SAMPLES);
+        let (residuals, found) = (self.caller.room(capacity, RESIDUALS, 0.0), self.caller.passed(0i64));
+        let done = call!(self.caller, isoc_mri_history(handle, image, residuals, capacity, found));
         self.caller.done(done, None);
     }
 

@@ -16,6 +16,8 @@ const VIEWS: i64 = 1 << 16;
 const ENTRIES: i64 = 1 << 20;
 const ITERATIONS: i64 = 1 << 20;
 const EVENTS: i64 = 1 << 40;
+/// More than any reconstruction here makes.
+const PASSES: i64 = 16;
 
 static ALONE: Alone = Alone::new();
 
@@ -64,7 +66,7 @@ impl<'d> Plan<'d> for Pet<'d> {
         // SAFETY: as call! says; the handle is whatever it is.
         let again = |plan: *mut c_void| unsafe { isoc_pet_memory(plan.cast(), ptr::null_mut()) };
         caller.callbacks.again.set(Some((again, plan.cast())));
-        Self { caller, plan, lattice: [6, 12, 12], views: 3 }
+        Self { caller, plan, lattice: [4, 8, 9], views: 3 }
     }
 
     fn caller(&mut self) -> &mut Caller<'d> {
@@ -113,23 +115,30 @@ impl Pet<'_> {
 
     fn geometry(&mut self) {
         let (handle, input) = (self.handle(), &mut self.caller.input);
-        let g = isoc_pet_geometry {
-            struct_size: input.struct_size(size_of::<isoc_pet_geometry>()),
-            tilts: input.odd(96).map_or(1, |k| [0, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]),
-            nx: input.size(12, 16, SIDE),
-            ny: input.size(12, 16, SIDE),
-            nz: input.size(6, 8, SIDE),
+        let struct_size = input.struct_size(size_of::<isoc_pet_geometry>());
+        let tilts = input.odd(96).map(|k| [0, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]);
+        let mut g = isoc_pet_geometry {
+            struct_size,
+            tilts: tilts.unwrap_or(1),
+            // As few voxels as have room for the kernels and for the regions of figures of merit.
+            nx: input.size(9, 12, SIDE),
+            ny: input.size(8, 12, SIDE),
+            nz: input.size(4, 6, SIDE),
             voxel_x: input.real(12.0),
             voxel_y: input.real(0.0),
             voxel_z: input.real(0.0),
-            views: input.size(3, 8, VIEWS),
-            max_tilt: input.real(0.2),
+            azimuths: input.size(3, 8, VIEWS),
+            max_tilt: input.real(0.06),
         };
         let list = if self.caller.input.odd(2).is_none() {
             Made::NONE
         } else {
-            let (angle, dtype) = (self.caller.input.real(0.3), self.caller.dtype(F32));
-            self.caller.input_tensor(&[g.views, 2], dtype, &|k| if k % 2 == 0 { angle * k as f64 } else { 0.0 }, true)
+            let (angle, dtype, n) = (self.caller.input.real(0.3), self.caller.dtype(F32), g.azimuths);
+            if tilts.is_none() {
+                (g.azimuths, g.tilts) = (0, 0);
+            }
+            // The call takes their number from the list.
+            self.caller.input_tensor(&[n, 2], dtype, &|k| if k % 2 == 0 { angle * k as f64 } else { 0.0 }, false)
         };
         let passed = self.caller.passed(g);
         let made = call!(self.caller, isoc_pet_set_geometry(handle, passed, list.tensor));
@@ -146,8 +155,10 @@ impl Pet<'_> {
 
     fn get_views(&mut self) {
         let (handle, n) = (self.handle(), self.caller.input.size(self.views, 8, VIEWS));
-        let views = self.caller.array(n, VIEWS, |_| [0.0; 2]);
-        let done = call!(self.caller, isoc_pet_get_views(handle, views.cast(), n));
+        let (views, count) = (self.caller.room(n, self.views, [0.0; 2]), self.caller.count());
+        let done = call!(self.caller, isoc_pet_get_views(handle, views.cast(), n, count));
+        // SAFETY: the caller's own.
+        assert!(!done || unsafe { *count } == self.views, "as many views as the plan says");
         self.caller.done(done, None);
     }
 
@@ -161,13 +172,13 @@ impl Pet<'_> {
     }
 
     fn response(&mut self) {
-        let (handle, (radial_entries, radial_table)) = (self.handle(), self.radial_table());
+        let (handle, (radial_table_count, radial_table)) = (self.handle(), self.radial_table());
         let input = &mut self.caller.input;
         let r = isoc_pet_response {
             struct_size: input.struct_size(size_of::<isoc_pet_response>()),
             profile: input.code(2),
             cut: input.code(2),
-            radial_entries,
+            radial_table_count,
             tof_fwhm: input.real(200.0),
             radial_fwhm: input.real(20.0),
             axial_fwhm: input.real(20.0),
@@ -194,9 +205,10 @@ impl Pet<'_> {
         );
         let map = self.caller.array(ny * nx, SIDE * SIDE, |k| if k == 5 { id as u32 } else { 0 });
         let places = self.caller.array(offsets, EVENTS, |k| [(step as i32).wrapping_mul(k as i32), 0, 1]);
-        let values = kernels.checked_mul(offsets).unwrap_or(i64::MAX);
-        let values = self.caller.array(values, EVENTS, |k| (value + 0.125 * k as f64) as f32);
-        let done = call!(self.caller, isoc_pet_set_tables(handle, view, map, places.cast(), offsets, values, kernels));
+        let number = kernels.checked_mul(offsets).unwrap_or(i64::MAX);
+        let values = self.caller.array(number, EVENTS, |k| (value + 0.125 * k as f64) as f32);
+        let done =
+            call!(self.caller, isoc_pet_set_tables(handle, view, map, ny * nx, places.cast(), offsets, values, number));
         self.caller.done(done, None);
     }
 
@@ -213,11 +225,28 @@ impl Pet<'_> {
         if sizes.struct_size as usize != size_of::<isoc_pet_table_sizes>() || kernels * offsets > ENTRIES {
             return; // told in part, or more than this caller has room for
         }
-        let map = self.caller.array(self.lattice[1] * self.lattice[2], SIDE * SIDE, |_| 0u32);
-        let (places, values) =
-            (self.caller.array(offsets, EVENTS, |_| [0i32; 3]), self.caller.array(kernels * offsets, EVENTS, |_| 0f32));
-        let mass = self.caller.array(kernels, EVENTS, |_| 0f64);
-        let done = call!(self.caller, isoc_pet_get_tables(handle, view, map, places.cast(), values, mass));
+        let (map, map_capacity) = self.caller.list(self.lattice[1] * self.lattice[2], 0u32);
+        let (places, offset_capacity) = self.caller.list(offsets, [0i32; 3]);
+        let (values, value_capacity) = self.caller.list(kernels * offsets, 0f32);
+        let (mass, mass_capacity) = self.caller.list(kernels, 0f64);
+        let mut to = isoc_pet_tables {
+            struct_size: size_of::<isoc_pet_tables>() as u32,
+            reserved: 0,
+            map,
+            map_capacity,
+            map_count: -1,
+            offsets: places.cast(),
+            offset_capacity,
+            offset_count: -1,
+            values,
+            value_capacity,
+            value_count: -1,
+            mass,
+            mass_capacity,
+            mass_count: -1,
+        };
+        let done = call!(self.caller, isoc_pet_get_tables(handle, view, &mut to));
+        assert!(!done || (to.offset_count, to.value_count, to.mass_count) == (offsets, kernels * offsets, kernels));
         self.caller.done(done, None);
     }
 
@@ -313,10 +342,11 @@ impl Pet<'_> {
     }
 
     fn history(&mut self) {
-        let (handle, room) = (self.handle(), self.caller.input.size(2, 4, ITERATIONS));
-        let passes = self.caller.array(room, EVENTS, |_| isoc_pet_iteration { log_likelihood: 0.0, skipped_voxels: 0 });
-        let written = self.caller.passed(0i64);
-        let done = call!(self.caller, isoc_pet_history(handle, passes, room, written));
+        let (handle, capacity) = (self.handle(), self.caller.input.size(PASSES, 4, ITERATIONS));
+        let none = isoc_pet_iteration { log_likelihood: 0.0, skipped_voxels: 0 };
+        let passes = self.caller.room(capacity, PASSES, none);
+        let found = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_pet_history(handle, passes, capacity, found));
         self.caller.done(done, None);
     }
 
@@ -367,11 +397,11 @@ impl Pet<'_> {
     }
 
     fn scan(&mut self) -> *const isoc_pet_scan {
-        let ((bodies, body_count), (radial_entries, radial_table)) = (self.bodies(), self.radial_table());
+        let ((bodies, body_count), (radial_table_count, radial_table)) = (self.bodies(), self.radial_table());
         let input = &mut self.caller.input;
         let scan = isoc_pet_scan {
             struct_size: input.struct_size(size_of::<isoc_pet_scan>()),
-            radial_entries,
+            radial_table_count,
             bodies,
             body_count,
             diameter: input.real(0.0),

@@ -39,6 +39,12 @@ template <class T, int STEP> __device__ inline void load_raw(const RawRows &r, i
 // Line integrals of what `load_raw` has loaded.
 template <int STEP> __device__ inline void correct(const RawRows &r, int slice, int t, float (&v)[8]) {
     if (!r.gain) {
+        if (r.transmission) {
+            int room = r.bins - t;
+#pragma unroll
+            for (int j = 0; j < 8; j++) v[j] = finite(v[j]) && j * STEP < room ? corrected(v[j], 0.f, 1.f, r.minimum) : 0.f;
+            return;
+        }
 #pragma unroll
         for (int j = 0; j < 8; j++) v[j] = finite(v[j]) ? v[j] : 0.f;
         return;

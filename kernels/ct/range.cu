@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(256) ct_range(const __grid_constant
     unsigned most = 0;
     if (found.low <= found.high) {
         float a = found.low, b = found.high;
-        if (raw.gain) a = logf(fmaxf(a, raw.minimum)), b = logf(fmaxf(b, raw.minimum));
+        if (raw.gain || raw.transmission) a = logf(fmaxf(a, raw.minimum)), b = logf(fmaxf(b, raw.minimum));
         most = max(__float_as_uint(a) & 0x7fffffffu, __float_as_uint(b) & 0x7fffffffu);
     }
     most = __reduce_max_sync(~0u, most);

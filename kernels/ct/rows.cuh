@@ -14,6 +14,8 @@ struct RawRows {
     const float *dark, *gain;
     float minimum;
     int type, views, slices, bins;
+    // Without a flat field: non-zero if values are transmissions, integral = -ln(max(value, minimum)).
+    int transmission;
 };
 
 __device__ inline float raw_value(const RawRows &r, int view, int slice, int bin) {
@@ -39,6 +41,8 @@ __device__ inline bool integral(const RawRows &r, int view, int slice, int bin, 
         float gain = r.gain[pixel];
         good &= gain != 0.f;
         v = corrected(v, r.dark[pixel], gain, r.minimum);
+    } else if (r.transmission) {
+        v = corrected(v, 0.f, 1.f, r.minimum);
     }
     value = good ? v : 0.f;
     return good;

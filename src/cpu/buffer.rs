@@ -186,6 +186,11 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// What it holds.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.slots.iter().flatten().map(|b| size_of_val::<[f32]>(b) as u64).sum()
+    }
+
     /// Two buffers of these lengths, their contents left over from before. Larger ones are kept while all of them fit `cap` bytes.
     pub(crate) fn take(&mut self, lens: [usize; 2], cap: u64) -> Result<[&mut [f32]; 2]> {
         let have = |slot: &Option<Buffer>| slot.as_ref().map_or(0, |b| b.len());

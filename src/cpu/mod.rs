@@ -4,6 +4,7 @@ pub mod buffer;
 pub(crate) mod fft;
 pub(crate) mod lanes;
 pub mod level;
+pub(crate) mod memory;
 pub(crate) mod shared;
 pub(crate) mod simd;
 pub(crate) mod turns;

@@ -15,7 +15,7 @@ pub struct Angular {
     pub spacing: f64,
     /// Sum of the weights.
     pub covered: f64,
-    /// Gaps over three times the median.
+    /// Gaps that stand out, which are spread over no view.
     pub missing_wedges: usize,
     /// Start of the largest gap.
     pub largest_gap_start: f64,
@@ -25,8 +25,10 @@ pub struct Angular {
     pub evenly_spaced: bool,
 }
 
-/// A gap is a missing wedge beyond this many times the median.
+/// Missing wedges are more than this many times as large as the next smaller gap.
 const WEDGE: f64 = 3.0;
+/// A step in the sizes of gaps with more gaps than this above it is the scan's own: of one with two speeds, say.
+const MOST_WEDGES: usize = 4;
 /// Angles closer than this part of the mean gap are one angle seen twice: the second half of a full turn, with its jitter.
 const SAME: f64 = 0.1;
 
@@ -53,14 +55,20 @@ impl Angular {
             clusters[(k + steps) % n].angle + turns as f64 * PI - clusters[k].angle
         };
         let gaps: Vec<f64> = collected((0..n).map(|k| after(k, 1)))?;
-        // Pairs of views that nearly coincide make every other gap tiny; half the gap over two neighbours is steady then.
-        // The largest gap stays out of it: with few views it would hide itself.
         let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
+        let mut sorted = copied(&gaps)?;
+        sorted.sort_unstable_by(f64::total_cmp);
+        let spacing = lower_middle(&sorted);
+        // Views in pairs (the two half turns of a full turn, with more jitter than SAME takes) make every other gap tiny, so that the
+        // few others of a short scan would stand out; half the gap over two neighbours is steady then. The largest gap stays out of
+        // it: with few views it would hide itself.
         let pairs = (0..n).filter(|&k| k != largest && (k + 1) % n != largest).map(|k| after(k, 2) / 2.0);
-        let pairs: Vec<f64> = collected(pairs)?;
-        let spacing = median(&gaps)?;
-        let limit = WEDGE * if pairs.is_empty() { spacing } else { spacing.max(median(&pairs)?) };
-        let counted: Vec<f64> = collected(gaps.iter().map(|&g| if g > limit { 0.0 } else { g }))?;
+        let mut pairs: Vec<f64> = collected(pairs)?;
+        pairs.sort_unstable_by(f64::total_cmp);
+        let usual = if pairs.is_empty() { spacing } else { spacing.max(lower_middle(&pairs)) };
+        let least_wedge = least_wedge(&sorted, usual);
+        let is_wedge = |gap: f64| least_wedge.is_some_and(|least| gap >= least);
+        let counted: Vec<f64> = collected(gaps.iter().map(|&g| if is_wedge(g) { 0.0 } else { g }))?;
         let mut weights = zeros(angles.len())?;
         for (k, cluster) in clusters.iter().enumerate() {
             let share = (counted[k] + counted[(k + n - 1) % n]) / 2.0 / cluster.views.len() as f64;
@@ -71,7 +79,7 @@ impl Angular {
             weights,
             distinct: n,
             spacing,
-            missing_wedges: gaps.iter().filter(|&&g| g > limit).count(),
+            missing_wedges: gaps.iter().filter(|&&g| is_wedge(g)).count(),
             largest_gap_start: clusters[largest].angle.rem_euclid(PI),
             largest_gap: gaps[largest],
             evenly_spaced: gaps.iter().all(|g| (g - spacing).abs() <= 0.01 * spacing),
@@ -107,9 +115,16 @@ fn clusters(angles: &[f64]) -> Result<(Vec<usize>, Vec<Cluster>)> {
     Ok((order, clusters))
 }
 
-/// The lower middle one.
-fn median(values: &[f64]) -> Result<f64> {
-    let mut sorted = copied(values)?;
-    sorted.sort_unstable_by(f64::total_cmp);
-    Ok(sorted[(sorted.len() - 1) / 2])
+/// The smallest of the gaps that stand out, if any do: gaps in rising order, and what is usual among them.
+fn least_wedge(sorted: &[f64], usual: f64) -> Option<f64> {
+    let first = sorted.len().saturating_sub(MOST_WEDGES).max(1);
+    (first..sorted.len())
+        .map(|k| (sorted[k - 1], sorted[k]))
+        .find(|(below, gap)| *gap > WEDGE * below.max(usual))
+        .map(|(_, gap)| gap)
+}
+
+/// Of values in rising order.
+fn lower_middle(sorted: &[f64]) -> f64 {
+    sorted[(sorted.len() - 1) / 2]
 }

@@ -13,7 +13,6 @@ pub(super) struct FlatField {
     dark: Vec<f32>,
     /// 1 / (flat - dark); 0 marks a pixel that cannot be corrected.
     gain: Vec<f32>,
-    minimum: f32,
 }
 
 impl FlatField {
@@ -49,18 +48,33 @@ impl FlatField {
         for (offset, d) in offset.iter_mut().zip(dark) {
             *offset = if d.is_finite() { d as f32 } else { 0.0 };
         }
-        Ok(Self { bins, dark: offset, gain, minimum: 0.0 })
+        Ok(Self { bins, dark: offset, gain })
     }
 
-    /// The least transmission that the logarithm sees.
-    pub(super) fn set_minimum(&mut self, minimum: f64) {
-        self.minimum = minimum as f32;
+    /// Whether it is of a detector of so many rows and bins.
+    pub(super) fn fits(&self, rows: usize, bins: usize) -> bool {
+        self.bins == bins && self.gain.len() == rows * bins
+    }
+
+    /// Refuses rows that are to be used and cannot be corrected.
+    pub(super) fn check_rows(&self, rows: std::ops::Range<usize>) -> Result<()> {
+        let first = rows.start * self.bins;
+        match self.gain[first..rows.end * self.bins].iter().position(|g| *g == 0.0) {
+            Some(k) => {
+                let (row, bin) = ((first + k) / self.bins, (first + k) % self.bins);
+                fail!(
+                    FlatField,
+                    "flats[{row}, {bin}] of the plan's flat field is not above darks there, and the geometry now uses that row; give others, or forget the flat field first"
+                );
+            }
+            None => Ok(()),
+        }
     }
 
     /// The same for some rows alone.
     pub(super) fn part(&self, rows: std::ops::Range<usize>) -> Result<Self> {
         let (dark, gain) = self.rows(rows);
-        Ok(Self { bins: self.bins, dark: copied(dark)?, gain: copied(gain)?, minimum: self.minimum })
+        Ok(Self { bins: self.bins, dark: copied(dark)?, gain: copied(gain)? })
     }
 
     /// Dark and gain of some rows, row after row.
@@ -74,11 +88,12 @@ impl FlatField {
         self.gain[row * self.bins + bin] != 0.0
     }
 
-    /// Corrects one detector row in place; gives the number of pixels that cannot be corrected and became 0.
-    pub(super) fn correct(&self, row: usize, values: &mut [f32]) -> usize {
+    /// Corrects one detector row in place, no transmission below `minimum`; gives the number of pixels that cannot be corrected and
+    /// became 0.
+    pub(super) fn correct(&self, row: usize, minimum: f32, values: &mut [f32]) -> usize {
         let at = row * self.bins..(row + 1) * self.bins;
         let (dark, gain) = (&self.dark[at.clone()], &self.gain[at]);
-        let minimum = f32x8::splat(self.minimum);
+        let minimum = f32x8::splat(minimum);
         let mut unusable = 0;
         for ((v, d), g) in values.chunks_mut(8).zip(dark.chunks(8)).zip(gain.chunks(8)) {
             let n = v.len();

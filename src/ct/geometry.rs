@@ -1,6 +1,8 @@
 //! Scan and volume, checked; and the line of bins that a view's pixels fall on.
 
 use crate::error::{Result, fail};
+use std::f64::consts::PI;
+use std::ops::Range;
 
 /// Order of the dimensions of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,19 @@ pub(super) struct PixelLine {
     pub(super) origin: f64,
     pub(super) dx: f64,
     pub(super) dy: f64,
+}
+
+/// Side and offset of a part of a slice's side, which has `side` pixels and this offset. Names are of a pixel and of the side.
+pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2]) -> Result<(usize, f64)> {
+    let (Range { start, end }, [pixel, name]) = (part, names);
+    if start >= end || end > side {
+        fail!(
+            OutOfRange,
+            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})"
+        );
+    }
+    // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.
+    Ok((end - start, offset + (side as f64 - (start + end) as f64) / 2.0))
 }
 
 impl Geometry {
@@ -190,6 +205,38 @@ impl Geometry {
     /// Row and column that the rotation axis passes through.
     pub(super) fn centre(&self) -> (f64, f64) {
         ((self.ny as f64 - 1.0) / 2.0 + self.y_offset, (self.nx as f64 - 1.0) / 2.0 + self.x_offset)
+    }
+
+    /// The part of the directions (angles modulo pi) of which a pixel of the volume sees some view, mean over the volume: 1 where all
+    /// pixels see all. Pixels and views are sampled.
+    pub(super) fn directions_seen(&self) -> f64 {
+        const PIXELS: usize = 16;
+        const VIEWS: usize = 720;
+        const SECTORS: usize = 36;
+        let spread = |k: usize, count: usize, size: usize| (k as f64 + 0.5) / count as f64 * size as f64 - 0.5;
+        let (rows, columns, views) = (self.ny.min(PIXELS), self.nx.min(PIXELS), self.views().min(VIEWS));
+        let lines: Vec<(usize, PixelLine)> = (0..views)
+            .map(|k| {
+                let view = spread(k, views, self.views()).round() as usize;
+                let turn = self.angles[view].rem_euclid(PI) / PI;
+                (((turn * SECTORS as f64) as usize).min(SECTORS - 1), self.pixel_line(view))
+            })
+            .collect();
+        let mut all = [false; SECTORS];
+        lines.iter().for_each(|(sector, _)| all[*sector] = true);
+        let mut seen = 0;
+        for i in (0..rows).map(|k| spread(k, rows, self.ny)) {
+            for j in (0..columns).map(|k| spread(k, columns, self.nx)) {
+                let mut sectors = [false; SECTORS];
+                for (sector, l) in &lines {
+                    let h = l.origin + j * l.dx + i * l.dy;
+                    sectors[*sector] |= h > -1.0 && h < self.bins as f64;
+                }
+                seen += sectors.iter().filter(|s| **s).count();
+            }
+        }
+        let all = all.iter().filter(|s| **s).count();
+        seen as f64 / (all * rows * columns) as f64
     }
 
     pub(super) fn pixel_line(&self, view: usize) -> PixelLine {

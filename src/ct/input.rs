@@ -1,6 +1,6 @@
-//! The caller's data, row by row: corrected if there is a flat field, and never NaN.
+//! The caller's data, row by row: line integrals where counts or transmissions are meant, and never NaN.
 
-use super::flat_field::FlatField;
+use super::kind::Correction;
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
@@ -18,7 +18,7 @@ pub(super) struct Input<'a> {
     lines: std::ops::Range<usize>,
     /// Lines of the whole above line 0.
     above: usize,
-    flat: Option<&'a FlatField>,
+    correction: Correction<'a>,
     policy: NanPolicy,
     replaced: AtomicU64,
 }
@@ -28,7 +28,7 @@ impl<'a> Input<'a> {
     pub(super) fn volume(view: View<'a>, context: &Context) -> Self {
         let lines = 0..view.shape()[1];
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped: false, name: "volume", lines, above: 0, flat: None, policy, replaced }
+        Self { view, swapped: false, name: "volume", lines, above: 0, correction: Correction::None, policy, replaced }
     }
 
     /// Projections as (views, rows, bins), whatever the tensor's order; they begin `above` rows from the top of the whole.
@@ -36,12 +36,12 @@ impl<'a> Input<'a> {
         view: View<'a>,
         swapped: bool,
         (rows, above): (std::ops::Range<usize>, usize),
-        flat: Option<&'a FlatField>,
+        correction: Correction<'a>,
         context: &Context,
     ) -> Self {
         let view = if swapped { view.swapped() } else { view };
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped, name: "projections", lines: rows, above, flat, policy, replaced }
+        Self { view, swapped, name: "projections", lines: rows, above, correction, policy, replaced }
     }
 
     /// Values replaced so far.
@@ -61,7 +61,7 @@ impl<'a> Input<'a> {
         self.replaced.fetch_add(replaced as u64, Ordering::Relaxed);
     }
 
-    /// Reads a line from sample `first` on (a part of a line only where there is no flat field), and gives the number of values
+    /// Reads a line from sample `first` on (a part of a line only where no flat field corrects it), and gives the number of values
     /// replaced, which is the caller's to count: data may be read more than once.
     pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
         self.view.read_row(item, line, first, row);
@@ -72,9 +72,9 @@ impl<'a> Input<'a> {
             }
             bad = collected((0..row.len()).filter(|&k| !row[k].is_finite()))?;
         }
-        let usable = |k: &&usize| self.flat.is_none_or(|flat| flat.usable(line, **k));
+        let usable = |k: &&usize| self.correction.flat().is_none_or(|flat| flat.usable(line, **k));
         let bad_alone = bad.iter().filter(usable).count();
-        let unusable = self.flat.map_or(0, |flat| flat.correct(line, row));
+        let unusable = self.correction.apply(line, row);
         bad.iter().for_each(|&k| row[k] = 0.0);
         Ok(unusable + bad_alone)
     }

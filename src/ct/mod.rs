@@ -9,6 +9,7 @@ mod forward;
 mod geometry;
 mod gpu;
 mod input;
+mod kind;
 mod operators;
 pub mod phantom;
 mod pipeline;
@@ -17,8 +18,9 @@ mod tiles;
 
 pub use angular::Angular;
 pub use filter::{Filter, Padding};
-pub(crate) use geometry::MAX_SIDE;
 pub use geometry::{Geometry, Order};
+pub(crate) use geometry::{MAX_SIDE, crop};
 pub use gpu::{Kernel, Measured, Precision};
+pub use kind::InputKind;
 pub use operators::{Ct, Info, Interpolation, Options};
 pub use stream::Slab;

@@ -8,15 +8,17 @@ use super::forward::Forward;
 use super::geometry::{Geometry, Order};
 use super::gpu::{Gpus, Kernel, Measured, Needs, Operator, Precision, Task};
 use super::input::Input;
+use super::kind::{Correction, InputKind, warn_of_kind};
 use super::phantom::{self, Ellipse};
-use super::pipeline::{self, Call, slabs};
-use crate::context::{Context, LogLevel, Stage};
+use super::pipeline::{self, Call, Footprint, slabs};
+use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, zeros};
 use crate::error::{Result, Status, fail};
-use crate::gpu::Device;
+use crate::gpu::{Device, Stream};
 use crate::tensor::{DType, Layout, View, ViewMut};
 use rayon::prelude::*;
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How a row is read between its bins.
@@ -48,6 +50,8 @@ pub struct Options {
     pub kernel: Kernel,
     /// Precision of back-projected data on a GPU.
     pub precision: Precision,
+    /// What the projections of `filter` and `reconstruct` hold.
+    pub input: InputKind,
 }
 
 impl Default for Options {
@@ -60,6 +64,7 @@ impl Default for Options {
             minimum_transmission: 1e-6,
             kernel: Kernel::default(),
             precision: Precision::default(),
+            input: InputKind::default(),
         }
     }
 }
@@ -69,6 +74,8 @@ impl Default for Options {
 pub struct Info {
     /// Angles and their weights; None where all angles are one.
     pub angular: Option<Angular>,
+    /// Sum of the weights in force, the caller's or those of the angles; 0 where there are none.
+    pub covered: f64,
     /// Length of the filter's transforms.
     pub padded_bins: usize,
     /// Slices in `reconstruct`'s first slab.
@@ -81,7 +88,19 @@ struct Plan {
     geometry: Geometry,
     /// Or why there are no weights.
     angular: Result<Angular>,
+    /// The caller's own weights.
+    given: Option<Vec<f64>>,
     flat: Option<FlatField>,
+}
+
+impl Plan {
+    /// Angular weights in force, or why there are none.
+    fn weights(&self) -> Result<&[f64]> {
+        match &self.given {
+            Some(given) => Ok(given),
+            None => self.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone),
+        }
+    }
 }
 
 /// A plan for parallel-beam CT.
@@ -96,13 +115,21 @@ pub struct Ct {
     stream: usize,
     /// Rows of the whole scan above its projections, of a part; messages count from the top.
     above: usize,
+    /// Projections taken for line integrals have been looked at since the last change.
+    looked: bool,
 }
+
+/// Rows that are looked at in host memory, and on a GPU.
+const HOST_ROWS: usize = 64;
+const GPU_ROWS: usize = 8;
+/// Bins of such a row on a GPU, where they do not follow each other.
+const GPU_BINS: usize = 64;
 
 impl Ct {
     /// A plan without geometry.
     pub fn new(context: Arc<Context>) -> Self {
         let (options, workspace, gpus) = (Options::default(), Workspace::default(), Gpus::default());
-        Self { context, plan: None, options, replaced: 0, workspace, gpus, stream: 0, above: 0 }
+        Self { context, plan: None, options, replaced: 0, workspace, gpus, stream: 0, above: 0, looked: false }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -140,7 +167,7 @@ impl Ct {
         Ok(())
     }
 
-    pub(super) fn context(&self) -> &Context {
+    pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
@@ -152,9 +179,9 @@ impl Ct {
     pub(super) fn part(&self, geometry: Geometry, row: usize) -> Result<Ct> {
         let plan = self.plan()?;
         let mut part = Ct::new(self.context.clone());
-        (part.options, part.above) = (self.options.clone(), row);
+        (part.options, part.above, part.looked) = (self.options.clone(), row, true);
         let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?;
-        part.plan = Some(Plan { geometry, angular: plan.angular.clone(), flat });
+        part.plan = Some(Plan { geometry, angular: plan.angular.clone(), given: plan.given.clone(), flat });
         Ok(part)
     }
 
@@ -165,18 +192,30 @@ impl Ct {
         source: &'a Layout,
         target: &'a Layout,
     ) -> Result<Task<'a>> {
+        let correction = match operator {
+            Operator::Filter | Operator::Reconstruct => self.correction(source.dtype)?,
+            _ => uncorrected(source.dtype)?,
+        };
+        self.task_with(operator, correction, weighted, source, target)
+    }
+
+    fn task_with<'a>(
+        &'a self,
+        operator: Operator,
+        correction: Correction<'a>,
+        weighted: bool,
+        source: &'a Layout,
+        target: &'a Layout,
+    ) -> Result<Task<'a>> {
         let plan = self.plan()?;
-        let raw = matches!(operator, Operator::Filter | Operator::Reconstruct);
-        self.check_counts(source.dtype, raw)?;
         Ok(Task {
             operator,
             geometry: &plan.geometry,
             interpolation: self.options.interpolation,
             filter: &self.options.filter,
             padding: self.options.padding,
-            minimum: self.options.minimum_transmission,
-            weights: if weighted { Some(self.angular_weights()?) } else { None },
-            flat: plan.flat.as_ref().filter(|_| raw),
+            correction,
+            weights: if weighted { Some(plan.weights()?) } else { None },
             kernel: self.options.kernel,
             precision: self.options.precision,
             stream: self.stream,
@@ -193,20 +232,49 @@ impl Ct {
             Layout::new(std::ptr::null(), DType::F32, g.projection_shape()),
             Layout::new(std::ptr::null(), DType::F32, g.volume_shape()),
         );
-        Gpus::needs(&self.context, &self.task(Operator::Reconstruct, false, &source, &target)?)
+        let task = self.task_with(Operator::Reconstruct, Correction::None, false, &source, &target)?;
+        Gpus::needs(&self.context, &task)
     }
 
-    /// Counts need a flat field, and a call that corrects.
-    pub(super) fn check_counts(&self, dtype: DType, raw: bool) -> Result<()> {
-        if dtype != DType::F32 && !raw {
-            fail!(TensorDtype, "projections are {dtype:?}; this call takes F32");
+    /// What is done to projections of this type by the calls that correct.
+    pub(super) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
+        self.options.input.correction(dtype, self.plan()?.flat.as_ref(), self.options.minimum_transmission)
+    }
+
+    /// Whether values are taken for line integrals without a word of the caller's, and have not been looked at.
+    pub(super) fn unseen(&self, dtype: DType) -> bool {
+        !self.looked && self.context.logs() && dtype == DType::F32 && self.options.input == InputKind::Auto
+    }
+
+    /// They have been.
+    pub(super) fn seen(&mut self) {
+        self.looked = true;
+    }
+
+    /// Looks at some rows of projections that are taken for line integrals, once until something changes.
+    fn look_once(&mut self, projections: &View) -> Result<()> {
+        if !self.unseen(projections.dtype()) {
+            return Ok(());
         }
-        if dtype != DType::F32 && self.plan()?.flat.is_none() {
-            fail!(
-                FlatField,
-                "projections are {dtype:?} counts and the plan has no flat field; isoc_ct_set_flat_field comes first"
-            );
-        }
+        let g = self.geometry()?;
+        let used = g.first_row..g.first_row + g.slices;
+        let array = projections.layout();
+        let rows = match array.gpu {
+            None => host_rows(projections, g.order, used)?,
+            Some(index) => match self.context.gpus().iter().find(|gpu| gpu.index() == index) {
+                Some(gpu) => {
+                    let _current = gpu.enter()?;
+                    Stream::borrowed(self.stream).synchronize()?;
+                    places(g.order, array.shape, used, GPU_ROWS)
+                        .map(|[i, j]| gpu_row(gpu, array, i, j))
+                        .collect::<Result<_>>()?
+                }
+                // The call will refuse it.
+                None => return Ok(()),
+            },
+        };
+        warn_of_kind(&self.context, &rows);
+        self.seen();
         Ok(())
     }
 
@@ -222,9 +290,14 @@ impl Ct {
         self.plan().map(|p| &p.geometry)
     }
 
-    /// Checks and takes a geometry; forgets the flat field.
+    /// Checks and takes a geometry; forgets the caller's weights, and the flat field unless it is of such a detector.
     pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
         geometry.check()?;
+        let used = geometry.first_row..geometry.first_row + geometry.slices;
+        let kept = self.plan.as_ref().and_then(|p| p.flat.as_ref()).filter(|f| f.fits(geometry.rows, geometry.bins));
+        if let Some(flat) = kept.filter(|_| self.context.nan_policy() == NanPolicy::Error) {
+            flat.check_rows(used)?;
+        }
         let angular = match Angular::new(&geometry.angles) {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
             angular => angular,
@@ -252,10 +325,44 @@ impl Ct {
             // Projectors do without.
             Err(e) => self.context.log(LogLevel::Info, || format!("no angular weights: {}", e.message)),
         }
+        self.warn_of_axis(&geometry);
+        let flat = self.plan.take().and_then(|p| {
+            let Geometry { rows, bins, .. } = p.geometry;
+            let fits = |f: &FlatField| f.fits(geometry.rows, geometry.bins);
+            if p.flat.as_ref().is_some_and(|f| !fits(f)) {
+                self.context.log(LogLevel::Warning, || {
+                    let (r, b) = (geometry.rows, geometry.bins);
+                    format!("the flat field is of {rows} rows of {bins} bins, the geometry now of {r} of {b}: it is forgotten")
+                });
+            }
+            p.flat.filter(fits)
+        });
         self.workspace = Workspace::default();
         self.gpus.forget();
-        self.plan = Some(Plan { geometry, angular, flat: None });
+        self.looked = false;
+        self.plan = Some(Plan { geometry, angular, given: None, flat });
         Ok(())
+    }
+
+    /// Warns of a rotation axis beside the detector, where pixels see too few directions.
+    ///
+    /// A scan with the axis at the detector's edge, or a little beyond, is in order over a full turn: what one view misses the
+    /// opposite one sees, so that pixels see all directions, or nearly all. Half of them is what a half turn about the edge leaves (an
+    /// axis given from the middle, 0, is such a one), and with the axis far outside there are fewer, down to none: an image of zeros.
+    /// Two thirds lies between. An axis on the detector needs no look: pixels near it see everything.
+    fn warn_of_axis(&self, g: &Geometry) {
+        let middle = (g.bins as f64 - 1.0) / 2.0;
+        let axis = g.axis.iter().sum::<f64>() / g.axis.len() as f64;
+        if (axis - middle).abs() < middle.max(0.5) {
+            return;
+        }
+        let seen = g.directions_seen();
+        if seen < 2.0 / 3.0 {
+            self.context.log(LogLevel::Warning, || {
+                let (last, percent) = (g.bins - 1, 100.0 * seen);
+                format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
+            });
+        }
     }
 
     /// Checks and takes options.
@@ -269,6 +376,7 @@ impl Ct {
             fail!(OutOfRange, "options.minimum_transmission is {t}; it must be above 1.2e-38 and below 1");
         }
         self.options = options;
+        self.looked = false;
         Ok(())
     }
 
@@ -283,6 +391,7 @@ impl Ct {
                 fail!(NullPointer, "flats is NULL while darks is not; both or flats alone may be given");
             }
             plan.flat = None;
+            self.looked = false;
             return Ok(());
         };
         let g = &plan.geometry;
@@ -293,28 +402,67 @@ impl Ct {
             }
         }
         plan.flat = Some(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?);
+        self.looked = false;
         Ok(())
     }
 
     /// Angular weights in radians, or why there are none.
     pub fn angular_weights(&self) -> Result<&[f64]> {
-        let plan = self.plan()?;
-        plan.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone)
+        self.plan()?.weights()
+    }
+
+    /// Takes the caller's angular weights, in radians, until the next geometry; None goes back to those of the angles.
+    pub fn set_angular_weights(&mut self, weights: Option<&[f64]>) -> Result<()> {
+        let Some(plan) = &mut self.plan else {
+            fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first");
+        };
+        let Some(weights) = weights else {
+            plan.given = None;
+            return Ok(());
+        };
+        let views = plan.geometry.views();
+        if weights.len() != views {
+            fail!(OutOfRange, "weight_count is {}; it must be the number of views, {views}", weights.len());
+        }
+        if let Some((k, w)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite()) {
+            fail!(NotFiniteParameter, "weights[{k}] is {w}; it must be finite");
+        }
+        if let Some((k, w)) = weights.iter().enumerate().find(|(_, w)| **w < 0.0) {
+            fail!(OutOfRange, "weights[{k}] is {w}; it must be 0 or more");
+        }
+        // They go into f32 factors.
+        let (sum, least, most) = (weights.iter().sum::<f64>(), f32::MIN_POSITIVE, f32::MAX);
+        if !(f64::from(least)..=f64::from(most)).contains(&sum) {
+            fail!(
+                OutOfRange,
+                "the sum of weights is {sum}; it must be {least:e} to {most:e} (pi for a whole half turn)"
+            );
+        }
+        let mut given = zeros(views)?;
+        given.copy_from_slice(weights);
+        plan.given = Some(given);
+        if sum > 1.01 * PI {
+            self.context.log(LogLevel::Warning, || {
+                format!("the caller's angular weights sum to {sum:.4} rad: values come out {:.4} times too large (pi keeps them)", sum / PI)
+            });
+        }
+        Ok(())
     }
 
     /// What the plan found and decided.
     pub fn info(&self) -> Result<Info> {
         let plan = self.plan()?;
         let angular = plan.angular.as_ref().ok().cloned();
+        let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
         if !self.context.gpus().is_empty() {
             let Needs { padded_bins, slab: slab_slices, .. } = self.gpu_needs()?;
-            return Ok(Info { angular, padded_bins, slab_slices, replaced: self.replaced });
+            return Ok(Info { angular, covered, padded_bins, slab_slices, replaced: self.replaced });
         }
         let filter = self.row_filter(&plan.geometry)?;
         let gather = self.fbp(&plan.geometry, None, &filter)?;
-        let slabs = slabs(plan.geometry.slices, self.context.memory_cap(), self.context.threads(), &gather)?;
+        let slabs = slabs(plan.geometry.slices, self.memory_cap(&self.workspace), self.context.threads(), &gather)?;
         let (padded_bins, slab_slices) = (padded_bins(plan.geometry.bins), slabs[0].count);
-        Ok(Info { angular, padded_bins, slab_slices, replaced: self.replaced })
+        Ok(Info { angular, covered, padded_bins, slab_slices, replaced: self.replaced })
     }
 
     /// Bytes that `reconstruct` will allocate at a time.
@@ -326,7 +474,7 @@ impl Ct {
         let g = &plan.geometry;
         let filter = self.row_filter(g)?;
         let gather = self.fbp(g, Some(weights), &filter)?;
-        let cap = self.context.memory_cap();
+        let cap = self.memory_cap(&self.workspace);
         let slabs = slabs(g.slices, cap, self.context.threads(), &gather)?;
         Ok(slabs.iter().map(|slab| gather.slab_bytes(slab, cap)).max().unwrap_or(0))
     }
@@ -339,28 +487,28 @@ impl Ct {
         Gather::backproject(g, self.context.threads(), self.options.interpolation, weights, Some(filter))
     }
 
-    /// Projections as an input, raw ones corrected.
-    fn projections<'a>(&self, plan: &'a Plan, view: View<'a>, raw: bool) -> Result<Input<'a>> {
-        let g = &plan.geometry;
+    /// Projections as an input, corrected where the call does that.
+    fn projections<'a>(&'a self, view: View<'a>, corrects: bool) -> Result<Input<'a>> {
+        let g = self.geometry()?;
         check_shape("projections", view.shape(), g.projection_shape())?;
-        let flat = plan.flat.as_ref().filter(|_| raw);
-        self.check_counts(view.dtype(), raw)?;
+        let correction = if corrects { self.correction(view.dtype())? } else { uncorrected(view.dtype())? };
         let rows = g.first_row..g.first_row + g.slices;
-        Ok(Input::projections(view, g.order == Order::Sinograms, (rows, self.above), flat, &self.context))
+        Ok(Input::projections(view, g.order == Order::Sinograms, (rows, self.above), correction, &self.context))
     }
 
     /// Filters the rows of all slices: see `isoc_ct_filter`.
     pub fn filter(&mut self, projections: View, filtered: ViewMut) -> Result<()> {
-        self.prepare_flat_field();
-        let plan = self.plan()?;
-        let g = &plan.geometry;
+        let g = self.geometry()?;
         check_shape("filtered", filtered.shape(), g.projection_shape())?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
+        self.correction(projections.dtype())?;
+        self.look_once(&projections)?;
         if !self.context.gpus().is_empty() {
             return self.on_gpus(Operator::Filter, false, projections.layout(), filtered.layout());
         }
-        let input = self.projections(plan, projections, true)?;
-        let cap = self.context.memory_cap();
+        let g = self.geometry()?;
+        let input = self.projections(projections, true)?;
+        let cap = self.memory_cap(&self.workspace);
         let needed = self.context.threads() as u64 * (RowFilter::scratch_bytes(g.bins) + 8 * g.bins as u64)
             + RowFilter::table_bytes(g.bins);
         if needed > cap {
@@ -436,11 +584,13 @@ impl Ct {
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+        self.check_shapes(&projections, &volume)?;
+        self.correction(projections.dtype())?;
+        self.angular_weights()?;
+        self.look_once(&projections)?;
         if !self.context.gpus().is_empty() {
-            self.check_shapes(&projections, &volume)?;
             return self.on_gpus(Operator::Reconstruct, true, projections.layout(), volume.layout());
         }
-        self.prepare_flat_field();
         let mut workspace = std::mem::take(&mut self.workspace);
         let (plan, weights) = (self.plan()?, self.angular_weights()?);
         let filter = self.row_filter(&plan.geometry)?;
@@ -463,11 +613,12 @@ impl Ct {
         let input = Input::volume(volume, &self.context);
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
         let forward = Forward::new(g, self.context.threads())?;
-        let plan = slabs(g.slices, self.context.memory_cap(), self.context.threads(), &forward)?;
+        let cap = self.memory_cap(&workspace);
+        let plan = slabs(g.slices, cap, self.context.threads(), &forward)?;
         pipeline::log(&self.context, "forward", &plan);
         self.context.run(|job| {
             input.check(job)?;
-            pipeline::run(&self.context, g.slices, &forward, |slab, cap| {
+            pipeline::run(&self.context, g.slices, cap, &forward, |slab, cap| {
                 let call = Call { context: &self.context, job, input: &input, target: &target };
                 forward.run(&call, slab, cap, &mut workspace)
             })
@@ -488,34 +639,92 @@ impl Ct {
     ) -> Result<u64> {
         let g = &plan.geometry;
         check_shape("volume", volume.shape(), g.volume_shape())?;
-        let input = self.projections(plan, projections, gather.filters())?;
-        let slabs = slabs(g.slices, self.context.memory_cap(), self.context.threads(), gather)?;
+        let input = self.projections(projections, gather.filters())?;
+        let cap = self.memory_cap(workspace);
+        let slabs = slabs(g.slices, cap, self.context.threads(), gather)?;
         pipeline::log(&self.context, gather.name(), &slabs);
         self.context.run(|job| {
             // A single slab is written only once all of its data has been read; several need a look ahead.
             if slabs.len() > 1 {
                 input.check(job)?;
             }
-            pipeline::run(&self.context, g.slices, gather, |slab, cap| {
-                let call = Call { context: &self.context, job, input: &input, target: &volume };
-                gather.run(&call, slab, cap, workspace)
-            })
+            self.gather_slabs(gather, (&input, &volume), cap, workspace, job)
         })?;
         Ok(input.replaced())
+    }
+
+    fn gather_slabs(
+        &self,
+        gather: &Gather,
+        (input, target): (&Input, &ViewMut),
+        cap: u64,
+        workspace: &mut Workspace,
+        job: &Job,
+    ) -> Result<()> {
+        pipeline::run(&self.context, self.geometry()?.slices, cap, gather, |slab, cap| {
+            gather.run(&Call { context: &self.context, job, input, target }, slab, cap, workspace)
+        })
+    }
+
+    /// Filtered back projection on the processor of a plan that is a part of a call, which has `job` and `cap` bytes for the work; gives
+    /// the number of values replaced.
+    pub(super) fn reconstruct_part(
+        &self,
+        (projections, volume): (View, ViewMut),
+        cap: u64,
+        workspace: &mut Workspace,
+        job: &Job,
+    ) -> Result<u64> {
+        let (plan, weights) = (self.plan()?, self.angular_weights()?);
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, Some(weights), &filter)?;
+        let input = self.projections(projections, true)?;
+        self.context.on_workers(job, |job| {
+            input.check(job)?;
+            self.gather_slabs(&gather, (&input, &volume), cap, workspace, job)
+        })?;
+        Ok(input.replaced())
+    }
+
+    /// Slices of a slab of `reconstruct` on the processor, and the memory for the work, where the arrays of a slab of so many slices take
+    /// `arrays` bytes; all of it stays within `cap` bytes.
+    pub(super) fn streamed_slab(&self, cap: u64, arrays: impl Fn(usize) -> u64) -> Result<(usize, u64)> {
+        let plan = self.plan()?;
+        let filter = self.row_filter(&plan.geometry)?;
+        let gather = self.fbp(&plan.geometry, None, &filter)?;
+        let work = |slices| cap.checked_sub(arrays(slices));
+        // The arrays take half of it at most, where there is a choice.
+        let most = usize::try_from(cap / 2 / arrays(1)).unwrap_or(usize::MAX);
+        let mut slices = most.clamp(1, plan.geometry.slices);
+        loop {
+            match work(slices).map(|cap| slabs(slices, cap, self.context.threads(), &gather)) {
+                Some(Ok(slabs)) => {
+                    let count = slabs[0].count;
+                    return Ok((count, work(count).unwrap_or(0)));
+                }
+                _ if slices == 1 => {
+                    let needed = arrays(1) + gather.bytes(1, 1);
+                    fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed}");
+                }
+                _ => slices = slices.div_ceil(2),
+            }
+        }
+    }
+
+    /// Most bytes of working memory for a call that begins now.
+    pub(super) fn memory_cap(&self, workspace: &Workspace) -> u64 {
+        self.context.memory_cap(workspace.bytes())
+    }
+
+    /// The buffers that calls on the processor work in, for the length of a call.
+    pub(super) fn workspace_mut(&mut self) -> &mut Workspace {
+        &mut self.workspace
     }
 
     fn check_shapes(&self, projections: &View, volume: &ViewMut) -> Result<()> {
         let g = self.geometry()?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
         check_shape("volume", volume.shape(), g.volume_shape())
-    }
-
-    /// The flat field takes its least transmission from the options, which may come before or after it.
-    pub(super) fn prepare_flat_field(&mut self) {
-        let minimum = self.options.minimum_transmission;
-        if let Some(flat) = self.plan.as_mut().and_then(|p| p.flat.as_mut()) {
-            flat.set_minimum(minimum);
-        }
     }
 
     /// Exact pixel means of a phantom, the same in every slice.
@@ -552,6 +761,51 @@ impl Ct {
             })
         })
     }
+}
+
+/// What calls that do not correct do to projections: nothing.
+fn uncorrected<'a>(dtype: DType) -> Result<Correction<'a>> {
+    if dtype != DType::F32 {
+        fail!(TensorDtype, "projections are {dtype:?}; this call takes F32");
+    }
+    Ok(Correction::None)
+}
+
+/// First two indices of up to `most` rows, spread over views and over the rows in use.
+fn places(order: Order, shape: [usize; 3], used: Range<usize>, most: usize) -> impl Iterator<Item = [usize; 2]> {
+    let views = if order == Order::Sinograms { shape[1] } else { shape[0] };
+    let most = most.min(views * used.len());
+    (0..most).map(move |k| {
+        // The golden section spreads rows whatever the number of views.
+        let part = (k as f64 * 0.618_034).fract();
+        let (view, row) = (k * views / most, used.start + (part * used.len() as f64) as usize);
+        if order == Order::Sinograms { [row, view] } else { [view, row] }
+    })
+}
+
+/// Some rows of projections in host memory.
+pub(super) fn host_rows(projections: &View, order: Order, used: Range<usize>) -> Result<Vec<Vec<f32>>> {
+    let [.., bins] = projections.shape();
+    places(order, projections.shape(), used, HOST_ROWS)
+        .map(|[i, j]| {
+            let mut row = zeros(bins)?;
+            projections.read_row(i, j, 0, &mut row);
+            Ok(row)
+        })
+        .collect()
+}
+
+/// A row of an array on a GPU; where its bins do not follow each other, some of them, evenly.
+fn gpu_row(gpu: &Device, projections: &Layout, i: usize, j: usize) -> Result<Vec<f32>> {
+    let bins = projections.shape[2];
+    let address = |k: usize| projections.element([i, j, k]).addr() as u64;
+    if projections.strides[2] == 1 {
+        let mut row = zeros(bins)?;
+        gpu.read_into(address(0), &mut row)?;
+        return Ok(row);
+    }
+    let n = bins.min(GPU_BINS);
+    (0..n).map(|k| gpu.read(address(k * (bins - 1) / (n - 1).max(1)))).collect()
 }
 
 fn check_shape(name: &str, seen: [usize; 3], expected: [usize; 3]) -> Result<()> {

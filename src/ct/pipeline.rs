@@ -79,10 +79,10 @@ fn next_run(slices: usize, widest: usize) -> (usize, usize) {
 pub(super) fn run(
     context: &Context,
     slices: usize,
+    mut cap: u64,
     footprint: &impl Footprint,
     mut work: impl FnMut(&Slab, u64) -> Result<()>,
 ) -> Result<()> {
-    let mut cap = context.memory_cap();
     let mut done = 0;
     while done < slices {
         let from = done;

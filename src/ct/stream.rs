@@ -2,10 +2,11 @@
 
 use super::geometry::Geometry;
 use super::gpu::{Operator, slab_layouts};
-use super::operators::Ct;
+use super::kind::warn_of_kind;
+use super::operators::{Ct, host_rows};
 use crate::context::LogLevel;
-use crate::cpu::buffer::Buffer;
-use crate::error::{Result, fail};
+use crate::cpu::buffer::{Buffer, Workspace};
+use crate::error::Result;
 use crate::tensor::{DType, Layout, View, ViewMut};
 
 /// Fills the array with the projections of `count` slices from the first on: `(first, count, array)`.
@@ -44,15 +45,29 @@ impl Ct {
     ) -> Result<()> {
         // Before anything is read.
         self.angular_weights()?;
-        self.check_counts(dtype, true)?;
-        self.prepare_flat_field();
-        let mut read = |first: usize, count: usize, layout: &Layout| read(Slab::new(first, count, layout));
+        self.correction(dtype)?;
+        let (unseen, mut looked) = (self.unseen(dtype), false);
+        let (context, order) = (self.context().clone(), self.geometry()?.order);
+        let mut read = |first: usize, count: usize, layout: &Layout| {
+            read(Slab::new(first, count, layout))?;
+            if unseen && !looked {
+                looked = true;
+                // SAFETY: the slab's array, which the callback has just filled.
+                let slab = unsafe { View::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
+                warn_of_kind(&context, &host_rows(&slab, order, 0..count)?);
+            }
+            Ok(())
+        };
         let mut write = |first: usize, count: usize, layout: &Layout| write(Slab::new(first, count, layout));
-        if self.gpus().is_empty() {
+        let result = if self.gpus().is_empty() {
             self.stream_on_processor(dtype, &mut read, &mut write)
         } else {
             self.stream_on_gpus(dtype, &mut read, &mut write)
+        };
+        if looked {
+            self.seen();
         }
+        result
     }
 
     fn stream_on_gpus(&mut self, dtype: DType, read: &mut Read, write: &mut Write) -> Result<()> {
@@ -65,41 +80,48 @@ impl Ct {
         })
     }
 
-    /// Slab after slab as a scan of its own.
+    /// Slab after slab as a scan of its own. One call all the same: progress runs from 0 to 1 once, and the memory cap is for the
+    /// slab's arrays and the work together.
     fn stream_on_processor(&mut self, dtype: DType, read: &mut Read, write: &mut Write) -> Result<()> {
-        let whole = self.geometry()?.clone();
-        let cap = self.context().memory_cap();
-        let slice = |dtype| {
-            let (p, v) = slab_layouts(&whole, 1, dtype, std::ptr::null(), std::ptr::null());
-            (p.bytes() + v.bytes()) as u64
+        let mut workspace = std::mem::take(self.workspace_mut());
+        let replaced = self.stream_slabs(dtype, read, write, &mut workspace);
+        *self.workspace_mut() = workspace;
+        self.set_replaced(replaced?);
+        Ok(())
+    }
+
+    fn stream_slabs(&self, dtype: DType, read: &mut Read, write: &mut Write, workspace: &mut Workspace) -> Result<u64> {
+        let (whole, context) = (self.geometry()?, self.context());
+        let arrays = |slices| {
+            let (p, v) = slab_layouts(whole, slices, dtype, std::ptr::null(), std::ptr::null());
+            // Dark and gain of its rows too.
+            (p.bytes() + v.bytes() + 2 * size_of::<f32>() * slices * whole.bins) as u64
         };
-        // Half of the cap for the two arrays, half for the work.
-        let most = cap / 2 / slice(dtype);
-        if most == 0 {
-            fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {}", 2 * slice(dtype));
-        }
-        let slab = self.info()?.slab_slices.min(most as usize);
-        let (p, v) = slab_layouts(&whole, slab, dtype, std::ptr::null(), std::ptr::null());
+        let (slab, cap) = self.streamed_slab(self.memory_cap(workspace), arrays)?;
+        let (p, v) = slab_layouts(whole, slab, dtype, std::ptr::null(), std::ptr::null());
         let (projections, volume) =
             (Buffer::<f32>::zeroed(p.bytes().div_ceil(4))?, Buffer::<f32>::zeroed(v.bytes() / 4)?);
-        let mut replaced = 0;
-        self.context().log(LogLevel::Info, || format!("reconstruct: streamed in slabs of up to {slab} slices"));
-        for first in (0..whole.slices).step_by(slab) {
-            let count = slab.min(whole.slices - first);
-            let (p, v) = slab_layouts(&whole, count, dtype, projections.data().cast(), volume.data().cast());
-            read(first, count, &p)?;
-            let part = Geometry { rows: count, slices: count, first_row: 0, ..whole.clone() };
-            let mut ct = self.part(part, whole.first_row + first)?;
-            // SAFETY: the buffers hold as many elements, and nothing else uses them during the call.
-            let (p_view, v_view) = unsafe {
-                let p_view = View::from_raw(p.origin, dtype, p.shape, p.strides, None);
-                (p_view, ViewMut::from_raw(volume.data(), v.shape, v.strides, None))
-            };
-            ct.reconstruct(p_view, v_view)?;
-            replaced += ct.info()?.replaced;
-            write(first, count, &v)?;
-        }
-        self.set_replaced(replaced);
-        Ok(())
+        context.log(LogLevel::Info, || format!("reconstruct: streamed in slabs of up to {slab} slices"));
+        context.report_while(|job| {
+            let mut replaced = 0;
+            for first in (0..whole.slices).step_by(slab) {
+                let count = slab.min(whole.slices - first);
+                let (p, v) = slab_layouts(whole, count, dtype, projections.data().cast(), volume.data().cast());
+                read(first, count, &p)?;
+                let part = Geometry { rows: count, slices: count, first_row: 0, ..whole.clone() };
+                let ct = self.part(part, whole.first_row + first)?;
+                // SAFETY: the buffers hold as many elements, and nothing else uses them during the call.
+                let (p_view, v_view) = unsafe {
+                    let p_view = View::from_raw(p.origin, dtype, p.shape, p.strides, None);
+                    (p_view, ViewMut::from_raw(volume.data(), v.shape, v.strides, None))
+                };
+                job.begin_part(count as f64 / whole.slices as f64);
+                replaced += ct.reconstruct_part((p_view, v_view), cap, workspace, job)?;
+                write(first, count, &v)?;
+                context.report(job);
+                job.check()?;
+            }
+            Ok(replaced)
+        })
     }
 }

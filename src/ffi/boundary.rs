@@ -258,6 +258,70 @@ pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// A list that a call fills for its caller, by one rule. The caller is told how many elements there are, whatever becomes of the
+/// call. With capacity 0 that is all that is asked for. Unless there is room for all of them, none is written.
+pub(super) struct OutList<T> {
+    /// The caller's names of the list and of its capacity.
+    pub(super) names: [&'static str; 2],
+    pub(super) out: *mut T,
+    pub(super) capacity: i64,
+    /// Where their number goes, or NULL.
+    pub(super) count: *mut i64,
+}
+
+impl<T> OutList<T> {
+    /// Tells how many elements there are, and whether they can be written.
+    ///
+    /// # Safety
+    /// `count` is NULL or writable.
+    pub(super) unsafe fn offer(&self, number: usize) -> Result<()> {
+        let Self { names: [name, its_capacity], out, capacity, count } = self;
+        if !count.is_null() {
+            // SAFETY: by this function's contract.
+            unsafe { count.write_unaligned(number as i64) };
+        }
+        match usize::try_from(*capacity) {
+            Err(_) => fail!(OutOfRange, "{its_capacity} is {capacity}; it must be at least {number} for {name}, or 0"),
+            Ok(0) => Ok(()),
+            Ok(room) if out.is_null() => {
+                fail!(
+                    NullPointer,
+                    "{name} is NULL with {its_capacity} {room}; it must be 0 then, which asks for the number"
+                )
+            }
+            Ok(room) if room < number => {
+                fail!(OutOfRange, "{its_capacity} is {room}; it must be at least {number}, the number of {name}, or 0")
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Writes what was offered.
+    ///
+    /// # Safety
+    /// `out` has room for as many elements as `capacity` says, which were offered with success.
+    pub(super) unsafe fn write(&self, values: impl Iterator<Item = T>) {
+        let room = usize::try_from(self.capacity).unwrap_or(0);
+        for (k, value) in values.take(room).enumerate() {
+            // SAFETY: below the capacity, by this function's contract.
+            unsafe { self.out.add(k).write_unaligned(value) };
+        }
+    }
+
+    /// Both.
+    ///
+    /// # Safety
+    /// `out` is NULL or has room for as many elements as `capacity` says; `count` is NULL or writable.
+    pub(super) unsafe fn fill(&self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe {
+            self.offer(values.len())?;
+            self.write(values);
+        }
+        Ok(())
+    }
+}
+
 /// A size or count from C, signed there so that a negative one can be told from a large one; checked before anything of that
 /// size is read.
 pub(super) fn count(value: i64, name: &str, least: usize, most: usize) -> Result<usize> {

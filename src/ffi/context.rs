@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, LazyLock};
 
 /// Number of the ABI: a program built against another number must be rebuilt.
-pub const ISOC_ABI_VERSION: u32 = 1;
+pub const ISOC_ABI_VERSION: u32 = 2;
 
 /// Where a context computes.
 #[repr(u32)]
@@ -35,12 +35,13 @@ pub enum isoc_nan_policy {
 }
 
 /// Reports progress, some twenty times a second and once at the end (fraction 1, stage "done", return value ignored).
-/// Returning non-zero cancels: the call returns ISOC_STATUS_CANCELLED soon after. Called only from the thread that made
-/// the call; it must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
+/// Returning non-zero cancels that call: it returns ISOC_STATUS_CANCELLED soon after, others go on. Called only from the thread that made
+/// the call: where several threads make calls with plans of one context, several may be in this function at a time, with the same
+/// `user`. It must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
 pub type isoc_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> i32>;
 
 /// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
-/// the call; it must not throw.
+/// the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
 pub type isoc_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char)>;
 
 /// How a context is set up. Set `struct_size` and zero the rest for the defaults.
@@ -55,11 +56,12 @@ pub struct isoc_context_options {
     pub threads: u32,
     /// An isoc_nan_policy.
     pub nan_policy: u32,
-    /// Most bytes of working memory of the host at a time, beyond the caller's arrays; 0 takes an eighth of the machine's memory, at least 256 MiB.
+    /// Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    /// available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     pub memory_cap: u64,
     /// Progress and cancel, or NULL.
     pub progress: isoc_progress_fn,
-    /// Passed to `progress`.
+    /// Passed to `progress`; what it points to is for several threads at a time if several make calls.
     pub progress_user: *mut c_void,
     /// Log, or NULL.
     pub log: isoc_log_fn,
@@ -96,11 +98,11 @@ pub(super) fn context(handle: *const isoc_context) -> Result<Arc<Context>> {
     CONTEXTS.get(handle)
 }
 
-/// The caller's pointer for a callback. Callbacks run on the thread that made the call, so it never crosses threads by itself.
+/// The caller's pointer for a callback, which is never followed here.
 struct User(*mut c_void);
-// SAFETY: only the calling thread passes it on.
+// SAFETY: callbacks get it on the threads of the caller's own calls, and isoc_progress_fn says that these may be several.
 unsafe impl Send for User {}
-// SAFETY: as above.
+// SAFETY: as above, several at a time.
 unsafe impl Sync for User {}
 
 impl isoc_context_options {
@@ -115,7 +117,12 @@ impl isoc_context_options {
             v => fail!(UnknownValue, "device is {v}; it must be 0 (auto), 1 (cpu) or 2 (gpu)"),
         };
         if self.device != 2 && (!self.gpus.is_null() || self.gpu_count != 0) {
-            fail!(OutOfRange, "gpus or gpu_count is given, but device is {}; it must be 2 (gpu) then", self.device);
+            let name = if self.device == 0 { "auto" } else { "cpu" };
+            fail!(
+                OutOfRange,
+                "gpus or gpu_count is given, but device is {} ({name}); it must be 2 (gpu) then",
+                self.device
+            );
         }
         let nan_policy = match self.nan_policy {
             0 => NanPolicy::Error,

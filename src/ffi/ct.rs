@@ -1,11 +1,13 @@
 //! `isoc_ct_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
-use crate::ct::{Ct, Filter, Geometry, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab};
+use crate::ct::{
+    Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
+};
 use crate::error::{Result, Status, fail};
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
@@ -78,6 +80,23 @@ pub enum isoc_ct_precision {
     Half = 1,
 }
 
+/// What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
+/// take f32 as they are.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_input {
+    /// u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
+    /// without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
+    /// once after each change of geometry, options or flat field some rows are looked at.
+    Auto = 0,
+    /// Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    Counts = 1,
+    /// f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    Transmission = 2,
+    /// f32 line integrals, taken as they are. The flat field is not used.
+    LineIntegrals = 3,
+}
+
 /// What the filter sees beyond the ends of a row.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +138,7 @@ pub const ISOC_CT_SHEPP_LOGAN_ELLIPSES: i64 = 10;
 ///     cx = (nx - 1) / 2 + x_offset,   cy = (ny - 1) / 2 + y_offset
 ///
 /// where bin k has its centre at k (0-based) and t_p is the view's angle in radians. With y upwards that is x cos t + y sin t.
-/// A region of interest is an offset with any nx, ny and pixel_size. Slice z of the volume is detector row first_row + z.
+/// A region of interest is an offset with any nx, ny and pixel_size: see isoc_ct_region. Slice z of the volume is detector row first_row + z.
 /// Views, bins, rows, nx and ny are at most 2^20 each.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +169,7 @@ pub struct isoc_ct_geometry {
     pub ny: i64,
     /// The rotation axis passes through column (nx - 1) / 2 + x_offset of the volume.
     pub x_offset: f64,
-    /// The same for rows.
+    /// The same for rows. For a part of a slice isoc_ct_region works both out.
     pub y_offset: f64,
     /// First detector row to reconstruct.
     pub first_row: i64,
@@ -189,12 +208,12 @@ pub struct isoc_ct_options {
     pub response: *const f32,
     /// Number of values in `response`.
     pub response_count: i64,
-    /// Raw frames: (raw - dark) / (flat - dark) is raised to this before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    /// Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
     pub minimum_transmission: f64,
     /// An isoc_ct_precision: of back-projected data on a GPU.
     pub precision: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// An isoc_ct_input: what projections hold.
+    pub input: u32,
 }
 
 // SAFETY: numbers and a pointer; all zero is valid.
@@ -203,7 +222,8 @@ unsafe impl Sized32 for isoc_ct_options {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one.
+/// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
+/// of the caller's weights).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_info {
@@ -215,9 +235,10 @@ pub struct isoc_ct_info {
     pub distinct_angles: i64,
     /// Median gap between neighbouring angles.
     pub angular_spacing: f64,
-    /// Sum of the angular weights: pi, less the missing wedges.
+    /// Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     pub angle_covered: f64,
-    /// Gaps over three times the median, which are not spread over their edges.
+    /// Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
+    /// median), as long as there are at most four of them.
     pub missing_wedges: i64,
     /// Start of the largest gap.
     pub largest_gap_start: f64,
@@ -359,9 +380,13 @@ impl isoc_ct_options {
             1 => Padding::Edge,
             v => fail!(UnknownValue, "options.padding is {v}; it must be 0 or 1 (isoc_ct_padding)"),
         };
-        if self.reserved != 0 {
-            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
-        }
+        let input = match self.input {
+            0 => InputKind::Auto,
+            1 => InputKind::Counts,
+            2 => InputKind::Transmission,
+            3 => InputKind::LineIntegrals,
+            v => fail!(UnknownValue, "options.input is {v}; it must be 0 to 3 (isoc_ct_input)"),
+        };
         let kernel = match self.kernel {
             0 => Kernel::Auto,
             1 => Kernel::TextureStandard,
@@ -378,7 +403,16 @@ impl isoc_ct_options {
         };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
         let weighted_backprojection = self.weighted_backprojection != 0;
-        Ok(Options { filter, interpolation, padding, weighted_backprojection, minimum_transmission, kernel, precision })
+        Ok(Options {
+            filter,
+            interpolation,
+            padding,
+            weighted_backprojection,
+            minimum_transmission,
+            kernel,
+            precision,
+            input,
+        })
     }
 }
 
@@ -447,8 +481,11 @@ pub extern "C" fn isoc_ct_destroy(ct: *mut isoc_ct) -> Status {
     guard(|| PLANS.destroy(ct))
 }
 
-/// Sets scan and volume: validates, copies, works out the angular weights. Forgets the flat field. One view, or views that
-/// all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs angular weights is not.
+/// Sets scan and volume: validates, copies, works out the angular weights. Forgets weights of the caller's own. The flat field stays
+/// while `rows` and `bins` do (ISOC_STATUS_FLAT_FIELD if rows now in use cannot be corrected), else it is forgotten, with a warning in
+/// the log. One view, or views that all have the same angle, are accepted here (`forward` and `adjoint` can use them); what needs
+/// angular weights is not, without isoc_ct_set_angular_weights. An axis so far beside the detector that pixels see less than two thirds
+/// of the directions is warned of.
 ///
 /// # Safety
 /// `geometry` is NULL or valid.
@@ -458,6 +495,40 @@ pub unsafe extern "C" fn isoc_ct_set_geometry(ct: *mut isoc_ct, geometry: *const
         // SAFETY: by this function's contract.
         let geometry = unsafe { read_struct(geometry)?.to_geometry() }?;
         ct.set_geometry(geometry)
+    })
+}
+
+/// Cuts the slice of a geometry down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of
+/// the slice that the geometry describes, counted from 0, ends not included. It changes nx, ny, x_offset and y_offset, so that pixels keep
+/// their places and sizes: the volume is then `[:, row_begin:row_end, column_begin:column_end]` of what it would have been. A second
+/// region counts from the first one's corner. nx or ny of 0 means bins, as ever; other fields are not looked at. Rows are the slice's, not
+/// the detector's: those are first_row and slices.
+///
+/// # Safety
+/// `geometry` is NULL or valid, and writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_region(
+    geometry: *mut isoc_ct_geometry,
+    column_begin: i64,
+    column_end: i64,
+    row_begin: i64,
+    row_end: i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: by this function's contract.
+        let mut g = unsafe { read_struct(geometry.cast_const())? };
+        let side = |n: i64, name| match n {
+            0 => count(g.bins, "geometry.bins", 1, MAX_SIDE),
+            n => count(n, name, 1, MAX_SIDE),
+        };
+        let (nx, ny) = (side(g.nx, "geometry.nx")?, side(g.ny, "geometry.ny")?);
+        let columns = count(column_begin, "column_begin", 0, nx)?..count(column_end, "column_end", 0, nx)?;
+        let rows = count(row_begin, "row_begin", 0, ny)?..count(row_end, "row_end", 0, ny)?;
+        let (nx, x_offset) = crop(nx, g.x_offset, columns, ["column", "nx"])?;
+        let (ny, y_offset) = crop(ny, g.y_offset, rows, ["row", "ny"])?;
+        (g.nx, g.ny, g.x_offset, g.y_offset) = (nx as i64, ny as i64, x_offset, y_offset);
+        // SAFETY: by this function's contract.
+        unsafe { write_struct(geometry, &g) }
     })
 }
 
@@ -497,10 +568,10 @@ pub unsafe extern "C" fn isoc_ct_set_options(ct: *mut isoc_ct, options: *const i
     })
 }
 
-/// Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)). Flats and darks
-/// are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field: projections are line integrals again. Call it after
-/// isoc_ct_set_geometry. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
+/// For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
+/// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
+/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
+/// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
 /// pixel that reads as 0 and is counted.
 ///
 /// # Safety
@@ -550,7 +621,7 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
             evenly_spaced: angular.is_some_and(|a| a.evenly_spaced).into(),
             distinct_angles: angular.map_or(1, |a| a.distinct as i64),
             angular_spacing: angular.map_or(0.0, |a| a.spacing),
-            angle_covered: angular.map_or(0.0, |a| a.covered),
+            angle_covered: found.covered,
             missing_wedges: angular.map_or(0, |a| a.missing_wedges as i64),
             largest_gap_start: angular.map_or(0.0, |a| a.largest_gap_start),
             largest_gap: angular.map_or(0.0, |a| a.largest_gap),
@@ -563,28 +634,51 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
     })
 }
 
-/// Writes the angular weight of each view (radians) to `weights`; `weight_count` must be the number of views.
+/// Writes the angular weight of each view (radians) to `out`, which has room for `capacity`; `count`, which may be NULL, gets how many
+/// there are: the number of views. `out` NULL with `capacity` 0 asks for the number alone; a smaller capacity is
+/// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 ///
-/// Half the gap to the neighbour on either side, angles taken modulo pi; a gap over three times the median counts nothing.
+/// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
+/// pi, where missing wedges (see isoc_ct_info) count nothing.
 ///
 /// # Safety
-/// `weights` is NULL or holds `weight_count` writable values.
+/// `out` is NULL or holds `capacity` writable values; `count` is NULL or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoc_ct_angular_weights(ct: *mut isoc_ct, weights: *mut f64, weight_count: i64) -> Status {
+pub unsafe extern "C" fn isoc_ct_get_angular_weights(
+    ct: *mut isoc_ct,
+    out: *mut f64,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
     with_plan(ct, |ct| {
-        let found = ct.angular_weights()?;
-        if weights.is_null() {
-            fail!(NullPointer, "weights is NULL");
+        let weights = ct.angular_weights()?;
+        // SAFETY: by this function's contract.
+        unsafe { OutList { names: ["out", "capacity"], out, capacity, count }.fill(weights.iter().copied()) }
+    })
+}
+
+/// Sets the angular weights: `weight_count` values in radians, one a view, finite and 0 or more, with a sum above 0 (pi keeps
+/// attenuation's scale; a larger one is warned of). Copied; they hold until the next isoc_ct_set_geometry. NULL with 0 goes back to the
+/// weights that the plan works out. `reconstruct`, weighted `backproject` and streams use them, also for one view or equal angles.
+///
+/// # Safety
+/// `weights` is NULL or holds `weight_count` values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_angular_weights(
+    ct: *mut isoc_ct,
+    weights: *const f64,
+    weight_count: i64,
+) -> Status {
+    with_plan(ct, |ct| {
+        let views = ct.geometry()?.views();
+        if weights.is_null() && weight_count == 0 {
+            return ct.set_angular_weights(None);
         }
-        if usize::try_from(weight_count) != Ok(found.len()) {
-            fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {}", found.len());
+        if usize::try_from(weight_count) != Ok(views) {
+            fail!(OutOfRange, "weight_count is {weight_count}; it must be the number of views, {views}");
         }
-        if !weights.is_aligned() {
-            fail!(TensorStrides, "weights is not aligned to {} bytes", align_of::<f64>());
-        }
-        // SAFETY: aligned, and as many writable values, by this function's contract.
-        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), weights, found.len()) };
-        Ok(())
+        // SAFETY: `weight_count` values, by this function's contract.
+        ct.set_angular_weights(Some(unsafe { array(weights, views, "weights") }?))
     })
 }
 
@@ -606,7 +700,7 @@ pub unsafe extern "C" fn isoc_ct_memory(ct: *mut isoc_ct, bytes: *mut u64) -> St
 /// left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:
 /// `filter`, then a weighted `backproject`, is `reconstruct`.
 ///
-/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field. `filtered`: f32.
+/// `projections`: f32 line integrals, or what isoc_ct_options.input says. `filtered`: f32.
 ///
 /// # Safety
 /// Tensors are NULL or valid.
@@ -678,7 +772,8 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
 /// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 /// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 ///
-/// `projections`: f32 line integrals, or raw counts (f32, u16, u8) once there is a flat field; `volume`: f32, (slices, ny, nx).
+/// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
+/// nx).
 /// The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 ///
 /// # Safety
@@ -701,16 +796,18 @@ impl From<&isoc_ct_ellipse> for Ellipse {
     }
 }
 
-/// Writes the ten ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units).
+/// Writes the ellipses of a Shepp-Logan phantom that fills a circle of the given radius (length units),
+/// ISOC_CT_SHEPP_LOGAN_ELLIPSES of them.
 ///
 /// # Safety
-/// `ellipses` is NULL or holds `ellipse_count` writable elements.
+/// `ellipses` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_ct_shepp_logan(
     kind: u32,
     radius: f64,
     ellipses: *mut isoc_ct_ellipse,
-    ellipse_count: i64,
+    capacity: i64,
+    count: *mut i64,
 ) -> Status {
     guard(|| {
         let kind = match kind {
@@ -718,18 +815,12 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_ct_shepp_logan_kind)"),
         };
-        if ellipses.is_null() {
-            fail!(NullPointer, "ellipses is NULL");
-        }
-        if ellipse_count < ISOC_CT_SHEPP_LOGAN_ELLIPSES {
-            fail!(OutOfRange, "ellipse_count is {ellipse_count}; it must be at least {ISOC_CT_SHEPP_LOGAN_ELLIPSES}");
-        }
-        for (k, e) in kind.ellipses(radius)?.iter().enumerate() {
-            let Ellipse { value, x, y, semi_x, semi_y, angle } = *e;
-            // SAFETY: ten elements at least, by this function's contract.
-            unsafe { ellipses.add(k).write_unaligned(isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }) };
-        }
-        Ok(())
+        let made = kind.ellipses(radius)?.map(|e| {
+            let Ellipse { value, x, y, semi_x, semi_y, angle } = e;
+            isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }
+        });
+        // SAFETY: by this function's contract.
+        unsafe { OutList { names: ["ellipses", "capacity"], out: ellipses, capacity, count }.fill(made.into_iter()) }
     })
 }
 
@@ -755,7 +846,7 @@ pub type isoc_ct_write_fn =
 /// Filtered back projection like isoc_ct_reconstruct, for data and volumes that do not fit memory: `read` is asked for the
 /// projections of some slices at a time, in order, and `write` gets the finished slices, in order. GPUs work meanwhile on the
 /// slabs in between (two for each GPU), so that reading, computing and writing overlap. `dtype` is the projections' type
-/// (ISOC_F32; with a flat field ISOC_U16 or ISOC_U8 too). Both callbacks, and progress, come from the thread that made the call.
+/// (ISOC_F32, or ISOC_U16 or ISOC_U8 of counts: see isoc_ct_input). Both callbacks, and progress, come from the thread that made the call.
 /// isoc_ct_info.slab_slices says how many slices a slab has at most.
 ///
 /// When a callback returns non-zero the call stops with ISOC_STATUS_CALLBACK; slices that `write` took are good, no others.

@@ -1,6 +1,6 @@
 //! `isoc_mri_*`.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
 use crate::cpu::buffer::collected;
@@ -875,35 +875,26 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
 }
 
 /// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
-/// Writes at most `capacity` of them to `residuals` (NULL with capacity 0), and their number to `found`.
 ///
 /// # Safety
-/// `residuals` holds `capacity` writable values; `found` is NULL or writable.
+/// `residuals` is NULL or has room for `capacity` values; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_mri_history(
     mri: *mut isoc_mri,
     image: i64,
     residuals: *mut f64,
     capacity: i64,
-    found: *mut i64,
+    count: *mut i64,
 ) -> Status {
     with_plan(mri, |mri| {
         let histories = mri.histories();
         let Some(most) = histories.len().checked_sub(1) else {
             fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
         };
-        let history = &histories[count(image, "image", 0, most)?];
-        let capacity = count(capacity, "capacity", 0, MAX_SAMPLES)?;
-        if residuals.is_null() && capacity > 0 {
-            fail!(NullPointer, "residuals is NULL with capacity {capacity}");
-        }
+        let history = &histories[super::boundary::count(image, "image", 0, most)?];
+        let list = OutList { names: ["residuals", "capacity"], out: residuals, capacity, count };
         // SAFETY: by this function's contract.
-        unsafe { set_out(found, history.len() as i64, "found") }?;
-        for (k, value) in history.iter().take(capacity).enumerate() {
-            // SAFETY: below the capacity, by this function's contract.
-            unsafe { residuals.add(k).write_unaligned(*value) };
-        }
-        Ok(())
+        unsafe { list.fill(history.iter().copied()) }
     })
 }
 
@@ -940,10 +931,10 @@ pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_te
 }
 
 /// Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
-/// (half_z = 0) ellipses. Writes ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
+/// (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.
 ///
 /// # Safety
-/// `ellipsoids` is NULL or holds `capacity` writable values.
+/// `ellipsoids` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_mri_shepp_logan(
     kind: u32,
@@ -951,6 +942,7 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
     half_z: f64,
     ellipsoids: *mut isoc_mri_ellipsoid,
     capacity: i64,
+    count: *mut i64,
 ) -> Status {
     guard(|| {
         let kind = match kind {
@@ -958,10 +950,6 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_mri_shepp_logan_kind)"),
         };
-        if ellipsoids.is_null() {
-            fail!(NullPointer, "ellipsoids is NULL");
-        }
-        count(capacity, "capacity", ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS as usize, MAX_SIDE)?;
         let mut found = [isoc_mri_ellipsoid {
             value: 0.0,
             x: 0.0,
@@ -983,11 +971,9 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
                 *to = isoc_mri_ellipsoid { value, x, y, z, semi_x, semi_y, semi_z, angle };
             }
         }
-        for (k, e) in found.into_iter().enumerate() {
-            // SAFETY: below the capacity, by this function's contract.
-            unsafe { ellipsoids.add(k).write_unaligned(e) };
-        }
-        Ok(())
+        let list = OutList { names: ["ellipsoids", "capacity"], out: ellipsoids, capacity, count };
+        // SAFETY: by this function's contract.
+        unsafe { list.fill(found.into_iter()) }
     })
 }
 

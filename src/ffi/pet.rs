@@ -1,13 +1,13 @@
 //! `isoc_pet_*`: plans, projections, reconstruction.
 
-use super::boundary::{Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
+use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, check_apart, isoc_tensor};
+use super::tensor::{Expected, check_apart, first_size, isoc_tensor};
 use crate::error::{Result, Status, fail};
 use crate::pet::lattice::MAX_SIDE;
 use crate::pet::{
-    Algorithm, Cut, Histos, Lattice, Method, Options, Order, Pet, Profile, Projector, Radial, Response, Shape, View,
-    Views,
+    Algorithm, Cut, Histos, Iteration, Lattice, Method, Options, Order, Pet, Profile, Projector, Radial, Response,
+    Shape, View, Views,
 };
 use crate::tensor::{Counts, Layout, Number};
 use std::ffi::c_void;
@@ -80,7 +80,7 @@ pub enum isoc_pet_order {
 pub struct isoc_pet_geometry {
     /// sizeof(isoc_pet_geometry).
     pub struct_size: u32,
-    /// Tilts of a grid of views; 0 means 1.
+    /// Of a grid of views, which has azimuths x tilts of them; 0 means 1.
     pub tilts: u32,
     /// Voxels along x.
     pub nx: i64,
@@ -94,9 +94,9 @@ pub struct isoc_pet_geometry {
     pub voxel_y: f64,
     /// Along z; 0 means as along x.
     pub voxel_z: f64,
-    /// Azimuths of a grid of views, which are i pi / azimuths; view `i * tilts + j` has azimuth i and tilt j. Or, with a list of
-    /// views, its length.
-    pub views: i64,
+    /// Of a grid of views: azimuth i is i pi / azimuths, and view `i * tilts + j` has azimuth i and tilt j. With a list of views both
+    /// are 0.
+    pub azimuths: i64,
     /// Largest tilt of an event, up or down, rad, above 0: the tilts of a grid are the centres of equal parts between it and its
     /// negative.
     pub max_tilt: f64,
@@ -118,8 +118,8 @@ pub struct isoc_pet_response {
     pub profile: u32,
     /// An isoc_pet_cut.
     pub cut: u32,
-    /// Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    pub radial_entries: u32,
+    /// Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    pub radial_table_count: u32,
     /// Of the time difference, ps.
     pub tof_fwhm: f64,
     /// Across the line in the transverse plane, mm.
@@ -240,6 +240,47 @@ unsafe impl Sized32 for isoc_pet_table_sizes {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
+/// Where isoc_pet_get_tables writes a view's tables, in the form that isoc_pet_set_tables takes: of each array its capacity, and how many
+/// elements there are, which the call sets. An array with capacity 0 is left out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_pet_tables {
+    /// sizeof(isoc_pet_tables).
+    pub struct_size: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// (ny, nx): the kernel of all voxels of a column.
+    pub map: *mut u32,
+    /// Room in `map`.
+    pub map_capacity: i64,
+    /// Set to ny nx.
+    pub map_count: i64,
+    /// (offset_count, 3) in voxels along x, y, z, in the order of z, y, x.
+    pub offsets: *mut i32,
+    /// Room in `offsets`, of three numbers each.
+    pub offset_capacity: i64,
+    /// Set to the voxels of a kernel.
+    pub offset_count: i64,
+    /// (kernels, offset_count), each kernel's sum 1.
+    pub values: *mut f32,
+    /// Room in `values`.
+    pub value_capacity: i64,
+    /// Set to kernels x offset_count.
+    pub value_count: i64,
+    /// (kernels): the mass that the cut left of each; 1 of the caller's own.
+    pub mass: *mut f64,
+    /// Room in `mass`.
+    pub mass_capacity: i64,
+    /// Set to the number of kernels.
+    pub mass_count: i64,
+}
+
+// SAFETY: numbers and pointers; all zero is valid.
+unsafe impl Sized32 for isoc_pet_tables {
+    const NAME: &'static str = "isoc_pet_tables";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
 /// A plan for DIRECT time-of-flight PET: lattice, views, response, options. Opaque. Any thread may use it; calls on one plan wait for
 /// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.
 ///
@@ -273,9 +314,9 @@ impl isoc_pet_geometry {
 }
 
 /// # Safety
-/// The table is NULL or has as many pairs as `entries`.
-pub(super) unsafe fn radial(entries: u32, fwhm: f64, table: *const f64, name: &str) -> Result<Radial> {
-    let n = count(entries.into(), &format!("{name}'s entries"), 0, MAX_ENTRIES)?;
+/// The table is NULL or has as many pairs as `number`.
+pub(super) unsafe fn radial(number: u32, fwhm: f64, table: *const f64, name: &str) -> Result<Radial> {
+    let n = count(number.into(), &format!("{name}_count"), 0, MAX_ENTRIES)?;
     if n == 0 {
         return Ok(Radial::Constant(fwhm));
     }
@@ -300,7 +341,7 @@ impl isoc_pet_response {
         };
         // SAFETY: by this function's contract.
         let radial =
-            unsafe { radial(self.radial_entries, self.radial_fwhm, self.radial_table, "response.radial_table") }?;
+            unsafe { radial(self.radial_table_count, self.radial_fwhm, self.radial_table, "response.radial_table") }?;
         let or = |v: f64, default: f64| if v == 0.0 { default } else { v };
         Ok(Response {
             tof_fwhm_ps: self.tof_fwhm,
@@ -373,7 +414,7 @@ pub(super) fn expect_histos<'p>(
 /// Views that a call names; all of them for NULL.
 ///
 /// # Safety
-/// `views` is NULL or holds `count` numbers.
+/// `views` is NULL or holds as many numbers.
 unsafe fn chosen(pet: &Pet, views: *const i64, number: i64) -> Result<Vec<usize>> {
     let all = pet.views()?.len();
     if views.is_null() {
@@ -411,7 +452,7 @@ pub extern "C" fn isoc_pet_destroy(pet: *mut isoc_pet) -> Status {
     guard(|| PLANS.destroy(pet))
 }
 
-/// Sets lattice and views: a grid of azimuths and tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
+/// Sets lattice and views: a grid of azimuths x tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
 /// repeat another's direction. Forgets tables and order, and keeps the response; calls that
 /// need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 ///
@@ -427,11 +468,19 @@ pub unsafe extern "C" fn isoc_pet_set_geometry(
         // SAFETY: by this function's contract.
         let g = unsafe { read_struct(geometry) }?;
         let lattice = g.to_lattice()?;
-        let number = count(g.views, "geometry.views", 1, MAX_VIEWS)?;
         let views = if views.is_null() {
+            let azimuths = count(g.azimuths, "geometry.azimuths", 1, MAX_VIEWS)?;
             let tilts = count(g.tilts.into(), "geometry.tilts", 0, MAX_VIEWS)?.max(1);
-            Views::grid(number, tilts, g.max_tilt)?
+            Views::grid(azimuths, tilts, g.max_tilt)?
         } else {
+            for (name, n) in [("azimuths", g.azimuths), ("tilts", g.tilts.into())] {
+                if n != 0 {
+                    fail!(OutOfRange, "geometry.{name} is {n} beside a list of views; it must be 0 then");
+                }
+            }
+            // SAFETY: by this function's contract.
+            let number = unsafe { first_size(views, "views", &["views", "angles"]) }?;
+            let number = count(number, "views.shape[0]", 1, MAX_VIEWS)?;
             let expected = Expected {
                 name: "views",
                 shape: [number, 2],
@@ -447,26 +496,21 @@ pub unsafe extern "C" fn isoc_pet_set_geometry(
     })
 }
 
-/// Writes the directions of all views, `number` of them: (number, 2) of azimuth and tilt, rad.
+/// Writes the directions of all views: (count, 2) of azimuth and tilt, rad. `capacity` and `count` are of views, two numbers each.
 ///
 /// # Safety
-/// Pointers are NULL or valid.
+/// `views` is NULL or has room for `capacity` views; `count` is NULL or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoc_pet_get_views(pet: *mut isoc_pet, views: *mut f64, number: i64) -> Status {
+pub unsafe extern "C" fn isoc_pet_get_views(
+    pet: *mut isoc_pet,
+    views: *mut f64,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
     with_plan(pet, |pet| {
-        let list = pet.views()?;
-        let number = count(number, "view_count", list.len(), list.len())?;
-        if views.is_null() {
-            fail!(NullPointer, "views is NULL");
-        }
-        for (k, View { azimuth, tilt }) in list.iter().enumerate().take(number) {
-            // SAFETY: two numbers a view, by this function's contract.
-            unsafe {
-                views.add(2 * k).write_unaligned(*azimuth);
-                views.add(2 * k + 1).write_unaligned(*tilt);
-            }
-        }
-        Ok(())
+        let list = OutList { names: ["views", "capacity"], out: views.cast::<[f64; 2]>(), capacity, count };
+        // SAFETY: two numbers a view, by this function's contract.
+        unsafe { list.fill(pet.views()?.iter().map(|View { azimuth, tilt }| [*azimuth, *tilt])) }
     })
 }
 
@@ -484,10 +528,10 @@ pub unsafe extern "C" fn isoc_pet_set_response(pet: *mut isoc_pet, response: *co
     })
 }
 
-/// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), the kernel of all voxels of a column; `offsets`: (offset_count, 3)
-/// in voxels along x, y, z, none twice; `values`: (kernel_count, offset_count), not negative, scaled to a sum of 1 for each
-/// kernel. A voxel p of the image gives to p + m of the histo-image with
-/// the weight that its kernel has at offset m, and H' brings it back from there.
+/// Sets the caller's own kernels of a view; copied. `map`: (ny, nx), so that map_count is ny nx, the kernel of all voxels of a column;
+/// `offsets`: (offset_count, 3) in voxels along x, y, z, none twice; `values`: (kernels, offset_count), value_count in all, not negative,
+/// scaled to a sum of 1 for each kernel. A voxel p of the image gives to p + m of the histo-image with the weight that its kernel has at
+/// offset m, and H' brings it back from there.
 ///
 /// # Safety
 /// Pointers are NULL or hold as many numbers.
@@ -496,27 +540,35 @@ pub unsafe extern "C" fn isoc_pet_set_tables(
     pet: *mut isoc_pet,
     view: i64,
     map: *const u32,
+    map_count: i64,
     offsets: *const i32,
     offset_count: i64,
     values: *const f32,
-    kernel_count: i64,
+    value_count: i64,
 ) -> Status {
     with_plan(pet, |pet| {
         let view = count(view, "view", 0, pet.views()?.len() - 1)?;
         let [_, ny, nx] = pet.lattice()?.shape();
+        if usize::try_from(map_count) != Ok(nx * ny) {
+            fail!(OutOfRange, "map_count is {map_count}; it must be ny x nx, {ny} x {nx}");
+        }
         let offset_count = count(offset_count, "offset_count", 1, MAX_ENTRIES)?;
-        let kernel_count = count(kernel_count, "kernel_count", 1, MAX_ENTRIES)?;
+        let value_count = count(value_count, "value_count", offset_count, MAX_ENTRIES * offset_count)?;
+        if value_count % offset_count != 0 {
+            fail!(OutOfRange, "value_count is {value_count}; it must be a multiple of offset_count, {offset_count}");
+        }
         // SAFETY: by this function's contract; three offsets have the alignment of one.
         unsafe {
             let map = array(map, nx * ny, "map")?;
             let offsets = array(offsets.cast::<[i32; 3]>(), offset_count, "offsets")?;
-            let values = array(values, kernel_count * offset_count, "values")?;
+            let values = array(values, value_count, "values")?;
             pet.set_tables(view, map, offsets, values)
         }
     })
 }
 
-/// Tells how large a view's tables are.
+/// Tells how large a view's tables are: isoc_pet_get_tables takes a map of ny nx, `offsets` triples, kernels x offsets values, and masses of
+/// `kernels`.
 ///
 /// # Safety
 /// `sizes` is NULL or valid, its struct_size set.
@@ -544,45 +596,63 @@ pub unsafe extern "C" fn isoc_pet_get_table_sizes(
     })
 }
 
-/// Writes a view's tables in the form that isoc_pet_set_tables takes, each kernel's sum 1, and the mass that the cut left of each
-/// kernel (kernels); offsets are in the order of z, y, x. Sizes as isoc_pet_get_table_sizes tells. A pointer that is NULL leaves
-/// its table out.
+/// Writes a view's tables to the arrays of `tables`, all of them as they are at one time, and sets its counts. Unless every array has
+/// capacity 0 or enough, only the counts are written.
 ///
 /// # Safety
-/// Pointers are NULL or have room.
+/// `tables` is NULL or valid, its struct_size set; its arrays are NULL or have the room that it says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoc_pet_get_tables(
-    pet: *mut isoc_pet,
-    view: i64,
-    map: *mut u32,
-    offsets: *mut i32,
-    values: *mut f32,
-    mass: *mut f64,
-) -> Status {
+pub unsafe extern "C" fn isoc_pet_get_tables(pet: *mut isoc_pet, view: i64, tables: *mut isoc_pet_tables) -> Status {
     with_plan(pet, |pet| {
+        // SAFETY: by this function's contract.
+        let mut to = unsafe { read_struct(tables) }?;
+        if to.reserved != 0 {
+            fail!(UnknownValue, "tables.reserved is {}; it must be 0", to.reserved);
+        }
         let view = count(view, "view", 0, pet.views()?.len() - 1)?;
-        let tables = pet.tables(view)?;
-        let full = tables.full()?;
-        // SAFETY: by this function's contract; offsets are triples of the same numbers.
+        let found = pet.tables(view)?;
+        let full = found.full()?;
+        let map = OutList {
+            names: ["tables.map", "tables.map_capacity"],
+            out: to.map,
+            capacity: to.map_capacity,
+            count: &mut to.map_count,
+        };
+        let offsets = OutList {
+            names: ["tables.offsets", "tables.offset_capacity"],
+            out: to.offsets.cast::<[i32; 3]>(),
+            capacity: to.offset_capacity,
+            count: &mut to.offset_count,
+        };
+        let values = OutList {
+            names: ["tables.values", "tables.value_capacity"],
+            out: to.values,
+            capacity: to.value_capacity,
+            count: &mut to.value_count,
+        };
+        let mass = OutList {
+            names: ["tables.mass", "tables.mass_capacity"],
+            out: to.mass,
+            capacity: to.mass_capacity,
+            count: &mut to.mass_count,
+        };
+        // SAFETY: by this function's contract; all counts are told before the first list that does not fit fails.
         unsafe {
-            put(tables.map(), map);
-            put(full.offsets.as_flattened(), offsets);
-            put(&full.values, values);
-            put(tables.mass(), mass);
+            let fit = [
+                map.offer(found.map().len()),
+                offsets.offer(full.offsets.len()),
+                values.offer(full.values.len()),
+                mass.offer(found.mass().len()),
+            ];
+            write_struct(tables, &to)?;
+            fit.into_iter().collect::<Result<()>>()?;
+            map.write(found.map().iter().copied());
+            offsets.write(full.offsets.iter().copied());
+            values.write(full.values.iter().copied());
+            mass.write(found.mass().iter().copied());
         }
         Ok(())
     })
-}
-
-/// # Safety
-/// `to` is NULL or has room.
-unsafe fn put<T: Copy>(values: &[T], to: *mut T) {
-    if !to.is_null() {
-        for (k, v) in values.iter().enumerate() {
-            // SAFETY: by this function's contract.
-            unsafe { to.add(k).write_unaligned(*v) };
-        }
-    }
 }
 
 /// Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
@@ -607,10 +677,10 @@ pub unsafe extern "C" fn isoc_pet_set_options(pet: *mut isoc_pet, options: *cons
 /// # Safety
 /// `order` is NULL or holds as many numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoc_pet_set_order(pet: *mut isoc_pet, order: *const i64, number: i64) -> Status {
+pub unsafe extern "C" fn isoc_pet_set_order(pet: *mut isoc_pet, order: *const i64, order_count: i64) -> Status {
     with_plan(pet, |pet| {
         let views = pet.views()?.len();
-        let number = count(number, "view_count", 1, views)?;
+        let number = count(order_count, "order_count", 1, views)?;
         // SAFETY: by this function's contract.
         let list = unsafe { array(order, number, "order") }?;
         let order: Result<Vec<usize>> =
@@ -787,29 +857,21 @@ pub unsafe extern "C" fn isoc_pet_reconstruct(
     })
 }
 
-/// Writes what each pass of the last reconstruction saw, the first `room` of them, and to `written` how many there are.
+/// Writes what each pass of the last reconstruction saw.
 ///
 /// # Safety
-/// `iterations` is NULL or has room, `written` is NULL or writable.
+/// `iterations` is NULL or has room for `capacity` elements; `count` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoc_pet_history(
     pet: *mut isoc_pet,
     iterations: *mut isoc_pet_iteration,
-    room: i64,
-    written: *mut i64,
+    capacity: i64,
+    count: *mut i64,
 ) -> Status {
     with_plan(pet, |pet| {
-        let room = count(room, "room", 0, MAX_ITERATIONS)?;
-        if iterations.is_null() && room > 0 {
-            fail!(NullPointer, "iterations is NULL");
-        }
+        let told = |i: &Iteration| isoc_pet_iteration { log_likelihood: i.log_likelihood, skipped_voxels: i.skipped };
+        let list = OutList { names: ["iterations", "capacity"], out: iterations, capacity, count };
         // SAFETY: by this function's contract.
-        unsafe { set_out(written, pet.history().len() as i64, "written") }?;
-        for (k, i) in pet.history().iter().enumerate().take(room) {
-            let value = isoc_pet_iteration { log_likelihood: i.log_likelihood, skipped_voxels: i.skipped };
-            // SAFETY: there is room, by this function's contract.
-            unsafe { iterations.add(k).write_unaligned(value) };
-        }
-        Ok(())
+        unsafe { list.fill(pet.history().iter().map(told)) }
     })
 }

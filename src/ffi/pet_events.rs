@@ -2,7 +2,7 @@
 
 use super::boundary::{Sized32, array, count, read_struct, set_out, write_struct};
 use super::pet::{HISTO, IMAGE, REAL, expect_histos, expect_image, isoc_pet, radial, with_plan};
-use super::tensor::{Expected, check_apart, isoc_tensor};
+use super::tensor::{Expected, check_apart, first_size, isoc_tensor};
 use crate::error::{Result, Status, fail};
 use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
@@ -60,8 +60,8 @@ pub struct isoc_pet_body {
 pub struct isoc_pet_scan {
     /// sizeof(isoc_pet_scan).
     pub struct_size: u32,
-    /// Entries of radial_table; 0 means that radial_fwhm holds everywhere.
-    pub radial_entries: u32,
+    /// Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    pub radial_table_count: u32,
     /// Bodies of the phantom.
     pub bodies: *const isoc_pet_body,
     /// How many.
@@ -190,7 +190,8 @@ impl isoc_pet_scan {
         let or = |v: f64, default: f64| if v == 0.0 { default } else { v };
         let (scanner, background) = (Scanner::default(), Background::default());
         // SAFETY: by this function's contract.
-        let radial = unsafe { radial(self.radial_entries, self.radial_fwhm, self.radial_table, "scan.radial_table") }?;
+        let radial =
+            unsafe { radial(self.radial_table_count, self.radial_fwhm, self.radial_table, "scan.radial_table") }?;
         Ok(Scan {
             source,
             attenuation,
@@ -278,23 +279,6 @@ unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
         fail!(TensorShape, "{name}.shape[0] is {number}; it must be 0, as that of time_differences");
     }
     Ok(())
-}
-
-/// The first size of a tensor of these dimensions.
-///
-/// # Safety
-/// The tensor is valid.
-unsafe fn first_size(tensor: *const isoc_tensor, name: &str, dims: &[&str]) -> Result<i64> {
-    // SAFETY: by this function's contract.
-    let isoc_tensor { ndim, shape, .. } = unsafe { tensor.read_unaligned() };
-    if usize::try_from(ndim) != Ok(dims.len()) {
-        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be {} ({})", dims.len(), dims.join(", "));
-    }
-    if shape.is_null() {
-        fail!(NullPointer, "{name}.shape is NULL");
-    }
-    // SAFETY: as many sizes as dimensions, by the tensor's documentation.
-    Ok(unsafe { shape.read_unaligned() })
 }
 
 /// A list's arrays.
@@ -508,7 +492,7 @@ pub unsafe extern "C" fn isoc_pet_expect(
 }
 
 /// Mean over spheres of 10 mm of `((s - b) / b) / (ratio - 1)`: s the mean of a disc of 10 mm about a sphere's centre, b that of the
-/// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (sphere_count, 3) of x, y, z in mm;
+/// ring about it of 24 to 40 mm, both in the nearest slice; 1 is the true contrast. `centres`: (centre_count, 3) of x, y, z in mm;
 /// `ratio`: the spheres' activity over the background's. Image f32 in host memory.
 ///
 /// # Safety
@@ -518,7 +502,7 @@ pub unsafe extern "C" fn isoc_pet_contrast_recovery(
     pet: *mut isoc_pet,
     image: *const isoc_tensor,
     centres: *const f64,
-    sphere_count: i64,
+    centre_count: i64,
     ratio: f64,
     recovery: *mut f64,
 ) -> Status {
@@ -526,7 +510,7 @@ pub unsafe extern "C" fn isoc_pet_contrast_recovery(
         // SAFETY: by this function's contract; three coordinates have the alignment of one.
         unsafe {
             let from = expect_host_image(pet, "image")?.parse(image)?;
-            let number = count(sphere_count, "sphere_count", 1, MAX_SPHERES)?;
+            let number = count(centre_count, "centre_count", 1, MAX_SPHERES)?;
             let centres = array(centres.cast::<[f64; 3]>(), number, "centres")?;
             if let Some((k, c)) = centres.iter().enumerate().find(|(_, c)| !c.iter().all(|v| v.is_finite())) {
                 fail!(NotFiniteParameter, "centres[{k}] is {c:?}");

@@ -391,3 +391,20 @@ pub(super) fn check_apart<C: Element, D: Element, const N: usize, const M: usize
     }
     Ok(())
 }
+
+/// The first size of a tensor of these dimensions.
+///
+/// # Safety
+/// The tensor is valid.
+pub(super) unsafe fn first_size(tensor: *const isoc_tensor, name: &str, dims: &[&str]) -> Result<i64> {
+    // SAFETY: by this function's contract.
+    let isoc_tensor { ndim, shape, .. } = unsafe { tensor.read_unaligned() };
+    if usize::try_from(ndim) != Ok(dims.len()) {
+        fail!(TensorNdim, "{name}.ndim is {ndim}; it must be {} ({})", dims.len(), dims.join(", "));
+    }
+    if shape.is_null() {
+        fail!(NullPointer, "{name}.shape is NULL");
+    }
+    // SAFETY: as many sizes as dimensions, by the tensor's documentation.
+    Ok(unsafe { shape.read_unaligned() })
+}

@@ -134,10 +134,18 @@ impl Device {
         Ok(value)
     }
 
+    /// As many values as the slice has, from an address on; nothing writes to them meanwhile.
+    pub(crate) fn read_into<V: Plain>(&self, address: u64, values: &mut [V]) -> Result<()> {
+        let _current = self.enter()?;
+        let bytes = size_of_val(values);
+        // SAFETY: the caller's address, and a slice of that size; all bit patterns are values.
+        check("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), address, bytes) })
+    }
+
     /// A kernel, by its source ("ct/filter") and name.
     pub(crate) fn function(&self, image: &str, name: &str) -> Result<Function> {
         let _current = self.enter()?;
-        self.modules.function(image, name)
+        self.modules.function(image, name, self.shared_bytes)
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Modules {
 }
 
 impl Modules {
-    /// Needs the GPU to be current.
-    pub(super) fn function(&self, image: &str, name: &str) -> Result<Function> {
+    /// A kernel that may use all of the shared memory that a block can have on this GPU. Needs the GPU to be current.
+    pub(super) fn function(&self, image: &str, name: &str, block_shared_bytes: usize) -> Result<Function> {
         let Some((image, binary)) = images::IMAGES.iter().find(|(n, _)| *n == image) else {
             fail!(NoKernelImage, "this library was built without GPU kernels (no nvcc was found then)");
         };
@@ -51,6 +51,7 @@ impl Modules {
         // SAFETY: a loaded module, a string ending in 0 and a local.
         let result = unsafe { sys::cuModuleGetFunction(&mut raw, *handle as sys::CUmodule, text.as_ptr()) };
         check(&format!("cuModuleGetFunction({name})"), result)?;
+        allow_shared_memory(raw, block_shared_bytes)?;
         functions.insert(name.to_owned(), raw as usize);
         Ok(Function { raw })
     }
@@ -63,6 +64,24 @@ impl Modules {
             unsafe { sys::cuModuleUnload(module.handle as sys::CUmodule) };
         }
     }
+}
+
+/// Raises a kernel's limit of dynamic shared memory to what static shared memory leaves of a block's. Once, when the kernel is looked
+/// up: plans on other threads launch the same function with other sizes, and a limit of one launch would be the next one's error.
+fn allow_shared_memory(raw: sys::CUfunction, block_shared_bytes: usize) -> Result<()> {
+    use sys::CUfunction_attribute::{
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    };
+    let mut fixed = 0;
+    // SAFETY: a function of the current GPU and a local.
+    check("cuFuncGetAttribute", unsafe {
+        sys::cuFuncGetAttribute(&mut fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, raw)
+    })?;
+    let limit = (block_shared_bytes as i32).saturating_sub(fixed);
+    // SAFETY: a function of the current GPU.
+    check("cuFuncSetAttribute", unsafe {
+        sys::cuFuncSetAttribute(raw, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit)
+    })
 }
 
 fn load(name: &str, binary: &[u8]) -> Result<usize> {
@@ -117,13 +136,6 @@ impl Function {
         let limits = [i32::MAX as usize, 65535, 65535];
         if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
             fail!(Internal, "a grid of {grid:?} blocks is out of range");
-        }
-        // Static shared memory counts too.
-        const USUAL: usize = 32 << 10;
-        if shared > USUAL {
-            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: a function of the current GPU.
-            check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, most, shared as i32) })?;
         }
         let [gx, gy, gz] = grid.map(|n| n as u32);
         let [bx, by, bz] = block.map(|n| n as u32);

@@ -23,6 +23,6 @@ pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for};
 pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
 pub(crate) use pool::{Lent, Pool};
 pub(crate) use precision::{DeviceReal, Precision};
-pub(crate) use queue::Queue;
+pub(crate) use queue::{Queue, then_wait};
 pub(crate) use stream::{Event, Stream};
 pub(crate) use texture::{Texel, Texture};

@@ -7,13 +7,29 @@ use super::pool::{Lent, Pool};
 use super::stream::{Event, Stream};
 use crate::cpu::buffer::Plain;
 use crate::error::Result;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Elements that a thread of a plain launch has at most, on a large GPU.
+/// Blocks of a plain launch for each multiprocessor, at most.
 const BLOCKS: usize = 16;
 const THREADS: usize = 256;
 
-/// See the module.
+/// Runs a call's work, then `wait` whatever became of it: results, an error, or a panic, which goes on after that. A call must not
+/// leave its caller's arrays to work that is still under way.
+pub(crate) fn then_wait<E, R>(
+    engine: &mut E,
+    work: impl FnOnce(&mut E) -> Result<R>,
+    wait: impl FnOnce(&mut E) -> Result<()>,
+) -> Result<R> {
+    let result = catch_unwind(AssertUnwindSafe(|| work(engine)));
+    let waited = wait(engine);
+    match result {
+        Ok(result) => result.and_then(|done| waited.map(|()| done)),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// One GPU's stream, memory pool and plain launches.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) device: Arc<Device>,

@@ -283,11 +283,11 @@ impl Mri {
         if beyond && normal == Normal::Toeplitz {
             fail!(
                 NotConfigured,
-                "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be Toeplitz"
+                "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be 1 (toeplitz)"
             );
         }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
-            fail!(NotConfigured, "options.penalty is the caller's matrix, which isoc_mri_set_matrix has to set first");
+            fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
         let toeplitz = match normal {
             Normal::Auto => !beyond,

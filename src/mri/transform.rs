@@ -58,7 +58,7 @@ impl Fourier {
         if self.method == Method::Fast && beyond.is_needed() {
             fail!(
                 NotConfigured,
-                "a fast transform knows no field map and no voxel positions: options.method must be 0 or 2"
+                "a fast transform knows no field map and no voxel positions: options.method must be 0 (auto) or 2 (exact)"
             );
         }
         Ok(self.method == Method::Exact || beyond.is_needed())

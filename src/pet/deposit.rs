@@ -153,7 +153,7 @@ impl<'a> Regions<'a> {
     fn chunks(&self, context: &Context, events: usize) -> Result<usize> {
         let a_chunk = (4 * (CHUNK + self.count + 1)) as u64;
         let a_thread = (8 * CHUNK) as u64;
-        let (cap, fixed) = (context.memory_cap(), context.threads() as u64 * a_thread);
+        let (cap, fixed) = (context.memory_cap(0), context.threads() as u64 * a_thread);
         let most = cap.saturating_sub(fixed) / a_chunk;
         if most == 0 {
             let needed = fixed + a_chunk;

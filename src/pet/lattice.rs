@@ -17,15 +17,15 @@ impl Lattice {
     pub fn new(shape: [usize; 3], voxel: [f64; 3]) -> Result<Self> {
         for (name, side) in ["nz", "ny", "nx"].into_iter().zip(shape) {
             if !(1..=MAX_SIDE).contains(&side) {
-                fail!(OutOfRange, "{name} is {side}; it must be 1 to {MAX_SIDE}");
+                fail!(OutOfRange, "geometry.{name} is {side}; it must be 1 to {MAX_SIDE}");
             }
         }
         for (name, size) in ["x", "y", "z"].into_iter().zip(voxel) {
             if !size.is_finite() {
-                fail!(NotFiniteParameter, "voxel size along {name} is {size}");
+                fail!(NotFiniteParameter, "geometry.voxel_{name} is {size}; it must be finite, in mm");
             }
             if size <= 0.0 {
-                fail!(OutOfRange, "voxel size along {name} is {size} mm; it must be above 0");
+                fail!(OutOfRange, "geometry.voxel_{name} is {size} mm; it must be above 0");
             }
         }
         let bytes = shape.iter().try_fold(size_of::<f32>(), |n, side| n.checked_mul(*side));
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn sizes_are_checked() {
         let message = |shape, voxel| Lattice::new(shape, voxel).expect_err("invalid").message;
-        assert_eq!(message([1, 0, 1], [1.0; 3]), "ny is 0; it must be 1 to 4096");
-        assert_eq!(message([1, 1, 5000], [1.0; 3]), "nx is 5000; it must be 1 to 4096");
-        assert_eq!(message([1; 3], [1.0, -2.0, 1.0]), "voxel size along y is -2 mm; it must be above 0");
-        assert_eq!(message([1; 3], [1.0, 1.0, f64::NAN]), "voxel size along z is NaN");
+        assert_eq!(message([1, 0, 1], [1.0; 3]), "geometry.ny is 0; it must be 1 to 4096");
+        assert_eq!(message([1, 1, 5000], [1.0; 3]), "geometry.nx is 5000; it must be 1 to 4096");
+        assert_eq!(message([1; 3], [1.0, -2.0, 1.0]), "geometry.voxel_y is -2 mm; it must be above 0");
+        assert_eq!(message([1; 3], [1.0, 1.0, f64::NAN]), "geometry.voxel_z is NaN; it must be finite, in mm");
     }
 }

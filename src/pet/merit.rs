@@ -5,6 +5,7 @@
 //! population (not n - 1).
 
 use super::lattice::Lattice;
+use super::units::Short;
 use crate::error::{Result, fail};
 
 /// Diameter of the disc over a sphere, in mm.
@@ -47,13 +48,8 @@ impl Region {
         let half = |d: usize| lattice.along()[d] as f64 * lattice.voxel()[d] / 2.0;
         let inside = (0..2).all(|d| centre[d].abs() + outer <= half(d)) && centre[2].abs() <= half(2);
         if !inside {
-            let d = diameters[1];
-            fail!(
-                OutOfRange,
-                "a region of {d} mm at {centre:?} leaves the lattice {:?} of {:?} mm",
-                lattice.shape(),
-                lattice.voxel()
-            );
+            let [x, y, z] = [0, 1, 2].map(|d| Short(2.0 * half(d)));
+            fail!(OutOfRange, "a disc of {} mm at {centre:?} mm leaves the lattice, {x} x {y} x {z} mm", diameters[1]);
         }
         let distance = |z: usize| (lattice.position(2, z) - centre[2]).abs();
         let least = (0..nz).map(distance).fold(f64::INFINITY, f64::min);
@@ -96,10 +92,10 @@ fn check(image: &[f32], lattice: &Lattice) -> Result<()> {
 pub fn contrast_recovery(image: &[f32], lattice: &Lattice, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
     check(image, lattice)?;
     if spheres.is_empty() {
-        fail!(OutOfRange, "there are no spheres; there must be at least 1");
+        fail!(OutOfRange, "centres are of no spheres; there must be at least 1");
     }
     if !ratio.is_finite() || ratio == 1.0 {
-        fail!(OutOfRange, "the true ratio is {ratio}; it must be finite and not 1");
+        fail!(OutOfRange, "ratio is {ratio}; it must be finite and not 1");
     }
     let mut sum = 0.0;
     for centre in spheres {

@@ -31,6 +31,7 @@ pub mod simulation_source;
 mod spectrum;
 mod studies;
 pub(crate) mod tables;
+mod units;
 pub mod view;
 mod view_search;
 pub mod views;

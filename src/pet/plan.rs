@@ -243,9 +243,9 @@ impl Pet {
     /// Sets options.
     pub fn set_options(&mut self, options: Options) -> Result<()> {
         let Options { relaxation, decay, method, .. } = options;
-        for (name, v) in [("relaxation", relaxation), ("decay", decay), ("tolerance", method.tolerance)] {
+        for (name, v) in [("relaxation", relaxation), ("relaxation_decay", decay), ("tolerance", method.tolerance)] {
             if !v.is_finite() {
-                fail!(NotFiniteParameter, "options.{name} is {v}");
+                fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
             }
             if v < 0.0 {
                 fail!(OutOfRange, "options.{name} is {v}; it must be at least 0");
@@ -286,7 +286,7 @@ impl Pet {
             Order::Geometric => geometric_order(views),
             Order::Random(_) => (0..views.len()).collect(),
             Order::Given if self.order.is_empty() => {
-                fail!(NotConfigured, "options.order is the caller's, which isoc_pet_set_order has to set first")
+                fail!(NotConfigured, "options.order is 2 (given); isoc_pet_set_order comes first")
             }
             Order::Given => self.order.clone(),
         };

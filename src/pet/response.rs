@@ -97,25 +97,29 @@ impl Response {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        positive("tof_fwhm", self.tof_fwhm_ps)?;
-        positive("axial_fwhm", self.axial_fwhm)?;
-        positive("step", self.step)?;
-        positive("cut.k", self.cut.k)?;
-        self.radial.check(positive)?;
+        positive("response.tof_fwhm", self.tof_fwhm_ps, "ps")?;
+        positive("response.axial_fwhm", self.axial_fwhm, "mm")?;
+        positive("response.step", self.step, "mm")?;
+        positive("response.cut_width", self.cut.k, "sigmas")?;
+        self.radial.check("response", |name, width| positive(name, width, "mm"))?;
         if let Profile::Asymmetric { ratio, shift, share } = self.profile {
             for (name, value) in [("ratio", ratio), ("shift", shift), ("share", share)] {
                 if !value.is_finite() {
-                    fail!(NotFiniteParameter, "{name} is {value}");
+                    fail!(NotFiniteParameter, "response.{name} is {value}; it must be finite");
                 }
             }
             if ratio < 1.0 {
-                fail!(OutOfRange, "ratio is {ratio}; it must be at least 1");
+                fail!(OutOfRange, "response.ratio is {ratio}; it must be at least 1");
             }
             if !(0.0..=self.cut.k).contains(&shift) {
-                fail!(OutOfRange, "shift is {shift} sigmas; it must be 0 to cut.k, {}", self.cut.k);
+                fail!(
+                    OutOfRange,
+                    "response.shift is {shift} sigmas; it must be 0 to response.cut_width, {}",
+                    self.cut.k
+                );
             }
             if !(0.0..=1.0).contains(&share) {
-                fail!(OutOfRange, "share is {share}; it must be 0 to 1");
+                fail!(OutOfRange, "response.share is {share}; it must be 0 to 1");
             }
         }
         Ok(())
@@ -160,30 +164,30 @@ impl Response {
 }
 
 impl Radial {
-    /// `width` says whether a width may be what it is.
-    pub(super) fn check(&self, width: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
+    /// `of` names what the widths belong to; `width` says whether one may be what it is.
+    pub(super) fn check(&self, of: &str, width: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
         let (radius, fwhm) = match self {
-            Radial::Constant(fwhm) => return width("radial_fwhm", *fwhm),
+            Radial::Constant(fwhm) => return width(&format!("{of}.radial_fwhm"), *fwhm),
             Radial::Table { radius, fwhm } => (radius, fwhm),
         };
         if radius.is_empty() || radius.len() != fwhm.len() {
             let (r, f) = (radius.len(), fwhm.len());
             fail!(
                 OutOfRange,
-                "the radial table has {r} radii and {f} widths; it must have as many of both, at least 1"
+                "{of}.radial_table has {r} radii and {f} widths; it must have as many of both, at least 1"
             );
         }
         for (i, f) in fwhm.iter().enumerate() {
-            width(&format!("radial_fwhm[{i}]"), *f)?;
+            width(&format!("{of}.radial_table[{i}, 1]"), *f)?;
         }
         for (i, r) in radius.iter().enumerate() {
             if !r.is_finite() {
-                fail!(NotFiniteParameter, "radius[{i}] is {r}");
+                fail!(NotFiniteParameter, "{of}.radial_table[{i}, 0] is {r}; it must be finite, in mm");
             }
         }
         if let Some(i) = radius.windows(2).position(|w| w[0] >= w[1]) {
             let (a, b) = (radius[i], radius[i + 1]);
-            fail!(OutOfRange, "radius[{}] is {b} after {a}; radii must ascend", i + 1);
+            fail!(OutOfRange, "{of}.radial_table[{}, 0] is {b} mm after {a} mm; distances must ascend", i + 1);
         }
         Ok(())
     }
@@ -213,12 +217,12 @@ impl Radial {
     }
 }
 
-fn positive(name: &str, value: f64) -> Result<()> {
+fn positive(name: &str, value: f64, unit: &str) -> Result<()> {
     if !value.is_finite() {
-        fail!(NotFiniteParameter, "{name} is {value}");
+        fail!(NotFiniteParameter, "{name} is {value}; it must be finite, in {unit}");
     }
     if value <= 0.0 {
-        fail!(OutOfRange, "{name} is {value}; it must be above 0");
+        fail!(OutOfRange, "{name} is {value} {unit}; it must be above 0");
     }
     Ok(())
 }
@@ -265,16 +269,16 @@ mod tests {
             change(&mut r);
             r.check().expect_err("invalid").message
         };
-        assert_eq!(message(|r| r.tof_fwhm_ps = 0.0), "tof_fwhm is 0; it must be above 0");
-        assert_eq!(message(|r| r.radial = Radial::Constant(-1.0)), "radial_fwhm is -1; it must be above 0");
-        assert_eq!(message(|r| r.axial_fwhm = f64::NAN), "axial_fwhm is NaN");
+        assert_eq!(message(|r| r.tof_fwhm_ps = 0.0), "response.tof_fwhm is 0 ps; it must be above 0");
+        assert_eq!(message(|r| r.radial = Radial::Constant(-1.0)), "response.radial_fwhm is -1 mm; it must be above 0");
+        assert_eq!(message(|r| r.axial_fwhm = f64::NAN), "response.axial_fwhm is NaN; it must be finite, in mm");
         assert_eq!(
             message(|r| r.radial = Radial::Table { radius: vec![0.0, 0.0], fwhm: vec![1.0, 1.0] }),
-            "radius[1] is 0 after 0; radii must ascend"
+            "response.radial_table[1, 0] is 0 mm after 0 mm; distances must ascend"
         );
         assert_eq!(
             message(|r| r.profile = Profile::Asymmetric { ratio: 0.5, shift: 0.0, share: 0.5 }),
-            "ratio is 0.5; it must be at least 1"
+            "response.ratio is 0.5; it must be at least 1"
         );
     }
 }

@@ -190,32 +190,35 @@ impl Scan<'_> {
     pub(super) fn check(&self) -> Result<()> {
         let (s, r, b) = (&self.scanner, &self.resolution, &self.background);
         let positive = [
-            ("scanner.diameter", s.diameter),
-            ("scanner.axial_length", s.axial_length),
-            ("scanner.max_tilt", s.max_tilt),
-            ("background.window", b.window),
-            ("background.scatter_sigma", b.scatter_sigma),
+            ("scan.diameter", s.diameter, "mm"),
+            ("scan.axial_length", s.axial_length, "mm"),
+            ("geometry.max_tilt", s.max_tilt, "rad"),
+            ("scan.random_window", b.window, "ps"),
+            ("scan.scatter_sigma", b.scatter_sigma, "mm"),
         ];
-        if let Some((name, v)) = positive.into_iter().find(|(_, v)| !(v.is_finite() && *v > 0.0)) {
-            fail!(OutOfRange, "{name} is {v}; it must be above 0 and finite");
+        if let Some((name, v, unit)) = positive.into_iter().find(|(_, v, _)| !(v.is_finite() && *v > 0.0)) {
+            fail!(OutOfRange, "{name} is {v} {unit}; it must be above 0 and finite");
         }
         if s.max_tilt >= FRAC_PI_2 {
-            fail!(OutOfRange, "scanner.max_tilt is {}; it must be below pi/2", s.max_tilt);
+            fail!(OutOfRange, "geometry.max_tilt is {} rad; it must be below pi/2", s.max_tilt);
         }
-        not_negative("resolution.time", r.time)?;
-        not_negative("resolution.axial", r.axial)?;
-        r.radial.check(not_negative)?;
+        not_negative("scan.tof_fwhm", r.time, "ps")?;
+        not_negative("scan.axial_fwhm", r.axial, "mm")?;
+        r.radial.check("scan", |name, width| not_negative(name, width, "mm"))?;
         if !(b.randoms >= 0.0 && b.scatter >= 0.0 && b.randoms + b.scatter < 1.0) {
             let (r, s) = (b.randoms, b.scatter);
-            fail!(OutOfRange, "the fractions are {r} of randoms, {s} of scatter; at least 0, together below 1");
+            fail!(
+                OutOfRange,
+                "scan.randoms is {r} and scan.scatter {s}; each must be at least 0, both together below 1"
+            );
         }
         Ok(())
     }
 }
 
-fn not_negative(name: &str, v: f64) -> Result<()> {
+fn not_negative(name: &str, v: f64, unit: &str) -> Result<()> {
     if !(v.is_finite() && v >= 0.0) {
-        fail!(OutOfRange, "{name} is {v}; it must be at least 0 and finite");
+        fail!(OutOfRange, "{name} is {v} {unit}; it must be at least 0 and finite");
     }
     Ok(())
 }

@@ -114,7 +114,13 @@ impl Drawer<'_> {
                 }
             }
             if since > MOST_DRAWS {
-                fail!(OutOfRange, "none of {MOST_DRAWS} draws was measured: the scanner sees no such events");
+                let (across, long) = (self.scan.scanner.diameter, self.scan.scanner.axial_length);
+                fail!(
+                    OutOfRange,
+                    "none of {MOST_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
+                     {long} mm, which see none of the phantom",
+                    ["true", "scatter", "random"][kind as usize]
+                );
             }
         }
         Ok((events, draws))

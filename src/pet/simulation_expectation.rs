@@ -146,7 +146,7 @@ impl Expectation<'_> {
             fail!(TensorDevice, "the array is in a GPU's memory; it must be in host memory");
         }
         let row = (size_of::<f64>() * nx * (nz + 5 + 2 * self.scan.attenuation.attenuating().count())) as u64;
-        let (needed, cap) = (row * context.threads() as u64, context.memory_cap());
+        let (needed, cap) = (row * context.threads() as u64, context.memory_cap(0));
         if needed > cap {
             fail!(MemoryCap, "expected counts need {needed} bytes; the context's memory cap is {cap}");
         }

@@ -60,7 +60,7 @@ impl<'a> Sampler<'a> {
     pub(super) fn new(context: &Context, scan: &Scan<'a>) -> Result<Self> {
         match scan.source {
             Source::Phantom(phantom) => {
-                let envelope = Envelope::new(phantom, scan, context.memory_cap())?;
+                let envelope = Envelope::new(phantom, scan, context.memory_cap(0))?;
                 let choice = Choice::new(envelope.weights())?;
                 let thinned = phantom.objects().iter().any(|o| o.activity < 0.0);
                 Ok(Sampler::Phantom { phantom, envelope, choice, thinned })
@@ -73,7 +73,7 @@ impl<'a> Sampler<'a> {
                 if let Some((k, v)) = image.iter().enumerate().find(|(_, v)| !(v.is_finite() && **v >= 0.0)) {
                     fail!(OutOfRange, "the activity of voxel {k} is {v}; it must be at least 0 and finite");
                 }
-                let (needed, cap) = ((image.len() * Choice::BYTES) as u64, context.memory_cap());
+                let (needed, cap) = ((image.len() * Choice::BYTES) as u64, context.memory_cap(0));
                 if needed > cap {
                     fail!(MemoryCap, "a source of voxels needs {needed} bytes; the context's memory cap is {cap}");
                 }

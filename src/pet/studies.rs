@@ -3,12 +3,13 @@
 use super::array::{look, read_row, write_row};
 use super::deposit::{Dropped, deposit};
 use super::engine::Least;
-use super::events::EventLayouts;
+use super::events::{EventLayouts, Events};
 use super::merit;
 use super::phantom::{Phantom, Quantity};
 use super::plan::Pet;
 use super::simulation::{Scan, Tally};
-use crate::context::{Context, NanPolicy};
+use super::units;
+use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
 use crate::tensor::{Counts, Layout};
@@ -29,8 +30,17 @@ impl Pet {
     /// # Safety
     /// As for [`deposit`].
     pub unsafe fn deposit(&self, events: &EventLayouts, histos: &Layout<Counts, 4>) -> Result<Dropped> {
+        let lattice = self.lattice()?;
         // SAFETY: by this function's contract.
-        unsafe { deposit(&self.context, self.view_set()?, self.lattice()?, events, histos) }
+        let (dropped, events) =
+            unsafe { (deposit(&self.context, self.view_set()?, lattice, events, histos)?, Events::new(events)?) };
+        let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, .. } = dropped;
+        let with_view = events.len() as u64 - not_finite - equal_positions - outside_tilts;
+        let outside = (outside_lattice == with_view).then_some(with_view);
+        if let Some(doubt) = units::doubt(&events, lattice, outside) {
+            self.context.log(LogLevel::Warning, || doubt);
+        }
+        Ok(dropped)
     }
 
     /// Writes the factors and the background that a simulated scan has in its views, either of which may be left out.

@@ -4,7 +4,8 @@
 
 use super::lattice::{Lattice, MAX_SIDE};
 use super::quadrature::nodes;
-use super::response::{Component, Response, Shape};
+use super::response::{Component, FWHM_PER_SIGMA, HALF_LIGHT, Radial, Response, Shape};
+use super::units::{Short, Unit};
 use super::view::View;
 use crate::cpu::buffer::{collected, copied, filled, zeros};
 use crate::error::{Result, fail};
@@ -36,7 +37,7 @@ impl Tables {
         let components: Vec<_> = steps.iter().map(|s| response.components(*s)).collect();
         let axial_sigma = response.axial_sigma();
         let model = Model::new(lattice, view, response, &components);
-        model.check_size(axial_sigma)?;
+        model.check_size(response)?;
         let (offsets, weights) = model.weights()?;
         let (values, mut mass) = normalised(&weights, components.len(), model.total())?;
         let mut axial = vec![1.0];
@@ -173,7 +174,7 @@ impl Response {
     pub(super) fn check_on(&self, lattice: &Lattice, view: &View) -> Result<()> {
         let (_, steps) = identifiers(lattice, view, self)?;
         let components: Vec<_> = steps.iter().map(|s| self.components(*s)).collect();
-        Model::new(lattice, view, self, &components).check_size(self.axial_sigma())
+        Model::new(lattice, view, self, &components).check_size(self)
     }
 
     /// Voxels along z that a view's kernels do not reach beyond.
@@ -255,33 +256,77 @@ impl<'a> Model<'a> {
         (least, all().map(|c| c.place.abs() + self.k * c.sigma).fold(0.0, f64::max))
     }
 
-    /// Voxels along x, y, z beyond which nothing is kept.
-    fn reach(&self, axial: f64) -> [f64; 3] {
+    /// How far kernels reach along x, y, z in mm: by the widths of time, radial and axial.
+    fn parts(&self, axial: f64) -> [[f64; 3]; 3] {
         let [n, r, a] = self.view.axes();
         let (_, radial) = self.radial_extent();
-        let voxel = self.lattice.voxel();
-        let mut reach = [0.0; 3];
-        for d in 0..3 {
-            let mm = self.k * self.tof * n[d].abs() + radial * r[d].abs() + self.k * axial * a[d].abs();
-            reach[d] = voxels_within(mm, voxel[d]);
-        }
-        reach
+        std::array::from_fn(|d| [self.k * self.tof * n[d].abs(), radial * r[d].abs(), self.k * axial * a[d].abs()])
     }
 
-    fn check_size(&self, axial: f64) -> Result<()> {
-        let [nz, ny, nx] = self.lattice.shape();
-        let widths = [("x", nx), ("y", ny), ("z", nz)];
-        for ((name, n), reach) in widths.into_iter().zip(self.reach(axial)) {
-            if reach >= n as f64 {
-                fail!(OutOfRange, "the response reaches {reach} voxels along {name}; the lattice has {n}");
-            }
-        }
+    /// Voxels along x, y, z beyond which nothing is kept.
+    fn reach(&self, axial: f64) -> [f64; 3] {
+        let (parts, voxel) = (self.parts(axial), self.lattice.voxel());
+        std::array::from_fn(|d| voxels_within(parts[d].iter().sum(), voxel[d]))
+    }
+
+    /// An error, which names the width that is to blame, if kernels are larger than the lattice, or narrower than makes sense on it.
+    fn check_size(&self, response: &Response) -> Result<()> {
+        let axial = response.axial_sigma();
+        let (least, _) = self.radial_extent();
+        let (radial, narrowest) = match response.radial {
+            Radial::Constant(_) => ("response.radial_fwhm", ""),
+            Radial::Table { .. } => ("response.radial_table", " at its narrowest"),
+        };
+        // Name, value, and sigma in mm for a value of 1.
+        let widths = [
+            ("response.tof_fwhm", response.tof_fwhm_ps, Unit::Picosecond, HALF_LIGHT / FWHM_PER_SIGMA),
+            (radial, least * FWHM_PER_SIGMA, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
+            ("response.axial_fwhm", response.axial_fwhm, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
+        ];
         const LEAST: f64 = 0.02;
         let side = self.lattice.voxel().into_iter().fold(0.0, f64::max);
-        for (name, sigma) in [("TOF", self.tof), ("radial", self.radial_extent().0), ("axial", axial)] {
-            if sigma < LEAST * side {
-                fail!(OutOfRange, "the {name} sigma is {sigma} mm; it must be at least {LEAST} voxels of {side} mm");
+        let lowest = widths.map(|(.., sigma)| LEAST * side / sigma);
+        for ((name, value, unit, sigma), lowest) in widths.into_iter().zip(lowest) {
+            if value * sigma < LEAST * side {
+                let at = if name == radial { narrowest } else { "" };
+                fail!(
+                    OutOfRange,
+                    "{name} is {} {}{at}; it must be at least {}, a sigma of {LEAST} voxels of {} mm{}",
+                    Short(value),
+                    unit.name(),
+                    Short(lowest),
+                    Short(side),
+                    unit.hint(value, [lowest, f64::INFINITY])
+                );
             }
+        }
+        let parts = self.parts(axial);
+        for (d, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let (n, voxel) = (self.lattice.along()[d], self.lattice.voxel()[d]);
+            let reach = voxels_within(parts[d].iter().sum(), voxel);
+            if reach < n as f64 {
+                continue;
+            }
+            let most = (0..3).max_by(|a, b| parts[d][*a].total_cmp(&parts[d][*b])).unwrap_or(0);
+            let (width, _, unit, _) = widths[most];
+            let value = if most == 1 { response.radial.largest() } else { widths[most].1 };
+            // What the others leave, for a width that the reach is proportional to.
+            let left = n as f64 * voxel - (0..3).filter(|k| *k != most).map(|k| parts[d][k]).sum::<f64>();
+            let highest = value * left / parts[d][most];
+            let allowed = if highest > lowest[most] {
+                format!(
+                    "; it must be below {} beside the other widths{}",
+                    Short(highest),
+                    unit.hint(value, [lowest[most], highest])
+                )
+            } else {
+                String::new()
+            };
+            fail!(
+                OutOfRange,
+                "{width} is {value} {}: kernels reach {reach} voxels along {name}, where the lattice has {n}{allowed}",
+                unit.name()
+            );
         }
         Ok(())
     }

@@ -15,15 +15,22 @@ pub struct View {
 impl View {
     /// Finite, and not along z.
     pub fn new(azimuth: f64, tilt: f64) -> Result<Self> {
-        for (name, angle) in [("azimuth", azimuth), ("tilt", tilt)] {
-            if !angle.is_finite() {
-                fail!(NotFiniteParameter, "{name} is {angle}");
+        let view = Self { azimuth, tilt };
+        view.check("the view")?;
+        Ok(view)
+    }
+
+    pub(super) fn check(&self, name: &str) -> Result<()> {
+        let Self { azimuth, tilt } = self;
+        for (angle, value) in [("an azimuth", azimuth), ("a tilt", tilt)] {
+            if !value.is_finite() {
+                fail!(NotFiniteParameter, "{name} has {angle} of {value}; it must be finite, in rad");
             }
         }
         if tilt.abs() >= FRAC_PI_2 {
-            fail!(OutOfRange, "tilt is {tilt} rad; it must be between -pi/2 and pi/2");
+            fail!(OutOfRange, "{name} has a tilt of {tilt} rad; it must be between -pi/2 and pi/2");
         }
-        Ok(Self { azimuth, tilt })
+        Ok(())
     }
 
     /// Unit vectors: along the line, radial, axial.
@@ -94,6 +101,9 @@ mod tests {
 
     #[test]
     fn bad_angles_are_named() {
-        assert_eq!(View::new(0.0, 2.0).expect_err("steep").message, "tilt is 2 rad; it must be between -pi/2 and pi/2");
+        assert_eq!(
+            View::new(0.0, 2.0).expect_err("steep").message,
+            "the view has a tilt of 2 rad; it must be between -pi/2 and pi/2"
+        );
     }
 }

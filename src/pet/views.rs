@@ -2,6 +2,7 @@
 
 use super::elementary::{angle, whole};
 use super::events::BLOCK;
+use super::units::Short;
 use super::view::View;
 use super::view_search::Search;
 use crate::error::{Result, fail};
@@ -33,10 +34,16 @@ impl Views {
     pub fn grid(azimuths: usize, tilts: usize, max_tilt: f64) -> Result<Self> {
         for (name, n) in [("azimuths", azimuths), ("tilts", tilts)] {
             if !(1..=MAX_VIEWS).contains(&n) {
-                fail!(OutOfRange, "{name} is {n}; it must be 1 to {MAX_VIEWS}");
+                fail!(OutOfRange, "geometry.{name} is {n}; it must be 1 to {MAX_VIEWS}");
             }
         }
-        check_count(azimuths.saturating_mul(tilts))?;
+        let views = azimuths.saturating_mul(tilts);
+        if views > MAX_VIEWS {
+            fail!(
+                OutOfRange,
+                "geometry.azimuths is {azimuths} and geometry.tilts {tilts}, {views} views; there must be 1 to {MAX_VIEWS}"
+            );
+        }
         check_limit(max_tilt)?;
         let view = |v| View {
             azimuth: (v / tilts) as f64 * PI / azimuths as f64,
@@ -48,12 +55,14 @@ impl Views {
 
     /// Any views, in any order; a direction belongs to the one at the smallest angle.
     pub fn new(list: Vec<View>, max_tilt: f64) -> Result<Self> {
-        check_count(list.len())?;
+        if !(1..=MAX_VIEWS).contains(&list.len()) {
+            fail!(OutOfRange, "there are {} views; there must be 1 to {MAX_VIEWS}", list.len());
+        }
         check_limit(max_tilt)?;
         for (v, view) in list.iter().enumerate() {
-            View::new(view.azimuth, view.tilt)?;
+            view.check(&format!("views[{v}]"))?;
             if view.tilt.abs() > max_tilt {
-                fail!(OutOfRange, "views[{v}] has a tilt of {} rad; max_tilt is {max_tilt}", view.tilt);
+                fail!(OutOfRange, "views[{v}] has a tilt of {} rad; geometry.max_tilt is {max_tilt}", view.tilt);
             }
         }
         if let Some((a, b)) = repeated(&list) {
@@ -113,19 +122,16 @@ impl Views {
 /// No view.
 pub(super) const NONE: i32 = -1;
 
-fn check_count(views: usize) -> Result<()> {
-    if !(1..=MAX_VIEWS).contains(&views) {
-        fail!(OutOfRange, "there are {views} views; there must be 1 to {MAX_VIEWS}");
-    }
-    Ok(())
-}
-
 fn check_limit(max_tilt: f64) -> Result<()> {
     if !max_tilt.is_finite() {
-        fail!(NotFiniteParameter, "max_tilt is {max_tilt}");
+        fail!(NotFiniteParameter, "geometry.max_tilt is {max_tilt}; it must be finite, in rad");
     }
     if !(max_tilt > 0.0 && max_tilt < FRAC_PI_2) {
-        fail!(OutOfRange, "max_tilt is {max_tilt} rad; it must be above 0 and below pi/2");
+        let degrees = match max_tilt {
+            t if t > 0.0 && t < 90.0 => format!(" ({t} degrees would be {} rad)", Short(t.to_radians())),
+            _ => String::new(),
+        };
+        fail!(OutOfRange, "geometry.max_tilt is {max_tilt} rad; it must be above 0 and below pi/2{degrees}");
     }
     Ok(())
 }

@@ -167,14 +167,23 @@ fn cells_are_the_directions_of_their_views() {
 #[test]
 fn impossible_views_are_named() {
     let message = |result: Result<Views>| result.expect_err("invalid").message;
-    assert_eq!(message(Views::grid(0, 1, 0.1)), "azimuths is 0; it must be 1 to 65536");
-    assert_eq!(message(Views::grid(60_000, 2, 0.1)), "there are 120000 views; there must be 1 to 65536");
-    assert_eq!(message(Views::grid(4, 1, 0.0)), "max_tilt is 0 rad; it must be above 0 and below pi/2");
-    assert_eq!(message(Views::grid(4, 1, f64::NAN)), "max_tilt is NaN");
+    assert_eq!(message(Views::grid(0, 1, 0.1)), "geometry.azimuths is 0; it must be 1 to 65536");
+    assert_eq!(
+        message(Views::grid(60_000, 2, 0.1)),
+        "geometry.azimuths is 60000 and geometry.tilts 2, 120000 views; there must be 1 to 65536"
+    );
+    assert_eq!(message(Views::grid(4, 1, 0.0)), "geometry.max_tilt is 0 rad; it must be above 0 and below pi/2");
+    assert_eq!(message(Views::grid(4, 1, f64::NAN)), "geometry.max_tilt is NaN; it must be finite, in rad");
     assert_eq!(message(Views::new(vec![], 0.1)), "there are 0 views; there must be 1 to 65536");
     let view = |azimuth, tilt| View { azimuth, tilt };
-    assert_eq!(message(Views::new(vec![view(0.0, 0.2)], 0.1)), "views[0] has a tilt of 0.2 rad; max_tilt is 0.1");
-    assert_eq!(message(Views::new(vec![view(f64::NAN, 0.0)], 0.1)), "azimuth is NaN");
+    assert_eq!(
+        message(Views::new(vec![view(0.0, 0.2)], 0.1)),
+        "views[0] has a tilt of 0.2 rad; geometry.max_tilt is 0.1"
+    );
+    assert_eq!(
+        message(Views::new(vec![view(f64::NAN, 0.0)], 0.1)),
+        "views[0] has an azimuth of NaN; it must be finite, in rad"
+    );
     let opposite = vec![view(0.5, 0.1), view(1.0, 0.0), view(0.5 - PI, -0.1)];
     assert_eq!(
         message(Views::new(opposite, 0.2)),

@@ -345,6 +345,8 @@ static inline int still_works(scan *s) {
         return 1;
     if (s->afterwards == SET_UP_ANEW) {
         good_parameters(s);
+        /* Where there is no geometry yet, there is no flat field either. */
+        (void)isoc_ct_set_flat_field(s->ct, NULL, NULL);
         if (isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
     }
@@ -368,8 +370,12 @@ static inline isoc_status call_set_flat_field(isoc_ct *ct, scan *s) {
     return isoc_ct_set_flat_field(ct, &s->t[FLATS], &s->t[DARKS]);
 }
 static inline isoc_status call_get_info(isoc_ct *ct, scan *s) { return isoc_ct_get_info(ct, &s->info); }
-static inline isoc_status call_angular_weights(isoc_ct *ct, scan *s) {
-    return isoc_ct_angular_weights(ct, s->weights, VIEWS);
+static inline isoc_status call_get_angular_weights(isoc_ct *ct, scan *s) {
+    return isoc_ct_get_angular_weights(ct, s->weights, VIEWS, NULL);
+}
+static inline isoc_status call_set_angular_weights(isoc_ct *ct, scan *s) {
+    (void)s;
+    return isoc_ct_set_angular_weights(ct, NULL, 0);
 }
 static inline isoc_status call_memory(isoc_ct *ct, scan *s) { return isoc_ct_memory(ct, &s->bytes); }
 static inline isoc_status call_filter(isoc_ct *ct, scan *s) {
@@ -399,7 +405,8 @@ static const plan_call plan_calls[] = {
     { "set_options", call_set_options, -1, -1, 0 },
     { "set_flat_field", call_set_flat_field, FLATS, -1, 1 },
     { "get_info", call_get_info, -1, -1, 1 },
-    { "angular_weights", call_angular_weights, -1, -1, 1 },
+    { "get_angular_weights", call_get_angular_weights, -1, -1, 1 },
+    { "set_angular_weights", call_set_angular_weights, -1, -1, 1 },
     { "memory", call_memory, -1, -1, 1 },
     { "filter", call_filter, PROJECTIONS, FILTERED, 1 },
     { "backproject", call_backproject, PROJECTIONS, VOLUME, 1 },

@@ -410,7 +410,7 @@ static isoc_status pet_tables(isoc_context *ctx) {
     isoc_pet_response r;
     isoc_pet_table_sizes sizes;
     memset(&g, 0, sizeof g), memset(&r, 0, sizeof r), memset(&sizes, 0, sizeof sizes);
-    g.struct_size = sizeof g, g.nx = g.ny = g.nz = 8, g.voxel_x = 8.0, g.views = 2, g.max_tilt = 0.1;
+    g.struct_size = sizeof g, g.nx = g.ny = g.nz = 8, g.voxel_x = 8.0, g.azimuths = 2, g.max_tilt = 0.1;
     r.struct_size = sizeof r, r.tof_fwhm = 60.0, r.radial_fwhm = 9.0, r.axial_fwhm = 9.0;
     sizes.struct_size = sizeof sizes;
     isoc_status status = isoc_pet_create(ctx, &pet);

@@ -55,7 +55,7 @@ static isoc_status make(isoc_context *ctx, int modality, plan *p) {
     }
     isoc_pet_geometry g;
     memset(&g, 0, sizeof g);
-    g.struct_size = sizeof g, g.nx = g.ny = g.nz = SIDE, g.voxel_x = 8.0, g.views = 2, g.max_tilt = 0.1;
+    g.struct_size = sizeof g, g.nx = g.ny = g.nz = SIDE, g.voxel_x = 8.0, g.azimuths = 2, g.max_tilt = 0.1;
     isoc_pet_response r;
     memset(&r, 0, sizeof r);
     r.struct_size = sizeof r, r.tof_fwhm = 60.0, r.radial_fwhm = 9.0, r.axial_fwhm = 9.0;

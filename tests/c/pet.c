@@ -25,7 +25,7 @@ static isoc_pet_geometry geometry(void) {
     isoc_pet_geometry g;
     memset(&g, 0, sizeof g);
     g.struct_size = sizeof g, g.nx = SIDE_X, g.ny = SIDE_Y, g.nz = SIDE_Z, g.voxel_x = 8.0;
-    g.views = AZIMUTHS, g.tilts = TILTS, g.max_tilt = 0.2;
+    g.azimuths = AZIMUTHS, g.tilts = TILTS, g.max_tilt = 0.2;
     return g;
 }
 
@@ -120,7 +120,7 @@ static void works_afterwards(const char *name) {
 #define GEOMETRY(field, value, status, ...) \
     BAD("geometry." #field, g.field = value, isoc_pet_set_geometry(pet, &g, NULL), status, __VA_ARGS__)
 #define LIST(name, change, status, ...) \
-    BAD("views: " name, (g.views = ALL, change), isoc_pet_set_geometry(pet, &g, &l), status, __VA_ARGS__)
+    BAD("views: " name, (g.azimuths = 0, g.tilts = 0, change), isoc_pet_set_geometry(pet, &g, &l), status, __VA_ARGS__)
 #define RESPONSE(field, value, status, ...) \
     BAD("response." #field, r.field = value, isoc_pet_set_response(pet, &r), status, __VA_ARGS__)
 #define OPTION(field, value, status, ...) \
@@ -162,7 +162,7 @@ static void handles(void) {
     EARLY(isoc_pet_phantom_image(none, bodies, 2, 0, &v));
     EARLY(isoc_pet_noise(none, &i, &number));
     EARLY(isoc_pet_memory(none, &bytes));
-    EARLY(isoc_pet_get_views(none, views, ALL));
+    EARLY(isoc_pet_get_views(none, views, ALL, NULL));
     EARLY(isoc_pet_set_order(none, order, 1));
     isoc_pet_geometry g = geometry();
     check_ok("set_geometry", isoc_pet_set_geometry(none, &g, NULL));
@@ -181,26 +181,31 @@ static void handles(void) {
 }
 
 static void geometries(void) {
+    static const int64_t no_views[] = { 0, 2 };
     GEOMETRY(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
     GEOMETRY(nx, 0, OUT_OF_RANGE, "nx is 0");
     GEOMETRY(ny, -1, OUT_OF_RANGE, "ny is -1");
     GEOMETRY(nz, INT64_MAX, OUT_OF_RANGE, "nz is 9223372036854775807");
-    GEOMETRY(voxel_x, 0.0, OUT_OF_RANGE, "voxel size along x is 0");
-    GEOMETRY(voxel_y, -4.0, OUT_OF_RANGE, "voxel size along y is -4");
-    GEOMETRY(voxel_z, NAN, NOT_FINITE_PARAMETER, "voxel size along z is NaN");
-    GEOMETRY(views, 0, OUT_OF_RANGE, "views is 0");
-    GEOMETRY(views, 100000, OUT_OF_RANGE, "views is 100000");
-    GEOMETRY(tilts, 60000, OUT_OF_RANGE, "there are 120000 views");
+    GEOMETRY(voxel_x, 0.0, OUT_OF_RANGE, "geometry.voxel_x is 0 mm");
+    GEOMETRY(voxel_y, -4.0, OUT_OF_RANGE, "geometry.voxel_y is -4 mm");
+    GEOMETRY(voxel_z, NAN, NOT_FINITE_PARAMETER, "geometry.voxel_z is NaN");
+    GEOMETRY(azimuths, 0, OUT_OF_RANGE, "geometry.azimuths is 0");
+    GEOMETRY(azimuths, 100000, OUT_OF_RANGE, "geometry.azimuths is 100000");
+    GEOMETRY(tilts, 60000, OUT_OF_RANGE, "geometry.azimuths is 2 and geometry.tilts 60000, 120000 views");
     GEOMETRY(max_tilt, 0.0, OUT_OF_RANGE, "max_tilt is 0 rad");
     GEOMETRY(max_tilt, -0.1, OUT_OF_RANGE, "max_tilt is -0.1 rad");
-    GEOMETRY(max_tilt, 1.6, OUT_OF_RANGE, "max_tilt is 1.6 rad", "below pi/2");
+    GEOMETRY(max_tilt, 10, OUT_OF_RANGE, "geometry.max_tilt is 10 rad", "below pi/2", "10 degrees would be 0.175 rad");
     GEOMETRY(max_tilt, NAN, NOT_FINITE_PARAMETER, "max_tilt is NaN");
     BAD("geometry: NULL", (void)0, isoc_pet_set_geometry(pet, NULL, NULL), NULL_POINTER, "NULL");
-    LIST("NaN", listed[1][0] = NAN, NOT_FINITE_PARAMETER, "azimuth is NaN");
+    LIST("NaN", listed[1][0] = NAN, NOT_FINITE_PARAMETER, "views[1] has an azimuth of NaN");
     LIST("a steep one", listed[3][1] = 0.3, OUT_OF_RANGE, "views[3] has a tilt of 0.3 rad", "max_tilt is 0.2");
     LIST("a repeated one", (listed[2][0] = listed[1][0] - PI, listed[2][1] = -listed[1][1]), OUT_OF_RANGE,
          "views[1] and views[2] are the same direction");
-    LIST("their number", g.views = ALL - 1, TENSOR_SHAPE, "views.shape[0] is 4", "must be 3");
+    LIST("beside azimuths", g.azimuths = ALL, OUT_OF_RANGE, "geometry.azimuths is 4 beside a list of views", "must be 0");
+    LIST("beside tilts", g.tilts = 1, OUT_OF_RANGE, "geometry.tilts is 1 beside a list of views", "must be 0");
+    LIST("none", l.shape = no_views, OUT_OF_RANGE, "views.shape[0] is 0");
+    LIST("one number a view", l.ndim = 1, TENSOR_NDIM, "views.ndim is 1");
+    LIST("no shape", l.shape = NULL, NULL_POINTER, "views.shape is NULL");
     LIST("integers", l.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "views.dtype");
     LIST("complex numbers", (l.dtype.code = ISOC_DTYPE_COMPLEX, l.dtype.bits = 64), TENSOR_DTYPE, "views.dtype");
     LIST("no data", l.data = NULL, NULL_POINTER, "views.data is NULL");
@@ -212,12 +217,12 @@ static void geometries(void) {
     sizes.struct_size = sizeof sizes;
     g.nx = 1;
     check_ok("a smaller lattice", isoc_pet_set_geometry(pet, &g, NULL));
-    static const char *const reaches[] = { "the response reaches", "along x", "the lattice has 1", NULL };
+    static const char *const reaches[] = { "response.tof_fwhm is 120 ps", "along x", "the lattice has 1", NULL };
     check_status("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, reaches);
     check_status("its response", isoc_pet_set_response(pet, &r), ISOC_STATUS_OUT_OF_RANGE, reaches);
     g.nx = geometry().nx, g.voxel_x = 500.0;
     check_ok("a coarse lattice", isoc_pet_set_geometry(pet, &g, NULL));
-    static const char *const narrow[] = { "sigma is", "at least 0.02 voxels", NULL };
+    static const char *const narrow[] = { "response.tof_fwhm is 120 ps", "it must be at least 157", "0.02 voxels of 500 mm", NULL };
     check_status("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, narrow);
     r.tof_fwhm = 9000.0, r.radial_fwhm = r.axial_fwhm = 1000.0;
     check_ok("a response that fits it", isoc_pet_set_response(pet, &r));
@@ -236,32 +241,36 @@ static void responses(void) {
     RESPONSE(tof_fwhm, 0.0, OUT_OF_RANGE, "tof_fwhm", "is 0", "above 0");
     RESPONSE(tof_fwhm, -400.0, OUT_OF_RANGE, "tof_fwhm", "is -400");
     RESPONSE(tof_fwhm, INFINITY, NOT_FINITE_PARAMETER, "tof_fwhm");
-    RESPONSE(tof_fwhm, 4000.0, OUT_OF_RANGE, "the response reaches", "the lattice has");
-    RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "radial_fwhm is 0");
-    RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "radial_fwhm is -1");
-    RESPONSE(radial_fwhm, 0.01, OUT_OF_RANGE, "sigma is", "at least 0.02 voxels");
+    RESPONSE(tof_fwhm, 4000.0, OUT_OF_RANGE, "response.tof_fwhm is 4000 ps: kernels reach", "along x, where the lattice has 10", "it must be below 4");
+    RESPONSE(tof_fwhm, 1.2e5, OUT_OF_RANGE, "response.tof_fwhm is 120000 ps", "(120000 fs would be 120 ps)");
+    RESPONSE(tof_fwhm, 0.3, OUT_OF_RANGE, "response.tof_fwhm is 0.3 ps", "it must be at least 2.51", "voxels of 8 mm (0.3 ns would be 300 ps)");
+    RESPONSE(tof_fwhm, 3e-10, OUT_OF_RANGE, "response.tof_fwhm is 3e-10 ps", "(3e-10 s would be 300 ps)");
+    RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "response.radial_fwhm is 0 mm");
+    RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "response.radial_fwhm is -1 mm");
+    RESPONSE(radial_fwhm, 0.009, OUT_OF_RANGE, "response.radial_fwhm is 0.009 mm", "it must be at least 0.377", "(0.009 m would be 9 mm)");
     RESPONSE(axial_fwhm, NAN, NOT_FINITE_PARAMETER, "axial_fwhm is NaN");
-    RESPONSE(axial_fwhm, 1e6, OUT_OF_RANGE, "the response reaches");
+    RESPONSE(axial_fwhm, 1e6, OUT_OF_RANGE, "response.axial_fwhm is 1000000 mm: kernels reach", "where the lattice has 10");
     RESPONSE(step, -2.0, OUT_OF_RANGE, "step is -2");
     RESPONSE(cut_width, -3.0, OUT_OF_RANGE, "cut", "is -3");
     RESPONSE(cut_width, NAN, NOT_FINITE_PARAMETER, "NaN");
-    RESPONSE(radial_entries, 2, NULL_POINTER, "radial_table is NULL");
-    BAD("radial_table: not ascending", (r.radial_entries = 2, r.radial_table = falling), isoc_pet_set_response(pet, &r),
-        OUT_OF_RANGE, "radius[1] is 5 after 10");
-    BAD("radial_table: a width of 0", (r.radial_entries = 2, r.radial_table = cold), isoc_pet_set_response(pet, &r),
-        OUT_OF_RANGE, "radial_fwhm[1] is 0");
+    RESPONSE(radial_table_count, 2, NULL_POINTER, "radial_table is NULL");
+    BAD("radial_table: not ascending", (r.radial_table_count = 2, r.radial_table = falling), isoc_pet_set_response(pet, &r),
+        OUT_OF_RANGE, "response.radial_table[1, 0] is 5 mm after 10 mm");
+    BAD("radial_table: a width of 0", (r.radial_table_count = 2, r.radial_table = cold), isoc_pet_set_response(pet, &r),
+        OUT_OF_RANGE, "response.radial_table[1, 1] is 0 mm");
     BAD("asymmetric: ratio", (r.profile = 1, r.ratio = 0.5, r.share = 0.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
         "ratio is 0.5");
     BAD("asymmetric: share", (r.profile = 1, r.ratio = 1.5, r.share = 1.3), isoc_pet_set_response(pet, &r), OUT_OF_RANGE,
         "share is 1.3");
     BAD("response: NULL", (void)0, isoc_pet_set_response(pet, NULL), NULL_POINTER, "NULL");
     BAD("a table and asymmetry",
-        (r.radial_entries = 2, r.radial_table = table, r.profile = 1, r.ratio = 1.2, r.shift = 0.5, r.share = 0.3),
+        (r.radial_table_count = 2, r.radial_table = table, r.profile = 1, r.ratio = 1.2, r.shift = 0.5, r.share = 0.3),
         isoc_pet_set_response(pet, &r), OK, NULL);
 }
 
 static void tables(void) {
-    static uint32_t map[SIDE_X * SIDE_Y];
+    enum { PIXELS = SIDE_X * SIDE_Y };
+    static uint32_t map[PIXELS];
     static int32_t offsets[KERNEL][3];
     static float values[KERNEL];
     isoc_pet_table_sizes sizes;
@@ -272,7 +281,7 @@ static void tables(void) {
         memset(map, 0, sizeof map);                                                                          \
         for (int k = 0; k < KERNEL; k++)                                                                     \
             offsets[k][0] = k - 1, offsets[k][1] = offsets[k][2] = 0, values[k] = 1.0f;                      \
-        BAD("tables: " name, change, isoc_pet_set_tables(pet, 1, map, offsets[0], KERNEL, values, 1), status, \
+        BAD("tables: " name, change, isoc_pet_set_tables(pet, 1, map, PIXELS, offsets[0], KERNEL, values, KERNEL), status, \
             __VA_ARGS__);                                                                                    \
     } while (0)
     TABLES("good ones", (void)0, OK, NULL);
@@ -282,21 +291,39 @@ static void tables(void) {
     TABLES("NaN", values[1] = NAN, NOT_FINITE_DATA, "values[0, 1] is NaN");
     TABLES("a value below 0", values[1] = -1.0f, OUT_OF_RANGE, "values[0, 1] is -1");
     TABLES("nothing", memset(values, 0, sizeof values), OUT_OF_RANGE, "values[0] are all 0");
-    BAD("tables: view", (void)0, isoc_pet_set_tables(pet, ALL, map, offsets[0], KERNEL, values, 1), OUT_OF_RANGE,
+    BAD("tables: view", (void)0, isoc_pet_set_tables(pet, ALL, map, PIXELS, offsets[0], KERNEL, values, KERNEL), OUT_OF_RANGE,
         "view is 4");
-    BAD("tables: no offsets", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], 0, values, 1), OUT_OF_RANGE,
+    BAD("tables: no offsets", (void)0, isoc_pet_set_tables(pet, 0, map, PIXELS, offsets[0], 0, values, KERNEL), OUT_OF_RANGE,
         "offset_count is 0");
-    BAD("tables: kernels", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], KERNEL, values, -1), OUT_OF_RANGE,
-        "kernel_count is -1");
-    BAD("tables: no map", (void)0, isoc_pet_set_tables(pet, 0, NULL, offsets[0], KERNEL, values, 1), NULL_POINTER,
+    BAD("tables: values", (void)0, isoc_pet_set_tables(pet, 0, map, PIXELS, offsets[0], KERNEL, values, -1), OUT_OF_RANGE,
+        "value_count is -1");
+    BAD("tables: part of a kernel", (void)0, isoc_pet_set_tables(pet, 0, map, PIXELS, offsets[0], KERNEL, values, KERNEL + 1), OUT_OF_RANGE,
+        "value_count is 4", "a multiple of offset_count, 3");
+    BAD("tables: a map of another size", (void)0, isoc_pet_set_tables(pet, 0, map, PIXELS - 1, offsets[0], KERNEL, values, KERNEL),
+        OUT_OF_RANGE, "map_count is 89", "9 x 10");
+    BAD("tables: no map", (void)0, isoc_pet_set_tables(pet, 0, NULL, PIXELS, offsets[0], KERNEL, values, KERNEL), NULL_POINTER,
         "map is NULL");
-    BAD("tables: no values", (void)0, isoc_pet_set_tables(pet, 0, map, offsets[0], KERNEL, NULL, 1), NULL_POINTER,
+    BAD("tables: no values", (void)0, isoc_pet_set_tables(pet, 0, map, PIXELS, offsets[0], KERNEL, NULL, KERNEL), NULL_POINTER,
         "values is NULL");
     BAD("table sizes: NULL", (void)0, isoc_pet_get_table_sizes(pet, 0, NULL), NULL_POINTER, "NULL");
     BAD("table sizes: view", (void)0, isoc_pet_get_table_sizes(pet, -1, &sizes), OUT_OF_RANGE, "view is -1");
     BAD("table sizes", (void)0, isoc_pet_get_table_sizes(pet, 0, &sizes), OK, NULL);
     expect("mass kept", sizes.least_mass > 0.95 && sizes.greatest_mass <= 1.0 + 1e-6 && sizes.kernels >= 1);
-    BAD("tables are left out", (void)0, isoc_pet_get_tables(pet, 0, NULL, NULL, NULL, NULL), OK, NULL);
+    isoc_pet_tables all;
+    memset(&all, 0, sizeof all);
+    BAD("get_tables: NULL", (void)0, isoc_pet_get_tables(pet, 0, NULL), NULL_POINTER, "isoc_pet_tables is NULL");
+    BAD("get_tables: a short struct", all.struct_size = 8, isoc_pet_get_tables(pet, 0, &all), STRUCT_SIZE, "isoc_pet_tables.struct_size is 8");
+    all.struct_size = sizeof all;
+    BAD("get_tables: view", (void)0, isoc_pet_get_tables(pet, ALL, &all), OUT_OF_RANGE, "view is 4");
+    BAD("tables are left out", (void)0, isoc_pet_get_tables(pet, 0, &all), OK, NULL);
+    expect("their sizes are told", all.map_count == PIXELS && all.offset_count == sizes.offsets && all.mass_count == sizes.kernels
+        && all.value_count == sizes.kernels * sizes.offsets);
+    BAD("get_tables: no room", (all.map = map, all.map_capacity = PIXELS - 1), isoc_pet_get_tables(pet, 0, &all), OUT_OF_RANGE,
+        "tables.map_capacity is 89", "at least 90");
+    BAD("get_tables: nowhere", (all.map = NULL, all.map_capacity = PIXELS), isoc_pet_get_tables(pet, 0, &all), NULL_POINTER,
+        "tables.map is NULL", "tables.map_capacity 90");
+    BAD("get_tables: below 0", all.map_capacity = -1, isoc_pet_get_tables(pet, 0, &all), OUT_OF_RANGE, "tables.map_capacity is -1");
+    BAD("get_tables: the map", (all.map = map, all.map_capacity = PIXELS), isoc_pet_get_tables(pet, 0, &all), OK, NULL);
 }
 
 static void all_options(void) {
@@ -310,7 +337,7 @@ static void all_options(void) {
     OPTION(relaxation, -1.0, OUT_OF_RANGE, "relaxation is -1");
     OPTION(relaxation, 1.5, OUT_OF_RANGE, "relaxation is 1.5");
     OPTION(relaxation, NAN, NOT_FINITE_PARAMETER, "relaxation is NaN");
-    OPTION(relaxation_decay, -0.1, OUT_OF_RANGE, "decay is -0.1");
+    OPTION(relaxation_decay, -0.1, OUT_OF_RANGE, "options.relaxation_decay is -0.1");
     OPTION(tolerance, -1.0, OUT_OF_RANGE, "tolerance is -1");
     OPTION(tolerance, 1.0, OUT_OF_RANGE, "tolerance is 1");
     BAD("options: NULL", (void)0, isoc_pet_set_options(pet, NULL), OK, NULL);
@@ -319,6 +346,7 @@ static void all_options(void) {
         isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OUT_OF_RANGE, "subsets is 5", "4 views");
     BAD("order: twice", (void)0, isoc_pet_set_order(pet, twice, 3), OUT_OF_RANGE, "order[2] is 1");
     BAD("order: beyond", (void)0, isoc_pet_set_order(pet, far, 2), OUT_OF_RANGE, "order[1] is 4");
+    BAD("order: none", (void)0, isoc_pet_set_order(pet, far, 0), OUT_OF_RANGE, "order_count is 0");
     BAD("order: NULL", (void)0, isoc_pet_set_order(pet, NULL, 2), NULL_POINTER, "order is NULL");
     BAD("order: one view",
         (o.order = ISOC_PET_ORDER_GIVEN, check_ok("order", isoc_pet_set_order(pet, one, 1)),
@@ -354,11 +382,12 @@ static void arrays(void) {
     BAD("adjoint: NULL", (void)0, isoc_pet_adjoint(pet, NULL, 0, &h, NULL), NULL_POINTER, "image is NULL");
     BAD("sensitivity: below 0", factors[5] = -1.0f, isoc_pet_sensitivity(pet, &a, &v), OUT_OF_RANGE,
         "factors[0, 0, 5] is -1", "must not be below 0");
-    BAD("get_views: too few", (void)0, isoc_pet_get_views(pet, listed[0], ALL - 1), OUT_OF_RANGE, "3");
-    BAD("get_views: NULL", (void)0, isoc_pet_get_views(pet, NULL, ALL), NULL_POINTER, "views is NULL");
+    BAD("get_views: too few", (void)0, isoc_pet_get_views(pet, listed[0], ALL - 1, NULL), OUT_OF_RANGE, "capacity is 3", "at least 4");
+    BAD("get_views: NULL", (void)0, isoc_pet_get_views(pet, NULL, ALL, NULL), NULL_POINTER, "views is NULL");
     BAD("memory: NULL", (void)0, isoc_pet_memory(pet, NULL), NULL_POINTER, "bytes is NULL");
     BAD("info: NULL", (void)0, isoc_pet_get_info(pet, NULL), NULL_POINTER, "NULL");
-    BAD("history: NULL", (void)0, isoc_pet_history(pet, NULL, 0, NULL), NULL_POINTER, "NULL");
+    BAD("history: nowhere", (void)0, isoc_pet_history(pet, NULL, 1, NULL), NULL_POINTER, "iterations is NULL", "capacity 1");
+    BAD("history: below 0", (void)0, isoc_pet_history(pet, NULL, -1, NULL), OUT_OF_RANGE, "capacity is -1");
 }
 
 static int sound(const float *values, size_t count) {
@@ -486,7 +515,7 @@ static void events(void) {
     /* A coarse grid's views repeat for nobody: a list works too. */
     isoc_pet_geometry g = geometry();
     isoc_tensor l = list_tensor();
-    g.views = ALL;
+    g.azimuths = g.tilts = 0;
     check_ok("views of a list", isoc_pet_set_geometry(pet, &g, &l));
     check_ok("deposit in them", isoc_pet_deposit(pet, &p, &q, &t, &h, &dropped));
     expect("the same are dropped", dropped.events == 5);
@@ -507,10 +536,10 @@ static void simulations(void) {
     SIMULATE("no activity", bodies[0].activity = bodies[1].activity = 0.0, OUT_OF_RANGE, "no activity");
     SIMULATE("diameter", s.diameter = -1.0, OUT_OF_RANGE, "diameter is -1");
     SIMULATE("length", s.axial_length = NAN, OUT_OF_RANGE, "axial_length is NaN");
-    SIMULATE("time", s.tof_fwhm = -1.0, OUT_OF_RANGE, "is -1");
-    SIMULATE("radial", s.radial_fwhm = -1.0, OUT_OF_RANGE, "is -1");
-    SIMULATE("radial table", s.radial_entries = 3, NULL_POINTER, "radial_table is NULL");
-    SIMULATE("randoms", s.randoms = 0.9, OUT_OF_RANGE, "0.9", "below 1");
+    SIMULATE("time", s.tof_fwhm = -1.0, OUT_OF_RANGE, "scan.tof_fwhm is -1 ps");
+    SIMULATE("radial", s.radial_fwhm = -1.0, OUT_OF_RANGE, "scan.radial_fwhm is -1 mm");
+    SIMULATE("radial table", s.radial_table_count = 3, NULL_POINTER, "radial_table is NULL");
+    SIMULATE("randoms", s.randoms = 0.9, OUT_OF_RANGE, "scan.randoms is 0.9", "scan.scatter 0.2", "below 1");
     SIMULATE("scatter", s.scatter = -0.1, OUT_OF_RANGE, "-0.1");
     SIMULATE("window", s.random_window = -3.0, OUT_OF_RANGE, "window is -3");
     SIMULATE("scatter's width", s.scatter_sigma = -3.0, OUT_OF_RANGE, "scatter_sigma is -3");
@@ -551,7 +580,7 @@ static void merits(void) {
     BAD("contrast: none", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 1, 1.0, &number), OUT_OF_RANGE,
         "ratio is 1");
     BAD("contrast: no spheres", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 0, 4.0, &number), OUT_OF_RANGE,
-        "sphere_count is 0");
+        "centre_count is 0");
     BAD("contrast: no centres", (void)0, isoc_pet_contrast_recovery(pet, &i, NULL, 1, 4.0, &number), NULL_POINTER,
         "centres is NULL");
     BAD("contrast: nowhere", (void)0, isoc_pet_contrast_recovery(pet, &i, middle, 1, 4.0, NULL), NULL_POINTER,

@@ -40,7 +40,7 @@ void reconstructs() {
     std::vector<double> angles(views);
     for (int k = 0; k < views; k++) angles[static_cast<std::size_t>(k)] = 3.14159265358979 * k / views;
     iso::ct::geometry g;
-    g.views = views, g.bins = bins, g.angles = angles.data();
+    g.views = views, g.bins = bins, g.angles = angles;
     auto done = plan.set_geometry(g);
     expect("set_geometry", static_cast<bool>(done) && done.status() == ISOC_STATUS_OK && !*done.message(), seen(done));
     std::vector<float> projections(views * bins), volume(bins * bins);
@@ -91,9 +91,8 @@ void reconstructs() {
 }
 
 void creates() {
-    const int32_t absent = 1000;
     iso::context::options none;
-    none.device = ISOC_CONTEXT_DEVICE_GPU, none.gpus = &absent, none.gpu_count = 1;
+    none.device = ISOC_CONTEXT_DEVICE_GPU, none.gpus = { 1000 };
     const auto failed_context = iso::context::create(none);
     expect("no such GPU", failed_context.status() == ISOC_STATUS_NO_DEVICE && *failed_context.message(), seen(failed_context));
     auto context = iso::context::create();

@@ -73,7 +73,7 @@ struct scan {
     explicit scan(const iso::context &context) : plan(context) {
         for (int k = 0; k < views; k++) angles[static_cast<std::size_t>(k)] = pi * k / views;
         iso::ct::geometry g;
-        g.views = views, g.rows = rows, g.bins = bins, g.angles = angles.data();
+        g.views = views, g.rows = rows, g.bins = bins, g.angles = angles;
         plan.set_geometry(g);
         plan.phantom_projections({ disk }, p());
     }
@@ -93,8 +93,18 @@ void ct_values(const iso::context &context) {
     expect("ct: views found", s.plan.get_info().distinct_angles == views);
     expect("ct: working memory", s.plan.memory() > 0);
     std::vector<double> weights(views);
-    s.plan.angular_weights(weights);
+    expect("ct: weights, their number", s.plan.get_angular_weights({}) == views && s.plan.get_angular_weights(weights) == views);
     expect_near("ct: weights add up to pi", std::accumulate(weights.begin(), weights.end(), 0.0), pi, 1e-9);
+    std::vector<double> own(views, 2 * pi / views), small(views - 1);
+    s.plan.set_angular_weights(own);
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("ct: weights twice as large", s.centre(), 2.0, 0.02);
+    expect_near("ct: their sum", s.plan.get_info().angle_covered, 2 * pi, 1e-9);
+    expect_error("ct: no room for weights", ISOC_STATUS_OUT_OF_RANGE, "capacity is", [&] { s.plan.get_angular_weights(small); });
+    expect_error("ct: an empty list of weights", ISOC_STATUS_OUT_OF_RANGE, "weight_count is 0",
+                 [&] { s.plan.set_angular_weights(std::vector<double>()); });
+    s.plan.set_angular_weights();
+    s.plan.reconstruct(s.p(), s.v());
 
     std::vector<float> filtered(s.projections.size()), other(usual.size());
     iso::ct::options options;
@@ -117,7 +127,7 @@ void ct_values(const iso::context &context) {
 
     // The same projections as sinograms, by strides: no copy is made.
     iso::ct::geometry g;
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data(), g.order = ISOC_CT_ORDER_SINOGRAMS;
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles, g.order = ISOC_CT_ORDER_SINOGRAMS;
     s.plan.set_geometry(g);
     s.plan.reconstruct(iso::const_tensor(s.projections, { rows, views, bins }).strided({ bins, rows * bins, 1 }),
                        { other, { rows, bins, bins } });
@@ -135,7 +145,7 @@ void ct_values(const iso::context &context) {
 
     // Counts of 1000 exp(-attenuation) in u16, and a C tensor for the flats.
     g = iso::ct::geometry();
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles;
     s.plan.set_geometry(g);
     std::vector<uint16_t> raw(s.projections.size()), flat(rows * bins, 60000);
     for (std::size_t k = 0; k < raw.size(); k++)
@@ -149,6 +159,14 @@ void ct_values(const iso::context &context) {
     s.volume.assign(s.volume.size(), 0);
     s.plan.reconstruct(iso::const_tensor(untyped, ISOC_U16, { views, rows, bins }), s.v());
     expect_near("ct: a type that only the program knows", s.centre(), 0.1, 0.002);
+    expect_error("ct: f32 with a flat field", ISOC_STATUS_FLAT_FIELD, "counts or line integrals", [&] { s.plan.reconstruct(s.p(), s.v()); });
+    options = iso::ct::options();
+    options.input = ISOC_CT_INPUT_COUNTS;
+    s.plan.set_options(options);
+    const std::vector<float> floats(raw.begin(), raw.end());
+    s.plan.reconstruct({ floats, { views, rows, bins } }, s.v());
+    expect_near("ct: counts as floats", s.centre(), 0.1, 0.002);
+    s.plan.set_options();
     s.plan.set_flat_field(nullptr);
 
     const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);
@@ -168,7 +186,7 @@ void ct_values(const iso::context &context) {
 #if __cplusplus >= 202002L
     std::span<const float> from(s.projections);
     std::span<float> to(s.volume);
-    s.plan.set_geometry({ .views = views, .bins = bins, .rows = rows, .angles = s.angles.data() });
+    s.plan.set_geometry({ .views = views, .bins = bins, .rows = rows, .angles = s.angles });
     s.plan.reconstruct({ from, { views, rows, bins } }, { to, { rows, bins, bins } });
     expect("ct: std::span", largest_difference(other, s.volume) == 0);
     expect_error("ct: a std::span too short", ISOC_STATUS_TENSOR_SHAPE, "(90, 5, 64)",
@@ -221,9 +239,8 @@ void errors(const iso::context &context) {
     });
     expect_error("error: no geometry", ISOC_STATUS_NOT_CONFIGURED, "", [&] { iso::ct(context).reconstruct(s.p(), s.v()); });
     expect_error("error: GPUs that are not there", ISOC_STATUS_NO_DEVICE, "", [&] {
-        const int32_t absent = 1000;
         iso::context::options options;
-        options.device = ISOC_CONTEXT_DEVICE_GPU, options.gpus = &absent, options.gpu_count = 1;
+        options.device = ISOC_CONTEXT_DEVICE_GPU, options.gpus = { 1000 };
         iso::context none(options);
     });
     s.projections[7] = NAN;
@@ -276,7 +293,7 @@ void callbacks() {
     scan s(*context);
     iso::ct second(*context);
     iso::ct::geometry g;
-    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles.data();
+    g.views = views, g.rows = rows, g.bins = bins, g.angles = s.angles;
     second.set_geometry(g);
     other = &second, other_scan = &s;
     context.reset(); // plans and their callbacks outlive it
@@ -361,7 +378,7 @@ void threads() {
             std::vector<float> p(3 * bins), v(bins * bins);
             iso::ct plan(context);
             iso::ct::geometry g;
-            g.views = 3, g.bins = bins, g.angles = angles.data();
+            g.views = 3, g.bins = bins, g.angles = angles;
             plan.set_geometry(g);
             seen[static_cast<std::size_t>(k)] = thrown_by([&] { plan.reconstruct({ p, { 3, bins } }, { v, { bins, bins } }); });
         });
@@ -444,13 +461,15 @@ void pet(const iso::context &context) {
     constexpr int side = 17, depth = 5, azimuths = 6, voxels = depth * side * side, centre = (2 * side + 8) * side + 8;
     iso::pet plan(context);
     iso::pet::geometry g;
-    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.views = azimuths, g.max_tilt = 0.1;
+    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.azimuths = azimuths, g.max_tilt = 0.1;
     plan.set_geometry(g);
     iso::pet::response response;
     response.tof_fwhm = 40.0, response.radial_fwhm = 4.0, response.axial_fwhm = 4.0;
     plan.set_response(response);
     std::vector<double> directions(2 * azimuths);
-    plan.get_views(directions);
+    expect("pet: as many views as azimuths", plan.get_views(directions) == azimuths && plan.get_views({}) == azimuths);
+    expect_error("pet: no room for the views", ISOC_STATUS_OUT_OF_RANGE, "capacity is 5",
+                 [&] { plan.get_views({ directions.data(), directions.size() - 1 }); });
     expect_near("pet: the second view's azimuth", directions[2], pi / azimuths, 1e-12);
 
     std::vector<float> image(voxels), histos(azimuths * voxels), back(voxels), found(voxels);
@@ -497,7 +516,7 @@ void pet(const iso::context &context) {
     plan.set_response(response);
 
     iso::pet::scan setup;
-    setup.bodies = &body, setup.body_count = 1, setup.tof_fwhm = 40, setup.randoms = 0.1;
+    setup.bodies = { body }, setup.tof_fwhm = 40, setup.randoms = 0.1;
     constexpr int events = 2000;
     std::vector<float> p1(3 * events), p2(3 * events), times(events), factors(azimuths * voxels), additive(azimuths * voxels);
     const iso::pet::tally tally = plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, times);
@@ -512,8 +531,11 @@ void pet(const iso::context &context) {
     std::vector<uint32_t> map(side * side);
     std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));
     std::vector<float> values(static_cast<std::size_t>(sizes.kernels * sizes.offsets));
-    plan.get_tables(0, map.data(), offsets.data(), values.data());
-    plan.set_tables(0, map.data(), offsets.data(), sizes.offsets, values.data(), sizes.kernels);
+    const iso::pet::tables found_tables = plan.get_tables(0, map, offsets, values);
+    expect("pet: as many as the sizes say", found_tables.offset_count == sizes.offsets && found_tables.mass_count == sizes.kernels);
+    expect_error("pet: no room for the map", ISOC_STATUS_OUT_OF_RANGE, "tables.map_capacity is 288",
+                 [&] { plan.get_tables(0, { map.data(), map.size() - 1 }, offsets, values); });
+    plan.set_tables(0, map, offsets, values);
     expect_near("pet: a table's sum", std::accumulate(values.begin(), values.end(), 0.0), static_cast<double>(sizes.kernels),
                 1e-4);
     plan.set_stream(nullptr);

@@ -4,7 +4,7 @@ use super::memory::OnGpu;
 use super::{common, cpu, gpu, gpu_with};
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use isocenter::ct::phantom::Ellipse;
-use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Order, Precision, Slab};
+use isocenter::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, Options, Order, Precision, Slab};
 use isocenter::ffi::context::{isoc_context_create, isoc_context_destroy, isoc_context_options};
 use isocenter::ffi::ct::{
     isoc_ct_create, isoc_ct_destroy, isoc_ct_geometry, isoc_ct_reconstruct, isoc_ct_set_geometry,
@@ -274,6 +274,90 @@ fn raw_counts_are_corrected_as_on_the_processor() {
         let e = error(&run(&gpu), &run(&cpu()));
         println!("{order:?}: {e:.2e}");
         assert!(e < 1e-5, "{order:?}: {e:.2e}");
+    }
+}
+
+/// Transmissions and counts of f32, through the fused filter, its long form and without a filter; and the caller's weights.
+#[test]
+fn floats_of_any_kind_and_own_weights_as_on_the_processor() {
+    let Some(_) = gpu() else { return };
+    for (bins, filter) in
+        [(61, Filter::RamLak { cutoff: 1.0 }), (61, Filter::None), (9000, Filter::RamLak { cutoff: 1.0 })]
+    {
+        let side = 61;
+        let geometry = Geometry {
+            nx: side,
+            ny: side,
+            first_row: 2,
+            slices: 5,
+            pixel_size: bins as f64 / side as f64,
+            ..Geometry::new(angles(40), bins).with_rows(9)
+        };
+        let shape = geometry.projection_shape();
+        let mut values: Vec<f32> = random(shape.iter().product(), 14).iter().map(|v| 0.5 + 0.6 * v).collect();
+        // Too little, too much, and what is not a number: in rows that are used.
+        let at = |v: usize, r: usize, b: usize| (v * 9 + r) * bins + b;
+        values[at(0, 2, 5)] = -1.0;
+        values[at(3, 4, 60)] = 3.0;
+        let mut bad = values.clone();
+        bad[at(7, 3, 0)] = f32::NAN;
+        bad[at(39, 6, bins - 1)] = f32::INFINITY;
+        let flat: Vec<f32> = random(9 * bins, 15).iter().map(|v| 1.0 + 0.2 * v).collect();
+        let own: Vec<f64> = (0..40).map(|v| 0.001 * f64::from(v)).collect();
+        for input in [InputKind::Transmission, InputKind::Counts, InputKind::LineIntegrals] {
+            for data in [&values, &bad] {
+                let run = |compute: Compute| {
+                    let options =
+                        ContextOptions { compute, nan_policy: NanPolicy::Replace, ..ContextOptions::default() };
+                    let context = Arc::new(Context::new(options).expect("a context"));
+                    let options = Options { filter: filter.clone(), input, ..Options::default() };
+                    let mut ct = plan(&context, &geometry, &options);
+                    ct.set_flat_field(Some(View::new(&flat, [1, 9, bins]).expect("flats")), None).expect("flat field");
+                    ct.set_angular_weights(Some(&own)).expect("weights");
+                    let mut out = vec![f32::NAN; geometry.volume_shape().iter().product()];
+                    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+                    ct.reconstruct(View::new(data, shape).expect("data"), view).expect("reconstruct");
+                    let replaced = ct.info().expect("info").replaced;
+                    let mut filtered = vec![0.0; data.len()];
+                    let view = ViewMut::new(&mut filtered, shape).expect("filtered");
+                    ct.filter(View::new(data, shape).expect("data"), view).expect("filter");
+                    (out, filtered, replaced, ct.info().expect("info").replaced)
+                };
+                let (seen, expected) = (run(Compute::Gpus(Vec::new())), run(Compute::Cpu));
+                let e = error(&seen.0, &expected.0).max(error(&seen.1, &expected.1));
+                assert!(e < 1e-5, "{bins} bins, {input:?}: {e:.2e}");
+                assert_eq!((seen.2, seen.3), (expected.2, expected.3), "{bins} bins, {input:?}");
+            }
+        }
+    }
+}
+
+/// Projections on the GPU are looked at, too, contiguous or not.
+#[test]
+fn counts_on_the_gpu_are_warned_of() {
+    let Some(_) = gpu() else { return };
+    let geometry = Geometry::new(angles(40), 64).with_rows(3);
+    let shape = geometry.projection_shape();
+    let log = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let copy = Arc::clone(&log);
+    let options = ContextOptions {
+        compute: Compute::Gpus(Vec::new()),
+        log: Some(Box::new(move |level, text| copy.lock().expect("the log").push(format!("{level:?}: {text}")))),
+        ..ContextOptions::default()
+    };
+    let context = Arc::new(Context::new(options).expect("a context"));
+    let counts: Vec<f32> = (0..shape.iter().product()).map(|k| 1000.0 + (k % 97) as f32).collect();
+    let device = OnGpu::new(&counts);
+    let (bins, rows) = (64isize, 3isize);
+    for strides in [[rows * bins, bins, 1], [1, 40, 3 * 40]] {
+        let mut ct = plan(&context, &geometry, &Options::default());
+        let mut out = vec![0.0; geometry.volume_shape().iter().product()];
+        // SAFETY: the memory holds every element, and nothing else uses it during the call.
+        let data = unsafe { View::from_raw(device.address as *const u8, DType::F32, shape, strides, Some(0)) };
+        log.lock().expect("the log").clear();
+        ct.reconstruct(data, ViewMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect("reconstruct");
+        let seen = log.lock().expect("the log").clone();
+        assert!(seen.iter().any(|m| m.starts_with("Warning") && m.contains("whole numbers")), "{seen:?}");
     }
 }
 

@@ -7,6 +7,8 @@ mod ct;
 mod memory;
 mod mri;
 mod pet;
+mod strides;
+mod threads;
 
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use std::io::Write;

@@ -44,6 +44,7 @@ pub(crate) fn output<T>(data: &mut [T], shape: &[i64]) -> isoc_tensor {
 
 /// A scan and its plan.
 pub(crate) struct Scan {
+    /// Its own context; NULL if it shares one.
     pub(crate) ctx: *mut isoc_context,
     pub(crate) mri: *mut isoc_mri,
     /// z, y, x
@@ -88,12 +89,25 @@ impl Scan {
         coils: usize,
         double: bool,
     ) -> Self {
-        let (mut ctx, mut mri) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut ctx = std::ptr::null_mut();
         // SAFETY: valid pointers.
-        unsafe {
-            ok(isoc_context_create(options, &mut ctx));
-            ok(isoc_mri_create(ctx, &mut mri));
-        }
+        ok(unsafe { isoc_context_create(options, &mut ctx) });
+        let mut scan = Self::sharing(ctx, grid, k, coils, double);
+        scan.ctx = ctx;
+        scan
+    }
+
+    /// A scan and its plan of somebody else's context.
+    pub(crate) fn sharing(
+        context: *const isoc_context,
+        grid: [usize; 3],
+        k: Vec<[f64; 3]>,
+        coils: usize,
+        double: bool,
+    ) -> Self {
+        let (ctx, mut mri) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_create(context, &mut mri) });
         let scan =
             Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None, positions: None };
         scan.set_geometry(1, 1.0, double);
@@ -214,7 +228,7 @@ impl Scan {
     pub(crate) fn history(&self, image: i64) -> Vec<f64> {
         let (mut found, mut values) = (0, vec![f64::NAN; 1000]);
         // SAFETY: valid pointers.
-        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), 1000, &mut found) });
+        ok(unsafe { isoc_mri_history(self.mri, image, values.as_mut_ptr(), values.len() as i64, &mut found) });
         values.truncate(found as usize);
         values
     }

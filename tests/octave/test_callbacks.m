@@ -15,7 +15,7 @@ function test_callbacks()
     try, with(@(fraction, stage) error('mine:own', 'no %d', 5)).reconstruct(p); catch failure, raised = [failure.identifier failure.message]; end
     check_true(['its own error comes through: ' raised], strcmp(raised, 'mine:ownno 5'));
     shown = evalc('with(''console'').reconstruct(p);');
-    check_true('progress on the console', ~isempty(strfind(shown, 'ct.reconstruct 100 %')));
+    check_true('progress on the console', ~isempty(strfind(shown, 'CT.reconstruct 100 %')));
     ct = with('none');
     read = @(first, count) p(:, first:first + count - 1, :);
     stream = @(name, kind, words, r, w) check_error(name, kind, words, @() ct.reconstructStream(r, w));

@@ -1,6 +1,7 @@
 function test_ct()
     scale_and_place();
     orders_and_rows();
+    regions();
     projectors();
     filters();
     raw_counts();
@@ -33,11 +34,18 @@ function scale_and_place()
     check_near('1 at the axis', mean(v(78:84, 78:84)(:)), 1, 0.02);
     check_true('and nothing where it would be from another axis', abs(mean(v(91:97, 78:84)(:))) < 0.02);
 
-    settings = struct('angles', single(angles), 'bins', int32(161), 'bin_pitch', 0.5, 'PixelSize', []);
+    settings = struct('Angles', single(angles), 'Bins', int32(161), 'BinPitch', 0.5, 'PixelSize', []);
     ct.setGeometry(settings);
     v = ct.reconstruct(ct.phantomProjections(struct('Value', 2, 'SemiX', 20, 'SemiY', 20)));
     check_near('scale with another pitch', mean(v(71:91, 71:91)(:)), 2, 2e-3);
     check_near('angular weights', sum(ct.angularWeights()), pi, 1e-12);
+    own = linspace(0, 0.01, 360);
+    ct.setAngularWeights(own);
+    check_near('angular weights of your own', ct.angularWeights(), own, 1e-15);
+    check_near('and their sum', ct.info().AngleCovered, sum(own), 1e-12);
+    check_error('too few of them', 'ct:invalidArgument', {'weights has 3 values', '360'}, @() ct.setAngularWeights([1 2 3]));
+    check_error('one below 0', 'ct:invalidArgument', 'weights(360) is -1', @() ct.setAngularWeights([own(1:359) -1]));
+    ct.setAngularWeights([]);
     info = ct.info();
     check_true('info', info.DistinctAngles == 360 && info.EvenlySpaced && info.MissingWedges == 0);
     check_true('memory', ct.memory() > 0);
@@ -71,6 +79,25 @@ function orders_and_rows()
     warning('off', 'isocenter:log');
 end
 
+% A region is columns and rows of the full slice, which count from 1, ends included; to rounding, see tests/c/region.c.
+function regions()
+    rand('seed', 3);
+    settings = struct('Angles', (0:39) * pi / 40, 'Bins', 64, 'Rows', 2, 'Axis', 33.5, 'BinPitch', 0.7, 'PixelSize', 0.55, 'XOffset', 1.5);
+    p = single(rand(64, 2, 40));
+    for sizes = {[64 64], [71 60]}
+        ct = isocenter.CT(settings, 'Size', sizes{1});
+        full = ct.reconstruct(p);
+        most = max(abs(full(:)));
+        n = sizes{1};
+        for r = {[1 n(1) 1 n(2)], [10 n(1) - 4 6 n(2) - 12], [34 34 21 21], [1 17 n(2) - 7 n(2)]}
+            k = r{1};
+            part = isocenter.CT(settings, 'Size', n, 'Region', k).reconstruct(p);
+            expected = full(k(1):k(2), k(3):k(4), :);
+            check_true(sprintf('region %s of %s', mat2str(k), mat2str(n)), isequal(size(part), size(expected)) && max(abs(part(:) - expected(:))) <= 1e-5 * most);
+        end
+    end
+end
+
 function projectors()
     rand('seed', 1);
     ct = isocenter.CT('Angles', (0:30) * 0.11, 'Bins', 40, 'Rows', 2, 'Size', [30 34], 'XOffset', 1.5, 'YOffset', -2);
@@ -86,7 +113,7 @@ function filters()
     rand('seed', 2);
     ct = isocenter.CT('Angles', (0:40) * 0.07, 'Bins', 48);
     p = single(rand(48, 41));
-    for name = {'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'Hann', 'parzen', 'butterworth', 'none'}
+    for name = {'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none'}
         ct.setOptions('Filter', name{1}, 'WeightedBackprojection', true);
         check_near(['filter, then backproject: ' name{1}], ct.backproject(ct.filter(p)), ct.reconstruct(p), 1e-5);
     end
@@ -108,7 +135,16 @@ function raw_counts()
     flats = uint16(60100 * ones(48, 2, 3)); darks = uint16(100 * ones(48, 2));
     ct.setFlatField(flats, darks);
     check_near('uint16', ct.reconstruct(raw), expected, 2e-3);
-    check_near('single', ct.reconstruct(single(raw)), expected, 2e-3);
+    check_error('single', 'ct:flatField', {'counts or line integrals', 'forget'}, @() ct.reconstruct(single(raw)));
+    ct.setOptions('Input', 'counts');
+    check_near('single counts', ct.reconstruct(single(raw)), expected, 2e-3);
+    ct.setOptions('Input', 'line_integrals');
+    check_near('line integrals in spite of a flat field', ct.reconstruct(lines), expected, 1e-6);
+    ct.setOptions('Input', 'transmission');
+    check_near('transmissions', ct.reconstruct(exp(-lines)), expected, 1e-4);
+    ct.setGeometry('Angles', (0:40) * 0.07, 'Bins', 48, 'Rows', 2, 'Axis', 24.5);
+    ct.setOptions();
+    check_near('the flat field stays with its detector', ct.reconstruct(raw), expected, 2e-3);
     ct.setFlatField(uint8(200 * ones(48, 2)));
     check_true('uint8, no darks', isequal(ct.filter(uint8(200 * ones(48, 2, 41))), zeros(48, 2, 41, 'single')));
     ct.setFlatField([]);

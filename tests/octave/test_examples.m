@@ -10,7 +10,9 @@ function test_examples()
     page = fileread(fullfile(project, 'docs', 'matlab.md'));
     blocks = regexp(page, '```matlab\n(.*?)```', 'tokens');
     check_true('code in docs/matlab.md', numel(blocks) >= 4);
-    run_code(strjoin(cellfun(@(block) block{1}, blocks, 'UniformOutput', false), ''));
+    printed = run_code(strjoin(cellfun(@(block) block{1}, blocks, 'UniformOutput', false), ''));
+    message = strtrim(regexp(page, '^    MRI\.gridding: .*$', 'match', 'once', 'lineanchors', 'dotexceptnewline'));
+    check_true(['docs/matlab.md has the message that is printed: ' printed], ~isempty(message) && ~isempty(strfind(printed, message)));
     examples = fullfile(project, 'cbindings', 'matlab', 'examples');
     for name = {'ct', 'mri', 'pet'}
         picture(['isocenter_' name{1} '.png'], @() run_script(fullfile(examples, [name{1} '.m'])));
@@ -37,9 +39,9 @@ function measured(data, file, example)
 end
 
 % In a workspace of its own; pictures need a display.
-function run_code(code)
+function printed = run_code(code)
     code = regexprep(code, '[^\n]*(imagesc|imshow)[^\n]*', '');
-    evalc(code);
+    printed = evalc(code);
 end
 
 function run_script(file)

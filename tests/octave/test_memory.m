@@ -25,7 +25,7 @@ function ct_arrays()
 end
 
 function mri_arrays()
-    mri = isocenter.MRI(zeros(2, 4e6, 'single'), 'Size', [4 4], 'Unit', 'cycles-per-voxel');
+    mri = isocenter.MRI(zeros(2, 4e6, 'single'), 'Size', [4 4], 'Unit', 'cycles_per_voxel');
     mri.setOptions('Method', 'exact');
     samples = complex(ones(4e6, 1, 'single'), 1);
     image = mri.adjoint(samples);

@@ -27,7 +27,7 @@ function sums()
     for n = {[9 6], [5 6 4]}
         n = n{1};
         k = rand(numel(n), 70) - 0.5;
-        mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+        mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
         x = noise(n); y = noise(70, 1);
         E = dft(k, n);
         for method = {'exact', 'nufft'}
@@ -42,9 +42,9 @@ function sums()
             check_near([name 'normal'], mri.normal(x), reshape(E' * (w .* (E * x(:))), n), 1e-7);
             mri.setWeights([]);
         end
-        mri.setGeometry(2 * pi * k, 'Size', n, 'Unit', 'radians-per-voxel', 'Precision', 'double');
+        mri.setGeometry(2 * pi * k, 'Size', n, 'Unit', 'radians_per_voxel', 'Precision', 'double');
         check_near('radians', mri.forward(x), E * x(:), 1e-8);
-        mri.setGeometry(k .* n(:), 'Size', n, 'Unit', 'cycles-per-fov', 'Precision', 'double');
+        mri.setGeometry(k .* n(:), 'Size', n, 'Unit', 'cycles_per_field_of_view', 'Precision', 'double');
         check_near('cycles per field of view', mri.forward(x), E * x(:), 1e-8);
     end
 end
@@ -52,7 +52,7 @@ end
 function coils()
     rand('seed', 4);
     n = [8 7]; k = rand(2, 60) - 0.5; E = dft(k, n);
-    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double', 'Coils', 3);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double', 'Coils', 3);
     x = noise([n 3]);
     expected = E * reshape(x, [], 3);
     check_near('an image a coil', mri.forward(x), expected, 1e-8);
@@ -71,7 +71,7 @@ end
 function extras()
     rand('seed', 5);
     n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise(n);
-    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
     field = 50 * rand(n); times = 0.02 * rand(1, 40);
     mri.setField(field, times);
     check_near('field', mri.forward(x), (E .* exp(-2i * pi * (times(:) * field(:).'))) * x(:), 1e-8);
@@ -87,7 +87,7 @@ end
 function precisions()
     rand('seed', 6);
     n = [8 8]; k = rand(2, 50) - 0.5; E = dft(k, n); x = rand(n);
-    mri = isocenter.MRI(single(k), 'Size', n, 'Unit', 'cycles-per-voxel');
+    mri = isocenter.MRI(single(k), 'Size', n, 'Unit', 'cycles_per_voxel');
     check_true('double gives double', isa(mri.forward(x), 'double'));
     check_true('single gives single', isa(mri.forward(single(x)), 'single') && iscomplex(mri.forward(single(x))));
     check_near('a real image', mri.forward(single(x)), dft(double(single(k)), n) * x(:), 2e-5);
@@ -104,7 +104,7 @@ end
 
 function solver()
     [k, readout] = spokes(80, 96);
-    mri = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    mri = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles_per_voxel', 'Precision', 'double');
     truth = mri.phantomImage(isocenter.MRI.sheppLogan('modified', 24));
     s = mri.forward(truth);
     mri.computeWeights('radial', readout);
@@ -123,7 +123,7 @@ function solver()
     q = mri.exportQ();
     info = mri.info();
     check_true('Q', isequal(size(q), [info.QNx info.QNy]) && isreal(q) && info.HasQ);
-    other = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    other = isocenter.MRI(k, 'Size', [48 48], 'Unit', 'cycles_per_voxel', 'Precision', 'double');
     other.setWeights(mri.weights());
     other.importQ(q);
     check_near('Q of another plan', other.normal(truth), mri.normal(truth), 1e-8);
@@ -136,7 +136,7 @@ end
 function penalties()
     rand('seed', 7);
     n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise(n);
-    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles-per-voxel', 'Precision', 'double');
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
     plain = E' * (E * x(:));
     mri.setOptions('Lambda', 3);
     check_near('identity', mri.normal(x)(:), plain + 3 * x(:), 1e-8);
@@ -156,7 +156,7 @@ end
 
 function phantoms()
     k = [0 0.2; 0 0.1; 0 0];
-    mri = isocenter.MRI(k, 'Size', [16 16 16], 'Unit', 'cycles-per-voxel');
+    mri = isocenter.MRI(k, 'Size', [16 16 16], 'Unit', 'cycles_per_voxel');
     ball = struct('Value', 2, 'X', 3, 'SemiX', 4, 'SemiY', 4, 'SemiZ', 4);
     s = mri.phantomSamples(ball);
     volume = 4 / 3 * pi * 64;

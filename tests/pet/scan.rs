@@ -75,8 +75,26 @@ pub(crate) struct Tables {
     pub(crate) mass: Vec<f64>,
 }
 
+impl Tables {
+    /// What a call may fill.
+    pub(crate) fn room(&mut self) -> isoc_pet_tables {
+        isoc_pet_tables {
+            map: self.map.as_mut_ptr(),
+            map_capacity: self.map.len() as i64,
+            offsets: self.offsets.as_mut_ptr().cast(),
+            offset_capacity: self.offsets.len() as i64,
+            values: self.values.as_mut_ptr(),
+            value_capacity: self.values.len() as i64,
+            mass: self.mass.as_mut_ptr(),
+            mass_capacity: self.mass.len() as i64,
+            ..sized()
+        }
+    }
+}
+
 /// A plan.
 pub(crate) struct Plan {
+    /// Its own context; NULL if it shares one.
     pub(crate) ctx: *mut isoc_context,
     pub(crate) pet: *mut isoc_pet,
     /// z, y, x
@@ -94,7 +112,7 @@ pub(crate) fn response(tof: f64, radial: f64, axial: f64) -> isoc_pet_response {
 /// A radial width that grows from the axis on; the pairs stay for the rest of the run.
 pub(crate) fn widening(base: isoc_pet_response, pairs: &[[f64; 2]]) -> isoc_pet_response {
     let pairs = pairs.to_vec().leak();
-    isoc_pet_response { radial_entries: pairs.len() as u32, radial_table: pairs.as_ptr().cast(), ..base }
+    isoc_pet_response { radial_table_count: pairs.len() as u32, radial_table: pairs.as_ptr().cast(), ..base }
 }
 
 impl Plan {
@@ -103,7 +121,22 @@ impl Plan {
     }
 
     pub(crate) fn with(options: &isoc_context_options, shape: [usize; 3], voxel: [f64; 3], views: &[[f64; 2]]) -> Self {
-        let (mut ctx, mut pet) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut ctx = std::ptr::null_mut();
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_context_create(options, &mut ctx) });
+        let mut plan = Self::sharing(ctx, shape, voxel, views);
+        plan.ctx = ctx;
+        plan
+    }
+
+    /// A plan of somebody else's context.
+    pub(crate) fn sharing(
+        context: *const isoc_context,
+        shape: [usize; 3],
+        voxel: [f64; 3],
+        views: &[[f64; 2]],
+    ) -> Self {
+        let mut pet = std::ptr::null_mut();
         let list: Vec<f64> = views.as_flattened().to_vec();
         let geometry = isoc_pet_geometry {
             nx: shape[2] as i64,
@@ -112,17 +145,15 @@ impl Plan {
             voxel_x: voxel[0],
             voxel_y: voxel[1],
             voxel_z: voxel[2],
-            views: views.len() as i64,
             max_tilt: 0.5,
             ..sized()
         };
         // SAFETY: valid pointers.
         unsafe {
-            ok(isoc_context_create(options, &mut ctx));
-            ok(isoc_pet_create(ctx, &mut pet));
+            ok(isoc_pet_create(context, &mut pet));
             ok(isoc_pet_set_geometry(pet, &geometry, &tensor(&list, &[views.len(), 2])));
         }
-        Self { ctx, pet, shape, voxel, views: views.to_vec() }
+        Self { ctx: std::ptr::null_mut(), pet, shape, voxel, views: views.to_vec() }
     }
 
     pub(crate) fn set_response(&self, response: &isoc_pet_response) {
@@ -195,7 +226,7 @@ impl Plan {
         let mut list = vec![isoc_pet_iteration { log_likelihood: f64::NAN, skipped_voxels: 0 }; 1000];
         let mut written = 0;
         // SAFETY: valid pointers.
-        ok(unsafe { isoc_pet_history(self.pet, list.as_mut_ptr(), 1000, &mut written) });
+        ok(unsafe { isoc_pet_history(self.pet, list.as_mut_ptr(), list.len() as i64, &mut written) });
         list[..written as usize].iter().map(|i| (i.log_likelihood, i.skipped_voxels)).collect()
     }
 
@@ -210,17 +241,11 @@ impl Plan {
             values: vec![f32::NAN; kernels * offsets],
             mass: vec![f64::NAN; kernels],
         };
+        let mut to = t.room();
         // SAFETY: there is room.
-        ok(unsafe {
-            isoc_pet_get_tables(
-                self.pet,
-                view as i64,
-                t.map.as_mut_ptr(),
-                t.offsets.as_mut_ptr().cast(),
-                t.values.as_mut_ptr(),
-                t.mass.as_mut_ptr(),
-            )
-        });
+        ok(unsafe { isoc_pet_get_tables(self.pet, view as i64, &mut to) });
+        let counts = [to.map_count, to.offset_count, to.value_count, to.mass_count];
+        assert_eq!(counts, [t.map.len(), t.offsets.len(), t.values.len(), t.mass.len()].map(|n| n as i64));
         t
     }
 

@@ -465,10 +465,11 @@ fn the_caller_s_tables_serve_as_the_model_s() {
                 plan.pet,
                 view,
                 t.map.as_ptr(),
+                t.map.len() as i64,
                 offsets.as_ptr().cast(),
                 offsets.len() as i64,
                 values.as_ptr(),
-                kernels as i64,
+                values.len() as i64,
             )
         });
         // The axial factor is not split off: other roundings of as many terms.

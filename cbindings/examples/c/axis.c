@@ -132,7 +132,8 @@ isoc_status axis_find(isoc_context *ctx, demo_bar *bar, const scan *s, axis_resu
         .struct_size = sizeof geometry, .views = s->views, .bins = s->bins, .angles = angles
     };
     isoc_ct_options options = {
-        .struct_size = sizeof options, .filter = ISOC_CT_FILTER_NONE, .weighted_backprojection = 1
+        .struct_size = sizeof options, .filter = ISOC_CT_FILTER_NONE, .weighted_backprojection = 1,
+        .input = ISOC_CT_INPUT_COUNTS /* also those that a file has as floats */
     };
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));

@@ -172,6 +172,8 @@ int main(int argc, char **argv) {
         .struct_size = sizeof geometry, .views = input.views, .bins = n, .rows = input.rows,
         .angles = input.angles, .axis = &axis, .axis_count = 1, .bin_pitch = set.pitch
     };
+    /* Data Exchange files have counts as integers or as floats. */
+    const isoc_ct_options options = { .struct_size = sizeof options, .input = ISOC_CT_INPUT_COUNTS };
     isoc_ct_info info = { .struct_size = sizeof info };
     const isoc_tensor raw = scan_tensor(&input.data);
     const isoc_tensor white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
@@ -180,6 +182,7 @@ int main(int argc, char **argv) {
     const isoc_tensor v = { volume, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 };
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));
+    TRY(isoc_ct_set_options(ct, &options));
     TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL));
     TRY(isoc_ct_memory(ct, &bytes));
     bar = (demo_bar){ "reconstruct", 0, 1 };

@@ -283,7 +283,7 @@ static isoc_status simulated(isoc_context *ctx, job *work, const settings *set, 
     int64_t shape[4];
     TRY(isoc_mri_create(ctx, &work->mri));
     TRY(isoc_mri_set_geometry(work->mri, &work->geometry, &k));
-    TRY(isoc_mri_shepp_logan(ISOC_MRI_SHEPP_LOGAN_KIND_MODIFIED, N / 2.0, N / 2.0, head, ELLIPSOIDS));
+    TRY(isoc_mri_shepp_logan(ISOC_MRI_SHEPP_LOGAN_KIND_MODIFIED, N / 2.0, N / 2.0, head, ELLIPSOIDS, NULL));
     TRY(isoc_mri_phantom_samples(work->mri, head, ELLIPSOIDS, &s));
     add_noise(samples, SAMPLES, set->noise);
     TRY(reconstruct(work, &s, set));

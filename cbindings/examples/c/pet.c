@@ -139,7 +139,7 @@ static isoc_status measure(isoc_pet *pet, data *d, const settings *set, demo_bar
     float *times = demo_array(most, sizeof *times);
     isoc_pet_scan scan = {
         .struct_size = sizeof scan, .bodies = d->bodies, .body_count = BODIES, .tof_fwhm = TOF, .axial_fwhm = AXIAL,
-        .radial_table = models[TRUTH].table, .radial_entries = 2, .randoms = 0.2, .scatter = 0.15, .seed = 1
+        .radial_table = models[TRUTH].table, .radial_table_count = 2, .randoms = 0.2, .scatter = 0.15, .seed = 1
     };
     isoc_pet_tally tally = { .struct_size = sizeof tally }, all = tally;
     isoc_pet_dropped dropped = { .struct_size = sizeof dropped };
@@ -187,7 +187,7 @@ static isoc_status reconstruct(isoc_pet *pet, const data *d, const settings *set
     isoc_status status = ISOC_STATUS_OK;
     const isoc_pet_response response = {
         .struct_size = sizeof response, .tof_fwhm = TOF, .axial_fwhm = AXIAL, .radial_fwhm = of->table[1],
-        .radial_table = of->table, .radial_entries = of->table[1] == of->table[3] ? 0 : 2
+        .radial_table = of->table, .radial_table_count = of->table[1] == of->table[3] ? 0 : 2
     };
     const isoc_tensor measured = histo_tensor(d, d->measured), factors = histo_tensor(d, d->factors);
     const isoc_tensor additive = histo_tensor(d, d->additive);
@@ -355,7 +355,7 @@ int main(int argc, char **argv) {
         return EXIT_FAILURE;
     }
     const isoc_pet_geometry geometry = {
-        .struct_size = sizeof geometry, .nx = NX, .ny = NX, .nz = NZ, .voxel_x = VOXEL, .views = AZIMUTHS, .tilts = TILTS,
+        .struct_size = sizeof geometry, .nx = NX, .ny = NX, .nz = NZ, .voxel_x = VOXEL, .azimuths = AZIMUTHS, .tilts = TILTS,
         .max_tilt = 10 * PI / 180
     };
     TRY(demo_context_on(set.device, &bar, ISOC_NAN_POLICY_ERROR, &ctx));

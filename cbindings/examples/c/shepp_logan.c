@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
     TRY(demo_context(&bar, ISOC_NAN_POLICY_ERROR, &ctx));
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));
-    TRY(isoc_ct_shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, N / 2.0, ellipses, ELLIPSES));
+    TRY(isoc_ct_shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, N / 2.0, ellipses, ELLIPSES, NULL));
     TRY(isoc_ct_phantom_projections(ct, ellipses, ELLIPSES, &p));
     TRY(isoc_ct_phantom_volume(ct, ellipses, ELLIPSES, &t));
     TRY(isoc_ct_memory(ct, &bytes));

@@ -13,7 +13,7 @@ int main() try {
     isocenter::context context; // all GPUs, or the processor
     isocenter::ct ct(context);
     isocenter::ct::geometry geometry;
-    geometry.views = views, geometry.bins = bins, geometry.angles = angles.data();
+    geometry.bins = bins, geometry.angles = angles;
     ct.set_geometry(geometry);
     const isocenter::ct::ellipse disk = { 1.0, 20.0, -10.0, 80.0, 80.0, 0.0 }; // attenuation, centre, semi-axes, rotation
     ct.phantom_projections({ disk }, { projections, { views, bins } }); // a scanner's line integrals go here

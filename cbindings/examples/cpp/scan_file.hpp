@@ -59,6 +59,13 @@ public:
         h5::check(H5Dread(set, h5::memory_type<T>(), memory, space, H5P_DEFAULT, out), "cannot read " + which.path);
     }
 
+    // Reads them all.
+    std::vector<float> read(const frames &which) const {
+        std::vector<float> values(which.count * rows * bins);
+        if (which.count > 0) read(which, 0, rows, values.data());
+        return values;
+    }
+
 private:
     static constexpr const char *key_path = "instrument/detector/image_key";
 
@@ -126,6 +133,32 @@ private:
 
     static constexpr double degree = 3.14159265358979323846 / 180;
     h5::id file_;
+};
+
+// A volume, f32 (slices, ny, nx), as /exchange/data of a new HDF5 file, written some slices at a time.
+class volume_file {
+public:
+    volume_file(const std::string &path, hsize_t slices, hsize_t ny, hsize_t nx)
+        : path_(path), sizes_{ slices, ny, nx },
+          file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be created"),
+          group_(H5Gcreate2(file_, "exchange", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be written"),
+          space_(H5Screate_simple(3, sizes_, nullptr), "no data space"),
+          set_(H5Dcreate2(group_, "data", H5T_IEEE_F32LE, space_, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be written") {}
+
+    void write(hsize_t first, hsize_t count, const float *slices) {
+        const hsize_t start[] = { first, 0, 0 }, size[] = { count, sizes_[1], sizes_[2] };
+        const h5::id memory(H5Screate_simple(3, size, nullptr), "no data space in memory");
+        h5::check(H5Sselect_hyperslab(space_, H5S_SELECT_SET, start, nullptr, size, nullptr), "no such slices");
+        h5::check(H5Dwrite(set_, H5T_NATIVE_FLOAT, memory, space_, H5P_DEFAULT, slices), path_ + " cannot be written");
+    }
+
+    // A full disk may show only here.
+    void finish() { h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), path_ + " cannot be written"); }
+
+private:
+    std::string path_;
+    hsize_t sizes_[3];
+    h5::id file_, group_, space_, set_;
 };
 
 #endif

@@ -64,9 +64,9 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
     const isocenter::context context = make_context(set);
     const double axis = set.axis < 0 ? 0.5 * static_cast<double>(scan.bins - 1) : set.axis;
     isocenter::ct::geometry geometry;
-    geometry.views = static_cast<int64_t>(scan.views.count), geometry.angles = scan.angles.data();
+    geometry.angles = scan.angles;
     geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
-    geometry.axis = &axis, geometry.axis_count = 1, geometry.bin_pitch = set.pitch;
+    geometry.axis = axis, geometry.bin_pitch = set.pitch;
     geometry.first_row = static_cast<int64_t>(set.first_row), geometry.slices = static_cast<int64_t>(set.rows);
     isocenter::ct ct(context);
     ct.set_geometry(geometry);
@@ -76,14 +76,13 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
         if (scan.darks.count > 0) scan.read(scan.darks, 0, scan.rows, darks.data());
         const isocenter::const_tensor dark(darks, { scan.darks.count, scan.rows, scan.bins });
         ct.set_flat_field({ flats, { scan.flats.count, scan.rows, scan.bins } }, scan.darks.count > 0 ? dark : nullptr);
+        isocenter::ct::options options;
+        options.input = ISOC_CT_INPUT_COUNTS; // also those that a file has as floats
+        ct.set_options(options);
     }
 
-    const hsize_t slices = set.rows ? set.rows : scan.rows - set.first_row, sizes[] = { slices, scan.bins, scan.bins };
-    const h5::id file(H5Fcreate(set.output.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be created");
-    const h5::id group(H5Gcreate2(file, "exchange", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), set.output + " cannot be written");
-    const h5::id space(H5Screate_simple(3, sizes, nullptr), "no data space");
-    const h5::id volume(H5Dcreate2(group, "data", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                        set.output + " cannot be written");
+    const hsize_t slices = set.rows ? set.rows : scan.rows - set.first_row;
+    volume_file volume(set.output, slices, scan.bins, scan.bins);
 
     // Both run on this thread, so HDF5 need not be thread-safe; what they throw comes out of reconstruct_stream. The GPUs, or the other
     // processors, compute meanwhile.
@@ -92,20 +91,16 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
         return isocenter::next::proceed;
     };
     const auto write = [&](const isocenter::slab<const float> &slab) {
-        const hsize_t start[] = { static_cast<hsize_t>(slab.first), 0, 0 },
-                      size[] = { static_cast<hsize_t>(slab.count), scan.bins, scan.bins };
-        const h5::id memory(H5Screate_simple(3, size, nullptr), "no data space in memory");
-        h5::check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, size, nullptr), "no such slices");
-        h5::check(H5Dwrite(volume, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, slab.data), set.output + " cannot be written");
+        volume.write(static_cast<hsize_t>(slab.first), static_cast<hsize_t>(slab.count), slab.data);
         return isocenter::next::proceed;
     };
     const auto begin = std::chrono::steady_clock::now();
     ct.reconstruct_stream<T>(read, write);
-    h5::check(H5Fflush(file, H5F_SCOPE_GLOBAL), set.output + " cannot be written"); // a full disk may show only here
+    volume.finish();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     std::printf("%llu slices of %llu x %llu from %lld views, %lld at a time, axis at bin %.2f: %.2f s with reading and writing\n",
                 static_cast<unsigned long long>(slices), static_cast<unsigned long long>(scan.bins),
-                static_cast<unsigned long long>(scan.bins), static_cast<long long>(geometry.views),
+                static_cast<unsigned long long>(scan.bins), static_cast<long long>(scan.views.count),
                 static_cast<long long>(ct.get_info().slab_slices), axis, seconds.count());
 }
 

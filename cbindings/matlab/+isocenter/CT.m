@@ -12,13 +12,14 @@ classdef CT < handle
 %
 %   setGeometry        scan and volume
 %   setOptions         filter, interpolation, padding
-%   setFlatField       takes raw counts from then on
+%   setFlatField       for raw counts
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   filter             projections -> projections
 %   backproject        projections -> volume, the sum over views
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
 %   info, angularWeights, memory   what the plan found, and what it needs
+%   setAngularWeights  weights of your own
 %   tune               measures the GPU's kernels
 %   sheppLogan, phantomVolume, phantomProjections   phantoms of ellipses, exact
 %   delete             frees the plan, as clearing its last variable does
@@ -50,8 +51,13 @@ classdef CT < handle
             isocenter.internal.free('ct', self.id);
         end
 
+        function disp(self)
+            % DISP  Sizes of the arrays, and where it computes.
+            isocenter.internal.show(self, 'ct', 'CT');
+        end
+
         function setGeometry(self, varargin)
-            % SETGEOMETRY  Scan and volume. Forgets the flat field.
+            % SETGEOMETRY  Scan and volume. The flat field stays while Rows and Bins do; weights of your own do not.
             %   ct.setGeometry(NAME, VALUE, ...) or ct.setGeometry(STRUCT)
             %
             %   Angles     one a view, in radians, in any order (required)
@@ -65,6 +71,8 @@ classdef CT < handle
             %   XOffset, YOffset   the axis passes through column (nx + 1) / 2 + XOffset and row (ny + 1) / 2 + YOffset (0)
             %   FirstRow   first detector row of the volume, counted from 1 (1)
             %   Slices     slices of the volume (all rows from FirstRow on)
+            %   Region     [c0 c1 r0 r1]: of the slice that the others describe only columns c0 to c1 and rows r0 to r1, ends included, so
+            %              volume(c0:c1, r0:r1, :) of what it would be, with the same pixels (all)
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_geometry', self.id, varargin{:});
         end
@@ -73,32 +81,36 @@ classdef CT < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   ct.setOptions(NAME, VALUE, ...) or ct.setOptions(STRUCT)
             %
-            %   Filter         'ram-lak', 'shepp-logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
+            %   Filter         'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
             %   Cutoff         end of the window over the Nyquist frequency, above 0 to 1 (1; Butterworth 0.5)
             %   ButterworthOrder   0.5 to 64 (4)
             %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
             %   Interpolation  'linear', 'nearest' or 'oversampled'
             %   Padding        'zero', or 'edge' for objects wider than the detector
             %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
-            %   MinimumTransmission      lower limit of raw counts' transmission (1e-6)
-            %   Kernel         of a GPU: 'auto', 'texture-standard', 'texture', 'alu', 'hybrid' or 'tensor'
+            %   MinimumTransmission      lower limit of transmissions before the logarithm (1e-6)
+            %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' takes integers for counts
+            %                  and single for line integrals, and refuses single while there is a flat field
+            %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
 
         function setFlatField(self, varargin)
-            % SETFLATFIELD  Makes filter and reconstruct take raw counts: -log((raw - dark) / (flat - dark)).
+            % SETFLATFIELD  For raw counts, of which filter and reconstruct make -log((raw - dark) / (flat - dark)).
             %   ct.setFlatField(FLATS, DARKS)  single, uint16 or uint8, bins x rows x frames; frames are averaged
             %   ct.setFlatField(FLATS)         darks of 0
-            %   ct.setFlatField([])            projections are line integrals again
+            %   ct.setFlatField([])            forgets them
+            %   Integers are counts; of single ct.setOptions('Input', 'counts') says so. They stay while Rows and Bins do.
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
         end
 
         function volume = reconstruct(self, projections)
             % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
-            %   Single line integrals, or raw counts once there is a flat field. A disk of 1 comes out as 1.
+            %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
+            %   out as 1.
             volume = isocenter_mex('ct.reconstruct', self.id, projections);
         end
 
@@ -143,8 +155,15 @@ classdef CT < handle
         end
 
         function weights = angularWeights(self)
-            % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours.
+            % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours, or your own.
             weights = isocenter_mex('ct.angular_weights', self.id);
+        end
+
+        function setAngularWeights(self, varargin)
+            % SETANGULARWEIGHTS  Weights of your own, until the next setGeometry.
+            %   ct.setAngularWeights(WEIGHTS)  one a view, in radians, 0 or more; a sum of pi keeps attenuation's scale
+            %   ct.setAngularWeights([])       those that the plan works out again
+            isocenter_mex('ct.set_angular_weights', self.id, varargin{:});
         end
 
         function bytes = memory(self)

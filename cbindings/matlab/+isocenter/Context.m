@@ -8,7 +8,7 @@ classdef Context < handle
 %   Device        'auto' (NVIDIA GPUs if there are any, else the processor), 'cpu' or 'gpu'
 %   Gpus          with 'gpu': indices as the driver counts, from 0; all by default
 %   Threads       one for each processor by default
-%   MemoryCap     most bytes of working memory; an eighth of the machine's by default
+%   MemoryCap     most bytes of working memory; by default seven eighths of what is available when a call begins
 %   GpuMemoryCap  the same on each GPU; nine tenths of what is free by default
 %   NanPolicy     'error', or 'replace': NaN and Inf in data count as 0, and info of a plan tells how many there were
 %   Progress      'none'; 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second; true stops the call
@@ -31,6 +31,11 @@ classdef Context < handle
         function delete(self)
             % DELETE  Free it. Plans that were made with it keep what they need.
             isocenter.internal.free('context', self.id);
+        end
+
+        function disp(self)
+            % DISP  Where it computes.
+            isocenter.internal.show(self, 'context', 'Context');
         end
     end
 end

@@ -33,7 +33,7 @@ classdef MRI < handle
 %     turn = (0:200) * pi * (sqrt(5) - 1) / 2;
 %     k = [cos(turn); sin(turn)];
 %     k = reshape(reshape(k, 2, 1, []) .* (-128:127) / 256, 2, []);   % spokes of 256 samples
-%     mri = isocenter.MRI(k, 'Size', [128 128], 'Unit', 'cycles-per-voxel');
+%     mri = isocenter.MRI(k, 'Size', [128 128], 'Unit', 'cycles_per_voxel');
 %     s = mri.phantomSamples(isocenter.MRI.sheppLogan('modified', 64));
 %     mri.computeWeights('radial', 256);
 %     image = mri.reconstruct(s);
@@ -57,13 +57,18 @@ classdef MRI < handle
             isocenter.internal.free('mri', self.id);
         end
 
+        function disp(self)
+            % DISP  Sizes of the arrays, and where it computes.
+            isocenter.internal.show(self, 'mri', 'MRI');
+        end
+
         function setGeometry(self, trajectory, varargin)
             % SETGEOMETRY  Image and trajectory. Forgets weights, maps, field, positions, the penalty's weights and matrix, and Q.
             %   mri.setGeometry(TRAJECTORY, NAME, VALUE, ...) or mri.setGeometry(TRAJECTORY, STRUCT)
             %
             %   Size       [nx ny] or [nx ny nz], in voxels (required)
-            %   Unit       of the trajectory: 'cycles-per-voxel' (within 0.5), 'cycles-per-fov' (within N / 2) or
-            %              'radians-per-voxel' (within pi) (required)
+            %   Unit       of the trajectory: 'cycles_per_voxel' (within 0.5), 'cycles_per_field_of_view' (within N / 2)
+            %              or 'radians_per_voxel' (within pi) (required)
             %   Coils      receivers (1)
             %   Precision  of the arithmetic: 'single' or 'double'
             self.id = isocenter.internal.plan('mri', self.id);

@@ -57,6 +57,11 @@ classdef PET < handle
             isocenter.internal.free('pet', self.id);
         end
 
+        function disp(self)
+            % DISP  Sizes of the arrays, and where it computes.
+            isocenter.internal.show(self, 'pet', 'PET');
+        end
+
         function setGeometry(self, varargin)
             % SETGEOMETRY  Lattice and views. Forgets tables and order; keeps the response.
             %   pet.setGeometry(NAME, VALUE, ...) or pet.setGeometry(STRUCT)
@@ -64,8 +69,8 @@ classdef PET < handle
             %   Size      [nx ny nz], in voxels (required)
             %   Voxel     its size in mm, one number or [x y z] (required)
             %   MaxTilt   largest tilt of an event, up or down (required)
-            %   Azimuths, Tilts   a grid of views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of equal parts of
-            %                     -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
+            %   Azimuths, Tilts   a grid of Azimuths x Tilts views: azimuth i is (i - 1) pi / Azimuths; Tilts (1) are the centres of
+            %                     equal parts of -MaxTilt to MaxTilt. View (i - 1) Tilts + j has azimuth i and tilt j
             %   Views     or a list of your own: 2 x views of azimuth and tilt
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_geometry', self.id, varargin{:});
@@ -157,13 +162,14 @@ classdef PET < handle
             passes = isocenter_mex('pet.history', self.id);
         end
 
-        function [histo_images, dropped] = deposit(self, first, second, times, varargin)
+        function [histo_images, dropped] = deposit(self, first_positions, second_positions, time_differences, varargin)
             % DEPOSIT  Counts events in histo-images.
-            %   [H, DROPPED] = pet.deposit(FIRST, SECOND, TIMES)      uint32
-            %   [H, DROPPED] = pet.deposit(FIRST, SECOND, TIMES, H)   adds to histo-images, single or uint32, in a copy
-            %   FIRST and SECOND: 3 x events, in mm; TIMES: t2 - t1 in ps, positive where the event is nearer to FIRST. DROPPED tells
-            %   how many events are in no histo-image, and why.
-            [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, first, second, times, varargin{:});
+            %   [HISTO_IMAGES, DROPPED] = pet.deposit(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES)   uint32
+            %   [HISTO_IMAGES, DROPPED] = pet.deposit(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, HISTO_IMAGES)
+            %                             adds to histo-images, single or uint32, in a copy
+            %   Positions: 3 x events, in mm; TIME_DIFFERENCES: t2 - t1 in ps, positive where the event is nearer to the first
+            %   position. DROPPED tells how many events are in no histo-image, and why.
+            [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, first_positions, second_positions, time_differences, varargin{:});
         end
 
         function image = phantomImage(self, bodies, varargin)
@@ -174,9 +180,9 @@ classdef PET < handle
             image = isocenter_mex('pet.phantom_image', self.id, bodies, varargin{:});
         end
 
-        function [first, second, times, tally] = simulate(self, scan, events, varargin)
+        function [first_positions, second_positions, time_differences, tally] = simulate(self, scan, events, varargin)
             % SIMULATE  Events of a scan, as deposit takes them, and how many there were of each kind.
-            %   [FIRST, SECOND, TIMES, TALLY] = pet.simulate(SCAN, EVENTS)
+            %   [FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, TALLY] = pet.simulate(SCAN, EVENTS)
             %   [...] = pet.simulate(SCAN, EVENTS, ACTIVITY)   an image instead of the bodies' activity
             %   SCAN is a struct:
             %   Bodies        see phantomImage
@@ -185,7 +191,7 @@ classdef PET < handle
             %   Randoms, Scatter                  their parts of all events (0)
             %   RandomWindow, ScatterSigma        ps (3000), mm (120)
             %   Seed          the same events for the same seed (0)
-            [first, second, times, tally] = isocenter_mex('pet.simulate', self.id, scan, events, varargin{:});
+            [first_positions, second_positions, time_differences, tally] = isocenter_mex('pet.simulate', self.id, scan, events, varargin{:});
         end
 
         function [factors, additive] = expect(self, scan, tally, varargin)

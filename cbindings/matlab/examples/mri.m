@@ -21,7 +21,7 @@ for c = 1:coils
 end
 maps = single(maps ./ sqrt(sum(abs(maps) .^ 2, 3)));
 
-mri = isocenter.MRI(isocenter.Context('Progress', 'console'), single(trajectory), 'Size', [n n], 'Unit', 'cycles-per-voxel', ...
+mri = isocenter.MRI(isocenter.Context('Progress', 'console'), single(trajectory), 'Size', [n n], 'Unit', 'cycles_per_voxel', ...
                     'Coils', coils);
 mri.setMaps(maps);
 truth = mri.phantomImage(isocenter.MRI.sheppLogan('modified', n / 2));

@@ -8,10 +8,10 @@ function mri_measured(folder)
     per_spoke = ndims(samples) == 3;                    % samples of a spoke x spokes x coils
     coils = size(samples, ndims(samples));
     samples = reshape(samples, [], coils);
-    unit = 'cycles-per-fov';
+    unit = 'cycles_per_field_of_view';
     file = fullfile(folder, 'trajectory_cycles_per_fov.npy');
     if ~exist(file, 'file')
-        unit = 'cycles-per-voxel';
+        unit = 'cycles_per_voxel';
         file = fullfile(folder, 'trajectory_cycles_per_pixel.npy');
     end
     trajectory = read_npy(file);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 // MATLAB's MX_HAS_INTERLEAVED_COMPLEX is a comparison without parentheses, which ! would take apart.
@@ -43,24 +44,31 @@ static std::string classes(unsigned types) {
     return out;
 }
 
+// A name as code has it. Some arrays have none.
+static std::string written(const char *name) { return strchr(name, ' ') ? "..." : name; }
+
 static void check_type(const mxArray *value, const char *name, unsigned types) {
     const char *class_name = mxGetClassName(value);
     if (!strcmp(class_name, "gpuArray")) fail("arrayType", "%s is a gpuArray; write gather(%s)", name, name);
     if (mxIsSparse(value)) fail("arrayType", "%s is sparse; write full(%s)", name, name);
     if (!(type_of(value) & types & ~is_complex)) {
-        const char *hint = mxIsNumeric(value) && types & is_single ? ": write single(...)" : "";
-        fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint);
+        // Integers are counts.
+        const unsigned counts = types & (is_uint16 | is_uint32);
+        const bool whole = !strncmp(class_name, "int", 3) || !strncmp(class_name, "uint", 4);
+        const char *wanted = whole && counts ? class_of(counts) : "single";
+        const std::string hint = mxIsNumeric(value) && types & is_single ? std::string(": write ") + wanted + "(" + written(name) + ")" : "";
+        fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint.c_str());
     }
     if (mxIsComplex(value) && !(types & is_complex)) fail("arrayType", "%s is complex; it must be real", name);
 }
 
-static std::string times(const std::vector<int64_t> &size) {
+std::string times(const std::vector<int64_t> &size) {
     std::string out;
     for (size_t k = 0; k < size.size(); k++) out += (k ? " x " : "") + std::to_string(size[k]);
     return size.size() == 1 ? out + " x 1" : out;
 }
 
-static std::vector<int64_t> size_of(const mxArray *value) {
+std::vector<int64_t> size_of(const mxArray *value) {
     const mwSize *dimensions = mxGetDimensions(value);
     return std::vector<int64_t>(dimensions, dimensions + mxGetNumberOfDimensions(value));
 }
@@ -70,30 +78,76 @@ static std::vector<int64_t> without_ones(std::vector<int64_t> size) {
     return size;
 }
 
-// permute(...) that would make `from` fit, or nothing.
-static std::string permutation(std::vector<int64_t> from, std::vector<int64_t> to) {
+// The order of dimensions in which `from` fits `to`, where 0 stands for any size; none if there is no such order.
+static std::vector<size_t> fitting(std::vector<int64_t> from, std::vector<int64_t> to) {
+    while (from.size() > 2 && from.back() == 1) from.pop_back();
+    while (to.size() > 2 && to.back() == 1) to.pop_back();
     const size_t count = std::max(from.size(), to.size());
     from.resize(count, 1), to.resize(count, 1);
     std::vector<size_t> order(count);
     std::iota(order.begin(), order.end(), size_t{ 0 });
     do {
         bool fits = true;
-        for (size_t k = 0; k < count; k++) fits &= from[order[k]] == to[k];
-        if (!fits) continue;
-        std::string out = "permute(..., [";
-        for (size_t k = 0; k < count; k++) out += (k ? " " : "") + std::to_string(order[k] + 1);
-        return out + "])";
+        for (size_t k = 0; k < count; k++) fits &= !to[k] || from[order[k]] == to[k];
+        if (fits) return order;
     } while (std::next_permutation(order.begin(), order.end()));
-    return "";
+    return {};
+}
+
+static std::string turning(const std::string &name, const std::vector<size_t> &order) {
+    if (std::is_sorted(order.begin(), order.end())) return "";
+    if (order.size() == 2) return "write " + name + ".'";
+    std::string out = "write permute(" + name + ", [";
+    for (size_t k = 0; k < order.size(); k++) out += (k ? " " : "") + std::to_string(order[k] + 1);
+    return out + "])";
+}
+
+static std::string reshaping(const std::string &name, const std::vector<int64_t> &size) {
+    std::string out = "reshape(" + name;
+    for (int64_t n : size) out += ", " + std::to_string(n);
+    return out + (size.size() == 1 ? ", 1)" : ")");
+}
+
+std::string transposing(const mxArray *value, size_t rows, const char *name) {
+    return mxGetNumberOfDimensions(value) == 2 && mxGetN(value) == rows ? ": write " + std::string(name) + ".'" : "";
+}
+
+std::string sized(const char *name, const shape &s) { return std::string(name) + " " + times(s.size) + " (" + s.meaning + ")"; }
+
+// How an array would fit: with other dimensions, in a plan that counts rows or coils, or in another shape.
+static std::string advice(const std::vector<int64_t> &size, const std::string &name, const shape &expected) {
+    const auto order = fitting(size, expected.size);
+    if (!order.empty()) {
+        const bool swaps = expected.swapped && order == std::vector<size_t>{ 0, 2, 1 };
+        return turning(name, order) + (swaps ? std::string(", or make the plan with ") + expected.swapped : "");
+    }
+    const int64_t count = std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>());
+    if (expected.option) {
+        const auto counted = std::find(expected.counted.begin(), expected.counted.end(), 0) - expected.counted.begin();
+        const auto making = [&](int64_t number) { return std::string("make the plan with '") + expected.option + "', " + std::to_string(number); };
+        const auto turned = fitting(size, expected.counted);
+        if (!turned.empty()) {
+            const std::string how = turning(name, turned);
+            const size_t from = turned[static_cast<size_t>(counted)];
+            return (how.empty() ? "" : how + " and ") + making(from < size.size() ? size[from] : 1);
+        }
+        const int64_t each = expected.elements();
+        if (each > 0 && count > each && count % each == 0 && size[0] != expected.size[0]) {
+            std::vector<int64_t> whole = expected.counted;
+            whole[static_cast<size_t>(counted)] = count / each;
+            return "if its elements lie in that order, write " + reshaping(name, whole) + " and " + making(count / each);
+        }
+    }
+    return count == expected.elements() ? "if its elements lie in that order, write " + reshaping(name, expected.size) : "";
 }
 
 // Dimensions of 1 may be left out or put in: they say nothing about where elements lie.
 static void check_size(const mxArray *value, const char *name, const shape &expected) {
     const std::vector<int64_t> size = size_of(value);
     if (without_ones(size) == without_ones(expected.size)) return;
-    const std::string hint = size.size() <= 4 && !mxIsEmpty(value) ? permutation(size, expected.size) : "";
+    const std::string hint = size.size() <= 4 && !mxIsEmpty(value) ? advice(size, written(name), expected) : "";
     fail("arrayShape", "%s is %s; it must be %s (%s)%s%s", name, times(size).c_str(), times(expected.size).c_str(), expected.meaning,
-         hint.empty() ? "" : ": write ", hint.c_str());
+         hint.empty() ? "" : ": ", hint.c_str());
 }
 
 int64_t shape::elements() const { return std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>()); }
@@ -126,7 +180,18 @@ static void *interleaved(const mxArray *value, int64_t count) {
     return joined(static_cast<const float *>(real), static_cast<const float *>(imaginary), count);
 }
 
+// Of the arrays of the call that runs.
+static std::map<std::string, size_t> dimensions;
+
+void arrays_forget() { dimensions.clear(); }
+
+size_t array_dimensions(const std::string &name) {
+    const auto found = dimensions.find(name);
+    return found == dimensions.end() ? 0 : found->second;
+}
+
 array::array(const mxArray *value, const char *name, unsigned types, const shape &expected) {
+    dimensions[name] = mxGetNumberOfDimensions(value);
     if (mxIsEmpty(value)) check_size(value, name, expected); // [] is a double, which is not what is wrong with it
     check_type(value, name, types);
     check_size(value, name, expected);

@@ -9,7 +9,7 @@ struct context_settings {
     uint32_t log;
 };
 #define AT(member) offsetof(context_settings, member)
-static const record settings{ "options of isocenter.Context", sizeof(context_settings), {
+static const record settings{ "options", sizeof(context_settings), {
     { "Device", field::word, AT(options.device), 0, devices },
     { "Gpus", field::int32s, AT(options.gpus), AT(options.gpu_count) },
     { "Threads", field::count32, AT(options.threads), 0, nullptr, nullptr, true },
@@ -25,8 +25,8 @@ static progress_mode mode_of(const mxArray *progress) {
     if (!progress) return progress_mode::none;
     if (mxGetClassID(progress) == mxFUNCTION_CLASS) return progress_mode::function;
     const std::string text = is_text(progress) ? with_kind("invalidOptions", [&] { return text_of(progress, "Progress"); }) : "";
-    if (same_name(text.c_str(), "console")) return progress_mode::console;
-    if (!same_name(text.c_str(), "none")) fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
+    if (text == "console") return progress_mode::console;
+    if (text != "none") fail("invalidOptions", "Progress must be 'none', 'console' or a function handle");
     return progress_mode::none;
 }
 
@@ -42,10 +42,12 @@ static void create(call &c) {
     const isoc_status status = isoc_context_create(&s.options, &made);
     if (status != ISOC_STATUS_OK) reporter_release(r);
     check(status, "invalidOptions");
-    c.result(0, plan_number(plan_keep(kind::context, made, r)));
+    c.result(0, plan_number(plan_keep(kind::context, made, r, devices[s.options.device])));
 }
 
 static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void describe(call &c) { c.result(0, mxCreateString((std::string("device ") + c.plan->device).c_str())); }
 
 static void version(call &c) {
     static const char *const names[] = { "Version", "Abi", "BuildInfo" };
@@ -59,5 +61,6 @@ static void version(call &c) {
 const std::vector<command> context_commands{
     { "create", create, needs::nothing },
     { "destroy", destroy, needs::plan },
+    { "describe", describe, needs::plan },
     { "version", version, needs::nothing },
 };

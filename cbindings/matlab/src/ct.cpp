@@ -4,16 +4,17 @@
 #include <cstring>
 
 static const char *const orders[] = { "frames", "sinograms", nullptr };
-static const char *const filters[] = { "ram-lak", "shepp-logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
+static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", nullptr };
-static const char *const kernels[] = { "auto", "texture-standard", "texture", "alu", "hybrid", "tensor", nullptr };
+static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
+static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
 
 struct ct_geometry {
     isoc_ct_geometry g;
-    const mxArray *size;
+    const mxArray *size, *region;
 };
 #define AT(member) offsetof(ct_geometry, member)
 static const record geometry_record{ "geometry", sizeof(ct_geometry), {
@@ -29,6 +30,7 @@ static const record geometry_record{ "geometry", sizeof(ct_geometry), {
     { "YOffset", field::real, AT(g.y_offset) },
     { "FirstRow", field::first, AT(g.first_row) },
     { "Slices", field::count, AT(g.slices), 0, nullptr, nullptr, true },
+    { "Region", field::any, AT(region) },
 } };
 #undef AT
 
@@ -44,6 +46,7 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "MinimumTransmission", field::real, AT(minimum_transmission), 0, nullptr, nullptr, true },
     { "Kernel", field::word, AT(kernel), 0, kernels },
     { "Precision", field::word, AT(precision), 0, precisions },
+    { "Input", field::word, AT(input), 0, inputs },
 } };
 #undef AT
 
@@ -75,9 +78,14 @@ static const record ellipse_record{ "ellipses", sizeof(isoc_ct_ellipse), {
 
 // With one row a scan has two dimensions, and so has a slice.
 static shape projections_of(const ct_sizes &s, int64_t rows) {
-    if (s.rows == 1) return { { s.bins, s.views }, "bins x views" };
-    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows" };
-    return { { s.bins, rows, s.views }, "bins x rows x views" };
+    const char *swapped = s.sinograms ? "'Order', 'frames'" : "'Order', 'sinograms'";
+    if (s.rows == 1) {
+        std::vector<int64_t> counted{ s.bins, s.views };
+        counted.insert(counted.begin() + (s.sinograms ? 2 : 1), 0);
+        return { { s.bins, s.views }, "bins x views", "Rows", counted, swapped };
+    }
+    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows", nullptr, {}, swapped };
+    return { { s.bins, rows, s.views }, "bins x rows x views", nullptr, {}, swapped };
 }
 
 static shape volume_of(const ct_sizes &s, int64_t slices) {
@@ -93,21 +101,38 @@ static const unsigned raw = is_single | is_uint16 | is_uint8;
 static void create(call &c) {
     isoc_ct *made = nullptr;
     check(isoc_ct_create(c.plan->context(), &made));
-    c.result(0, plan_number(plan_keep(kind::ct, made, reporter_share(c.plan->reporter))));
+    c.result(0, plan_number(plan_keep(kind::ct, made, reporter_share(c.plan->reporter), c.plan->device)));
 }
 
 static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void describe(call &c) { describe_as(c, sized("projections", projections_of(c)) + ", " + sized("volume", volume_of(c))); }
+
+// [c0 c1 r0 r1], counted from 1, ends included: the library would say numbers that count from 0.
+static void cut_region(ct_geometry &s) {
+    const std::vector<int64_t> r = with_kind("invalidGeometry", [&] { return integers_of(s.region, "Region"); });
+    if (r.size() != 4) fail("invalidGeometry", "Region must be four numbers, [c0 c1 r0 r1], not %zu", r.size());
+    if (s.g.bins < 1) return; // which is what isoc_ct_set_geometry says
+    const int64_t sides[] = { s.g.nx ? s.g.nx : s.g.bins, s.g.ny ? s.g.ny : s.g.bins };
+    for (size_t k = 0; k < 2; k++)
+        if (r[2 * k] < 1 || r[2 * k] > r[2 * k + 1] || r[2 * k + 1] > sides[k])
+            fail("invalidGeometry", "Region has %s %lld to %lld; they must ascend, from 1 to %lld", k == 0 ? "columns" : "rows",
+                 static_cast<long long>(r[2 * k]), static_cast<long long>(r[2 * k + 1]), static_cast<long long>(sides[k]));
+    check(isoc_ct_region(&s.g, r[0] - 1, r[1], r[2] - 1, r[3]), "invalidGeometry");
+}
 
 static void set_geometry(call &c) {
     ct_geometry s{};
     s.g = sized<isoc_ct_geometry>();
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
-    if (!s.g.angles) fail("invalidGeometry", "Angles are missing: one a view, in radians");
+    if (!s.g.angles) fail("invalidGeometry", "Angles is missing: one a view, in radians");
+    if (!s.g.bins) fail("invalidGeometry", "Bins is missing, or 0: the detector's bins in a row");
     if (s.size) {
         const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
         if (size.size() != 2 || size[0] < 1 || size[1] < 1) fail("invalidGeometry", "Size must be two numbers above 0, [nx ny]");
         s.g.nx = size[0], s.g.ny = size[1];
     }
+    if (s.region) cut_region(s);
     // Of these the library would say numbers that count from 0.
     const auto rows = static_cast<long long>(std::max<int64_t>(s.g.rows, 1)), first = static_cast<long long>(s.g.first_row + 1);
     if (first > rows) fail("invalidGeometry", "FirstRow is %lld; it must be 1 to %lld, the detector's rows", first, rows);
@@ -160,8 +185,21 @@ static void get_info(call &c) {
 
 static void angular_weights(call &c) {
     std::vector<double> weights(static_cast<size_t>(c.plan->ct_size.views));
-    check(isoc_ct_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views));
+    check(isoc_ct_get_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views, nullptr));
     c.result(0, row(weights));
+}
+
+static void set_angular_weights(call &c) {
+    c.at_most(1);
+    if (!c.optional(0)) {
+        check(isoc_ct_set_angular_weights(c.plan->ct(), nullptr, 0));
+        return;
+    }
+    const std::vector<double> weights = reals_of(c.optional(0), "weights");
+    const auto count = static_cast<int64_t>(weights.size()), views = c.plan->ct_size.views;
+    if (count != views)
+        fail("invalidArgument", "weights has %lld values; it must have one a view, %lld", static_cast<long long>(count), static_cast<long long>(views));
+    check(isoc_ct_set_angular_weights(c.plan->ct(), weights.data(), count), "invalidArgument");
 }
 
 static void memory(call &c) {
@@ -264,8 +302,8 @@ static void reconstruct_stream(call &c) {
     static const unsigned types[] = { is_single, is_uint16, is_uint8 };
     static const isoc_dtype dtypes[] = { ISOC_F32, ISOC_U16, ISOC_U8 };
     c.at_most(3);
-    stream s{ &c, 0, function(c, 0, "the reading function"), function(c, 1, "the writing function") };
-    const int k = c.optional(2) ? word_of(c.optional(2), "the class of projections", names) : 0;
+    stream s{ &c, 0, function(c, 0, "read"), function(c, 1, "write") };
+    const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
     s.type = types[k];
     check(isoc_ct_reconstruct_stream(c.plan->ct(), dtypes[k], read_slab, write_slab, &s));
 }
@@ -273,8 +311,9 @@ static void reconstruct_stream(call &c) {
 static void shepp_logan(call &c) {
     c.at_most(2);
     isoc_ct_ellipse ellipses[ISOC_CT_SHEPP_LOGAN_ELLIPSES];
-    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
-    check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES));
+    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
+    check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES,
+                              nullptr));
     c.result(0, records_write(ellipse_record, ISOC_CT_SHEPP_LOGAN_ELLIPSES, ellipses));
 }
 
@@ -302,11 +341,13 @@ static void phantom_projections(call &c) {
 const std::vector<command> ct_commands{
     { "create", create, needs::context },
     { "destroy", destroy, needs::plan },
+    { "describe", describe, needs::plan },
     { "set_geometry", set_geometry, needs::plan },
     { "set_options", set_options, needs::plan },
     { "set_flat_field", set_flat_field },
     { "info", get_info },
     { "angular_weights", angular_weights },
+    { "set_angular_weights", set_angular_weights },
     { "memory", memory },
     { "tune", tune },
     { "filter", filter },

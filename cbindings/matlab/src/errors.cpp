@@ -1,9 +1,12 @@
 #include "gateway.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <regex>
 
 void fail(const char *kind, const char *format, ...) {
     char text[1024];
@@ -14,31 +17,111 @@ void fail(const char *kind, const char *format, ...) {
     throw failure{ kind, text };
 }
 
-// The library counts from 0 with the slowest dimension first: name[2, 0, 7] is name(8, 1, 3) in MATLAB.
-static std::string translate(const std::string &from) {
-    std::string to;
-    for (size_t at = 0; at < from.size();) {
-        std::vector<long long> index;
-        const char *end = from.c_str() + at;
-        if (*end == '[' && at > 0 && (isalnum(static_cast<unsigned char>(from[at - 1])) || from[at - 1] == '_')) {
-            do {
-                char *stop;
-                const char *start = end + 1;
-                const long long value = strtoll(start, &stop, 10);
-                if (stop == start) break;
-                index.push_back(value);
-                end = stop;
-            } while (*end == ',');
-        }
-        if (index.empty() || *end != ']') {
-            to += from[at++];
-            continue;
-        }
-        to += '(';
-        for (size_t k = index.size(); k-- > 0;) to += std::to_string(index[k] + 1) + (k ? ", " : ")");
-        at = static_cast<size_t>(end - from.c_str()) + 1;
+std::string camel(const std::string &snake, bool capitals) {
+    std::string out;
+    for (size_t k = 0; k < snake.size(); k++) {
+        if (snake[k] == '_') continue;
+        const bool first = k ? snake[k - 1] == '_' : capitals;
+        out += first ? static_cast<char>(toupper(static_cast<unsigned char>(snake[k]))) : snake[k];
     }
-    return to;
+    return out;
+}
+
+// Each match of the pattern in `text` as `put` says it.
+template <class F> static std::string replaced(const std::string &text, const char *pattern, F put) {
+    std::string out;
+    auto from = text.cbegin();
+    const std::regex wanted(pattern);
+    for (std::sregex_iterator at(text.begin(), text.end(), wanted), end; at != end; ++at) {
+        out.append(from, (*at)[0].first);
+        out += put(*at);
+        from = (*at)[0].second;
+    }
+    return out.append(from, text.cend());
+}
+
+// name[2, 0, 7] is name(8, 1, 3) in MATLAB, which counts from 1 with the fastest dimension first. One index of a list of points is that
+// of a column.
+static std::string element(const std::smatch &found) {
+    static const std::regex columns("trajectory|positions|first_positions|second_positions|offsets|values|centres|Views");
+    std::vector<long long> index;
+    const std::string indices = found.str(2);
+    for (const char *at = indices.c_str(); *at; at += strspn(at, ", ")) {
+        char *end;
+        index.push_back(strtoll(at, &end, 10));
+        at = end;
+    }
+    // Dimensions that the array leaves out are 0, and the first of those that are.
+    for (size_t most = array_dimensions(found.str(1)); most && index.size() > most;) {
+        const auto zero = std::find(index.begin(), index.end(), 0);
+        if (zero == index.end()) break;
+        index.erase(zero);
+    }
+    std::string out = found.str(1) + "(";
+    if (index.size() == 1 && std::regex_match(found.str(1), columns)) out += ":, ";
+    for (size_t k = index.size(); k-- > 0;) out += std::to_string(index[k] + 1) + (k ? ", " : "");
+    return out + ")";
+}
+
+static std::string option(const std::string &field) {
+    static const char *const sizes[] = { "nx", "ny", "nz" }, *const voxels[] = { "voxel_x", "voxel_y", "voxel_z" };
+    for (int k = 0; k < 3; k++) {
+        if (field == sizes[k]) return "Size(" + std::to_string(k + 1) + ")";
+        if (field == voxels[k]) return "Voxel(" + std::to_string(k + 1) + ")";
+    }
+    return camel(field, true);
+}
+
+static std::string element_type(const std::smatch &found) {
+    const std::string kind = found.str(1), bits = found.str(2);
+    if (kind == "U") return "uint" + bits;
+    if (kind == "I") return "int" + bits;
+    return kind == "F" ? (bits == "32" ? "single" : "double") : bits == "64" ? "complex single" : "complex double";
+}
+
+static std::string unit(const std::smatch &found) {
+    const auto word = [](const std::smatch &name) { return "'" + replaced(name.str(), " ", [](const std::smatch &) { return "_"; }) + "'"; };
+    return replaced(found.str(), "cycles per field of view|(cycles|radians) per voxel", word);
+}
+
+static std::string one_more(const std::string &number) {
+    char text[64];
+    snprintf(text, sizeof text, "%.15g", strtod(number.c_str(), nullptr) + 1);
+    return text;
+}
+
+std::string in_matlab(const std::string &message) {
+    const auto as = [](const char *text) { return [text](const std::smatch &) { return text; }; };
+    std::string text = replaced(message, R"(\bisoc_(ct|mri|pet)_(get_)?([a-z]\w*))", [](const std::smatch &m) { return camel(m.str(3), false); });
+    text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
+    text = replaced(text, R"(\b((geometry|options|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
+        return camel(m.str(3), true) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
+    });
+    text = replaced(text, R"(\b(geometry|options|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
+        return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
+    });
+    // Bins count from 1, and so does the axis.
+    text = replaced(text, R"(\baxis is (-?[\d.]+), and the detector's bins are 0 to (\d+))", [](const std::smatch &m) {
+        return "axis is " + one_more(m.str(1)) + ", and the detector's bins are 1 to " + one_more(m.str(2));
+    });
+    text = replaced(text, R"(\(bins - 1\) / 2 = ([\d.]+))", [](const std::smatch &m) { return "(Bins + 1) / 2 = " + one_more(m.str(1)); });
+    // Names that no struct stands before: words of several parts, and the first of all.
+    const auto own = [](const std::smatch &m) {
+        const std::string found = setting_of(m.str());
+        return found.empty() ? m.str() : found;
+    };
+    text = replaced(text, R"(^[a-z]\w*|\b[a-z]+(_[a-z]+)+\b|\b[a-z]\w*(?=\[| is | must be ))", own);
+    text = replaced(text, R"(\]\.([a-z]\w*))", [](const std::smatch &m) { return "]." + camel(m.str(1), true); });
+    text = replaced(text, R"(([A-Za-z_]\w*)\[(\d+(, \d+)*)\])", element);
+    text = replaced(text, R"(^views\((\d+)\))", [](const std::smatch &m) { return "view " + m.str(1); });
+    text = replaced(text, R"(\b\d+ \(([a-z]\w*)\))", [](const std::smatch &m) { return "'" + m.str(1) + "'"; });
+    text = replaced(text, R"(\b([FCUI])(8|16|32|64|128)\b)", element_type);
+    text = replaced(text, "would fit .*", unit);
+    text = replaced(text, "set the NaN policy to replace", as("make the plan with isocenter.Context('NanPolicy', 'replace')"));
+    text = replaced(text, R"(\bNULL\b)", as("[]"));
+    text = replaced(text, R"(\b(\w+) or \w+_count\b)", [](const std::smatch &m) { return m.str(1); });
+    return replaced(text, R"(\bthe same handle\b)", as("the same object"));
 }
 
 // Identifiers are fixed, since programs compare them.
@@ -79,6 +162,6 @@ void check(isoc_status status, const char *invalid) {
     report_finish(); // what a callback raised comes before the library's word that it did
     if (status == ISOC_STATUS_OK) return;
     if (status == ISOC_STATUS_CANCELLED && report_interrupted()) throw failure{ "cancelled", "stopped by Ctrl-C" };
-    const std::string text = translate(isoc_last_error());
+    const std::string text = in_matlab(isoc_last_error());
     throw failure{ kind_of(status, invalid), text.empty() ? isoc_status_string(status) : text };
 }

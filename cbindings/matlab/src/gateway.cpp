@@ -1,6 +1,7 @@
 // isocenter_mex(command, plan, arguments...): see gateway.hpp.
 #include "gateway.hpp"
 
+#include <cctype>
 #include <cstdio>
 #include <new>
 
@@ -16,7 +17,7 @@ const mxArray *call::argument(int at, const char *name) const {
 const mxArray *call::optional(int at) const { return at < count && !mxIsEmpty(arguments[at]) ? arguments[at] : nullptr; }
 
 void call::at_most(int most) const {
-    if (count > most) fail("invalidArgument", "there are %d arguments; %s takes at most %d", count, command.c_str(), most);
+    if (count > most) fail("invalidArgument", "there are %d arguments; there may be at most %d", count, most);
 }
 
 void call::result(int at, mxArray *value) {
@@ -53,6 +54,14 @@ static const struct {
     { "pet", kind::pet, &pet_commands },
 };
 
+// "mri.set_options" is "MRI.setOptions", and "mri.create" is "MRI".
+static std::string method_of(const std::string &area, const std::string &name) {
+    std::string out = area == "context" ? "Context" : area;
+    if (area != "context")
+        for (char &letter : out) letter = static_cast<char>(toupper(static_cast<unsigned char>(letter)));
+    return name == "create" ? out : out + "." + camel(name, false);
+}
+
 static void run(call &c, int count, const mxArray **arguments) {
     if (count < 1 || !mxIsChar(arguments[0])) fail("invalidArgument", "call this through the classes of the package isocenter");
     c.command = text_of(arguments[0], "the command");
@@ -64,6 +73,7 @@ static void run(call &c, int count, const mxArray **arguments) {
         c.area = area;
         for (const command &known : *a.commands) {
             if (c.command.compare(dot + 1, std::string::npos, known.name) != 0) continue;
+            c.method = method_of(area, known.name);
             const int used = known.needs == needs::nothing ? 1 : 2;
             if (count < used) fail("invalidArgument", "the number of the plan is missing");
             c.count = count - used;
@@ -80,6 +90,14 @@ static void run(call &c, int count, const mxArray **arguments) {
     fail("invalidArgument", "there is no command '%s'", c.command.c_str());
 }
 
+static void raise(const char *identifier, const char *text) {
+#if defined(ISOCENTER_OCTAVE)
+    octave_raise(identifier, text);
+#else
+    mexErrMsgIdAndTxt(identifier, "%s", text);
+#endif
+}
+
 void mexFunction(int wanted, mxArray *results[], int count, const mxArray *arguments[]) {
     // Static: MATLAB's error function may not come back to free them.
     static char identifier[96], text[1536];
@@ -90,7 +108,7 @@ void mexFunction(int wanted, mxArray *results[], int count, const mxArray *argum
         c.results = results;
         const auto keep = [&c](const char *kind, const char *message) {
             snprintf(identifier, sizeof identifier, "isocenter:%s%s%s", c.area.c_str(), c.area.empty() ? "" : ":", kind);
-            snprintf(text, sizeof text, "%s", message);
+            snprintf(text, sizeof text, "%s%s%s", c.method.c_str(), c.method.empty() ? "" : ": ", message);
         };
         try {
             run(c, count, arguments);
@@ -102,5 +120,5 @@ void mexFunction(int wanted, mxArray *results[], int count, const mxArray *argum
             keep("outOfMemory", "no memory for the arrays of this call");
         }
     }
-    if (failed) mexErrMsgIdAndTxt(identifier, "%s", text);
+    if (failed) raise(identifier, text);
 }

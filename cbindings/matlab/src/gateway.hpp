@@ -21,6 +21,7 @@ struct plan;
 // One call from MATLAB.
 struct call {
     std::string command; // "ct.reconstruct"
+    std::string method;  // "CT.reconstruct": as MATLAB's users know it
     std::string area;    // "ct": part of error identifiers
     ::plan *plan = nullptr;
     int count = 0;
@@ -34,10 +35,14 @@ struct call {
     void result(int at, mxArray *value); // dropped if nobody wants it
 };
 
-// errors.cpp: isocenter:AREA:KIND.
+// errors.cpp: isocenter:AREA:KIND. Messages name methods, arguments and options as MATLAB's users write them.
 struct failure {
     std::string kind, text;
 };
+// "set_geometry" is "setGeometry", and in capitals, "SetGeometry".
+std::string camel(const std::string &snake, bool capitals);
+// A message of the library in MATLAB's words.
+std::string in_matlab(const std::string &message);
 [[noreturn]] void fail(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Throws the library's error unless the status is OK. `invalid` is the kind of faulty parameters, such as "invalidGeometry".
 void check(isoc_status status, const char *invalid = "invalidArgument");
@@ -49,6 +54,12 @@ template <class F> auto with_kind(const char *invalid, F body) {
         throw failure{ f.kind == "invalidArgument" ? invalid : f.kind, f.text };
     }
 }
+
+#if defined(ISOCENTER_OCTAVE)
+// raise.cpp
+void octave_raise(const char *identifier, const char *text);
+void octave_warn(const char *identifier, const char *text);
+#endif
 
 // report.cpp: progress, Ctrl-C, warnings, and MATLAB functions called from the library's callbacks.
 enum class progress_mode { none, console, function };
@@ -88,6 +99,7 @@ struct plan {
     ::kind kind;
     void *handle;
     ::reporter *reporter;
+    const char *device; // that the context was asked for
     bool configured; // has a geometry
     ct_sizes ct_size;
     mri_sizes mri_size;
@@ -99,7 +111,7 @@ struct plan {
     isoc_context *context() const { return static_cast<isoc_context *>(handle); }
 };
 plan *plan_find(const mxArray *id, kind wanted);
-plan *plan_keep(kind made_kind, void *made, reporter *r);
+plan *plan_keep(kind made_kind, void *made, reporter *r, const char *device);
 mxArray *plan_number(const plan *p);
 // The context of the number; 0 is one that all share, with default options.
 plan *plan_context(const mxArray *id);
@@ -112,8 +124,19 @@ enum type : unsigned { is_single = 1, is_double = 2, is_uint8 = 4, is_uint16 = 8
 struct shape {
     std::vector<int64_t> size;
     const char *meaning;
+    // For advice on arrays that do not fit: an option that counts along a dimension and was left at 1, the sizes with 0 there, and the
+    // option with which the second and third dimension change places.
+    const char *option = nullptr;
+    std::vector<int64_t> counted = {};
+    const char *swapped = nullptr;
     int64_t elements() const;
 };
+std::string times(const std::vector<int64_t> &size); // "3 x 4"
+std::vector<int64_t> size_of(const mxArray *value);
+// "volume 8 x 8 x 3 (nx x ny x slices)"
+std::string sized(const char *name, const shape &s);
+// Advice for a matrix of so many rows, if its transpose is one.
+std::string transposing(const mxArray *value, size_t rows, const char *name);
 // A MATLAB array as the library sees it. It points into itself, so it stays where it is made.
 class array {
 public:
@@ -143,6 +166,10 @@ private:
     mxArray *result_ = nullptr;
 };
 
+// How many dimensions an array of the call has in MATLAB, by its name; 0 if it is not known.
+size_t array_dimensions(const std::string &name);
+void arrays_forget();
+
 // numbers.cpp: parameters, of any real numeric class. What does not fit is an error that says so.
 bool is_text(const mxArray *value);
 std::string text_of(const mxArray *value, const char *name);
@@ -153,9 +180,8 @@ std::vector<int64_t> integers_of(const mxArray *value, const char *name);
 mxArray *number(double value);
 mxArray *row(const std::vector<double> &values);
 using words = const char *const *; // ends with NULL
-// Where in the list the text is; letter case, spaces, hyphens and underscores do not matter.
+// Where in the list the text is.
 int word_of(const mxArray *value, const char *name, words list);
-bool same_name(const char *a, const char *b);
 
 // settings.cpp: named options, and fields of structs.
 enum class field {
@@ -191,6 +217,9 @@ struct record {
 // Reads names and values, or structs of them, from argument `first` on; fields that are not named stay as they are.
 void settings_read(const record &r, const call &c, int first, const char *invalid, void *out);
 void settings_read(const record &r, const mxArray *one, const char *invalid, void *out);
+// The setting of this name in the C header, "bin_pitch", among those that the call has read; "" if there is none.
+std::string setting_of(const std::string &snake);
+void settings_forget();
 // The elements of a struct array, in memory of MATLAB's.
 void *records_read(const record &r, const mxArray *value, const char *invalid, int64_t *count);
 mxArray *settings_write(const record &r, const void *values);
@@ -201,6 +230,9 @@ template <class T> T sized() {
     t.struct_size = sizeof t;
     return t;
 }
+
+// The command "describe" of plans: one line for disp.
+void describe_as(call &c, const std::string &facts);
 
 // What a command needs before it.
 enum class needs { geometry, plan, context, nothing };

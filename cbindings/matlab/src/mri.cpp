@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-static const char *const units[] = { "", "cycles-per-voxel", "cycles-per-fov", "radians-per-voxel", nullptr };
+static const char *const units[] = { "", "cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel", nullptr };
 static const char *const precisions[] = { "single", "double", nullptr };
 static const char *const methods[] = { "auto", "nufft", "exact", nullptr };
 static const char *const normals[] = { "auto", "toeplitz", "pair", nullptr };
@@ -85,15 +85,28 @@ static shape voxels(const call &c, int64_t last, const char *plane, const char *
     return out;
 }
 
-static shape maps_of(const call &c) { return voxels(c, c.plan->mri_size.coils, "nx x ny x coils", "nx x ny x nz x coils"); }
+// Coils that were left at one are easily forgotten ones.
+static shape counting_coils(const call &c, shape out, std::vector<int64_t> counted) {
+    if (c.plan->mri_size.coils > 1) return out;
+    counted.push_back(0);
+    out.option = "Coils", out.counted = std::move(counted);
+    return out;
+}
+
+static shape maps_of(const call &c) {
+    const shape maps = voxels(c, c.plan->mri_size.coils, "nx x ny x coils", "nx x ny x nz x coils");
+    return counting_coils(c, maps, one_image(c).size);
+}
 
 static shape image(const call &c) {
     const mri_sizes &s = c.plan->mri_size;
-    return s.has_maps || s.coils == 1 ? one_image(c) : maps_of(c);
+    if (s.has_maps) return one_image(c);
+    return s.coils > 1 ? maps_of(c) : counting_coils(c, one_image(c), one_image(c).size);
 }
 
 static shape samples(const call &c) {
-    return { { c.plan->mri_size.samples, c.plan->mri_size.coils }, c.plan->mri_size.coils > 1 ? "samples x coils" : "samples" };
+    const mri_sizes &s = c.plan->mri_size;
+    return counting_coils(c, { { s.samples, s.coils }, s.coils > 1 ? "samples x coils" : "samples" }, { s.samples });
 }
 
 static shape one_a_sample(const call &c) { return { { c.plan->mri_size.samples }, "one a sample" }; }
@@ -101,33 +114,50 @@ static shape one_a_sample(const call &c) { return { { c.plan->mri_size.samples }
 static void create(call &c) {
     isoc_mri *made = nullptr;
     check(isoc_mri_create(c.plan->context(), &made));
-    plan *p = plan_keep(kind::mri, made, reporter_share(c.plan->reporter));
+    plan *p = plan_keep(kind::mri, made, reporter_share(c.plan->reporter), c.plan->device);
     p->mri_size.options = sized<isoc_mri_options>();
     c.result(0, plan_number(p));
 }
 
 static void destroy(call &c) { plan_destroy(c.plan); }
 
+static void describe(call &c) {
+    const mri_sizes &s = c.plan->mri_size;
+    describe_as(c, sized("samples", samples(c)) + ", " + sized("image", image(c)) + ", " + (s.is_double ? "double" : "single") +
+                       " precision, " + (s.has_maps ? "maps" : "no maps"));
+}
+
 static void set_geometry(call &c) {
     mri_geometry s{};
     s.g = sized<isoc_mri_geometry>();
-    const mxArray *trajectory = c.argument(0, "the trajectory");
-    if (is_text(trajectory)) fail("invalidGeometry", "the trajectory comes first, 2 x samples or 3 x samples; names and values follow");
+    const mxArray *trajectory = c.argument(0, "trajectory");
+    if (is_text(trajectory)) fail("invalidGeometry", "trajectory is missing: it comes first, 2 x samples or 3 x samples; names and values follow");
     settings_read(geometry_record, c, 1, "invalidGeometry", &s);
-    if (!s.g.unit) fail("invalidGeometry", "Unit is missing: 'cycles-per-voxel', 'cycles-per-fov' or 'radians-per-voxel'");
+    if (!s.g.unit) fail("invalidGeometry", "Unit is missing: 'cycles_per_voxel', 'cycles_per_field_of_view' or 'radians_per_voxel'");
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny] or [nx ny nz], in voxels");
     std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
     if (size.size() == 2) size.push_back(1);
     if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
         fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");
-    if (mxIsComplex(trajectory)) fail("arrayType", "the trajectory is complex; it must be real, x first: write [real(k(:)), imag(k(:))].'");
+    if (mxIsComplex(trajectory))
+        fail("arrayType", "trajectory is complex; it must be real, x first: write [real(trajectory(:)), imag(trajectory(:))].'");
+    const std::vector<int64_t> given = size_of(trajectory);
     const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
-    if (mxGetNumberOfDimensions(trajectory) != 2 || axes < 2 || axes > 3 || number_of == 0)
-        fail("arrayShape", "the trajectory is %zu x %zu; it must be 2 x samples or 3 x samples, x first%s", axes, number_of,
-             number_of == 2 || number_of == 3 ? ": write trajectory.'" : "");
+    const auto counts_axes = [](int64_t n) { return n == 2 || n == 3; };
+    if (given.size() != 2 || !counts_axes(given[0]) || number_of == 0) {
+        const std::string rows = std::to_string(given[0]), columns = std::to_string(given.back());
+        std::string hint;
+        if (mxIsEmpty(trajectory)) hint = "";
+        else if (counts_axes(given[0])) hint = ": write reshape(trajectory, " + rows + ", [])";
+        else if (counts_axes(given.back())) hint = given.size() == 2 ? ": write trajectory.'" : ": write reshape(trajectory, [], " + columns + ").'";
+        fail("arrayShape", "trajectory is %s; it must be 2 x samples or 3 x samples, x first%s", times(given).c_str(), hint.c_str());
+    }
+    if (axes == 2 && size[2] > 1)
+        fail("arrayShape", "trajectory is %s; of a volume, Size [%lld %lld %lld], it must be 3 x samples", times(given).c_str(),
+             static_cast<long long>(size[0]), static_cast<long long>(size[1]), static_cast<long long>(size[2]));
     s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
     s.g.axes = static_cast<uint32_t>(axes), s.g.samples = static_cast<int64_t>(number_of);
-    const array k(trajectory, "the trajectory", real, { { s.g.axes, s.g.samples }, "axes x samples" });
+    const array k(trajectory, "trajectory", real, { { s.g.axes, s.g.samples }, "axes x samples" });
     check(isoc_mri_set_geometry(c.plan->mri(), &s.g, k.tensor()), "invalidGeometry");
     mri_sizes &z = c.plan->mri_size;
     z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = s.g.axes;
@@ -159,7 +189,7 @@ static void set_real(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *
 static void set_weights(call &c) { set_real(c, isoc_mri_set_weights, "weights", one_a_sample(c)); }
 
 static void set_difference_weights(call &c) {
-    set_real(c, isoc_mri_set_difference_weights, "difference weights", voxels(c, is_plane(c) ? 2 : 3, "nx x ny x 2", "nx x ny x nz x 3"));
+    set_real(c, isoc_mri_set_difference_weights, "weights", voxels(c, is_plane(c) ? 2 : 3, "nx x ny x 2", "nx x ny x nz x 3"));
 }
 
 static void set_positions(call &c) {
@@ -195,14 +225,14 @@ static void set_field(call &c) {
 // Takes R.' as a sparse matrix, whose compressed columns are the compressed rows of R.
 static void set_matrix(call &c) {
     static_assert(sizeof(mwIndex) == sizeof(int64_t), "compressed columns are passed as they are");
-    const mxArray *value = c.argument(0, "the matrix");
+    const mxArray *value = c.argument(0, "matrix");
     const mri_sizes &s = c.plan->mri_size;
     const int64_t voxel_count = s.nx * s.ny * s.nz;
     if (!mxIsSparse(value) || !mxIsDouble(value))
-        fail("arrayType", "the matrix is %s, of class %s; it must be sparse, of doubles: write sparse(...)", mxIsSparse(value) ? "sparse" : "full",
+        fail("arrayType", "matrix is %s, of class %s; it must be sparse, of doubles: write sparse(...)", mxIsSparse(value) ? "sparse" : "full",
              mxGetClassName(value));
     if (static_cast<int64_t>(mxGetM(value)) != voxel_count)
-        fail("arrayShape", "the matrix is %zu x %zu; it must have a column for each of the %lld voxels", mxGetN(value), mxGetM(value),
+        fail("arrayShape", "matrix is %zu x %zu; it must have a column for each of the %lld voxels", mxGetN(value), mxGetM(value),
              static_cast<long long>(voxel_count));
     const auto *starts = reinterpret_cast<const int64_t *>(mxGetJc(value)), *columns = reinterpret_cast<const int64_t *>(mxGetIr(value));
     const auto rows = static_cast<int64_t>(mxGetN(value));
@@ -212,8 +242,8 @@ static void set_matrix(call &c) {
 
 static void compute_weights(call &c) {
     c.at_most(2);
-    const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "the density", densities)) : 0u;
-    check(isoc_mri_compute_weights(c.plan->mri(), how, c.optional(1) ? integer_of(c.optional(1), "the parameter") : 0));
+    const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "density", densities)) : 0u;
+    check(isoc_mri_compute_weights(c.plan->mri(), how, c.optional(1) ? integer_of(c.optional(1), "parameter") : 0));
 }
 
 static void get_weights(call &c) {
@@ -261,7 +291,7 @@ static void reconstruct(call &c) {
         c.result(0, out.finish());
         return;
     }
-    const array initial(c.optional(1), "the initial image", complex, image(c));
+    const array initial(c.optional(1), "initial", complex, image(c));
     array out(initial, image(c));
     check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
@@ -269,7 +299,7 @@ static void reconstruct(call &c) {
 
 static void history(call &c) {
     c.at_most(1);
-    const int64_t which = c.optional(0) ? integer_of(c.optional(0), "the image's number") : 1;
+    const int64_t which = c.optional(0) ? integer_of(c.optional(0), "k") : 1;
     auto info = sized<isoc_mri_info>();
     check(isoc_mri_get_info(c.plan->mri(), &info));
     if (which < 1 || which > info.images)
@@ -304,10 +334,10 @@ static void import_q(call &c) {
 static void shepp_logan(call &c) {
     c.at_most(3);
     isoc_mri_ellipsoid ellipsoids[ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS];
-    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "the phantom"), "the phantom", phantoms));
-    const double half_xy = real_of(c.argument(1, "half of the width"), "half of the width");
-    const double half_z = c.optional(2) ? real_of(c.optional(2), "half of the depth") : 0;
-    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS));
+    const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
+    const double half_xy = real_of(c.argument(1, "half"), "half");
+    const double half_z = c.optional(2) ? real_of(c.optional(2), "half_z") : 0;
+    check(isoc_mri_shepp_logan(set, half_xy, half_z, ellipsoids, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, nullptr));
     c.result(0, records_write(ellipsoid_record, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, ellipsoids));
 }
 
@@ -335,6 +365,7 @@ static void compare(call &c) {
 const std::vector<command> mri_commands{
     { "create", create, needs::context },
     { "destroy", destroy, needs::plan },
+    { "describe", describe, needs::plan },
     { "set_geometry", set_geometry, needs::plan },
     { "set_options", set_options, needs::plan },
     { "set_weights", set_weights },

@@ -1,6 +1,5 @@
 #include "gateway.hpp"
 
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -77,24 +76,12 @@ mxArray *row(const std::vector<double> &values) {
     return out;
 }
 
-static bool is_filler(char c) { return c == '-' || c == '_' || c == ' '; }
-
-bool same_name(const char *a, const char *b) {
-    for (;;) {
-        while (is_filler(*a)) a++;
-        while (is_filler(*b)) b++;
-        if (tolower(static_cast<unsigned char>(*a)) != tolower(static_cast<unsigned char>(*b))) return false;
-        if (!*a) return true;
-        a++, b++;
-    }
-}
-
 int word_of(const mxArray *value, const char *name, words list) {
     std::string known;
     const std::string text = is_text(value) ? text_of(value, name) : std::string();
     for (int k = 0; list[k]; k++) {
         if (!*list[k]) continue; // values that have no name
-        if (is_text(value) && same_name(text.c_str(), list[k])) return k;
+        if (is_text(value) && text == list[k]) return k;
         known += (known.empty() ? "'" : ", '") + std::string(list[k]) + "'";
     }
     if (!is_text(value)) fail("invalidArgument", "%s must be one of %s, not of class %s", name, known.c_str(), mxGetClassName(value));

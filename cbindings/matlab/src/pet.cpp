@@ -18,7 +18,7 @@ struct pet_geometry {
 static const record geometry_record{ "geometry", sizeof(pet_geometry), {
     { "Size", field::any, AT(size) },
     { "Voxel", field::any, AT(voxel) },
-    { "Azimuths", field::count, AT(g.views) },
+    { "Azimuths", field::count, AT(g.azimuths) },
     { "Tilts", field::count32, AT(g.tilts), 0, nullptr, nullptr, true },
     { "MaxTilt", field::real, AT(g.max_tilt) },
     { "Views", field::any, AT(list) },
@@ -30,7 +30,7 @@ static const record response_record{ "response", sizeof(isoc_pet_response), {
     { "TofFwhm", field::real, AT(tof_fwhm) },
     { "RadialFwhm", field::real, AT(radial_fwhm) },
     { "AxialFwhm", field::real, AT(axial_fwhm) },
-    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_table_count) },
     { "Step", field::real, AT(step), 0, nullptr, nullptr, true },
     { "Cut", field::word, AT(cut), 0, cuts },
     { "CutWidth", field::real, AT(cut_width), 0, nullptr, nullptr, true },
@@ -104,7 +104,7 @@ static const record scan_record{ "scan", sizeof(isoc_pet_scan), {
     { "TofFwhm", field::real, AT(tof_fwhm) },
     { "RadialFwhm", field::real, AT(radial_fwhm) },
     { "AxialFwhm", field::real, AT(axial_fwhm) },
-    { "RadialTable", field::pairs, AT(radial_table), AT(radial_entries) },
+    { "RadialTable", field::pairs, AT(radial_table), AT(radial_table_count) },
     { "Randoms", field::real, AT(randoms) },
     { "RandomWindow", field::real, AT(random_window), 0, nullptr, nullptr, true },
     { "Scatter", field::real, AT(scatter) },
@@ -141,12 +141,14 @@ static shape histo_images(const call &c) { return histo_images(c, c.plan->pet_si
 static void create(call &c) {
     isoc_pet *made = nullptr;
     check(isoc_pet_create(c.plan->context(), &made));
-    plan *p = plan_keep(kind::pet, made, reporter_share(c.plan->reporter));
+    plan *p = plan_keep(kind::pet, made, reporter_share(c.plan->reporter), c.plan->device);
     p->pet_size.options = sized<isoc_pet_options>();
     c.result(0, plan_number(p));
 }
 
 static void destroy(call &c) { plan_destroy(c.plan); }
+
+static void describe(call &c) { describe_as(c, sized("histo_images", histo_images(c)) + ", " + sized("image", image(c))); }
 
 static void set_geometry(call &c) {
     pet_geometry s{};
@@ -154,6 +156,8 @@ static void set_geometry(call &c) {
     settings_read(geometry_record, c, 0, "invalidGeometry", &s);
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny nz], in voxels");
     if (!s.voxel) fail("invalidGeometry", "Voxel is missing: its size in mm, one number or [x y z]");
+    if (!s.list && !s.g.azimuths) fail("invalidGeometry", "Azimuths is missing, or 0: of a grid of views, in place of a list in Views");
+    if (s.g.max_tilt == 0) fail("invalidGeometry", "MaxTilt is missing, or 0: the largest tilt of an event, in radians");
     const std::vector<int64_t> size = with_kind("invalidGeometry", [&] { return integers_of(s.size, "Size"); });
     const std::vector<double> voxel = with_kind("invalidGeometry", [&] { return reals_of(s.voxel, "Voxel"); });
     if (size.size() != 3) fail("invalidGeometry", "Size must be three numbers, [nx ny nz]");
@@ -162,13 +166,12 @@ static void set_geometry(call &c) {
         if (side == 0) fail("invalidGeometry", "Voxel must not be 0");
     s.g.nx = size[0], s.g.ny = size[1], s.g.nz = size[2];
     s.g.voxel_x = voxel.front(), s.g.voxel_y = voxel[voxel.size() / 2], s.g.voxel_z = voxel.back();
-    if (s.list && (s.g.views || s.g.tilts)) fail("invalidGeometry", "Views is a list of its own: Azimuths and Tilts have no place beside it");
+    if (s.list && (s.g.azimuths || s.g.tilts)) fail("invalidGeometry", "Views is a list of its own: Azimuths and Tilts have no place beside it");
     if (s.list) {
         if (mxGetM(s.list) != 2 || mxGetNumberOfDimensions(s.list) != 2)
-            fail("arrayShape", "Views is %zu x %zu; it must be 2 x views: azimuths and tilts%s", mxGetM(s.list), mxGetN(s.list),
-                 mxGetN(s.list) == 2 ? ": write Views.'" : "");
-        s.g.views = static_cast<int64_t>(mxGetN(s.list));
-        const array list(s.list, "Views", real, { { 2, s.g.views }, "2 x views" });
+            fail("arrayShape", "Views is %s; it must be 2 x views, of azimuth and tilt%s", times(size_of(s.list)).c_str(),
+                 transposing(s.list, 2, "Views").c_str());
+        const array list(s.list, "Views", real, { { 2, static_cast<int64_t>(mxGetN(s.list)) }, "2 x views" });
         check(isoc_pet_set_geometry(c.plan->pet(), &s.g, list.tensor()), "invalidGeometry");
     } else {
         check(isoc_pet_set_geometry(c.plan->pet(), &s.g, nullptr), "invalidGeometry");
@@ -183,7 +186,7 @@ static void set_geometry(call &c) {
 static void get_views(call &c) {
     const int64_t views = c.plan->pet_size.views;
     mxArray *out = mxCreateDoubleMatrix(2, static_cast<mwSize>(views), mxREAL);
-    check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views));
+    check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views, nullptr));
     c.result(0, out);
 }
 
@@ -214,13 +217,20 @@ static std::vector<int64_t> views_of(const call &c, const mxArray *value) {
 
 static void set_order(call &c) {
     c.at_most(1);
-    const std::vector<int64_t> order = views_of(c, c.argument(0, "the order"));
+    const std::vector<int64_t> order = views_of(c, c.argument(0, "order"));
+    // The library would say a number that counts from 0.
+    std::vector<bool> there(static_cast<size_t>(c.plan->pet_size.views));
+    for (size_t k = 0; k < order.size(); k++) {
+        if (there[static_cast<size_t>(order[k])])
+            fail("invalidArgument", "order(%zu) is %lld, which is there already", k + 1, static_cast<long long>(order[k] + 1));
+        there[static_cast<size_t>(order[k])] = true;
+    }
     check(isoc_pet_set_order(c.plan->pet(), order.data(), static_cast<int64_t>(order.size())));
 }
 
 static int64_t one_view(const call &c) {
-    const std::vector<int64_t> views = views_of(c, c.argument(0, "the view"));
-    if (views.size() != 1) fail("invalidArgument", "the view must be one number, not %zu", views.size());
+    const std::vector<int64_t> views = views_of(c, c.argument(0, "view"));
+    if (views.size() != 1) fail("invalidArgument", "view must be one number, not %zu", views.size());
     return views[0];
 }
 
@@ -235,9 +245,13 @@ static void tables(call &c) {
     mxArray *where = mxCreateNumericMatrix(3, offsets, mxINT32_CLASS, mxREAL);
     mxArray *values = mxCreateNumericMatrix(offsets, kernels, mxSINGLE_CLASS, mxREAL);
     mxArray *mass = mxCreateDoubleMatrix(1, kernels, mxREAL);
+    auto to = sized<isoc_pet_tables>();
     auto *numbers = static_cast<uint32_t *>(mxGetData(map));
-    check(isoc_pet_get_tables(c.plan->pet(), view, numbers, static_cast<int32_t *>(mxGetData(where)), static_cast<float *>(mxGetData(values)),
-                              static_cast<double *>(mxGetData(mass))));
+    to.map = numbers, to.map_capacity = s.nx * s.ny;
+    to.offsets = static_cast<int32_t *>(mxGetData(where)), to.offset_capacity = sizes.offsets;
+    to.values = static_cast<float *>(mxGetData(values)), to.value_capacity = sizes.kernels * sizes.offsets;
+    to.mass = static_cast<double *>(mxGetData(mass)), to.mass_capacity = sizes.kernels;
+    check(isoc_pet_get_tables(c.plan->pet(), view, &to));
     for (int64_t k = 0; k < s.nx * s.ny; k++) numbers[k]++;
     const char *names[] = { "Map", "Offsets", "Values", "Mass" };
     mxArray *out = mxCreateStructMatrix(1, 1, 4, names), *parts[] = { map, where, values, mass };
@@ -249,17 +263,18 @@ static void set_tables(call &c) {
     c.at_most(4);
     const pet_sizes &s = c.plan->pet_size;
     const int64_t view = one_view(c);
-    const mxArray *map = c.argument(1, "the map"), *offsets = c.argument(2, "offsets"), *values = c.argument(3, "values");
+    const mxArray *map = c.argument(1, "map"), *offsets = c.argument(2, "offsets"), *values = c.argument(3, "values");
     const size_t reach = mxGetN(offsets), kernels = mxGetN(values);
     if (static_cast<int64_t>(mxGetM(map)) != s.nx || static_cast<int64_t>(mxGetN(map)) != s.ny)
-        fail("arrayShape", "the map is %zu x %zu; it must be %lld x %lld (nx x ny)", mxGetM(map), mxGetN(map), static_cast<long long>(s.nx),
-             static_cast<long long>(s.ny));
-    if (mxGetM(offsets) != 3) fail("arrayShape", "offsets have %zu rows; they must have 3, x, y and z", mxGetM(offsets));
+        fail("arrayShape", "map is %s; it must be %lld x %lld (nx x ny)%s", times(size_of(map)).c_str(), static_cast<long long>(s.nx),
+             static_cast<long long>(s.ny), transposing(map, static_cast<size_t>(s.nx), "map").c_str());
+    if (mxGetM(offsets) != 3 || mxGetNumberOfDimensions(offsets) != 2)
+        fail("arrayShape", "offsets is %s; it must be 3 x n, of x, y and z%s", times(size_of(offsets)).c_str(), transposing(offsets, 3, "offsets").c_str());
     const array weights(values, "values", is_single, { { static_cast<int64_t>(reach), static_cast<int64_t>(kernels) }, "offsets x kernels" });
     std::vector<uint32_t> numbers;
-    for (int64_t k : integers_of(map, "the map")) {
+    for (int64_t k : integers_of(map, "map")) {
         if (k < 1 || k > static_cast<int64_t>(kernels))
-            fail("invalidArgument", "the map has kernel %lld; they are 1 to %zu", static_cast<long long>(k), kernels);
+            fail("invalidArgument", "map has kernel %lld; they are 1 to %zu", static_cast<long long>(k), kernels);
         numbers.push_back(static_cast<uint32_t>(k - 1));
     }
     std::vector<int32_t> steps;
@@ -267,8 +282,9 @@ static void set_tables(call &c) {
         if (k < -(1 << 20) || k > 1 << 20) fail("invalidArgument", "an offset is %lld voxels", static_cast<long long>(k));
         steps.push_back(static_cast<int32_t>(k));
     }
-    check(isoc_pet_set_tables(c.plan->pet(), view, numbers.data(), steps.data(), static_cast<int64_t>(reach),
-                              static_cast<const float *>(weights.tensor()->data), static_cast<int64_t>(kernels)));
+    check(isoc_pet_set_tables(c.plan->pet(), view, numbers.data(), static_cast<int64_t>(numbers.size()), steps.data(),
+                              static_cast<int64_t>(reach), static_cast<const float *>(weights.tensor()->data),
+                              static_cast<int64_t>(reach * kernels)));
 }
 
 static void get_info(call &c) {
@@ -311,7 +327,7 @@ static void forward(call &c) {
 static void adjoint(call &c) {
     c.at_most(2);
     const chosen views(c);
-    const array in(c.argument(0, "histo-images"), "histo-images", counts, histo_images(c, views.count));
+    const array in(c.argument(0, "histo_images"), "histo_images", counts, histo_images(c, views.count));
     array out(is_single, image(c));
     check(isoc_pet_adjoint(c.plan->pet(), views.data(), views.number(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
@@ -339,7 +355,7 @@ static void reconstruct(call &c) {
     const array measured(c.argument(0, "measured"), "measured", counts, histo_images(c));
     const optional_array factors(c.optional(1), "factors", is_single, histo_images(c));
     const optional_array additive(c.optional(2), "additive", is_single, histo_images(c));
-    const optional_array initial(c.optional(3), "the initial image", is_single, image(c));
+    const optional_array initial(c.optional(3), "initial", is_single, image(c));
     isoc_pet_options options = c.plan->pet_size.options;
     options.warm_start = initial.a != nullptr;
     check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
@@ -366,12 +382,12 @@ static const mxArray *list_of(const mxArray *value, mwSize rows, int64_t events)
 
 static void deposit(call &c) {
     c.at_most(4);
-    const mxArray *times = c.argument(2, "time differences");
+    const mxArray *times = c.argument(2, "time_differences");
     const auto events = static_cast<int64_t>(mxGetNumberOfElements(times));
-    const array first(list_of(c.argument(0, "first positions"), 3, events), "first positions", real, positions(events));
-    const array second(list_of(c.argument(1, "second positions"), 3, events), "second positions", real, positions(events));
-    const array difference(list_of(times, 1, events), "time differences", real, one_an_event(events));
-    const optional_array before(c.optional(3), "histo-images", counts, histo_images(c));
+    const array first(list_of(c.argument(0, "first_positions"), 3, events), "first_positions", real, positions(events));
+    const array second(list_of(c.argument(1, "second_positions"), 3, events), "second_positions", real, positions(events));
+    const array difference(list_of(times, 1, events), "time_differences", real, one_an_event(events));
+    const optional_array before(c.optional(3), "histo_images", counts, histo_images(c));
     const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c), array::contents::zeros);
     auto dropped = sized<isoc_pet_dropped>();
     check(isoc_pet_deposit(c.plan->pet(), first.tensor(), second.tensor(), difference.tensor(), out->tensor(), &dropped));
@@ -383,7 +399,7 @@ static void phantom_image(call &c) {
     c.at_most(2);
     int64_t count = 0;
     const void *bodies = records_read(body_record, c.argument(0, "bodies"), "invalidArgument", &count);
-    const auto quantity = c.optional(1) ? static_cast<uint32_t>(word_of(c.optional(1), "the quantity", quantities)) : 0u;
+    const auto quantity = c.optional(1) ? static_cast<uint32_t>(word_of(c.optional(1), "quantity", quantities)) : 0u;
     array out(is_single, image(c));
     check(isoc_pet_phantom_image(c.plan->pet(), static_cast<const isoc_pet_body *>(bodies), count, quantity, out.tensor()));
     c.result(0, out.finish());
@@ -397,9 +413,9 @@ static isoc_pet_scan scan_of(const mxArray *value) {
 
 static void simulate(call &c) {
     c.at_most(3);
-    const isoc_pet_scan scan = scan_of(c.argument(0, "the scan"));
-    const int64_t events = integer_of(c.argument(1, "the number of events"), "the number of events");
-    if (events < 1) fail("invalidArgument", "the number of events is %lld; it must be at least 1", static_cast<long long>(events));
+    const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
+    const int64_t events = integer_of(c.argument(1, "events"), "events");
+    if (events < 1) fail("invalidArgument", "events is %lld; it must be at least 1", static_cast<long long>(events));
     const optional_array activity(c.optional(2), "activity", is_single, image(c));
     array first(is_single, positions(events)), second(is_single, positions(events)), difference(is_single, { { 1, events }, "" });
     auto tally = sized<isoc_pet_tally>();
@@ -414,9 +430,9 @@ static void simulate(call &c) {
 
 static void expect(call &c) {
     c.at_most(3);
-    const isoc_pet_scan scan = scan_of(c.argument(0, "the scan"));
+    const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
     auto tally = sized<isoc_pet_tally>();
-    settings_read(tally_record, c.argument(1, "the tally"), "invalidArgument", &tally);
+    settings_read(tally_record, c.argument(1, "tally"), "invalidArgument", &tally);
     const optional_array activity(c.optional(2), "activity", is_single, image(c));
     array factors(is_single, histo_images(c)), additive(is_single, histo_images(c));
     check(isoc_pet_expect(c.plan->pet(), &scan, activity.tensor(), &tally, factors.tensor(), additive.tensor()), "invalidScan");
@@ -428,11 +444,12 @@ static void contrast_recovery(call &c) {
     c.at_most(3);
     const array in(c.argument(0, "image"), "image", is_single, image(c));
     const mxArray *centres = c.argument(1, "centres");
-    if (mxGetM(centres) != 3) fail("arrayShape", "centres have %zu rows; they must have 3, x, y and z", mxGetM(centres));
+    if (mxGetM(centres) != 3 || mxGetNumberOfDimensions(centres) != 2)
+        fail("arrayShape", "centres is %s; it must be 3 x spheres, of x, y and z%s", times(size_of(centres)).c_str(), transposing(centres, 3, "centres").c_str());
     const std::vector<double> places = reals_of(centres, "centres");
     double recovery = 0;
     check(isoc_pet_contrast_recovery(c.plan->pet(), in.tensor(), places.data(), static_cast<int64_t>(places.size() / 3),
-                                     real_of(c.argument(2, "the ratio"), "the ratio"), &recovery));
+                                     real_of(c.argument(2, "ratio"), "ratio"), &recovery));
     c.result(0, number(recovery));
 }
 
@@ -447,6 +464,7 @@ static void noise(call &c) {
 const std::vector<command> pet_commands{
     { "create", create, needs::context },
     { "destroy", destroy, needs::plan },
+    { "describe", describe, needs::plan },
     { "set_geometry", set_geometry, needs::plan },
     { "set_response", set_response, needs::plan },
     { "set_options", set_options, needs::plan },

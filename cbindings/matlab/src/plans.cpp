@@ -44,12 +44,13 @@ plan *plan_find(const mxArray *id, kind wanted) {
     fail("invalidHandle", "this %s has been freed, by delete or by clear, or was made before a fork; make a new one", name_of(wanted));
 }
 
-plan *plan_keep(kind made_kind, void *made, reporter *r) {
+plan *plan_keep(kind made_kind, void *made, reporter *r, const char *device) {
     auto p = std::make_unique<plan>();
     p->id = next_number();
     p->kind = made_kind;
     p->handle = made;
     p->reporter = r;
+    p->device = device;
     plans.push_back(std::move(p));
     return plans.back().get();
 }
@@ -73,9 +74,14 @@ plan *plan_context(const mxArray *id) {
         const isoc_status status = isoc_context_create(&options, &made);
         if (status != ISOC_STATUS_OK) reporter_release(r);
         check(status);
-        shared_context = plan_keep(kind::context, made, r);
+        shared_context = plan_keep(kind::context, made, r, "auto");
     }
     return shared_context;
+}
+
+void describe_as(call &c, const std::string &facts) {
+    const std::string text = (c.plan->configured ? facts : "no geometry") + ", device " + c.plan->device;
+    c.result(0, mxCreateString(text.c_str()));
 }
 
 static isoc_status destroy(const plan &p) {

@@ -127,8 +127,8 @@ void report_log(void *user, int32_t level, const char *message) {
     const auto *r = static_cast<const reporter *>(user);
     try {
         // A warning may be set to be an error, so it waits until the library has returned.
-        if (level <= 1) running.warnings += (running.warnings.empty() ? "" : "\n") + std::string(message);
-        else if (r->log) mexPrintf("isocenter: %s\n", message);
+        if (level <= 1) running.warnings += (running.warnings.empty() ? "" : "\n") + running.title + ": " + in_matlab(message);
+        else if (r->log) mexPrintf("isocenter: %s: %s\n", running.title.c_str(), in_matlab(message).c_str());
     } catch (...) {
         running.thrown = std::current_exception();
     }
@@ -136,17 +136,27 @@ void report_log(void *user, int32_t level, const char *message) {
 
 void report_begin(const call &c) {
     running = state{};
-    running.title = c.command;
+    running.title = c.method;
+    settings_forget();
+    arrays_forget();
 }
 
 bool report_interrupted() { return running.interrupted; }
+
+static void warn(const std::string &text) {
+#if defined(ISOCENTER_OCTAVE)
+    octave_warn("isocenter:log", text.c_str());
+#else
+    mexWarnMsgIdAndTxt("isocenter:log", "%s", text.c_str());
+#endif
+}
 
 void report_finish() {
     state done;
     std::swap(done, running);
     running.title = done.title;
     running.interrupted = done.interrupted;
-    if (!done.warnings.empty()) mexWarnMsgIdAndTxt("isocenter:log", "%s", done.warnings.c_str());
+    if (!done.warnings.empty()) warn(done.warnings);
     if (done.thrown) std::rethrow_exception(done.thrown);
     if (done.failed) throw failure(*done.failed);
     if (done.error) mexCallMATLAB(0, nullptr, 1, &done.error, "rethrow");

@@ -1,6 +1,7 @@
 // Names and values from MATLAB into the library's structs, and back, by tables.
 #include "gateway.hpp"
 
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -31,7 +32,8 @@ static void list(const setting &s, const mxArray *value, void *out) {
     const auto number = static_cast<int64_t>(values.size());
     if (s.kind == field::pairs) {
         if (mxGetM(value) != 2 || mxGetNumberOfDimensions(value) != 2)
-            fail("invalidArgument", "%s must have 2 rows, distances and widths; it has %zu", s.name, mxGetM(value));
+            fail("invalidArgument", "%s is %s; it must be 2 x n, distances and widths%s", s.name, times(size_of(value)).c_str(),
+                 mxGetN(value) == 2 ? ": transpose it" : "");
         put<const double *>(out, s.at, kept<double>(values));
         put(out, s.number_at, static_cast<uint32_t>(number / 2));
         return;
@@ -85,7 +87,7 @@ static void set_by_name(const record &r, const std::string &name, const mxArray 
     std::string known;
     for (const setting &s : r.settings) {
         known += (known.empty() ? "" : ", ") + std::string(s.name);
-        if (!same_name(s.name, name.c_str())) continue;
+        if (name != s.name) continue;
         if (value && !mxIsEmpty(value)) with_kind(invalid, [&] { set(s, value, invalid, out); });
         return;
     }
@@ -97,7 +99,29 @@ static void read_struct(const record &r, const mxArray *value, mwIndex at, const
         set_by_name(r, mxGetFieldNameByNumber(value, k), mxGetFieldByNumber(value, at, k), invalid, out);
 }
 
+// Of the call that runs.
+static std::vector<const record *> seen;
+
+void settings_forget() { seen.clear(); }
+
+static std::string snake(const char *name) {
+    std::string out;
+    for (const char *c = name; *c; c++) {
+        if (isupper(static_cast<unsigned char>(*c)) && c > name) out += '_';
+        out += static_cast<char>(tolower(static_cast<unsigned char>(*c)));
+    }
+    return out;
+}
+
+std::string setting_of(const std::string &name) {
+    for (const record *r : seen)
+        for (const setting &s : r->settings)
+            if (snake(s.name) == name) return s.name;
+    return "";
+}
+
 void settings_read(const record &r, const mxArray *one, const char *invalid, void *out) {
+    seen.push_back(&r);
     if (!mxIsStruct(one)) fail(invalid, "the %s must be a struct, not of class %s", r.name, mxGetClassName(one));
     if (mxGetNumberOfElements(one) != 1)
         fail(invalid, "the %s must be one struct, not an array of %zu", r.name, static_cast<size_t>(mxGetNumberOfElements(one)));
@@ -105,13 +129,16 @@ void settings_read(const record &r, const mxArray *one, const char *invalid, voi
 }
 
 void settings_read(const record &r, const call &c, int first, const char *invalid, void *out) {
+    seen.push_back(&r);
     for (int k = first; k < c.count; k++) {
         const mxArray *at = c.arguments[k];
         if (mxIsStruct(at)) {
             settings_read(r, at, invalid, out);
             continue;
         }
-        if (!is_text(at)) fail(invalid, "argument %d of the %s must be a name or a struct, not of class %s", k - first + 1, r.name, mxGetClassName(at));
+        if (!is_text(at))
+            fail(invalid, "argument %d of the %s must be a name, such as '%s', or a struct, not of class %s", k - first + 1, r.name,
+                 r.settings[0].name, mxGetClassName(at));
         const std::string name = text_of(at, "a name");
         if (k + 1 == c.count) fail(invalid, "'%s' has no value", name.c_str());
         set_by_name(r, name, c.arguments[++k], invalid, out);

@@ -45,7 +45,7 @@ def phantom():
 
 # %% [markdown]
 # ## A measured scan
-# Raw counts go in as they are: `set_flat_field` makes line integrals of them on the way. The axis is where reconstructions are
+# Raw counts go in as they are, with `set_flat_field`; files often have them as floats, so `input="counts"` says what they are. The axis is where reconstructions are
 # least negative (Donath et al. 2006): attenuation is not, and a wrong axis pulls edges apart into bright and dark arcs.
 
 
@@ -59,18 +59,19 @@ def measured(path):
     disk = np.hypot(*(np.mgrid[:bins, :bins] - (bins - 1) / 2)) < 0.45 * bins
 
     def negativity(ct, axis):
-        ct.set_geometry(angles=angles, bins=bins, axis=axis)  # one row is enough
-        ct.set_flat_field(flats[:, :1], darks[:, :1])
+        ct.set_geometry(angles=angles, bins=bins, axis=axis)  # the flat field stays
         return -np.minimum(ct.reconstruct(counts[:, :1])[0][disk], 0).mean()
 
-    with isocenter.CT() as ct:
+    with isocenter.CT(angles=angles, bins=bins) as ct:
+        ct.set_options(input="counts")
+        ct.set_flat_field(flats[:, :1], darks[:, :1])  # one row is enough for the axis
         middle = (bins - 1) / 2
         axis = min(np.arange(middle - bins / 8, middle + bins / 8, 2), key=lambda a: negativity(ct, a))
         axis = min(np.arange(axis - 2, axis + 2, 0.25), key=lambda a: negativity(ct, a))
         print(f"rotation axis at bin {axis:.2f} of {bins}")
         ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, x_offset=axis - middle, y_offset=axis - middle)
         ct.set_flat_field(flats, darks)
-        ct.set_options(filter="parzen", padding="edge")
+        ct.set_options(filter="parzen", padding="edge", input="counts")
         volume = ct.reconstruct(counts)
     low, high = np.percentile(volume, (1, 99.8))
     _, axes = plt.subplots(1, min(rows, 4), figsize=(6 * min(rows, 4), 6), constrained_layout=True, squeeze=False)

@@ -26,7 +26,7 @@ bodies += [isocenter.Body("ellipsoid", *centre, half_x=5.0, activity=RATIO - 1) 
 response = {"tof_fwhm": 300.0, "radial_fwhm": 5.8, "axial_fwhm": 5.8}
 scan = isocenter.Scan(bodies, randoms=0.2, scatter=0.15, seed=1, **response)
 
-pet = isocenter.PET(nx=80, ny=80, nz=16, voxel_x=3.0, views=20, tilts=3, max_tilt=np.deg2rad(10))
+pet = isocenter.PET(nx=80, ny=80, nz=16, voxel_x=3.0, azimuths=20, tilts=3, max_tilt=np.deg2rad(10))
 pet.set_response(**response)
 
 # %% [markdown]

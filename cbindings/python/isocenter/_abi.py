@@ -134,6 +134,22 @@ class CtInterpolation(IntEnum):
     OVERSAMPLED = 2
 
 
+class CtInput(IntEnum):
+    """isoc_ct_input"""
+
+    #: u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either:
+    #: ISOC_STATUS_FLAT_FIELD. f32 without one that cannot be line integrals (whole numbers, huge ones, or about 1
+    #: beside the object) are warned of in the log: once after each change of geometry, options or flat field some rows
+    #: are looked at.
+    AUTO = 0
+    #: Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
+    COUNTS = 1
+    #: f32 transmissions, (raw - dark) / (flat - dark): -ln of them. The flat field is not used.
+    TRANSMISSION = 2
+    #: f32 line integrals, taken as they are. The flat field is not used.
+    LINE_INTEGRALS = 3
+
+
 class CtKernel(IntEnum):
     """isoc_ct_kernel"""
 
@@ -377,7 +393,7 @@ class isoc_ct_options(c.Structure):
                 ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
                 ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
                 ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
-                ("reserved", c.c_uint32)]
+                ("input", c.c_uint32)]
 
 
 class isoc_device(c.Structure):
@@ -436,12 +452,12 @@ class isoc_mri_ellipsoid(c.Structure):
 class isoc_pet_geometry(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("tilts", c.c_uint32), ("nx", c.c_int64), ("ny", c.c_int64),
                 ("nz", c.c_int64), ("voxel_x", c.c_double), ("voxel_y", c.c_double), ("voxel_z", c.c_double),
-                ("views", c.c_int64), ("max_tilt", c.c_double)]
+                ("azimuths", c.c_int64), ("max_tilt", c.c_double)]
 
 
 class isoc_pet_response(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("profile", c.c_uint32), ("cut", c.c_uint32),
-                ("radial_entries", c.c_uint32), ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double),
+                ("radial_table_count", c.c_uint32), ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double),
                 ("axial_fwhm", c.c_double), ("radial_table", c.c_void_p), ("step", c.c_double),
                 ("cut_width", c.c_double), ("ratio", c.c_double), ("shift", c.c_double), ("share", c.c_double)]
 
@@ -449,6 +465,14 @@ class isoc_pet_response(c.Structure):
 class isoc_pet_table_sizes(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("kernels", c.c_int64), ("offsets", c.c_int64),
                 ("least_mass", c.c_double), ("greatest_mass", c.c_double)]
+
+
+class isoc_pet_tables(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("map", c.c_void_p), ("map_capacity", c.c_int64),
+                ("map_count", c.c_int64), ("offsets", c.c_void_p), ("offset_capacity", c.c_int64),
+                ("offset_count", c.c_int64), ("values", c.c_void_p), ("value_capacity", c.c_int64),
+                ("value_count", c.c_int64), ("mass", c.c_void_p), ("mass_capacity", c.c_int64),
+                ("mass_count", c.c_int64)]
 
 
 class isoc_pet_options(c.Structure):
@@ -480,7 +504,7 @@ class isoc_pet_body(c.Structure):
 
 
 class isoc_pet_scan(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("radial_entries", c.c_uint32), ("bodies", c.POINTER(isoc_pet_body)),
+    _fields_ = [("struct_size", c.c_uint32), ("radial_table_count", c.c_uint32), ("bodies", c.POINTER(isoc_pet_body)),
                 ("body_count", c.c_int64), ("diameter", c.c_double), ("axial_length", c.c_double),
                 ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double), ("axial_fwhm", c.c_double),
                 ("radial_table", c.c_void_p), ("randoms", c.c_double), ("random_window", c.c_double),
@@ -507,19 +531,21 @@ FUNCTIONS = {
     "isoc_ct_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_geometry)]),
+    "isoc_ct_region": (c.c_int32, [c.POINTER(isoc_ct_geometry), c.c_int64, c.c_int64, c.c_int64, c.c_int64]),
     "isoc_ct_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_info)]),
-    "isoc_ct_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_ct_get_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
     "isoc_ct_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_filter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_backproject": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_forward": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_adjoint": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
-    "isoc_ct_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.POINTER(isoc_ct_ellipse), c.c_int64]),
+    "isoc_ct_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.POINTER(isoc_ct_ellipse), c.c_int64, c.c_void_p]),
     "isoc_ct_reconstruct_stream": (c.c_int32, [c.c_void_p, isoc_dtype, isoc_ct_read_fn, isoc_ct_write_fn, c.c_void_p]),
     "isoc_ct_phantom_volume": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64, c.POINTER(isoc_tensor)]),
     "isoc_ct_phantom_projections": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64,
@@ -549,7 +575,8 @@ FUNCTIONS = {
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
-    "isoc_mri_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.c_double, c.POINTER(isoc_mri_ellipsoid), c.c_int64]),
+    "isoc_mri_shepp_logan": (c.c_int32, [c.c_uint32, c.c_double, c.c_double, c.POINTER(isoc_mri_ellipsoid), c.c_int64,
+                                         c.c_void_p]),
     "isoc_mri_phantom_samples": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_ellipsoid), c.c_int64,
                                              c.POINTER(isoc_tensor)]),
     "isoc_mri_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_ellipsoid), c.c_int64,
@@ -559,12 +586,12 @@ FUNCTIONS = {
     "isoc_pet_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_pet_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_pet_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_geometry), c.POINTER(isoc_tensor)]),
-    "isoc_pet_get_views": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
+    "isoc_pet_get_views": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_pet_set_response": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_response)]),
-    "isoc_pet_set_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
+    "isoc_pet_set_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p,
                                         c.c_int64]),
     "isoc_pet_get_table_sizes": (c.c_int32, [c.c_void_p, c.c_int64, c.POINTER(isoc_pet_table_sizes)]),
-    "isoc_pet_get_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p]),
+    "isoc_pet_get_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.POINTER(isoc_pet_tables)]),
     "isoc_pet_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_options)]),
     "isoc_pet_set_order": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
     "isoc_pet_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),

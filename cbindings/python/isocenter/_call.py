@@ -14,7 +14,8 @@ import weakref
 from ._abi import Status, isoc_log_fn, isoc_progress_fn
 from ._library import lib
 from ._tensor import Tensor
-from .errors import InvalidHandleError, error
+from ._words import in_python, of_elements, of_shape
+from .errors import InvalidHandleError, called, error, wrong
 
 _thread = threading.local()
 _forks = 0
@@ -100,7 +101,7 @@ def report_log(_user, level, message):
     call = running()
     with call.guarded():
         if call.log:
-            call.log(level, message.decode())
+            call.log(level, f"{called()}: {in_python(message.decode())}")
 
 
 @contextlib.contextmanager
@@ -153,18 +154,21 @@ def invoke(function, *arguments, context=None):
     if status:
         if status == Status.TENSOR_DTYPE:
             message = _dtype_message(message, tensors)
-        raise error(status, message)
+        elif status in (Status.TENSOR_SHAPE, Status.TENSOR_NDIM):
+            message = of_shape(message, tensors)
+        raise error(status, of_elements(in_python(message), tensors))
 
 
 def _dtype_message(message, tensors):
     """The library's message in NumPy's words, with what to write instead."""
-    kinds = {"F": "float", "C": "complex", "U": "uint"}
-    allowed = [kinds[kind] + bits for kind, bits in re.findall(r"\b([FCU])(8|16|32|64|128)\b", message.rpartition("must be")[2])]
-    wrong = [t for t in tensors if t.dtype and t.dtype not in allowed]
-    wrong.sort(key=lambda t: not message.startswith(t.name))
-    if not allowed or not wrong:
+    allowed = re.findall(r"(?:float|complex|uint)\d+", in_python(message.rpartition("must be")[2]))
+    odd = [t for t in tensors if t.dtype and t.dtype not in allowed]
+    odd.sort(key=lambda t: not message.startswith(t.name))
+    if not allowed or not odd:
         return message
-    return f"{wrong[0].name} is {wrong[0].dtype} where {' or '.join(allowed)} is needed: {wrong[0].advice(allowed[0])}"
+    counts = [kind for kind in allowed if kind.startswith("uint")]
+    wanted = counts[0] if counts and odd[0].dtype.startswith(("int", "uint")) else allowed[0]  # integers are counts
+    return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice(wanted)}"
 
 
 class Handle:
@@ -182,10 +186,10 @@ class Handle:
     def _handle(self):
         name = type(self).__name__
         if self._born != _forks:
-            raise InvalidHandleError(f"this {name} was made before the process forked, and its threads are not here: make "
-                                     "another one after the fork, or start processes by multiprocessing's \"spawn\"")
+            raise wrong(InvalidHandleError, f"this {name} was made before the process forked, and its threads are not here: make "
+                                            "another one after the fork, or start processes by multiprocessing's \"spawn\"")
         if not self._finalizer.alive:
-            raise InvalidHandleError(f"this {name} is closed")
+            raise wrong(InvalidHandleError, f"this {name} is closed")
         return self._address
 
     @property
@@ -212,7 +216,7 @@ class Handle:
         self.close()
 
     def __reduce__(self):
-        raise TypeError(f"a {type(self).__name__} holds threads and memory, and cannot be pickled: make one in each process")
+        raise wrong(TypeError, f"a {type(self).__name__} holds threads and memory, and cannot be pickled: make one in each process")
 
 
 def _finalize(destroy, address, born):

@@ -1,10 +1,12 @@
 """What plans of all modalities have in common."""
 import ctypes
+import inspect
 
 from . import _call
 from ._tensor import tensor, zeros_like
 from ._values import integer
 from .context import Context
+from .errors import wrong
 
 
 class Plan(_call.Handle):
@@ -14,9 +16,28 @@ class Plan(_call.Handle):
         if context is None:
             context = Context()
         elif not isinstance(context, Context):
-            raise TypeError(f"context is {type(context).__name__}; it must be an isocenter.Context (geometry goes by keyword)")
+            raise wrong(TypeError, f"context is {type(context).__name__}; it must be an isocenter.Context (geometry goes by "
+                                   "keyword)")
         self._context, self._stream, self._stream_owner = context, 0, None
         super().__init__(destroy, _call.new_handle(create, context._handle, context=context))
+
+    def _begin(self, given):
+        """Sets the geometry if any of it is among a constructor's arguments, `given` by name."""
+        chosen = {}
+        for name, keyword in inspect.signature(self.set_geometry).parameters.items():
+            value, default = given[name], None if keyword.default is keyword.empty else keyword.default
+            # Arrays are compared element by element, so only what is of the default's own type is compared at all.
+            if value is not default and not (type(value) is type(default) and value == default):
+                chosen[name] = value
+        if chosen:
+            self.set_geometry(**chosen)  # says what is missing
+
+    def _described(self, **facts):
+        """For repr: what needs no call of the library, which would wait for one that runs."""
+        if self.closed:
+            return f"<isocenter.{type(self).__name__}: closed>"
+        facts = [f"{name}={value!r}" for name, value in facts.items()] or ["no geometry"]
+        return f"<isocenter.{type(self).__name__}: {', '.join(facts)}, device={self._context._settings['device']!r}>"
 
     @property
     def context(self):

@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from ._abi import ISOC_DEVICE_CUDA, ISOC_DEVICE_HOST, isoc_device, isoc_dtype, isoc_tensor
-from .errors import TensorDtypeError, TensorStridesError
+from .errors import TensorDtypeError, TensorStridesError, wrong
 
 # DLPack's codes of NumPy's kinds. The library refuses what it does not know.
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -33,8 +33,14 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 class Tensor:
     """What a call needs of an array; keeps it alive. `pointer` goes to the library."""
 
-    def __init__(self, name, dtype, pointer, keep, advice):
-        self.name, self.dtype, self.pointer, self._keep, self.advice = name, dtype, pointer, keep, advice
+    def __init__(self, name, dtype, shape, pointer, keep, advice):
+        self.name, self.dtype, self.shape, self.pointer, self._keep, self.advice = name, dtype, shape, pointer, keep, advice
+
+    def transposed(self, order):
+        """What to write for the array with its axes in another order."""
+        if order == (1, 0):
+            return "T"
+        return f"{'permute' if hasattr(self._keep[0], 'permute') else 'transpose'}{order}"
 
 
 def tensor(array, name, stream=0, written=False):
@@ -47,23 +53,25 @@ def tensor(array, name, stream=0, written=False):
         return _of_numpy(array, name, written)
     if hasattr(array, "__dlpack__"):
         return _of_dlpack(array, name, stream, written)
-    raise TypeError(f"{name} is {type(array).__name__}; it must be a NumPy array, or one that has __dlpack__ (PyTorch, CuPy)")
+    hint = f": write numpy.asarray({name})" if isinstance(array, (list, tuple)) else ""
+    raise wrong(TypeError, f"{name} is {type(array).__name__}; it must be a NumPy array, or one that has __dlpack__ (PyTorch, "
+                           f"CuPy){hint}")
 
 
 def _of_numpy(array, name, written):
     dtype = array.dtype
     if isinstance(array, numpy.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask the library would not see: write {name}.filled(0)")
+        raise wrong(TypeError, f"{name} is a masked array, whose mask the library would not see: write {name}.filled(0)")
     if not dtype.isnative:
-        raise TensorDtypeError(f"{name} has byte order {dtype.str}, not this machine's: write {name}.astype("
-                        f"{name}.dtype.newbyteorder('='))")
+        raise wrong(TensorDtypeError, f"{name} has byte order {dtype.str}, not this machine's: write {name}.astype("
+                               f"{name}.dtype.newbyteorder('='))")
     if dtype.kind not in CODES:
-        raise TensorDtypeError(f"{name} has dtype {dtype}, of which there are no tensors")
+        raise wrong(TensorDtypeError, f"{name} has dtype {dtype}, of which there are no tensors")
     if written and not array.flags.writeable:
-        raise ValueError(f"{name} is read-only, and cannot take the result")
+        raise wrong(ValueError, f"{name} is read-only, and cannot take the result")
     if any(s % dtype.itemsize for s in array.strides):
-        raise TensorStridesError(f"{name} has strides of {array.strides} bytes, which are not whole elements of {dtype.itemsize} "
-                         f"bytes: write numpy.ascontiguousarray({name})")
+        raise wrong(TensorStridesError, f"{name} has strides of {array.strides} bytes, which are not whole elements of {dtype.itemsize} "
+                                f"bytes: write numpy.ascontiguousarray({name})")
     # `data` is the lowest address: with negative strides the first element lies above it.
     below = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s < 0) if array.size else 0
     sizes = ctypes.c_int64 * max(array.ndim, 1)
@@ -78,13 +86,13 @@ def _of_numpy(array, name, written):
         part = ".real" if dtype.kind == "c" and not wanted.startswith("complex") else ""
         return f"write {name}{part}.astype(numpy.{wanted})"
 
-    return Tensor(name, dtype.name, ctypes.byref(t), (array, shape, strides, t), advice)
+    return Tensor(name, dtype.name, array.shape, ctypes.byref(t), (array, shape, strides, t), advice)
 
 
 def _of_dlpack(array, name, stream, written):
     module = type(array).__module__.partition(".")[0]
     if written and module in ("jax", "jaxlib"):  # which do not say so in DLPack
-        raise ValueError(f"{name} is a JAX array, which is read-only, and cannot take the result")
+        raise wrong(ValueError, f"{name} is a JAX array, which is read-only, and cannot take the result")
     place = array.__dlpack_device__()
     arguments = {"stream": stream or 1} if place[0] == ISOC_DEVICE_CUDA else {}  # 1 is CUDA's default stream
     try:
@@ -97,14 +105,15 @@ def _of_dlpack(array, name, stream, written):
     if kind == b"dltensor_versioned":
         managed = ctypes.cast(address, ctypes.POINTER(_Versioned)).contents
         if managed.version.major != 1:
-            raise TypeError(f"{name} speaks DLPack {managed.version.major}; this package knows 1")
+            raise wrong(TypeError, f"{name} speaks DLPack {managed.version.major}; this package knows 1")
         if written and managed.flags & READ_ONLY:
-            raise ValueError(f"{name} is read-only, and cannot take the result")
+            raise wrong(ValueError, f"{name} is read-only, and cannot take the result")
         address += _Versioned.tensor.offset
     pointer = ctypes.cast(address, ctypes.POINTER(isoc_tensor))
     dtype = pointer.contents.dtype
     called = f"{NAMES.get(dtype.code, 'code')}{dtype.bits}"
-    return Tensor(name, called, pointer, (array, capsule), lambda wanted: f"convert it to {module}.{wanted}")
+    shape = tuple(ctypes.cast(pointer.contents.shape, ctypes.POINTER(ctypes.c_int64))[:pointer.contents.ndim])
+    return Tensor(name, called, shape, pointer, (array, capsule), lambda wanted: f"convert it to {module}.{wanted}")
 
 
 def zeros_like(array, shape, dtype):
@@ -119,7 +128,7 @@ def zeros_like(array, shape, dtype):
     if hasattr(array, "__array_namespace__"):
         space = array.__array_namespace__()
         return space.zeros(shape, dtype=getattr(space, dtype), device=array.device)
-    raise TypeError(f"no array for the result can be made like {type(array).__name__}: pass one")
+    raise wrong(TypeError, f"no array for the result can be made like {type(array).__name__}: pass one")
 
 
 def dtype_name(array):

@@ -5,18 +5,18 @@ from collections import namedtuple
 
 import numpy
 
+from .errors import wrong
+
 
 def choice(enum, value, name):
-    """An enumeration's number from its name in any case, its member, or a number, which the library checks."""
-    if hasattr(value, "__index__"):
-        return integer(value, name, ctypes.c_uint32)
-    allowed = f"{name} is {value!r}; it must be one of " + ", ".join(repr(member.name.lower()) for member in enum)
-    if not isinstance(value, str):
-        raise TypeError(allowed)
-    try:
-        return enum[value.upper().replace("-", "_").replace(" ", "_")]
-    except KeyError:
-        raise ValueError(allowed) from None
+    """An enumeration's member from its name, in lower case, or itself."""
+    if isinstance(value, enum):
+        return value
+    members = {member.name.lower(): member for member in enum}
+    if isinstance(value, str) and value in members:
+        return members[value]
+    raise wrong(ValueError if isinstance(value, str) else TypeError,
+                f"{name} is {value!r}; it must be one of " + ", ".join(map(repr, members)))
 
 
 def integer(value, name, kind=ctypes.c_int64):
@@ -24,17 +24,19 @@ def integer(value, name, kind=ctypes.c_int64):
     try:
         value = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+        whole = isinstance(value, (float, numpy.floating)) and float(value).is_integer()
+        hint = f": write {int(value)}" if whole else ""
+        raise wrong(TypeError, f"{name} is {value!r}; it must be an integer{hint}") from None
     bits = 8 * ctypes.sizeof(kind)
     low = -(1 << bits - 1) if kind(-1).value < 0 else 0
     if not low <= value < low + (1 << bits):
-        raise ValueError(f"{name} is {value}; it must be an integer from {low} to {low + (1 << bits) - 1}")
+        raise wrong(ValueError, f"{name} is {value}; it must be an integer from {low} to {low + (1 << bits) - 1}")
     return value
 
 
 def real(value, name):
     if not hasattr(value, "__float__") and not hasattr(value, "__index__"):  # a string has neither
-        raise TypeError(f"{name} is {value!r}; it must be a real number")
+        raise wrong(TypeError, f"{name} is {value!r}; it must be a real number")
     return float(value)
 
 
@@ -63,14 +65,19 @@ def numbers(values, name, dtype="float64", ndim=1, columns=None):
     given, dtype = numpy.asarray(values), numpy.dtype(dtype)
     whole = dtype.kind in "iu"
     if given.size and given.dtype.kind not in ("iu" if whole else "iuf"):
-        raise TypeError(f"{name} is of {given.dtype}; it must be of {dtype}")
+        raise wrong(TypeError, f"{name} is of {given.dtype}; it must be of {dtype}")
     array = numpy.ascontiguousarray(given, dtype)
     # A number alone has no dimensions, until ascontiguousarray gives it one.
     if given.ndim != ndim or (columns is not None and array.shape[-1] != columns):
         wanted = "(n,)" if ndim == 1 else f"(n, {columns})"
-        raise ValueError(f"{name} has shape {given.shape}; it must be {wanted}")
+        hint = ""
+        if ndim == 1 and given.size == max(given.shape, default=0) > 1:
+            hint = f": write numpy.ravel({name})"
+        elif given.ndim == ndim == 2 and given.shape[0] == columns:
+            hint = f": write numpy.transpose({name})"
+        raise wrong(ValueError, f"{name} has shape {given.shape}; it must be {wanted}{hint}")
     if whole and not numpy.array_equal(array, given):
-        raise ValueError(f"{name} has values that {dtype} does not hold")
+        raise wrong(ValueError, f"{name} has values that {dtype} does not hold")
     return array
 
 

@@ -8,6 +8,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._values import address, choice, integer, numbers, struct
+from .errors import wrong
 
 
 def _log(level, message):
@@ -26,12 +27,14 @@ class Context(_call.Handle):
     nan_policy : {"error", "replace"}
         What to do with NaN and infinity in data: raise NotFiniteDataError, or replace by zero and count.
     memory_cap : int
-        Most bytes of working memory of the host, beyond your arrays; 0 takes an eighth of the machine's.
+        Most bytes of working memory of the host, beyond your arrays: a promise. 0 takes seven eighths of what is available when
+        a call begins.
     progress : callable, optional
-        ``progress(fraction, stage)``, some twenty times a second from the thread that made the call. Something true as its
-        result cancels the call, which raises CancelledError; what it raises comes out of the call.
+        ``progress(fraction, stage)``, some twenty times a second from the thread that made the call, so from several threads at a
+        time where several make calls with plans of the context. Something true as its result cancels that call, which raises
+        CancelledError; what it raises comes out of that call.
     log : callable, optional
-        ``log(level, message)``: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
+        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
         shows warnings and takes decisions at its level DEBUG.
     gpus : sequence of int, optional
         With device "gpu": the GPUs to use, as the driver counts; None takes all.
@@ -48,7 +51,7 @@ class Context(_call.Handle):
                  gpu_memory_cap=0):
         for name, function in (("progress", progress), ("log", log)):
             if function is not None and not callable(function):
-                raise TypeError(f"{name} is {function!r}; it must be callable")
+                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         self._callbacks = progress, log or _log
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
         # Progress is always heard: Ctrl-C is noticed there.
@@ -57,8 +60,17 @@ class Context(_call.Handle):
             nan_policy=choice(_abi.NanPolicy, nan_policy, "nan_policy"), memory_cap=memory_cap,
             progress=_call.report_progress, log=_call.report_log, gpus=address(chosen),
             gpu_count=None if chosen is None else chosen.size, gpu_memory_cap=gpu_memory_cap)
+        self._settings = {"device": _abi.ContextDevice(options.device).name.lower(), "threads": threads,
+                          "nan_policy": _abi.NanPolicy(options.nan_policy).name.lower(), "memory_cap": memory_cap,
+                          "gpus": None if chosen is None else chosen.tolist(), "gpu_memory_cap": gpu_memory_cap}
         made = _call.new_handle(lib.isoc_context_create, ctypes.byref(options), context=self)
         super().__init__(lib.isoc_context_destroy, made)
+
+    def __repr__(self):
+        if self.closed:
+            return "<isocenter.Context: closed>"
+        set_ = {name: value for name, value in self._settings.items() if name == "device" or value not in (0, None, "error")}
+        return f"<isocenter.Context: {', '.join(f'{name}={value!r}' for name, value in set_.items())}>"
 
     def empty(self, shape, dtype="float32"):
         """A NumPy array, uninitialised, in memory from which GPUs copy at the full speed of the bus (page-locked); ordinary
@@ -76,10 +88,10 @@ class Context(_call.Handle):
         """
         dtype = numpy.dtype(dtype)
         if dtype.hasobject:
-            raise TypeError(f"dtype is {dtype}; it must be of numbers")
+            raise wrong(TypeError, f"dtype is {dtype}; it must be of numbers")
         shape = tuple(integer(n, "shape") for n in ([shape] if numpy.ndim(shape) == 0 else shape))
         if min(shape, default=0) < 0:
-            raise ValueError(f"shape is {shape}; sizes cannot be negative")
+            raise wrong(ValueError, f"shape is {shape}; sizes cannot be negative")
         size = dtype.itemsize
         for n in shape:
             size *= n

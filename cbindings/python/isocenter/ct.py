@@ -9,7 +9,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, TensorDtypeError, wrong
 
 CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
@@ -23,8 +23,8 @@ class CT(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later.
+    angles, bins, rows, views, order, axis, bin_pitch, pixel_size, nx, ny, x_offset, y_offset, first_row, slices, region
+        The geometry, as `set_geometry` takes it: `angles` and `bins` at least. None of them leaves it for later.
 
     Notes
     -----
@@ -39,15 +39,22 @@ class CT(Plan):
     ...     volume = ct.reconstruct(sinogram)  # (180, 256) of float32; the volume is (256, 256)
     """
 
-    def __init__(self, context=None, **geometry):
+    def __init__(self, context=None, *, angles=None, bins=None, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0,
+                 pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
+        given = locals()
         self._shapes, self._sinograms = None, False
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
+
+    def __repr__(self):
+        if self._shapes is None:
+            return self._described()
+        return self._described(projections=self._shapes[0], order="sinograms" if self._sinograms else "frames",
+                               volume=self._shapes[1])
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
-                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0):
-        """Sets scan and volume. Forgets the flat field.
+                     ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
+        """Sets scan and volume. Forgets weights of your own; the flat field stays while rows and bins do.
 
         Pixel (row i, column j) projects in view p, at angle t, to the fractional bin
         ``axis[p] + (pixel_size / bin_pitch) * ((j - cx) cos t - (i - cy) sin t)``, where ``cx = (nx - 1) / 2 + x_offset``,
@@ -75,6 +82,9 @@ class CT(Plan):
             The axis passes through column (nx - 1) / 2 + x_offset and row (ny - 1) / 2 + y_offset.
         first_row, slices : int
             Slice z of the volume is detector row first_row + z; 0 slices means all rows from there on.
+        region : (int, int, int, int), optional
+            Columns c0 to c1 and rows r0 to r1 of the slice that the other keywords describe, as ``(c0, c1, r0, r1)``, counted from 0,
+            ends not included: the volume is then ``[:, r0:r1, c0:c1]`` of what it would be, with the same pixels.
 
         Raises
         ------
@@ -82,13 +92,18 @@ class CT(Plan):
         """
         angles = numbers(angles, "angles")
         if views is not None and integer(views, "views") != angles.size:
-            raise ValueError(f"views is {views}, but there are {angles.size} angles")
+            raise wrong(ValueError, f"views is {views}, but there are {angles.size} angles")
         axis = None if axis is None else numbers([axis] if numpy.ndim(axis) == 0 else axis, "axis")
         order = choice(_abi.CtOrder, order, "order")
         geometry = struct(
             _abi.isoc_ct_geometry, order=order, views=angles.size, bins=bins, rows=rows, angles=address(angles),
             axis=address(axis), axis_count=None if axis is None else axis.size, bin_pitch=bin_pitch, pixel_size=pixel_size,
             nx=nx, ny=ny, x_offset=x_offset, y_offset=y_offset, first_row=first_row, slices=slices)
+        if region is not None:
+            region = numbers(region, "region", "int64")
+            if region.size != 4:
+                raise wrong(ValueError, f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+            _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
         measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
@@ -107,7 +122,7 @@ class CT(Plan):
 
     def _shape(self, which):
         if self._shapes is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return self._shapes[which]
 
     def _like(self, which, source):
@@ -120,7 +135,7 @@ class CT(Plan):
 
     def set_options(self, *, filter="ram_lak", interpolation="linear", padding="zero", weighted_backprojection=False,
                     kernel="auto", cutoff=0.0, butterworth_order=0.0, response=None, minimum_transmission=0.0,
-                    precision="single"):
+                    precision="single", input="auto"):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -142,9 +157,13 @@ class CT(Plan):
             Filter "custom": values at frequencies evenly spaced from 0 to Nyquist, both in. Unit: cycles a bin, so that the
             plain ramp runs from 0 to 0.5.
         minimum_transmission : float
-            Of raw frames, before the logarithm; 0 means 1e-6.
+            Of counts and transmissions, before the logarithm; 0 means 1e-6.
         precision : {"single", "half"}
             Of the data that are back projected on a GPU.
+        input : {"auto", "counts", "transmission", "line_integrals"}
+            What projections of `filter`, `reconstruct` and `reconstruct_stream` hold. "auto": integers are counts, float32 are line
+            integrals, which are warned of where they cannot be any; float32 while there is a flat field are an error. "counts" need a
+            flat field, of any type. "transmission": float32, the negative logarithm is taken. "line_integrals": float32, as they are.
 
         Raises
         ------
@@ -157,19 +176,21 @@ class CT(Plan):
             padding=choice(_abi.CtPadding, padding, "padding"), weighted_backprojection=weighted_backprojection,
             kernel=choice(_abi.CtKernel, kernel, "kernel"), cutoff=cutoff, butterworth_order=butterworth_order,
             response=address(response), response_count=None if response is None else response.size,
-            minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"))
+            minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"),
+            input=choice(_abi.CtInput, input, "input"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
 
     def set_flat_field(self, flats, darks=None):
-        """Makes `filter` and `reconstruct` take raw counts: projections become -ln((raw - dark) / (flat - dark)).
+        """For counts, of which `filter` and `reconstruct` then make -ln((raw - dark) / (flat - dark)).
 
-        Call it after `set_geometry`.
+        Integers are counts; for float32 ``set_options(input="counts")`` says so. Call it after `set_geometry`; it stays until a geometry
+        with other rows or bins.
 
         Parameters
         ----------
         flats, darks : array or None
             (frames, rows, bins), or (rows, bins) of one frame, float32, uint16 or uint8; averaged over frames, copied. All rows
-            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: projections are line integrals again.
+            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: forgets the flat field.
 
         Raises
         ------
@@ -205,8 +226,25 @@ class CT(Plan):
         """The angular weight of each view, radians: float64 (views,)."""
         views = self._shape(0)[1 if self._sinograms else 0]
         weights = numpy.empty(views)
-        self._run(lib.isoc_ct_angular_weights, address(weights), weights.size)
+        self._run(lib.isoc_ct_get_angular_weights, address(weights), weights.size, None)
         return weights
+
+    def set_angular_weights(self, weights):
+        """Takes weights of your own, also for one view or equal angles, until the next `set_geometry`.
+
+        Parameters
+        ----------
+        weights : sequence of float or None
+            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        if weights is None:
+            return self._run(lib.isoc_ct_set_angular_weights, None, 0)
+        weights = numbers(weights, "weights")
+        self._run(lib.isoc_ct_set_angular_weights, address(weights), weights.size)
 
     def memory(self):
         """Bytes of working memory that `reconstruct` will allocate; on GPUs, of each one's memory."""
@@ -218,7 +256,7 @@ class CT(Plan):
         Parameters
         ----------
         projections : array
-            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+            float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         filtered : array, optional
             float32, of the projections' shape; rows outside the slices are left alone.
 
@@ -253,7 +291,7 @@ class CT(Plan):
         Parameters
         ----------
         projections : array
-            float32 line integrals, or raw counts (float32, uint16, uint8) once there is a flat field.
+            float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         volume : array, optional
             float32 (slices, ny, nx).
 
@@ -284,7 +322,7 @@ class CT(Plan):
         write : callable
             ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx).
         dtype : {"float32", "uint16", "uint8"}
-            Of projections; counts need a flat field.
+            Of projections; integers are counts, which need a flat field.
 
         Raises
         ------
@@ -293,7 +331,12 @@ class CT(Plan):
         Exception
             What a callback raises stops the call and comes out of it.
         """
+        for name, function in (("read", read), ("write", write)):
+            if not callable(function):
+                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         dtype = numpy.dtype(dtype)
+        if dtype.name not in ("float32", "uint16", "uint8"):
+            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'")
 
         def callback(function, kind, writeable):
             def call(_user, first, _count, t):
@@ -307,8 +350,8 @@ class CT(Plan):
                     function(first, array)
                     del array
                     if watch() is not None:
-                        raise BufferError(f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
-                                          "which is the library's and is used again: keep a copy")
+                        raise wrong(BufferError, f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
+                                                 "which is the library's and is used again: keep a copy")
                 return state.raised is not None
             return kind(call)
 
@@ -334,7 +377,7 @@ class CT(Plan):
         """
         ellipses = numpy.empty((_abi.ISOC_CT_SHEPP_LOGAN_ELLIPSES, 6))
         _call.invoke(lib.isoc_ct_shepp_logan, choice(_abi.CtSheppLoganKind, kind, "kind"), real(radius, "radius"),
-                     _ellipses(ellipses), len(ellipses))
+                     _ellipses(ellipses), len(ellipses), None)
         return ellipses
 
     def phantom_volume(self, ellipses, volume=None):

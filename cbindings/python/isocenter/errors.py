@@ -1,7 +1,29 @@
 """Exceptions: one for each status of the C library, each of them also the Python exception that is nearest to it."""
+import sys
+
 from ._abi import Status
 
 _classes = {}
+
+
+def called():
+    """The function of this package that was called from outside of it, such as "CT.set_geometry"; "CT" for a constructor."""
+    frame, package, found = sys._getframe(1), __name__.partition(".")[0], ""
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        name = frame.f_code.co_name
+        owner = type(frame.f_locals["self"]).__name__ if "self" in frame.f_locals else ""
+        if name == "__init__":
+            found = owner
+        elif not name.startswith(("_", "<")):
+            found = f"{owner}.{name}" if owner else name
+        frame = frame.f_back
+    return found
+
+
+def wrong(kind, message):
+    """An exception whose message begins with the function that was called."""
+    name = called()
+    return kind(f"{name}: {message}" if name else message)
 
 
 class Error(Exception):
@@ -17,7 +39,7 @@ class Error(Exception):
 
 def error(status, message):
     """The exception of a status; one of a newer library's statuses is a plain `Error`."""
-    made = _classes.get(status, Error)(message)
+    made = wrong(_classes.get(status, Error), message)
     made.status = Status(status) if status in _classes else status
     return made
 

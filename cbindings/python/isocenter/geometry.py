@@ -1,6 +1,8 @@
 """Geometries of other packages as keywords of `CT` and `CT.set_geometry`."""
 import numpy
 
+from .errors import wrong
+
 
 def from_astra(proj_geom, vol_geom):
     """The geometry of an ASTRA scan and volume.
@@ -31,16 +33,16 @@ def from_astra(proj_geom, vol_geom):
     """
     kind = proj_geom.get("type") if isinstance(proj_geom, dict) else None
     if kind not in ("parallel", "parallel_vec", "parallel3d", "parallel3d_vec"):
-        raise ValueError(f"proj_geom is of type {kind!r}; only parallel, parallel_vec, parallel3d and parallel3d_vec are "
-                         "parallel beams")
+        raise wrong(ValueError, f"proj_geom is of type {kind!r}; only parallel, parallel_vec, parallel3d and parallel3d_vec are "
+                                "parallel beams")
     solid = kind.startswith("parallel3d")
     if solid != ("GridSliceCount" in vol_geom):
-        raise ValueError(f"proj_geom is of type {kind!r}, vol_geom of {2 + (not solid)} dimensions")
+        raise wrong(ValueError, f"proj_geom is of type {kind!r}, vol_geom of {2 + (not solid)} dimensions")
     window = vol_geom["option"]
     nx, ny = vol_geom["GridColCount"], vol_geom["GridRowCount"]
     pixel, middle = _side(window, "X", nx), _middle(window, "X")
     if not numpy.isclose(_side(window, "Y", ny), pixel, rtol=1e-9):
-        raise ValueError(f"pixels are {pixel} by {_side(window, 'Y', ny)}; they must be square")
+        raise wrong(ValueError, f"pixels are {pixel} by {_side(window, 'Y', ny)}; they must be square")
     bins = proj_geom["DetectorColCount"] if solid else proj_geom["DetectorCount"]
     if "Vectors" in proj_geom:
         angles, pitch, axis, height, spacing = _vectors(numpy.asarray(proj_geom["Vectors"], float), bins, solid)
@@ -74,9 +76,9 @@ def _vectors(vectors, bins, solid):
         ray, centre, across, up = vectors[:, 0:3], vectors[:, 3:6], vectors[:, 6:9], vectors[:, 9:12]
         size = numpy.abs(vectors).max()
         if max(numpy.abs(ray[:, 2]).max(), numpy.abs(across[:, 2]).max(), numpy.abs(up[:, :2]).max()) > 1e-9 * size:
-            raise ValueError("a view's rays or bins leave the plane of its slice, or its rows are tilted: that is no stack of slices")
+            raise wrong(ValueError, "a view's rays or bins leave the plane of its slice, or its rows are tilted: that is no stack of slices")
         if numpy.ptp(centre[:, 2]) > 1e-9 * size or numpy.ptp(up[:, 2]) > 1e-9 * size:
-            raise ValueError("the detector moves along the axis, or its rows' spacing changes, between views")
+            raise wrong(ValueError, "the detector moves along the axis, or its rows' spacing changes, between views")
         height, spacing = centre[0, 2], up[0, 2]
     else:
         ray, centre, across, height, spacing = vectors[:, 0:2], vectors[:, 2:4], vectors[:, 4:6], 0.0, None
@@ -85,7 +87,7 @@ def _vectors(vectors, bins, solid):
     normal *= numpy.sign(pitch)[:, None]
     pitch = numpy.abs(pitch)
     if not numpy.all(pitch > 0) or numpy.ptp(pitch) > 1e-9 * pitch.max():
-        raise ValueError("the distance between neighbouring rays, across them, changes between views; one bin pitch is needed")
+        raise wrong(ValueError, "the distance between neighbouring rays, across them, changes between views; one bin pitch is needed")
     axis = (bins - 1) / 2 - numpy.sum(centre[:, :2] * normal, axis=1) / pitch
     return numpy.arctan2(normal[:, 1], normal[:, 0]), float(pitch[0]), axis, height, spacing
 
@@ -95,11 +97,11 @@ def _rows(proj_geom, vol_geom, spacing, height):
     rows, slices, window = proj_geom["DetectorRowCount"], vol_geom["GridSliceCount"], vol_geom["option"]
     side = _side(window, "Z", slices)
     if not numpy.isclose(side, spacing, rtol=1e-9):
-        raise ValueError(f"slices are {side} apart, detector rows {spacing}; they must lie on each other")
+        raise wrong(ValueError, f"slices are {side} apart, detector rows {spacing}; they must lie on each other")
     first = (window["WindowMinZ"] - height) / spacing + rows / 2
     if abs(first - round(first)) > 1e-6 or round(first) < 0 or round(first) + slices > rows:
-        raise ValueError(f"the first slice lies at detector row {first:g} of {rows}, the last at {first + slices - 1:g}; they must "
-                         "be rows of the detector")
+        raise wrong(ValueError, f"the first slice lies at detector row {first:g} of {rows}, the last at {first + slices - 1:g}; they must "
+                                "be rows of the detector")
     return {"rows": rows, "first_row": round(first), "slices": slices}
 
 
@@ -134,7 +136,7 @@ def from_tomopy(theta, center=None, *, bins, rows=1, sinogram_order=False, algor
     """
     center = bins / 2 if center is None else numpy.unique(numpy.asarray(center, float))
     if numpy.size(center) != 1:
-        raise ValueError("center has one value for each row; one plan has one axis for all: make a plan for each")
+        raise wrong(ValueError, "center has one value for each row; one plan has one axis for all: make a plan for each")
     center, nx, ny = float(numpy.ravel(center)[0]), num_gridx or bins, num_gridy or bins
     made = {"angles": numpy.asarray(theta, float), "bins": bins, "rows": rows, "nx": nx, "ny": ny,
             "order": "sinograms" if sinogram_order else "frames"}

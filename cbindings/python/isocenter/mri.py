@@ -8,7 +8,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import dtype_name
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError
+from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError, wrong
 
 MRIInfo = record("MRIInfo", _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
 
@@ -23,8 +23,8 @@ class MRI(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later.
+    trajectory, unit, nx, ny, nz, coils, samples, precision, axes
+        The geometry, as `set_geometry` takes it: `trajectory`, `unit`, `nx` and `ny` at least. None of them leaves it for later.
 
     Notes
     -----
@@ -40,11 +40,20 @@ class MRI(Plan):
     >>> images = mri.gridding(samples)  # (8, samples) of complex64; the images are (8, 256, 256)
     """
 
-    def __init__(self, context=None, **geometry):
-        self._geometry, self._warm = None, False
+    def __init__(self, context=None, *, trajectory=None, unit=None, nx=None, ny=None, nz=1, coils=1, samples=None,
+                 precision="single", axes=0):
+        given = locals()
+        self._geometry, self._warm, self._has_maps = None, False, False
         super().__init__(lib.isoc_mri_create, lib.isoc_mri_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
+
+    def __repr__(self):
+        g = self._geometry
+        if g is None:
+            return self._described()
+        image = (() if self._has_maps or g.coils <= 1 else (g.coils,)) + self.voxels_shape
+        return self._described(samples=self.samples_shape, image=image, unit=_abi.MriUnit(g.unit).name.lower(),
+                               precision=_abi.MriPrecision(g.precision).name.lower(), maps=self._has_maps)
 
     def set_geometry(self, trajectory, *, unit, nx, ny, nz=1, coils=1, samples=None, precision="single", axes=0):
         """Sets image and trajectory. Forgets weights, maps, field, positions, the penalty's weights and matrix, and Q.
@@ -72,7 +81,7 @@ class MRI(Plan):
         OutOfRangeError
             Where a sample is outside the unit's range; the message names the units that would fit.
         """
-        _shaped(trajectory)
+        _shaped(trajectory, nz, axes)
         points = self._in(trajectory, "trajectory")
         length = trajectory.shape[0] if getattr(trajectory, "ndim", 0) else 0
         geometry = struct(
@@ -80,7 +89,7 @@ class MRI(Plan):
             precision=choice(_abi.MriPrecision, precision, "precision"), axes=axes, nx=nx, ny=ny, nz=nz,
             samples=length if samples is None else samples, coils=coils)
         self._run(lib.isoc_mri_set_geometry, ctypes.byref(geometry), points)
-        self._geometry = geometry
+        self._geometry, self._has_maps = geometry, False
 
     def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
                     tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0):
@@ -142,7 +151,7 @@ class MRI(Plan):
         """
         self._run(lib.isoc_mri_compute_weights, choice(_abi.MriDensity, density, "density"), integer(parameter, "parameter"))
 
-    def get_weights(self, weights=None):
+    def weights(self, weights=None):
         """The density weights, 1 where none were set: real (samples,), float64 if no array is given."""
         if weights is None:
             weights = numpy.zeros(self._given().samples)
@@ -152,10 +161,14 @@ class MRI(Plan):
     def set_maps(self, maps):
         """Sets coil sensitivities: complex (coils, nz, ny, nx); copied. With them all coils see one image. None forgets them."""
         self._set(lib.isoc_mri_set_maps, maps=maps)
+        self._has_maps = maps is not None
 
     def set_field(self, field, times):
         """Sets off-resonance: field real (nz, ny, nx) in Hz, times real (samples,) in seconds; copied. Sample m then has the factor
         exp(-2 pi i field(r) times[m]) besides, and sums are exact. None, None forgets it."""
+        if (field is None) != (times is None):
+            missing, given = ("times", "field") if times is None else ("field", "times")
+            raise wrong(TypeError, f"{missing} is None and {given} is not: give both, or None for both")
         self._set(lib.isoc_mri_set_field, field=field, times=times)
 
     def set_positions(self, positions):
@@ -197,7 +210,7 @@ class MRI(Plan):
 
     def _given(self):
         if self._geometry is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return self._geometry
 
     @property
@@ -250,7 +263,7 @@ class MRI(Plan):
             Written once all of it is there.
         """
         if self._warm and image is None:
-            raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")
+            raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
         return self._map(lib.isoc_mri_reconstruct, "samples", samples, "image", image, lambda: self.image_shape)
 
     def _map(self, function, source_name, source, target_name, target, shape):
@@ -303,7 +316,7 @@ class MRI(Plan):
         """
         made = numpy.empty((_abi.ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, 8))
         _call.invoke(lib.isoc_mri_shepp_logan, choice(_abi.MriSheppLoganKind, kind, "kind"), real(half_xy, "half_xy"),
-                     real(half_z, "half_z"), _ellipsoids(made), len(made))
+                     real(half_z, "half_z"), _ellipsoids(made), len(made), None)
         return made
 
     def phantom_samples(self, ellipsoids, samples=None):
@@ -334,13 +347,19 @@ def _ellipsoids(array):
     return ctypes.cast(array.ctypes.data, ctypes.POINTER(_abi.isoc_mri_ellipsoid))
 
 
-def _shaped(trajectory):
+def _shaped(trajectory, nz, axes):
     """Says what to write for the trajectories of other packages' shapes; what is wrong in other ways is the library's to say."""
     shape = tuple(getattr(trajectory, "shape", ()))
     if str(getattr(trajectory, "dtype", "")).rpartition(".")[2].startswith("complex"):
-        raise TensorDtypeError(f"trajectory is complex, of shape {shape}; it must be real (samples, axes): write "
-                               "numpy.stack([trajectory.real.ravel(), trajectory.imag.ravel()], axis=1)")
+        raise wrong(TensorDtypeError, f"trajectory is complex, of shape {shape}; it must be real (samples, axes): write "
+                                      "numpy.stack([trajectory.real.ravel(), trajectory.imag.ravel()], axis=1)")
     if len(shape) == 2 and shape[0] in (2, 3) and shape[1] not in (2, 3):
-        raise TensorShapeError(f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.T")
-    if len(shape) > 2 and shape[-1] in (2, 3):
-        raise TensorNdimError(f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.reshape(-1, {shape[-1]})")
+        raise wrong(TensorShapeError, f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.T")
+    if len(shape) > 2 and (shape[-1] in (2, 3) or shape[0] in (2, 3)):
+        write = f"reshape(-1, {shape[-1]})" if shape[-1] in (2, 3) else f"reshape({shape[0]}, -1).T"
+        raise wrong(TensorNdimError, f"trajectory has shape {shape}; it must be (samples, axes): write trajectory.{write}")
+    if len(shape) == 2 and shape[1] == 3 and nz == 1 and not axes:
+        raise wrong(TensorShapeError, f"trajectory has shape {shape}; of a plane it must be (samples, 2): nz makes a volume of it, "
+                                      "and trajectory[:, :2] leaves z out")
+    if len(shape) == 2 and shape[1] == 2 and isinstance(nz, int) and nz > 1:
+        raise wrong(TensorShapeError, f"trajectory has shape {shape}; of a volume, nz={nz}, it must be (samples, 3)")

@@ -8,7 +8,7 @@ from . import _abi
 from ._library import lib
 from ._plan import Plan
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError
+from .errors import NotConfiguredError, wrong
 
 PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
@@ -20,10 +20,20 @@ Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a sim
 
 @dataclasses.dataclass
 class Body:
-    """A body of a phantom, mm from the centre of the scanner. Where bodies overlap, values add.
+    """A body of a phantom. Where bodies overlap, values add.
 
-    shape: "cylinder" (along z), "ellipsoid" or "box". half_*: half its sizes; 0 of half_y and half_z means as along x. attenuation:
-    1/mm; 0.0096 is that of water at 511 keV.
+    Parameters
+    ----------
+    shape : {"cylinder", "ellipsoid", "box"}
+        A cylinder is along z.
+    x, y, z : float
+        Its middle, mm from the centre of the scanner.
+    half_x, half_y, half_z : float
+        Half its sizes, mm; 0 of the latter two means as along x.
+    activity : float
+        In any unit.
+    attenuation : float
+        1/mm; 0.0096 is that of water at 511 keV.
     """
     shape: str = "cylinder"
     x: float = 0.0
@@ -38,12 +48,26 @@ class Body:
 
 @dataclasses.dataclass
 class Scan:
-    """A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis. Lengths in mm, times in ps.
+    """A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
 
-    bodies: of the phantom, each a Body. diameter, axial_length: of the detectors; 0 means 930 and 250. tof_fwhm, radial_fwhm,
-    axial_fwhm: blur, full widths at half maximum; 0 for none. radial_table: pairs of distance from the axis and radial width.
-    randoms, scatter: their part of all events. random_window: largest time difference of randoms; 0 means 3000. scatter_sigma:
-    width of scatter across; 0 means 120. seed: the same events for the same seed.
+    Parameters
+    ----------
+    bodies : list of Body
+        The phantom.
+    diameter, axial_length : float
+        Of the detectors, mm; 0 means 930 and 250.
+    tof_fwhm, radial_fwhm, axial_fwhm : float
+        Blur, full widths at half maximum: of the time difference in ps, radial and axial in mm; 0 for none.
+    radial_table : sequence of (float, float), optional
+        In place of radial_fwhm: pairs of a distance from the axis and the radial width there, mm.
+    randoms, scatter : float
+        Their part of all events, 0 to 1.
+    random_window : float
+        Largest time difference of randoms, ps; 0 means 3000.
+    scatter_sigma : float
+        Width of scatter across, mm; 0 means 120.
+    seed : int
+        The same events for the same seed.
     """
     bodies: list
     diameter: float = 0.0
@@ -69,8 +93,8 @@ class PET(Plan):
     ----------
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    **geometry
-        Of `set_geometry`. None at all leaves it for later. A response has to follow.
+    nx, ny, nz, voxel_x, max_tilt, voxel_y, voxel_z, azimuths, tilts, views
+        The geometry, as `set_geometry` takes it. None of them leaves it for later. A response has to follow.
 
     Notes
     -----
@@ -81,18 +105,26 @@ class PET(Plan):
 
     Examples
     --------
-    >>> pet = isocenter.PET(nx=144, ny=144, nz=48, voxel_x=4, views=40, tilts=3, max_tilt=0.17)
+    >>> pet = isocenter.PET(nx=144, ny=144, nz=48, voxel_x=4, azimuths=40, tilts=3, max_tilt=0.17)
     >>> pet.set_response(tof_fwhm=400, radial_fwhm=5.8, axial_fwhm=5.8)
     >>> image = pet.reconstruct(measured, factors, additive)
     """
 
-    def __init__(self, context=None, **geometry):
-        self._lattice, self._warm = None, False
+    def __init__(self, context=None, *, nx=None, ny=None, nz=None, voxel_x=None, max_tilt=None, voxel_y=0.0, voxel_z=0.0,
+                 azimuths=0, tilts=0, views=None):
+        given = locals()
+        self._lattice, self._warm, self._count = None, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
-        if geometry:
-            self.set_geometry(**geometry)
+        self._begin(given)
 
-    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, views=None, tilts=1, directions=None):
+    def __repr__(self):
+        lattice = self._lattice
+        if lattice is None:
+            return self._described()
+        voxel = tuple(side or lattice.voxel_x for side in (lattice.voxel_x, lattice.voxel_y, lattice.voxel_z))
+        return self._described(histo_images=(self._count, *self.image_shape), image=self.image_shape, voxel=voxel)
+
+    def set_geometry(self, *, nx, ny, nz, voxel_x, max_tilt, voxel_y=0.0, voxel_z=0.0, azimuths=0, tilts=0, views=None):
         """Sets lattice and views, in millimetres and radians. Forgets tables and order; keeps the response.
 
         Parameters
@@ -101,33 +133,33 @@ class PET(Plan):
             Voxels.
         voxel_x, voxel_y, voxel_z : float
             Their size; 0 of the latter two means as along x.
-        views, tilts : int
-            Of a grid: azimuths i pi / views, tilts at the centres of equal parts of -max_tilt to max_tilt. View i * tilts + j has
-            azimuth i and tilt j.
+        azimuths, tilts : int
+            A grid of azimuths x tilts views: azimuth i is i pi / azimuths, tilts are at the centres of equal parts of -max_tilt to
+            max_tilt; 0 tilts means 1. View i * tilts + j has azimuth i and tilt j.
         max_tilt : float
             Largest tilt of an event.
-        directions : array, optional
+        views : array, optional
             In place of a grid: float32 or float64 (views, 2) of azimuth and tilt, none twice.
 
         Raises
         ------
         OutOfRangeError
         """
-        listed = self._in(directions, "directions")
-        if views is None:
-            if directions is None:
-                raise TypeError("give views (azimuths of a grid) or directions (a list)")
-            views = directions.shape[0] if getattr(directions, "ndim", 0) else 0
+        if isinstance(views, (int, numpy.integer)):
+            raise wrong(TypeError, f"views is {views}; it must be an array (views, 2) of azimuth and tilt: a grid has azimuths and tilts")
+        if views is None and not azimuths:
+            raise wrong(TypeError, "give azimuths, of a grid, or views, a list")
+        listed = self._in(views, "views")
         lattice = struct(_abi.isoc_pet_geometry, tilts=tilts, nx=nx, ny=ny, nz=nz, voxel_x=voxel_x, voxel_y=voxel_y,
-                         voxel_z=voxel_z, views=views, max_tilt=max_tilt)
+                         voxel_z=voxel_z, azimuths=azimuths, max_tilt=max_tilt)
         self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
-        self._lattice = lattice
+        self._lattice, self._count = lattice, self.info().views
 
     @property
     def image_shape(self):
         """(nz, ny, nx)."""
         if self._lattice is None:
-            raise NotConfiguredError("set_geometry has to come first")
+            raise wrong(NotConfiguredError, "set_geometry has to come first")
         return (self._lattice.nz, self._lattice.ny, self._lattice.nx)
 
     @property
@@ -138,7 +170,7 @@ class PET(Plan):
     def views(self):
         """The views' directions: float64 (views, 2) of azimuth and tilt."""
         directions = numpy.zeros((self.info().views, 2))
-        self._run(lib.isoc_pet_get_views, address(directions), len(directions))
+        self._run(lib.isoc_pet_get_views, address(directions), len(directions), None)
         return directions
 
     def set_response(self, *, tof_fwhm, axial_fwhm, radial_fwhm=0.0, radial_table=None, profile="symmetric", cut="box", step=0.0,
@@ -165,7 +197,7 @@ class PET(Plan):
         table = _table(radial_table)
         response = struct(
             _abi.isoc_pet_response, profile=choice(_abi.PetProfile, profile, "profile"), cut=choice(_abi.PetCut, cut, "cut"),
-            radial_entries=None if table is None else len(table), tof_fwhm=tof_fwhm, radial_fwhm=radial_fwhm,
+            radial_table_count=None if table is None else len(table), tof_fwhm=tof_fwhm, radial_fwhm=radial_fwhm,
             axial_fwhm=axial_fwhm, radial_table=address(table), step=step, cut_width=cut_width, ratio=ratio, shift=shift,
             share=share)
         self._run(lib.isoc_pet_set_response, ctypes.byref(response))
@@ -186,9 +218,9 @@ class PET(Plan):
         map, offsets = numbers(map, "map", "uint32", 2, self.image_shape[2]), numbers(offsets, "offsets", "int32", 2, 3)
         values = numbers(values, "values", "float32", 2, len(offsets))
         if len(map) != self.image_shape[1]:
-            raise ValueError(f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
-        self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), address(offsets), len(offsets), address(values),
-                  len(values))
+            raise wrong(ValueError, f"map has shape {map.shape}; it must be {self.image_shape[1:]}")
+        self._run(lib.isoc_pet_set_tables, integer(view, "view"), address(map), map.size, address(offsets), len(offsets),
+                  address(values), values.size)
 
     def table_sizes(self, view):
         """How large a view's tables are, a TableSizes."""
@@ -201,7 +233,11 @@ class PET(Plan):
         sizes = self.table_sizes(view)
         map, offsets = numpy.zeros(self.image_shape[1:], "uint32"), numpy.zeros((sizes.offsets, 3), "int32")
         values, mass = numpy.zeros((sizes.kernels, sizes.offsets), "float32"), numpy.zeros(sizes.kernels)
-        self._run(lib.isoc_pet_get_tables, integer(view, "view"), *(address(a) for a in (map, offsets, values, mass)))
+        to = struct(_abi.isoc_pet_tables, map_capacity=map.size, offset_capacity=len(offsets), value_capacity=values.size,
+                    mass_capacity=mass.size)
+        for name, array in (("map", map), ("offsets", offsets), ("values", values), ("mass", mass)):
+            setattr(to, name, ctypes.cast(address(array), dict(to._fields_)[name]))
+        self._run(lib.isoc_pet_get_tables, integer(view, "view"), ctypes.byref(to))
         return map, offsets, values, mass
 
     def set_options(self, *, algorithm="ramla", order="geometric", projector="auto", warm_start=False, subsets=0, iterations=0,
@@ -327,17 +363,17 @@ class PET(Plan):
             share of all directions among the factors. Written once all of it is there.
         """
         if self._warm and image is None:
-            raise TypeError("with the option warm_start, reconstruct begins with the image that it is given: pass one")
+            raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
         return self._apply(lib.isoc_pet_reconstruct, ("measured", measured), ("image", image), lambda: self.image_shape,
                            between=(self._in(factors, "factors"), self._in(additive, "additive")))
 
     def history(self):
         """What each pass of the last `reconstruct` saw: a list of Iteration."""
-        written = ctypes.c_int64()
-        self._run(lib.isoc_pet_history, None, 0, ctypes.byref(written))
-        passes = (_abi.isoc_pet_iteration * written.value)()
-        self._run(lib.isoc_pet_history, passes, len(passes), ctypes.byref(written))
-        return [Iteration._of(p) for p in passes[:written.value]]
+        found = ctypes.c_int64()
+        self._run(lib.isoc_pet_history, None, 0, ctypes.byref(found))
+        passes = (_abi.isoc_pet_iteration * found.value)()
+        self._run(lib.isoc_pet_history, passes, len(passes), ctypes.byref(found))
+        return [Iteration._of(p) for p in passes[:found.value]]
 
     def deposit(self, first_positions, second_positions, time_differences, histo_images):
         """Adds list-mode events to histo-images. An event counts in the view of its direction, in the voxel about
@@ -394,13 +430,13 @@ class PET(Plan):
         arrays = [first_positions, second_positions, time_differences]
         if events is not None:
             if any(a is not None for a in arrays):
-                raise TypeError("give events or arrays, not both")
+                raise wrong(TypeError, "give events or arrays, not both")
             events = integer(events, "events")
             if events < 0:
-                raise ValueError(f"events is {events}; it cannot be negative")
+                raise wrong(ValueError, f"events is {events}; it cannot be negative")
             arrays = [numpy.zeros(shape, "float32") for shape in ((events, 3), (events, 3), events)]
         elif any(a is None for a in arrays):
-            raise TypeError("give events, or all of first_positions, second_positions and time_differences")
+            raise wrong(TypeError, "give events, or all of first_positions, second_positions and time_differences")
         tally, (described, _keep) = struct(_abi.isoc_pet_tally), _scan(scan)
         names = ("first_positions", "second_positions", "time_differences")
         self._run(lib.isoc_pet_simulate, ctypes.byref(described), self._in(activity, "activity"),
@@ -454,7 +490,7 @@ def _chosen(views):
         return None, 0
     chosen = numbers(views, "views", "int64")
     if not chosen.size:
-        raise ValueError("views is empty; None means all of them")
+        raise wrong(ValueError, "views is empty; None means all of them")
     return chosen, chosen.size
 
 
@@ -463,18 +499,22 @@ def _table(pairs):
 
 
 def _bodies(bodies):
-    made = [struct(_abi.isoc_pet_body, **{**dataclasses.asdict(b), "shape": choice(_abi.PetShape, b.shape, "shape")})
-            for b in ([bodies] if isinstance(bodies, Body) else bodies)]
+    bodies = [bodies] if isinstance(bodies, Body) else list(bodies)
+    for k, b in enumerate(bodies):
+        if not isinstance(b, Body):
+            raise wrong(TypeError, f"bodies[{k}] is {type(b).__name__}; it must be an isocenter.Body")
+    made = [struct(_abi.isoc_pet_body, **{**dataclasses.asdict(b), "shape": choice(_abi.PetShape, b.shape, f"bodies[{k}].shape")})
+            for k, b in enumerate(bodies)]
     return (_abi.isoc_pet_body * len(made))(*made)
 
 
 def _scan(scan):
     """The struct, and what it points at."""
     if not isinstance(scan, Scan):
-        raise TypeError(f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
+        raise wrong(TypeError, f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
     values = {field.name: getattr(scan, field.name) for field in dataclasses.fields(scan)}
     bodies, table = _bodies(values.pop("bodies")), _table(values.pop("radial_table"))
-    made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_entries=None if table is None else len(table),
+    made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_table_count=None if table is None else len(table),
                   radial_table=address(table), **values)
     made.bodies = bodies
     return made, (bodies, table)

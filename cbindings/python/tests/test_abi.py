@@ -58,7 +58,7 @@ class Abi(unittest.TestCase):
         self.assertEqual({name for name in declared if not re.search(rf"\blib\.{name}\b", text)}, set())
 
     def test_every_field_has_a_keyword(self):
-        counted = {"axis_count", "response_count", "gpu_count", "radial_entries", "body_count"}  # lengths of what is passed
+        counted = {"axis_count", "response_count", "gpu_count", "radial_table_count", "body_count"}  # lengths of what is passed
         renamed = {"lambda": "lambda_", "progress_user": "progress", "log_user": "log"}
         for struct, function in (
                 (_abi.isoc_context_options, isocenter.Context), (_abi.isoc_ct_geometry, isocenter.CT.set_geometry),

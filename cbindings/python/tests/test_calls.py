@@ -35,13 +35,14 @@ class Callbacks(unittest.TestCase):
         fractions = [f for f, _ in seen]
         self.assertEqual(fractions, sorted(fractions))
         self.assertEqual(seen[-1], (1.0, "done"))
-        ct.set_geometry(angles=[0.0, 0.01, 0.02, 1.0, 1.01, 1.02, 1.03], bins=BINS)  # a missing wedge is worth a warning
+        ct.set_geometry(angles=0.01 * np.arange(7), bins=BINS)  # a missing wedge is worth a warning
         self.assertTrue(all(level in (1, 2) and isinstance(text, str) for level, text in said))
         self.assertTrue(any(level == 1 and "wedge" in text for level, text in said), said)
 
     def test_without_log_warnings_go_to_pythons_logger(self):
         with self.assertLogs("isocenter", "WARNING") as logs:
-            isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct = isocenter.CT(isocenter.Context(threads=1), angles=np.arange(180.0), bins=BINS)  # degrees
+            ct.set_geometry(angles=np.arange(120) * np.pi / 180, bins=BINS)
         self.assertEqual([record.levelname for record in logs.records], ["WARNING"] * 2)
         self.assertIn("they may be degrees", logs.output[0])
         self.assertIn("missing wedge", logs.output[1])
@@ -171,6 +172,66 @@ class Threads(unittest.TestCase):
         for t in threads:
             t.join()
         self.assertEqual(failures, [])
+
+    def together(self, work, **callbacks):
+        """How `work(ct)` ends in two threads with plans of one context: a value, or an exception."""
+        context, ends = isocenter.Context(device="cpu", threads=2, **callbacks), [None, None]
+
+        def run(k):
+            try:
+                ends[k] = work(isocenter.CT(context, angles=ANGLES, bins=BINS, rows=4))
+            except BaseException as e:
+                ends[k] = e
+        threads = [threading.Thread(target=run, args=(k,), name=str(k)) for k in range(2)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        return ends
+
+    def met(self):
+        """What lets no thread on, the first time that it comes, until both have: both are in a callback at the same time."""
+        barrier, seen = threading.Barrier(2, timeout=60), set()
+
+        def meet():
+            me = threading.current_thread().name
+            if me not in seen:
+                seen.add(me)
+                barrier.wait()
+            return int(me)
+        return meet
+
+    def test_two_threads_are_in_progress_at_a_time(self):
+        meet, reports = self.met(), []
+        ends = self.together(lambda ct: ct.reconstruct(scan(4)).shape, progress=lambda *a: reports.append((meet(), *a)) and None)
+        self.assertEqual(ends, [(4, BINS, BINS)] * 2)
+        for k in range(2):
+            fractions = [fraction for thread, fraction, _ in reports if thread == k]
+            self.assertEqual((fractions, fractions[-1]), (sorted(fractions), 1.0))
+
+    def test_two_threads_are_in_log_at_a_time(self):
+        meet = self.met()
+        degrees = dict(angles=np.arange(180.0), bins=BINS)
+        ends = self.together(lambda ct: ct.set_geometry(**degrees), log=lambda level, _: level == 1 and meet())
+        self.assertEqual(ends, [None, None])
+
+    def test_what_progress_answers_is_for_its_own_call(self):
+        def ends(answer):
+            meet = self.met()
+            # The answer to the last report is not heeded.
+            return self.together(lambda ct: ct.reconstruct(scan(4)).shape, progress=lambda f, _: f < 1 and answer(meet()))
+        cancelled, done = ends(lambda thread: thread == 0)
+        self.assertIsInstance(cancelled, isocenter.CancelledError)
+        self.assertEqual(done, (4, BINS, BINS))
+        for end in ends(lambda thread: True):
+            self.assertIsInstance(end, isocenter.CancelledError)
+
+        def fails(thread):
+            raise ZeroDivisionError(thread)
+        first, second = ends(fails)
+        self.assertEqual([(type(e), e.args) for e in (first, second)], [(ZeroDivisionError, (0,)), (ZeroDivisionError, (1,))])
+        done, failed = ends(lambda thread: thread and fails(thread))
+        self.assertEqual((done, type(failed)), ((4, BINS, BINS), ZeroDivisionError))
 
     def test_the_interpreter_goes_on_meanwhile(self):
         """Another thread counts while a call runs: ctypes has released the lock."""

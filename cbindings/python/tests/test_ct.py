@@ -61,6 +61,33 @@ class Ct(unittest.TestCase):
             self.assertTrue((truth == 0.5).all())  # the region lies about the ellipse's centre
             self.assertAlmostEqual(volume.mean(), 0.5, delta=2e-3)
 
+    def test_a_region_has_the_full_slices_pixels(self):
+        """Positions of pixels are f32 sums from the start of a run of pixels, which lies elsewhere in a region: see tests/c/region.c."""
+        for bins, nx, ny in ((64, 0, 0), (75, 71, 60)):
+            geometry = dict(angles=ANGLES[:50] * 8, bins=bins, rows=2, axis=30.75, bin_pitch=0.7, pixel_size=0.55, nx=nx, ny=ny, x_offset=1.5)
+            projections = np.random.default_rng(0).random((50, 2, bins), np.float32)
+            with isocenter.CT(**geometry) as whole:
+                full = whole.reconstruct(projections)
+                _, ny, nx = whole.volume_shape
+                for c0, c1, r0, r1 in ((0, nx, 0, ny), (9, nx - 4, 5, ny - 12), (33, 34, 20, 21), (0, 17, ny - 8, ny)):
+                    with isocenter.CT(**geometry, region=(c0, c1, r0, r1)) as part:
+                        self.assertEqual(part.volume_shape, (2, r1 - r0, c1 - c0))
+                        np.testing.assert_allclose(part.reconstruct(projections), full[:, r0:r1, c0:c1], rtol=0,
+                                                   atol=1e-5 * np.abs(full).max())
+
+    def test_regions_that_are_none(self):
+        for region, words in (((0, 257, 0, 1), "column_end is 257; it must be 0 to 256"), ((0, 1, -1, 3), "row_begin is -1"),
+                              ((4, 4, 0, 1), "column_begin is 4 and column_end 4")):
+            with self.assertRaisesRegex(isocenter.OutOfRangeError, words):
+                self.ct.set_geometry(angles=ANGLES, bins=BINS, region=region)
+        with self.assertRaisesRegex(ValueError, r"region has 3 numbers; it must be \(c0, c1, r0, r1\)"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=(0, 1, 2))
+        with self.assertRaisesRegex(TypeError, "region"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=(0, 1, 2, 3.5))
+        with self.assertRaisesRegex(ValueError, "region"):
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, region=5)
+        self.assertEqual(self.ct.volume_shape, (1, BINS, BINS))
+
     def test_forward_is_line_integrals_and_adjoint_its_transpose(self):
         truth, exact = self.ct.phantom_volume(DISK), self.ct.phantom_projections(DISK)
         projections = self.ct.forward(truth)
@@ -89,7 +116,7 @@ class Ct(unittest.TestCase):
         sinogram = self.ct.phantom_projections(DISK)
         plain = self.ct.reconstruct(sinogram)
         ramp = np.linspace(0, 0.5, 129)
-        for options in (dict(filter="hann"), dict(filter="Shepp-Logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
+        for options in (dict(filter="hann"), dict(filter="shepp_logan"), dict(filter=isocenter.enums.CtFilterKind.PARZEN),
                         dict(cutoff=0.5), dict(interpolation="nearest"), dict(filter="butterworth", butterworth_order=2.0),
                         dict(filter="custom", response=0.5 * ramp)):
             with self.subTest(options):
@@ -109,6 +136,43 @@ class Ct(unittest.TestCase):
         self.assertRaises(isocenter.FlatFieldError, self.ct.set_flat_field, dark, flat)
         self.ct.set_flat_field(None)
         np.testing.assert_allclose(self.ct.reconstruct(sinogram), volume, atol=2e-4)
+
+    def test_what_floats_hold(self):
+        sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
+        counts = np.rint(10000 * np.exp(-sinogram))
+        expected = self.ct.reconstruct(sinogram)
+        self.ct.set_flat_field(np.full((1, BINS), 10000, np.float32))
+        self.assertRaisesRegex(isocenter.FlatFieldError, "counts or line integrals", self.ct.reconstruct, counts)
+        for name, values in (("counts", counts), ("transmission", np.exp(-sinogram)), ("line_integrals", sinogram)):
+            self.ct.set_options(input=name)
+            np.testing.assert_allclose(self.ct.reconstruct(values), expected, atol=1e-3)
+        self.ct.set_options(input="transmission")
+        self.assertRaises(isocenter.TensorDtypeError, self.ct.reconstruct, counts.astype(np.uint16))
+        self.ct.set_options()
+        self.ct.set_geometry(angles=ANGLES, bins=BINS, axis=BINS / 2)  # the flat field stays
+        self.ct.reconstruct(counts.astype(np.uint16))
+        with self.assertLogs("isocenter", "WARNING") as logs:
+            self.ct.set_flat_field(None)
+            self.ct.reconstruct(counts)
+        self.assertIn("do not look like", logs.output[0])
+
+    def test_an_axis_beside_the_detector(self):
+        with self.assertLogs("isocenter", "WARNING") as logs:
+            self.ct.set_geometry(angles=ANGLES, bins=BINS, axis=-20.0 * BINS)
+        self.assertIn("axis is", logs.output[0])
+
+    def test_angular_weights_of_your_own(self):
+        usual, sinogram = self.ct.angular_weights(), self.ct.phantom_projections(DISK)
+        volume = self.ct.reconstruct(sinogram)
+        self.ct.set_angular_weights(0.5 * usual)
+        np.testing.assert_array_equal(self.ct.angular_weights(), 0.5 * usual)
+        np.testing.assert_allclose(self.ct.reconstruct(sinogram), 0.5 * volume, atol=1e-6)
+        self.assertAlmostEqual(self.ct.info().angle_covered, 0.5 * np.pi)
+        for wrong in ([], usual[1:], -usual, 0 * usual):
+            self.assertRaises(isocenter.OutOfRangeError, self.ct.set_angular_weights, wrong)
+        self.assertRaises(isocenter.NotFiniteParameterError, self.ct.set_angular_weights, np.nan * usual)
+        self.ct.set_angular_weights(None)
+        np.testing.assert_array_equal(self.ct.reconstruct(sinogram), volume)
 
     def test_streaming_is_the_same_slab_by_slab(self):
         for order in ("frames", "sinograms"):

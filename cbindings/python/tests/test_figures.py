@@ -130,7 +130,7 @@ class PET(unittest.TestCase):
     azimuth, tilt = math.radians(draw.AZIMUTH), math.radians(draw.TILT)
 
     def plan(self, **geometry):
-        return isocenter.PET(**{"nx": draw.LATTICE, "ny": draw.LATTICE, "nz": 3, "voxel_x": draw.VOXEL, "views": 6, "max_tilt": 0.1,
+        return isocenter.PET(**{"nx": draw.LATTICE, "ny": draw.LATTICE, "nz": 3, "voxel_x": draw.VOXEL, "azimuths": 6, "max_tilt": 0.1,
                                 **geometry})
 
     def deposit(self, pet, first, second, difference):
@@ -155,7 +155,7 @@ class PET(unittest.TestCase):
         n = np.array([math.cos(p) * math.cos(t), math.sin(p) * math.cos(t), math.sin(t)])
         r = np.array([-math.sin(p), math.cos(p), 0.0])
         a = np.cross(n, r)
-        with self.plan(nx=64, ny=64, nz=64, voxel_x=4.0, directions=np.array([[p, t]]), views=None, max_tilt=0.5) as pet:
+        with self.plan(nx=64, ny=64, nz=64, voxel_x=4.0, views=np.array([[p, t]]), azimuths=0, tilts=0, max_tilt=0.5) as pet:
             pet.set_response(tof_fwhm=400.0, radial_fwhm=12.0, axial_fwhm=24.0, cut="ellipsoid", cut_width=5.0)
             _, offsets, values, _ = pet.tables(0)
         d = 4.0 * offsets
@@ -163,13 +163,13 @@ class PET(unittest.TestCase):
         for axis, fwhm in ((n, 400.0 * draw.HALF_LIGHT), (r, 12.0), (a, 24.0)):
             self.assertAlmostEqual(math.sqrt(axis @ covariance @ axis) * 2.354820 / fwhm, 1.0, delta=0.02)
         # A direction of that tilt, given by its ends, is counted there and not in the mirrored view.
-        with self.plan(nz=15, directions=np.array([[p, -t], [p, t]]), views=None, max_tilt=0.5) as pet:
+        with self.plan(nz=15, views=np.array([[p, -t], [p, t]]), azimuths=0, tilts=0, max_tilt=0.5) as pet:
             self.assertEqual(self.deposit(pet, 200 * n, -200 * n, 0.0)[0], 1)
 
     def test_signed_radius(self):
         """Kernels that widen from one side to the other: the width at the figure's place is that of its signed radius."""
         place = draw.PLACE
-        with self.plan(nx=39, ny=39, nz=9, voxel_x=5.0, directions=np.array([[self.azimuth, 0.0]]), views=None) as pet:
+        with self.plan(nx=39, ny=39, nz=9, voxel_x=5.0, views=np.array([[self.azimuth, 0.0]]), azimuths=0, tilts=0) as pet:
             pet.set_response(tof_fwhm=200.0, axial_fwhm=8.0, radial_table=[[-100.0, 10.0], [100.0, 30.0]], cut_width=4.0)
             chosen, offsets, values, _ = pet.tables(0)
         across = 5.0 * (offsets[:, 1] * math.cos(self.azimuth) - offsets[:, 0] * math.sin(self.azimuth))

@@ -156,7 +156,7 @@ class Gpu(unittest.TestCase):
 
     @unittest.skipUnless(torch, "no PyTorch")
     def test_pet(self):
-        pets = [isocenter.PET(c, nx=32, ny=32, nz=8, voxel_x=5.0, views=6, tilts=2, max_tilt=0.2)
+        pets = [isocenter.PET(c, nx=32, ny=32, nz=8, voxel_x=5.0, azimuths=6, tilts=2, max_tilt=0.2)
                 for c in (isocenter.Context(device="cpu"), self.ct.context)]
         for pet in pets:
             pet.set_response(tof_fwhm=60.0, radial_fwhm=7.0, axial_fwhm=7.0)

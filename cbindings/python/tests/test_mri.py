@@ -58,14 +58,14 @@ class Mri(unittest.TestCase):
                 (k.T, isocenter.errors.TensorShapeError, r"\(2, 30\); .*: write trajectory.T$"),
                 (k.reshape(5, 6, 2), isocenter.errors.TensorNdimError, r"write trajectory.reshape\(-1, 2\)"),
                 (k[:, 0] + 1j * k[:, 1], isocenter.errors.TensorDtypeError, "trajectory.real.ravel.*trajectory.imag.ravel"),
-                (np.zeros((30, 4)), isocenter.errors.TensorShapeError, r"trajectory.shape\[1\] is 4; it must be 2")):
+                (np.zeros((30, 4)), isocenter.errors.TensorShapeError, r"trajectory has shape \(30, 4\); it must be \(samples, axes\) = \(30, 2\)")):
             with self.subTest(wrong.shape), self.assertRaisesRegex(error, words):
                 mri.set_geometry(wrong, unit="cycles_per_voxel", nx=14, ny=10)
 
     def test_units(self):
         k, image = scattered(2, 30), complex_random((10, 14))
         expected = direct(image, k)
-        for unit, scaled in (("cycles_per_voxel", k), ("cycles-per-field-of-view", k * [14, 10]),
+        for unit, scaled in (("cycles_per_voxel", k), ("cycles_per_field_of_view", k * [14, 10]),
                              (isocenter.enums.MriUnit.RADIANS_PER_VOXEL, k * 2 * math.pi)):
             with isocenter.MRI(trajectory=scaled.astype(np.float32), unit=unit, nx=14, ny=10) as mri:
                 self.close_to(mri.forward(image), expected, 2e-5)
@@ -83,7 +83,7 @@ class Mri(unittest.TestCase):
             mri.compute_weights(density, parameter)
             gridded = mri.gridding(samples)
             self.assertLess(mri.compare(gridded, truth)[1], worst)  # percent, in its own scale
-        weights = mri.get_weights()
+        weights = mri.weights()
         self.assertEqual((weights.dtype, weights.shape), (np.float64, (SPOKES * READOUT,)))
         self.assertAlmostEqual(weights.sum(), math.pi / 4, delta=0.01)  # the disk that spokes cover
         mri.set_options(iterations=12)
@@ -138,8 +138,8 @@ class Mri(unittest.TestCase):
         weights = np.random.default_rng(4).uniform(0.5, 1, 400)
         mri = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, precision="double")
         mri.set_weights(weights)
-        np.testing.assert_array_equal(mri.get_weights(), weights)
-        self.assertEqual(mri.get_weights(np.zeros(400, np.float32)).dtype, np.float32)
+        np.testing.assert_array_equal(mri.weights(), weights)
+        self.assertEqual(mri.weights(np.zeros(400, np.float32)).dtype, np.float32)
         plain = mri.adjoint(weights * mri.forward(image))
         self.close_to(mri.normal(image), plain, 1e-8)
         self.close_to(mri.gridding(mri.forward(image)), plain, 1e-8)

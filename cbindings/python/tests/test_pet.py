@@ -6,8 +6,8 @@ import numpy as np
 
 import isocenter
 
-NX, NZ, VIEWS, TILTS = 24, 8, 6, 2
-LATTICE = dict(nx=NX, ny=NX, nz=NZ, voxel_x=5.0, views=VIEWS, tilts=TILTS, max_tilt=0.2)
+NX, NZ, AZIMUTHS, TILTS = 24, 8, 6, 2
+LATTICE = dict(nx=NX, ny=NX, nz=NZ, voxel_x=5.0, azimuths=AZIMUTHS, tilts=TILTS, max_tilt=0.2)
 RESPONSE = dict(tof_fwhm=60.0, radial_fwhm=7.0, axial_fwhm=7.0)
 SPEED = 0.299792458  # mm / ps
 WATER = isocenter.Body("cylinder", half_x=50.0, half_z=20.0, activity=1.0, attenuation=0.0096)
@@ -23,7 +23,7 @@ def plan(**options):
 class Pet(unittest.TestCase):
     def test_projections(self):
         pet = plan()
-        self.assertEqual((pet.image_shape, pet.histo_images_shape), ((NZ, NX, NX), (VIEWS * TILTS, NZ, NX, NX)))
+        self.assertEqual((pet.image_shape, pet.histo_images_shape), ((NZ, NX, NX), (AZIMUTHS * TILTS, NZ, NX, NX)))
         image = np.zeros(pet.image_shape, np.float32)
         image[3, 11, 13] = 2
         histo = pet.forward(image)
@@ -45,11 +45,11 @@ class Pet(unittest.TestCase):
     def test_views(self):
         pet = plan()
         seen = pet.views()
-        np.testing.assert_allclose(seen[3], [math.pi / VIEWS, 0.1], rtol=1e-12)
-        pet.set_geometry(**{**LATTICE, "views": None, "tilts": 1}, directions=seen[[3, 0]])
+        np.testing.assert_allclose(seen[3], [math.pi / AZIMUTHS, 0.1], rtol=1e-12)
+        pet.set_geometry(**{**LATTICE, "azimuths": 0, "tilts": 0}, views=seen[[3, 0]])
         np.testing.assert_array_equal(pet.views(), seen[[3, 0]])
-        self.assertRaises(TypeError, pet.set_geometry, **{**LATTICE, "views": None})
-        self.assertRaises(isocenter.Error, pet.set_geometry, **{**LATTICE, "views": None, "tilts": 1}, directions=seen[[0, 0]])
+        self.assertRaises(TypeError, pet.set_geometry, **{**LATTICE, "azimuths": 0})
+        self.assertRaises(isocenter.Error, pet.set_geometry, **{**LATTICE, "azimuths": 0, "tilts": 0}, views=seen[[0, 0]])
 
     def test_tables(self):
         pet = plan()
@@ -116,6 +116,21 @@ class Pet(unittest.TestCase):
             self.assertRaises((ValueError, TypeError), pet.deposit, first, second, np.zeros(3), wrong)
         self.assertRaises(isocenter.TensorShapeError, pet.deposit, first, second, np.zeros(4), histo)
 
+    def test_units_in_doubt_are_logged(self):
+        told = []
+        with isocenter.Context(log=lambda level, message: told.append((level, message))) as context:
+            pet = isocenter.PET(context, **LATTICE)
+            histo = np.zeros(pet.histo_images_shape, np.uint32)
+            first, second, times, _ = pet.simulate(isocenter.Scan([WATER], diameter=600.0, tof_fwhm=60.0), 2000)
+            for scale, unit in ((1.0, None), (0.1, "cm"), (1e-3, "m")):
+                told.clear()
+                pet.deposit(first * np.float32(scale), second * np.float32(scale), times, histo)
+                said = [message for level, message in told if level == 1]
+                self.assertEqual([m.endswith(f"these seem to be in {unit}") for m in said], [True] * (unit is not None))
+            told.clear()
+            pet.deposit(first, second, times * np.float32(1e-3), histo)
+            self.assertIn("these seem to be in ns", told[-1][1])
+
     def test_a_simulated_scan_reconstructs_to_its_activity(self):
         pet = plan(radial_table=[(0.0, 6.0), (60.0, 8.0)], radial_fwhm=0.0)
         scan = isocenter.Scan([WATER], tof_fwhm=60.0, axial_fwhm=7.0, radial_table=[(0.0, 6.0), (60.0, 8.0)], randoms=0.1,
@@ -141,7 +156,7 @@ class Pet(unittest.TestCase):
         self.assertRaises(TypeError, pet.simulate, [WATER], 5)
 
     def test_figures_of_merit(self):
-        pet = isocenter.PET(nx=64, ny=64, nz=8, voxel_x=2.0, views=2, max_tilt=0.1)
+        pet = isocenter.PET(nx=64, ny=64, nz=8, voxel_x=2.0, azimuths=2, max_tilt=0.1)
         bodies = [isocenter.Body("cylinder", half_x=60.0, half_z=50.0, activity=1.0),
                   isocenter.Body("cylinder", x=24.0, half_x=9.0, half_z=50.0, activity=3.0)]
         image = pet.phantom_image(bodies)
@@ -170,6 +185,12 @@ class Pet(unittest.TestCase):
             self.assertRaises((ValueError, TypeError), pet.phantom_image, body)
         for response in (dict(radial_fwhm=-1.0), dict(radial_table=[1.0, 2.0]), dict(profile="square"), dict(cut_width="3")):
             self.assertRaises((ValueError, TypeError), pet.set_response, **{**RESPONSE, **response})
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "response.tof_fwhm is 0.3 ps.*0.3 ns would be 300 ps", pet.set_response,
+                               **{**RESPONSE, "tof_fwhm": 0.3})
+        self.assertRaisesRegex(TypeError, "a grid has azimuths and tilts", pet.set_geometry, **{**LATTICE, "azimuths": 0}, views=6)
+        self.assertRaisesRegex(TypeError, "azimuths", pet.set_geometry, **{**LATTICE, "azimuths": 0})
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "geometry.azimuths is 6 beside a list of views", pet.set_geometry, **LATTICE,
+                               views=np.zeros((1, 2)))
         with isocenter.PET(**LATTICE) as bare:
             self.assertRaises(isocenter.NotConfiguredError, bare.reconstruct, measured)
         with isocenter.PET() as bare:

@@ -148,7 +148,7 @@ impl Gpus {
         self.open(context)?;
         let g = task.geometry;
         let sharing = self.workers.len();
-        let cap = context.memory_cap();
+        let cap = context.memory_cap(0);
         let host_bytes = |slab: usize| {
             let (p, v) = slab_layouts(g, slab, task.source.dtype, std::ptr::null(), std::ptr::null());
             (SLOTS * sharing * (p.bytes() + v.bytes())) as u64

@@ -43,7 +43,7 @@ impl DevicePlan {
             false => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
-        let flat = match task.flat {
+        let flat = match task.correction.flat() {
             Some(flat) => {
                 let (dark, gain) = flat.rows(g.first_row..g.first_row + g.slices);
                 Some([DeviceMemory::from_slice(device, dark)?, DeviceMemory::from_slice(device, gain)?])

@@ -22,6 +22,7 @@ pub(super) struct RawRows {
     pub(super) views: i32,
     pub(super) slices: i32,
     pub(super) bins: i32,
+    pub(super) transmission: i32,
 }
 
 /// `RowType` of an element type.

@@ -8,8 +8,8 @@ use super::transfer::Block;
 use super::worker::SLOTS;
 use crate::context::{Context, Stage};
 use crate::ct::filter::{Filter, Padding};
-use crate::ct::flat_field::FlatField;
 use crate::ct::geometry::{Geometry, Order};
+use crate::ct::kind::Correction;
 use crate::ct::operators::Interpolation;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
@@ -33,10 +33,9 @@ pub(in crate::ct) struct Task<'a> {
     pub(in crate::ct) interpolation: Interpolation,
     pub(in crate::ct) filter: &'a Filter,
     pub(in crate::ct) padding: Padding,
-    pub(in crate::ct) minimum: f64,
     /// What each view is multiplied by.
     pub(in crate::ct) weights: Option<&'a [f64]>,
-    pub(in crate::ct) flat: Option<&'a FlatField>,
+    pub(in crate::ct) correction: Correction<'a>,
     pub(in crate::ct) kernel: Kernel,
     pub(in crate::ct) precision: Precision,
     pub(in crate::ct) stream: usize,

@@ -93,27 +93,31 @@ impl Block {
         strides
     }
 
-    /// Rows that the driver can copy, with their places in a packed copy; None if elements do not follow each other.
+    /// Rows that the driver can copy, with their places in a packed copy; None if elements do not follow each other, or rows lie
+    /// closer together than they are long (an input may repeat or overlap them): the driver's pitch is a row's length at least.
     fn rows(&self) -> Option<Vec<(Rows, usize)>> {
         let [a, b, c] = self.shape;
         let [sa, sb, sc] = self.strides;
         if (c > 1 && sc != self.element as isize) || (a > 1 && sa < 0) || (b > 1 && sb < 0) {
             return None;
         }
-        let (sa, sb, line) = (sa.unsigned_abs(), sb.unsigned_abs(), c * self.element);
-        let address = self.address();
-        let rows = |address, pitch, bytes, count| Rows { address, pitch, bytes, count };
-        if b == 1 || sb == line {
-            if sa <= MAX_PITCH || a == 1 {
-                return Some(vec![(rows(address, sa.max(b * line), b * line, a), 0)]);
-            }
-        } else if (a == 1 || sa == b * sb) && sb <= MAX_PITCH {
-            return Some(vec![(rows(address, sb, line, a * b), 0)]);
+        let line = c * self.element;
+        // A single row or plane has no distance to the next; its stride may be anything.
+        let sb = if b == 1 { line } else { sb.unsigned_abs() };
+        let sa = if a == 1 { b * sb } else { sa.unsigned_abs() };
+        let pitches = |length: usize| length..=MAX_PITCH.max(length);
+        let rows =
+            |offset: usize, pitch, bytes, count| Rows { address: self.address() + offset as u64, pitch, bytes, count };
+        if sb == line && pitches(b * line).contains(&sa) {
+            return Some(vec![(rows(0, sa, b * line, a), 0)]);
         }
-        (sb <= MAX_PITCH || b == 1).then(|| {
-            let plane = |i: usize| (rows(address + (i * sa) as u64, sb.max(line), line, b), i * b * line);
-            (0..a).map(plane).collect()
-        })
+        if !pitches(line).contains(&sb) {
+            return None;
+        }
+        if sa == b * sb {
+            return Some(vec![(rows(0, sb, line, a * b), 0)]);
+        }
+        Some((0..a).map(|i| (rows(i * sa, sb, line, b), i * b * line)).collect())
     }
 
     /// Copies lines (first two dimensions as one) from `first` on between the array and packed bytes.
@@ -267,5 +271,50 @@ impl Transfer {
             event.record(&self.stream)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::DType;
+
+    /// A packed copy, by the rows that the driver would copy.
+    fn copied(block: &Block, rows: &[(Rows, usize)]) -> Vec<u8> {
+        let mut packed = vec![0xEE; block.bytes()];
+        for (rows, at) in rows {
+            assert!(rows.count == 1 || rows.pitch >= rows.bytes, "{rows:?}: the driver refuses such a pitch");
+            for r in 0..rows.count {
+                let from = block.address.wrapping_add(rows.address as usize - block.address.addr() + r * rows.pitch);
+                // SAFETY: inside the test's array, which `block` describes; bytes of numbers.
+                let line = unsafe { std::slice::from_raw_parts(from, rows.bytes) };
+                packed[at + r * rows.bytes..][..rows.bytes].copy_from_slice(line);
+            }
+        }
+        packed
+    }
+
+    #[test]
+    fn the_drivers_rows_are_the_blocks() {
+        let values: Vec<f32> = (0..4096).map(|k| k as f32).collect();
+        let (shape, [v, r, b]) = ([5, 2, 7], [14, 7, 1]);
+        // Packed; frames and rows with gaps; rows that overlap; rows and frames that are the same.
+        let copies =
+            [[v, r, b], [v + 3, r, b], [2 * v, 2 * r, b], [50, 11, b], [r, r, b], [9, r, b], [0, r, b], [r, v * 5, b]];
+        let staged = [[7, 3, b], [v, 0, b], [0, 0, b], [v, r, 2], [-v, r, b], [v, -r, b], [1, 5, 10]];
+        for (strides, by_rows) in copies.map(|s| (s, true)).into_iter().chain(staged.map(|s| (s, false))) {
+            for (first, count) in [(0, 2), (1, 1)] {
+                let middle = values[1024..].as_ptr().cast::<u8>();
+                let layout = Layout { strides, ..Layout::new(middle, DType::F32, shape) };
+                let block = Block::ordered(&layout, 1, first, count, [0, 1, 2]);
+                let mut expected = vec![0; block.bytes()];
+                // SAFETY: strides stay within the array.
+                unsafe { block.copy_lines::<true>(0, &mut expected) };
+                match block.rows() {
+                    Some(rows) => assert_eq!(copied(&block, &rows), expected, "{strides:?}, {count} rows"),
+                    None => assert!(!by_rows || count == 1, "{strides:?} can be copied by rows"),
+                }
+            }
+        }
     }
 }

@@ -9,8 +9,9 @@ use super::state::{Scratch, Slot, State};
 use super::task::{Operator, Sizes, Task, indices, not_finite, smaller};
 use super::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
+use crate::ct::kind::Correction;
 use crate::error::{Result, Status};
-use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter, then_wait};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -121,11 +122,7 @@ impl Worker {
     pub(super) fn run(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
         let device = self.state.device.clone();
         let _current = device.enter()?;
-        let result = self.slabs(call, queue, replaced);
-        // Whatever happened, nothing may run on when the caller's arrays are the caller's again.
-        let waited = self.wait();
-        result?;
-        waited
+        then_wait(self, |worker| worker.slabs(call, queue, replaced), |worker| worker.wait())
     }
 
     /// Waits for all of its streams; needs the GPU to be current.
@@ -248,11 +245,12 @@ impl Worker {
             bin_stride: strides[2],
             dark,
             gain,
-            minimum: task.minimum as f32,
+            minimum: task.correction.minimum(),
             kind: row_type(task.source.dtype),
             views: views as i32,
             slices: n as i32,
             bins: bins as i32,
+            transmission: matches!(task.correction, Correction::Transmission(_)).into(),
         };
         let packing = Packing {
             raw,

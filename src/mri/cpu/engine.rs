@@ -171,7 +171,10 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        let (needed, cap) = (self.memory(context, fourier, solve)?, context.memory_cap());
+        let needed = self.memory(context, fourier, solve)?;
+        // What earlier calls left counts in `needed`, and is not to be had again.
+        let q = self.toeplitz.as_ref().map_or(0, |_| Toeplitz::<T>::memory(self.scan.grid)[0]);
+        let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
         if needed > cap {
             fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
         }

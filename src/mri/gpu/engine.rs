@@ -9,7 +9,7 @@ use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
-use crate::gpu::{Device, DeviceReal, Lent, Queue};
+use crate::gpu::{Device, DeviceReal, Lent, Queue, then_wait};
 use crate::mri::array as host;
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty};
@@ -237,11 +237,11 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         let _current = device.enter()?;
         self.queue.start()?;
         self.replaced = 0;
-        let result = work(self).and_then(|r| self.verify().map(|()| r));
-        self.pending.clear();
-        // The caller's arrays are in use until then.
-        self.queue.stream.synchronize()?;
-        result
+        let all = |engine: &mut Self| work(engine).and_then(|r| engine.verify().map(|()| r));
+        then_wait(self, all, |engine| {
+            engine.pending.clear();
+            engine.queue.stream.synchronize()
+        })
     }
 
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
@@ -496,3 +496,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         unsafe { self.arithmetic.step(&self.queue, a, along, to, x.count) }
     }
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

@@ -140,7 +140,7 @@ impl Engine for CpuEngine {
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
         // One more for the scratch room.
         let besides = (volumes as u64 + 1) * self.volume();
-        let cap = context.memory_cap();
+        let cap = context.memory_cap(self.kept());
         if besides > cap {
             fail!(MemoryCap, "{besides} bytes are needed for images alone; the context's memory_cap is {cap}");
         }
@@ -179,7 +179,7 @@ impl Engine for CpuEngine {
 
     fn spare(&self, context: &Context) -> Result<usize> {
         let held = self.kept() + 8 * self.volume();
-        Ok((context.memory_cap().saturating_sub(held) / self.volume()) as usize)
+        Ok((context.memory_cap(self.kept()).saturating_sub(held) / self.volume()) as usize)
     }
 
     fn zeros(&mut self) -> Result<Columns> {

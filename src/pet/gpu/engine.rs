@@ -9,7 +9,7 @@ use super::plain::Plain;
 use super::projection::{Direction, Draft, Projection};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue};
+use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
 use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Progress, Ratio, Scan, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
@@ -205,10 +205,7 @@ impl Engine for GpuEngine {
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
         let device = self.queue.device.clone();
         let _current = device.enter()?;
-        let result = work(self);
-        // The caller's arrays are in use until then.
-        self.queue.stream.synchronize()?;
-        result
+        then_wait(self, work, |engine| engine.queue.stream.synchronize())
     }
 
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {

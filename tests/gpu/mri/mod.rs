@@ -7,7 +7,7 @@ mod exchange;
 mod limits;
 mod nufft;
 #[path = "../../mri/scan.rs"]
-mod scan;
+pub(super) mod scan;
 #[path = "../../mri/suite.rs"]
 mod suite;
 
@@ -20,7 +20,7 @@ fn device() -> Option<u32> {
 }
 
 /// What a plan gives of the plan's own random data, all calls one after the other.
-fn everything(scan: &Scan) -> Vec<C> {
+pub(super) fn everything(scan: &Scan) -> Vec<C> {
     let image = random(scan.images * scan.voxels(), 101);
     let samples = random(scan.coils * scan.k.len(), 102);
     let mut all = scan.forward(&image);

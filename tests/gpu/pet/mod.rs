@@ -1,7 +1,7 @@
 //! PET on the GPU: the processor's suite, and the processor's results.
 
 #[path = "../../pet/scan.rs"]
-mod scan;
+pub(super) mod scan;
 #[path = "../../pet/suite.rs"]
 mod suite;
 

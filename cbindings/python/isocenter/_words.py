@@ -1,0 +1,100 @@
+"""The library's messages as users of Python read them: its functions, fields and numbers by the names that they have here."""
+import itertools
+import math
+import re
+
+_LISTS = {"body": "bodies", "ellipse": "ellipses", "ellipsoid": "ellipsoids", "gpu": "gpus", "view": "views", "weight": "weights"}
+_KINDS = {"F": "float", "C": "complex", "U": "uint", "I": "int"}
+# Sizes that are 1 unless the geometry says otherwise, which is easily forgotten.
+_DEFAULTED = ("rows", "coils")
+
+
+def _list(match):
+    return f"{_LISTS.get(match[1], match[1])} has {match[2]} value{'s' * (match[2] != '1')}; it must have "
+
+
+# In this order: what a pattern finds, and what stands there instead.
+_RULES = [(re.compile(pattern), put) for pattern, put in (
+    (r"\bisoc_(?:ct|mri|pet)_(?:get_)?([a-z]\w*)", r"\1"),
+    (r"\boptions\.lambda\b", "lambda_"),
+    (r"\b(?:geometry|options|response|scan|matrix)\.([a-z]\w*)", r"\1"),
+    (r"\b([a-z]\w*)_count is (-?\d+); it must be ", _list),
+    (r"\b\d+ \(([a-z]\w*)\)", r"'\1'"),
+    (r"\b([FCUI])(8|16|32|64|128)\b", lambda match: _KINDS[match[1]] + match[2]),
+    (r"set the NaN policy to replace", 'make the plan with Context(nan_policy="replace")'),
+    (r"\bNULL\b", "None"),
+    (r"\b(\w+) or \w+_count\b", r"\1"),
+    (r"\bthe same handle\b", "the same object"),
+    (r"^((?:gpu_)?memory_cap) is", r"the context's \1 is"),
+    (r"(?<=would fit ).*", lambda match: re.sub(r"cycles per field of view|(?:cycles|radians) per voxel",
+                                               lambda unit: repr(unit[0].replace(" ", "_")), match[0])),
+)]
+
+
+def in_python(message):
+    """A message of the library in the names of this package."""
+    for pattern, put in _RULES:
+        message = pattern.sub(put, message)
+    return message
+
+
+def of_elements(message, tensors):
+    """A message's elements, with as many indices as the caller's arrays have: what they left out is 0 there."""
+    ndims = {t.name: len(t.shape) for t in tensors}
+
+    def element(match):
+        index = match[2].split(", ")
+        for _ in range(len(index) - ndims.get(match[1], len(index))):
+            if "0" in index:
+                index.remove("0")
+        return f"{match[1]}[{', '.join(index)}]"
+
+    return re.sub(r"\b(\w+)\[(\d+(?:, \d+)*)\]", element, message)
+
+
+_SHAPE = re.compile(r"^(\w+)\.(?:shape\[\d+\]|ndim) is -?\d+; it must be \d+ \(?\(([\w, ]+)\) = \(([\d, ]+)\)")
+
+
+def of_shape(message, tensors):
+    """A message of a shape that does not fit, with all of it, and with what to write where that is clear."""
+    found = _SHAPE.match(message)
+    tensor = next((t for t in tensors if found and t.name == found[1]), None)
+    if tensor is None:
+        return message
+    names, sizes = found[2].split(", "), [int(n) for n in found[3].split(", ")]
+    if names[0] == "frames":  # of which there may be any number
+        sizes[0] = None
+    advice = "" if 0 in tensor.shape else _advice(tensor, names, sizes)
+    said = ", ".join("n" if n is None else str(n) for n in sizes)
+    return f"{tensor.name} has shape {tensor.shape}; it must be ({found[2]}) = ({said}){': ' * bool(advice)}{advice}"
+
+
+def _advice(tensor, names, sizes):
+    """How the array would fit: with other axes, with a geometry that counts rows or coils, or in another shape."""
+    axes = range(len(sizes))
+    missing = [k for k in axes if sizes[k] in (1, None)]  # dimensions that the array may do without, and other ones
+    for gone in itertools.combinations(missing, max(len(sizes) - len(tensor.shape), 0)):
+        left = [k for k in axes if k not in gone]
+        if len(left) == len(tensor.shape):
+            advice = _reordered(tensor, [names[k] for k in left], [sizes[k] for k in left])
+            if advice:
+                return advice
+    if None not in sizes and math.prod(tensor.shape) == math.prod(sizes):
+        return f"if its elements lie in that order, write {tensor.name}.reshape({', '.join(map(str, sizes))})"
+    return ""
+
+
+def _reordered(tensor, names, sizes):
+    for order in itertools.permutations(range(len(sizes))):  # the axes as they are come first
+        seen = [tensor.shape[k] for k in order]
+        off = [k for k in range(len(sizes)) if sizes[k] not in (seen[k], None)]
+        if len(off) > 1 or any(sizes[k] != 1 or names[k] not in _DEFAULTED for k in off):
+            continue
+        settings = [f"{names[k]}={seen[k]}" for k in off]
+        turned = "" if order == tuple(sorted(order)) else f"write {tensor.name}.{tensor.transposed(order)}"
+        if turned and names[-1] == "bins" and order == (1, 0, 2) and "frames" not in names:
+            settings.append('order="sinograms"' if names[0] == "views" else 'order="frames"')
+            turned = "" if off else turned
+        fits = f"set_geometry({', '.join(settings)}) makes a plan that takes it" if settings else ""
+        return (", or " if turned and not off else "; ").join(filter(None, (turned, fits)))
+    return ""

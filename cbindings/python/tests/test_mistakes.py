@@ -1,0 +1,189 @@
+"""What new users get wrong, and that the message says what to write instead: their function, their argument, its value, a way out."""
+import unittest
+
+import numpy as np
+
+import isocenter
+from isocenter import CT, MRI, PET, Body, Context, Scan
+
+ANGLES = np.arange(18) * np.pi / 18
+K = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 2))
+FRAMES = np.ones((18, 4, 16), np.float32)
+HISTO = np.ones((3, 4, 10, 12), np.float32)
+
+
+def ones(*shape, dtype=np.float32):
+    return np.ones(shape, dtype)
+
+
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        self.context = Context(device="cpu", threads=1, log=lambda *_: None)
+        self.ct = CT(self.context, angles=ANGLES, bins=16, rows=4)
+        self.sinograms = CT(self.context, angles=ANGLES, bins=16, rows=4, order="sinograms")
+        self.one_row = CT(self.context, angles=ANGLES, bins=16)
+        self.mri = MRI(self.context, trajectory=K, unit="cycles_per_voxel", nx=16, ny=12)
+        self.pet = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, views=3, max_tilt=0.2)
+        self.pet.set_response(tof_fwhm=120, radial_fwhm=9, axial_fwhm=9)
+
+    def says(self, words, function, *arguments, **keywords):
+        """All of the words are in the message, and the name of the function begins it, unless Python itself wrote it."""
+        with self.subTest(words), self.assertRaises((ValueError, TypeError, RuntimeError, MemoryError)) as caught:
+            function(*arguments, **keywords)
+        said = str(caught.exception)
+        for word in [words] if isinstance(words, str) else words:
+            self.assertIn(word, said)
+        name = function.__qualname__
+        self.assertTrue(said.startswith((f"{name}: ", f"{name}()", f"{name}.set_geometry()", f"{name}.__init__()")), said)
+        for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "F32", "C64", "U16", "handle"):
+            self.assertNotIn(word, said)
+
+    def test_order_of_dimensions(self):
+        says, p = self.says, FRAMES
+        says(["projections has shape (4, 18, 16); it must be (views, rows, bins) = (18, 4, 16)", "write projections.transpose(1, 0, 2)",
+              'or set_geometry(order="sinograms")'], self.ct.reconstruct, p.transpose(1, 0, 2))
+        says('write projections.transpose(1, 0, 2), or set_geometry(order="frames")', self.sinograms.reconstruct, p)
+        says("write projections.transpose(2, 1, 0)", self.ct.reconstruct, p.transpose(2, 1, 0))
+        says("set_geometry(rows=4) makes a plan that takes it", self.one_row.reconstruct, p)
+        says('set_geometry(rows=4, order="sinograms") makes a plan', self.one_row.reconstruct, p.transpose(1, 0, 2))
+        says("if its elements lie in that order, write projections.reshape(18, 4, 16)", self.ct.reconstruct, p.reshape(72, 16))
+        says("write volume.transpose(2, 0, 1)", self.ct.forward, ones(16, 16, 4))
+        says("volume has shape (16, 16, 4)", self.ct.reconstruct, p, ones(16, 16, 4))
+        says(["(frames, rows, bins) = (n, 4, 16)", "write flats.T"], self.ct.set_flat_field, ones(16, 4))
+        says("write flats.transpose(2, 0, 1)", self.ct.set_flat_field, ones(4, 16, 10))
+        says("write measured.transpose(0, 3, 2, 1)", self.pet.reconstruct, HISTO.transpose(0, 3, 2, 1))
+        says("write image.transpose(2, 1, 0)", self.pet.forward, ones(12, 10, 4))
+        says("write first_positions.T", self.pet.deposit, ones(3, 5), ones(3, 5), ones(5), HISTO.copy())
+        says("(3, 4, 10, 12)", self.pet.reconstruct, HISTO[0])
+        says("write trajectory.T", MRI, trajectory=K.T, unit="cycles_per_voxel", nx=16, ny=12)
+        says("write trajectory.reshape(-1, 2)", MRI, trajectory=K.reshape(10, 10, 2), unit="cycles_per_voxel", nx=16, ny=12)
+        says("write trajectory.reshape(2, -1).T", MRI, trajectory=K.T.reshape(2, 10, 10), unit="cycles_per_voxel", nx=16, ny=12)
+        says("write samples.reshape(1, 100)", self.mri.reconstruct, ones(10, 10, dtype=np.complex64))
+        says("write weights.reshape(100)", self.mri.set_weights, ones(10, 10))
+        says("write image.T", self.mri.forward, ones(16, 12, dtype=np.complex64))
+        says("write numpy.ravel(angles)", self.ct.set_geometry, angles=ANGLES[:, None], bins=16)
+        says("write numpy.transpose(radial_table)", self.pet.set_response, tof_fwhm=120, axial_fwhm=9,
+             radial_table=[[0, 5, 100], [1, 2, 3]])
+        says("shape (18, 4, 17)", self.ct.reconstruct, ones(18, 4, 17))  # nothing fits: nothing is advised
+        says("shape (0, 4, 16)", self.ct.reconstruct, ones(0, 4, 16))
+
+    def test_dimensions_that_were_forgotten(self):
+        samples = ones(8, 100, dtype=np.complex64)
+        self.says("set_geometry(coils=8) makes a plan that takes it", self.mri.reconstruct, samples)
+        self.says("write samples.T; set_geometry(coils=8) makes", self.mri.gridding, samples.T)
+        self.says("set_geometry(coils=8)", self.mri.set_maps, ones(8, 12, 16, dtype=np.complex64))
+        self.says("nz makes a volume of it", MRI, trajectory=np.c_[K, K[:, 0]], unit="cycles_per_voxel", nx=16, ny=12)
+        self.says("of a volume, nz=8, it must be (samples, 3)", MRI, trajectory=K, unit="cycles_per_voxel", nx=16, ny=12, nz=8)
+
+    def test_the_advice_works(self):
+        p = np.random.default_rng(1).random((18, 4, 16), np.float32)
+        expected = self.ct.reconstruct(p)
+        for given in (p.transpose(1, 0, 2), p.transpose(2, 1, 0), p.transpose(2, 0, 1), p.reshape(72, 16)):
+            with self.assertRaises(isocenter.Error) as caught:
+                self.ct.reconstruct(given)
+            written = str(caught.exception).partition("write ")[2].partition(", or")[0]
+            np.testing.assert_array_equal(self.ct.reconstruct(eval(written, {"projections": given})), expected)
+
+    def test_element_types(self):
+        says = self.says
+        says("write projections.astype(numpy.float32)", self.ct.reconstruct, FRAMES.astype(float))
+        says("write projections.real.astype(numpy.float32)", self.ct.reconstruct, FRAMES.astype(complex))
+        says("write projections.astype(numpy.uint16)", self.ct.reconstruct, FRAMES.astype(np.int16))  # counts
+        says("write measured.astype(numpy.uint32)", self.pet.reconstruct, HISTO.astype(int))
+        says("write samples.astype(numpy.complex64)", self.mri.reconstruct, ones(100))
+        says("write trajectory.astype(numpy.float32)", MRI, trajectory=K.astype(int), unit="cycles_per_voxel", nx=16, ny=12)
+        says("trajectory.real.ravel()", MRI, trajectory=K[:, 0] + 1j * K[:, 1], unit="cycles_per_voxel", nx=16, ny=12)
+        says("write numpy.asarray(projections)", self.ct.reconstruct, FRAMES.tolist())
+        says("dtype is float64; it must be 'float32', 'uint16' or 'uint8'", self.ct.reconstruct_stream, print, print, "float64")
+        says("read is None; it must be callable", self.ct.reconstruct_stream, None, print)
+        says("volume is float64", self.ct.reconstruct, FRAMES, np.ones((4, 16, 16)))
+
+    def test_names(self):
+        says = self.says
+        says(["filter is 'shepp-logan'", "'shepp_logan'"], self.ct.set_options, filter="shepp-logan")
+        says(["filter is 'Hann'", "'hann'"], self.ct.set_options, filter="Hann")
+        says("filter is True", self.ct.set_options, filter=True)
+        says("filter is <CtOrder.SINOGRAMS", self.ct.set_options, filter=isocenter.enums.CtOrder.SINOGRAMS)
+        says("'cycles_per_field_of_view'", MRI, trajectory=K, unit="cycles-per-fov", nx=16, ny=12)
+        says("unexpected keyword argument 'lam'", self.mri.set_options, lam=1.0)
+        says("unexpected keyword argument 'angle'", CT, angle=ANGLES, bins=16)
+        says("missing 1 required keyword-only argument: 'angles'", CT, bins=16)
+        says("missing 1 required keyword-only argument: 'unit'", MRI, trajectory=K, nx=16, ny=12)
+        says("takes from 1 to 2 positional arguments", CT, ANGLES, 16)
+        says("context is str; it must be an isocenter.Context", CT, "cpu")
+        says(["device is 'cuda'", "'gpu'"], Context, device="cuda")
+        says(["gpus is given, but device is 'auto'", "must be 'gpu'"], Context, gpus=[0])
+        says(["bodies[0].shape is 'sphere'", "'ellipsoid'"], self.pet.simulate, Scan([Body("sphere", half_x=5)]), 10)
+        says("bodies[0] is dict; it must be an isocenter.Body", self.pet.simulate, Scan([{"half_x": 5}]), 10)
+        says("scan is dict; it must be an isocenter.Scan", self.pet.simulate, {"bodies": []}, 10)
+
+    def test_numbers(self):
+        says = self.says
+        says("bins is 16.0; it must be an integer: write 16", self.ct.set_geometry, angles=ANGLES, bins=16.0)
+        says("memory_cap is 1000000000.0; it must be an integer: write 1000000000", Context, memory_cap=1e9)
+        says("bins is -1; it must be 1 to", CT, angles=ANGLES, bins=-1)
+        says("axis has 2 values; it must have 1 or views (18)", CT, angles=ANGLES, bins=16, axis=[7.0, 8.0])
+        says("views is 17, but there are 18 angles", CT, angles=ANGLES, bins=16, views=17)
+        says("cutoff is 2; it must be above 0", self.ct.set_options, cutoff=2.0)
+        says("response has 0 values", self.ct.set_options, filter="custom")
+        says("radial_fwhm is 0; it must be above 0", self.pet.set_response, tof_fwhm=120, axial_fwhm=9)
+        says("radial_table[1, 0] is 5 after 100", self.pet.set_response, tof_fwhm=120, axial_fwhm=9, radial_table=[[100, 5], [5, 3]])
+        says("cut_width, 3", self.pet.set_response, tof_fwhm=120, radial_fwhm=9, axial_fwhm=9, profile="asymmetric", ratio=2, shift=4,
+             share=0.5)
+        says("fit 'cycles_per_field_of_view' or 'radians_per_voxel'", MRI, trajectory=6 * K, unit="cycles_per_voxel", nx=16, ny=12)
+        says("order[1] is 1, which is there already", self.pet.set_order, [1, 1])
+        says("views[0] is 3; it must be 0 to 2", self.pet.forward, HISTO[0], views=[3])
+        says('Context(nan_policy="replace")', self.ct.reconstruct, np.full_like(FRAMES, np.nan))
+        holed = ones(18, 16)
+        holed[0, 3] = np.nan
+        says("projections[0, 3] is NaN", self.one_row.reconstruct, holed)
+        holed = np.array(K[:, 0], np.complex64)
+        holed[7] = np.inf
+        says("samples[7] is", self.mri.gridding, holed)
+        capped = CT(Context(device="cpu", memory_cap=1000), angles=ANGLES, bins=16)
+        says("the context's memory_cap is 1000 bytes", capped.reconstruct, ones(18, 16))
+
+    def test_calls_before_others(self):
+        says = self.says
+        says("set_geometry comes first", CT(self.context).info)
+        says("set_geometry has to come first", CT(self.context).reconstruct, FRAMES)
+        says("reconstruct comes first", self.mri.history)
+        says("times is None and field is not", self.mri.set_field, ones(12, 16), None)
+        says("flats is None while darks is not", self.ct.set_flat_field, None, ones(4, 16))
+        fresh = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, views=3, max_tilt=0.2)
+        says("set_response or set_tables comes first", fresh.forward, HISTO[0])
+        self.pet.set_options(order="given")
+        says("order is 'given'; set_order comes first", self.pet.reconstruct, HISTO)
+        self.mri.set_field(ones(12, 16), ones(100))
+        self.mri.set_options(method="nufft")
+        says("method must be 'auto' or 'exact'", self.mri.forward, ones(12, 16, dtype=np.complex64))
+        self.mri.set_options(normal="toeplitz")
+        says("normal cannot be 'toeplitz'", self.mri.reconstruct, ones(100, dtype=np.complex64))
+        self.mri.set_field(None, None)
+        self.mri.set_options(penalty="matrix", lambda_=1.0)
+        says("penalty is 'matrix'; set_matrix comes first", self.mri.reconstruct, ones(100, dtype=np.complex64))
+
+    def test_warnings_name_the_function(self):
+        said = []
+        context = Context(threads=1, log=lambda level, text: said.append(text))
+        CT(context, angles=np.arange(180.0), bins=16)
+        self.assertTrue(said[-1].startswith("CT: "), said)
+        CT(context).set_geometry(angles=np.arange(180.0), bins=16)
+        self.assertTrue(said[-1].startswith("CT.set_geometry: "), said)
+
+    def test_a_callback_names_its_own(self):
+        raised = []
+
+        def progress(*_):
+            try:
+                ct.info()
+            except isocenter.BusyError as e:
+                raised.append(str(e))
+
+        ct = CT(Context(threads=1, progress=progress), angles=ANGLES, bins=16)
+        ct.reconstruct(ones(18, 16))
+        self.assertTrue(raised and all(text.startswith("CT.info: ") and "same object" in text for text in raised), raised)
+
+
+if __name__ == "__main__":
+    unittest.main()

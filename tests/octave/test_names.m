@@ -1,0 +1,159 @@
+% Names are the C header's: words of enumerations as they are there, in lower case; options and fields its fields in CamelCase, nx, ny and
+% nz together as Size, voxel_x, voxel_y and voxel_z as Voxel. Each has one spelling, an error lists them all, and the help shows them.
+function test_names()
+    [enums, structs, chosen] = header();
+    words(enums, chosen);
+    options(structs);
+    results(structs);
+end
+
+function words(enums, chosen)
+    ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
+    mri = isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel');
+    pet = isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1);
+    of = struct();
+    of.isoc_context_options = @(name, word) isocenter.Context(name, word);
+    of.isoc_ct_geometry = @(name, word) ct.setGeometry('Angles', [0 1], 'Bins', 8, name, word);
+    of.isoc_ct_options = @(name, word) ct.setOptions(name, word);
+    of.isoc_mri_geometry = @(name, word) mri.setGeometry([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', name, word);
+    of.isoc_mri_options = @(name, word) mri.setOptions(name, word);
+    of.isoc_pet_response = @(name, word) pet.setResponse('TofFwhm', 300, 'RadialFwhm', 9, 'AxialFwhm', 9, name, word);
+    of.isoc_pet_options = @(name, word) pet.setOptions(name, word);
+    of.isoc_pet_body = @(name, word) pet.phantomImage(struct(name, word, 'HalfX', 9));
+    calls = struct();
+    calls.isoc_ct_shepp_logan_kind = @(word) isocenter.CT.sheppLogan(word, 3);
+    calls.isoc_mri_shepp_logan_kind = @(word) isocenter.MRI.sheppLogan(word, 3);
+    calls.isoc_mri_density = @(word) mri.computeWeights(word, 4);
+    calls.isoc_pet_quantity = @(word) pet.phantomImage(struct('HalfX', 9), word);
+    for k = 1:size(chosen, 1)
+        name = camel(chosen{k, 2});
+        set = of.(chosen{k, 1});
+        calls.(chosen{k, 3}) = @(word) set(name, word);
+    end
+    all_of_them = setdiff(fieldnames(enums), 'isoc_status');
+    check_true('every enumeration is taken somewhere', isequal(sort(fieldnames(calls)), sort(all_of_them)));
+    for k = 1:numel(all_of_them)
+        name = all_of_them{k};
+        list = enums.(name);
+        for word = list, takes(name, calls.(name), word{1}, true); end
+        hyphens = strrep([list{end} '_'], '_', '-');
+        for wrong = {upper(list{1}), [upper(list{1}(1)) list{1}(2:end)], hyphens, [list{1} ' '], 'x', 0, true}
+            said = takes(name, calls.(name), wrong{1}, false);
+            found = regexp(said(strfind(said, 'must be one of '):end), '''(\w+)''', 'tokens');
+            check_true([name ' is told as the header has it: ' said], isequal([found{:}], list));
+        end
+    end
+end
+
+% What is said of a word; it is no question of the word if another argument is wrong, or there is no GPU.
+function said = takes(name, f, word, good)
+    said = '';
+    try
+        f(word);
+    catch failure
+        said = failure.message;
+    end
+    if ~ischar(word), word = mat2str(word); end
+    check_true(sprintf('%s ''%s'': %s', name, word, said), isempty(strfind(said, 'must be one of')) == good);
+end
+
+function options(structs)
+    ct = isocenter.CT();
+    mri = isocenter.MRI();
+    pet = isocenter.PET();
+    body = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).phantomImage(varargin{:});
+    scan = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).simulate(varargin{:}, 4);
+    ellipse = @(varargin) isocenter.CT('Angles', 0, 'Bins', 4).phantomVolume(varargin{:});
+    ellipsoid = @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').phantomImage(varargin{:});
+    % The struct, who takes it, whose help has it, fields that come from elsewhere, and options that are no field.
+    table = {
+        'isoc_context_options', @(varargin) isocenter.Context(varargin{:}), 'Context', {}, {}
+        'isoc_ct_geometry', @(varargin) ct.setGeometry(varargin{:}), 'CT.setGeometry', {'Views'}, {'Region'}
+        'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
+        'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
+        'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
+        'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
+        'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
+        'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}
+        'isoc_pet_body', body, 'PET.phantomImage', {}, {}
+        'isoc_pet_scan', scan, 'PET.simulate', {}, {}
+        'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}
+        'isoc_mri_ellipsoid', ellipsoid, 'MRI.sheppLogan', {}, {}
+    };
+    for k = 1:size(table, 1)
+        [name, set, place, elsewhere, besides] = table{k, :};
+        wanted = unique([setdiff(fields(structs.(name)), elsewhere), besides]);
+        said = '';
+        try
+            set(struct('Nonsense', 1));
+        catch failure
+            said = failure.message;
+            check_true([name ': ' failure.identifier], ~isempty(strfind(failure.identifier, 'unknownOption')));
+        end
+        found = strsplit(regexprep(said, '^.*; it has ', ''), ', ');
+        check_true(sprintf('%s: %s, expected %s', name, said, strjoin(wanted, ', ')), isequal(unique(found), wanted));
+        text = get_help_text(['isocenter.' place]);
+        for option = found
+            check_true(sprintf('%s is in the help of %s', option{1}, place), ~isempty(regexp(text, ['\<' option{1} '\>'], 'once')));
+            for other = {lower(option{1}), regexprep(option{1}, '(.)([A-Z])', '$1_$2')}
+                if strcmp(other{1}, option{1}), continue; end
+                said = '';
+                try, set(struct(other{1}, [])); catch failure, said = failure.identifier; end
+                check_true(sprintf('%s is no spelling of %s', other{1}, option{1}), ~isempty(strfind(said, 'unknownOption')));
+            end
+        end
+    end
+end
+
+function results(structs)
+    ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
+    mri = isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel');
+    pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    [first, second, times, tally] = pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1)), 100);
+    [measured, dropped] = pet.deposit(first, second, times);
+    pet.setOptions('Iterations', 1);
+    pet.reconstruct(measured);
+    for pair = {'isoc_ct_info', ct.info(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
+                'isoc_pet_dropped', dropped; 'isoc_pet_iteration', pet.history()}.'
+        list = structs.(pair{1});
+        list = list(~ismember(list, {'struct_size', 'reserved'}));
+        check_true([pair{1} ' is told as the header has it'], isequal(fieldnames(pair{2}).', cellfun(@camel, list, 'UniformOutput', false)));
+    end
+end
+
+% A struct's fields as options: less what only C needs, and lengths of lists.
+function list = fields(list)
+    list = regexprep(list, {'^n[xyz]$', '^voxel_[xyz]$'}, {'size', 'voxel'});
+    list = list(~ismember(list, {'struct_size', 'reserved', 'progress_user', 'log_user'}));
+    list = unique(cellfun(@camel, list(cellfun(@isempty, regexp(list, '_count$'))), 'UniformOutput', false));
+end
+
+function name = camel(name)
+    parts = strsplit(name, '_');
+    name = '';
+    for part = parts, name = [name upper(part{1}(1)) part{1}(2:end)]; end
+end
+
+function [enums, structs, chosen] = header()
+    project = fullfile(fileparts(mfilename('fullpath')), '..', '..');
+    [status, text] = system(sprintf('python3 "%s" --names "%s"', fullfile(project, 'cbindings', 'python', 'generate.py'), ...
+                                    fullfile(project, 'include', 'isocenter.h')));
+    check_true('names of the header', status == 0);
+    enums = struct();
+    structs = struct();
+    chosen = cell(0, 3);
+    for line = strsplit(strtrim(text), "\n")
+        parts = strsplit(line{1}, ' ');
+        list = regexprep(parts(3:end), ':.*', '');
+        if strcmp(parts{1}, 'enum')
+            enums.(parts{2}) = list;
+            continue
+        end
+        structs.(parts{2}) = list;
+        for marked = regexp(parts(3:end), '^(\w+):(\w+)$', 'tokens', 'once')
+            if ~isempty(marked{1}), chosen(end + 1, :) = {parts{2}, marked{1}{:}}; end
+        end
+    end
+    check_true('enumerations and structs', numel(fieldnames(enums)) > 20 && numel(fieldnames(structs)) > 20);
+end
