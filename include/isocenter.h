@@ -61,7 +61,7 @@
 #define ISOC_DTYPE_COMPLEX 5
 
 // Number of the ABI: a program built against another number must be rebuilt.
-#define ISOC_ABI_VERSION 1
+#define ISOC_ABI_VERSION 2
 
 // Number of ellipses of a Shepp-Logan phantom.
 #define ISOC_CT_SHEPP_LOGAN_ELLIPSES 10

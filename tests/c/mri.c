@@ -159,7 +159,7 @@ static void arrays(void) {
     BAD("samples: real", s.dtype.code = ISOC_DTYPE_FLOAT, isoc_mri_adjoint(mri, &s, &v), TENSOR_DTYPE, "samples.dtype", "C64");
     BAD("samples: one coil", s.shape = one_coil, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[0] is 1", "must be 2",
         "its shape is (1, 60)", "geometry.coils is 2: set it to 1");
-    BAD("samples: turned", s.shape = turned, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[0] is 60", "must be 2",
+    BAD("samples: turned", s.shape = turned, isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE, "samples.shape[1] is 2", "must be 60",
         "its shape is (60, 2), the other way round");
     BAD("samples: by spokes", s.ndim = 3, isoc_mri_adjoint(mri, &s, &v), TENSOR_NDIM, "samples.ndim is 3", "are one dimension");
     BAD("image: one for all coils", v.ndim = 2; v.shape = plane, isoc_mri_adjoint(mri, &s, &v), TENSOR_NDIM, "image.ndim is 2",
