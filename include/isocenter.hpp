@@ -65,6 +65,22 @@
 #define ISOCENTER_EXCEPTIONS 1
 #endif
 
+// A constructor that is deleted says why where the compiler can.
+#if __cplusplus > 202302L && defined(__cpp_deleted_function)
+#define ISOCENTER_DELETED(why) delete("isocenter: " why)
+#else
+#define ISOCENTER_DELETED(why) delete
+#endif
+
+#if defined(__clang__) && defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::lifetimebound)
+#define ISOCENTER_LIFETIMEBOUND [[clang::lifetimebound]]
+#endif
+#endif
+#ifndef ISOCENTER_LIFETIMEBOUND
+#define ISOCENTER_LIFETIMEBOUND
+#endif
+
 namespace isocenter {
 // Code of different modes has different names for the linker.
 #if ISOCENTER_EXCEPTIONS
@@ -95,11 +111,34 @@ enum class next : int32_t {
     stop = 1,
 };
 
+// A std::function that says what is missing where it is made from something else: what it calls must return a `next`.
+template <class... A> class callback : public std::function<next(A...)> {
+    using function = std::function<next(A...)>;
+
+public:
+    callback(std::nullptr_t = nullptr) noexcept {}
+
+    template <class F, std::enable_if_t<!std::is_same_v<std::decay_t<F>, callback> && !std::is_same_v<std::decay_t<F>, std::nullptr_t>, int> = 0>
+    callback(F &&called) {
+        using D = std::decay_t<F>;
+        if constexpr (!std::is_invocable_v<D &, A...>) {
+            static_assert(std::is_invocable_v<D &, A...>, "isocenter: a callback takes other arguments; see progress_function, "
+                                                          "or reconstruct_stream for those of read and write");
+        } else if constexpr (!std::is_same_v<std::decay_t<std::invoke_result_t<D &, A...>>, next>) {
+            static_assert(std::is_same_v<std::decay_t<std::invoke_result_t<D &, A...>>, next>,
+                          "isocenter: a callback must return: return isocenter::next::proceed; or isocenter::next::stop");
+        } else {
+            static_cast<function &>(*this) = std::forward<F>(called);
+        }
+    }
+};
+
 // Told some twenty times a second how far a call is, 0 to 1, and at what; called last with 1 and "done". On the thread of the call.
 // It must not call the plan that it reports on (ISOC_STATUS_BUSY). An exception stops the call, and leaves it.
-using progress_function = std::function<next(double fraction, const char *stage)>;
+using progress_function = callback<double /* fraction */, const char * /* stage */>;
 
-// Gets log messages: level 1 is a warning, 2 a decision that the library took. Otherwise as progress_function.
+// Gets log messages: level 1 is a warning, 2 a decision that the library took. Otherwise as progress_function. Where a context has none,
+// warnings go to stderr.
 using log_function = std::function<void(int level, const char *message)>;
 
 // The element type of a tensor by the C++ type. Specialise it for types of your own with the same layout, such as CUDA's float2:
@@ -144,6 +183,15 @@ struct is_container<D, std::void_t<decltype(std::data(std::declval<D &>())), dec
 
 template <class D> constexpr bool is_pointer_to_data = std::is_pointer_v<std::remove_cv_t<std::remove_reference_t<D>>>;
 
+// Whether D&& is a temporary container with elements of its own: such a container has constant elements where it is constant itself, and
+// what a view has besides is trivial to destroy.
+template <class D, class = void> struct is_owning_temporary : std::false_type {};
+template <class D>
+struct is_owning_temporary<D, std::void_t<decltype(std::data(std::declval<D &>())), decltype(std::data(std::declval<const D &>()))>>
+    : std::bool_constant<!std::is_reference_v<D> && std::is_const_v<std::remove_reference_t<decltype(*std::data(std::declval<const D &>()))>>
+                         && (std::is_const_v<D> || !std::is_const_v<std::remove_reference_t<decltype(*std::data(std::declval<D &>()))>>)
+                         && (!std::is_trivially_destructible_v<D> || std::is_aggregate_v<D>)> {};
+
 } // namespace detail
 
 // Elements one after the other, as std::span: from a vector, array, std::span, list in braces (for the call that it is in), or pointer
@@ -173,8 +221,8 @@ private:
 };
 
 // A short list in a struct, of angles, say, which the library copies too. It owns its values. From a vector (moved if it may be),
-// array, std::span, list in braces, pointer and count, or one number; reals may be of another type of real or integer.
-template <class T> class list {
+// array, std::span, list in braces, pointer and count, or, with OfNumber, one number; reals may be of another type of real or integer.
+template <class T, bool OfNumber = true> class list {
     template <class E> static constexpr bool converts =
         std::is_same_v<std::remove_cv_t<E>, T>
         || (std::is_floating_point_v<T> && std::is_arithmetic_v<E> && !std::is_same_v<std::remove_cv_t<E>, char>);
@@ -193,8 +241,10 @@ public:
         for (std::size_t k = 0; k < std::size(container); k++) values_.push_back(static_cast<T>(std::data(container)[k]));
     }
 
-    template <class N, std::enable_if_t<std::is_arithmetic_v<N> && !std::is_same_v<N, bool> && converts<N>, int> = 0>
+    template <class N, std::enable_if_t<OfNumber && std::is_arithmetic_v<N> && !std::is_same_v<N, bool> && converts<N>, int> = 0>
     list(N value) : values_(1, static_cast<T>(value)) {}
+    template <class N, std::enable_if_t<!OfNumber && std::is_arithmetic_v<N>, int> = 0>
+    list(N number) = ISOCENTER_DELETED("a list of values, not their number"); // a list of values, not their number
 
     T *data() noexcept { return values_.data(); }
     const T *data() const noexcept { return values_.data(); }
@@ -245,11 +295,14 @@ template <class C> class lowered_struct;
 //     tensor(dl_tensor)                                         // an isoc_tensor, or DLPack's DLTensor cast to it, as it is
 //     nullptr                                                   // none, where isocenter.h says that the pointer may be NULL
 //
-// Methods take const_tensor for what they read, and tensor for what they write: from elements that are not const.
+// Methods take const_tensor for what they read, and tensor for what they write: from elements that are not const. A temporary container
+// that owns its elements will do for what is read, in the call that it is made in: const_tensor does not keep it. As a tensor, whose
+// result nobody would see, it does not compile.
 template <bool Writable> class basic_tensor {
     template <class T> static constexpr bool fits = !Writable || !std::is_const_v<T>;
     template <class D>
     static constexpr bool holds_data = detail::is_pointer_to_data<D> || detail::is_container<std::remove_reference_t<D>>::value;
+    template <class D> static constexpr bool goes = detail::is_owning_temporary<D>::value; // at the end of the statement, as a temporary
 
 public:
     using pointer = std::conditional_t<Writable, void *, const void *>;
@@ -258,7 +311,7 @@ public:
     constexpr basic_tensor(std::nullptr_t = nullptr) noexcept {}
 
     // Elements of a type that dtype_of knows, behind a pointer or in a container.
-    template <class D, std::enable_if_t<holds_data<D>, int> = 0>
+    template <class D, std::enable_if_t<holds_data<D> && !goes<D>, int> = 0>
     basic_tensor(D &&elements, const shape &sizes) noexcept : sizes_(sizes) {
         if constexpr (detail::is_pointer_to_data<D>) {
             take(elements);
@@ -269,8 +322,20 @@ public:
     }
 
     // All elements of a container, one dimension.
-    template <class D, std::enable_if_t<detail::is_container<std::remove_reference_t<D>>::value, int> = 0>
-    basic_tensor(D &&elements) noexcept : basic_tensor(std::forward<D>(elements), shape(std::size(elements))) {}
+    template <class D, std::enable_if_t<detail::is_container<std::remove_reference_t<D>>::value && !goes<D>, int> = 0>
+    basic_tensor(D &&elements) noexcept : basic_tensor(elements, shape(std::size(elements))) {}
+
+    // Of a temporary container: to be read in this very call.
+    template <class D, std::enable_if_t<goes<D> && !Writable, int> = 0>
+    basic_tensor(D &&elements ISOCENTER_LIFETIMEBOUND, const shape &sizes) noexcept : basic_tensor(elements, sizes) {}
+    template <class D, std::enable_if_t<goes<D> && !Writable, int> = 0>
+    basic_tensor(D &&elements ISOCENTER_LIFETIMEBOUND) noexcept : basic_tensor(elements) {}
+
+    // A result that is written to a temporary container is lost.
+    template <class D, std::enable_if_t<goes<D> && Writable, int> = 0>
+    basic_tensor(D &&temporary, const shape &sizes) = ISOCENTER_DELETED("the result would be lost"); // the result would be lost
+    template <class D, std::enable_if_t<goes<D> && Writable, int> = 0>
+    basic_tensor(D &&temporary) = ISOCENTER_DELETED("the result would be lost"); // the result would be lost
 
     // Elements of a type that only the program knows.
     basic_tensor(pointer data, isoc_dtype dtype, const shape &sizes) noexcept : sizes_(sizes) { set(data, dtype); }
@@ -322,22 +387,28 @@ public:
         return c;
     }
 
-    // Whether the array can be handed to the library; `number` says which of a call's arrays it is.
-    bool check(int number, detail::complaint &found) const noexcept {
+    // Whether the array can be handed to the library; `name` is that of the call's parameter.
+    bool check(const char *name, detail::complaint &found) const noexcept {
         if (kind_ == kind::none) return true;
         const isoc_tensor c = c_tensor();
         if (is_strided_ && strides_.ndim() != c.ndim) {
-            found.set(ISOC_STATUS_TENSOR_STRIDES, "array %d of the call has %d strides for %d dimensions", number, strides_.ndim(), c.ndim);
+            found.set(ISOC_STATUS_TENSOR_STRIDES, "%s has %d strides for %d dimensions", name, strides_.ndim(), c.ndim);
             return false;
         }
-        if (available_ == unknown || reach(c) < available_) return true;
+        const uint64_t needed = available_ == unknown ? 0 : reach(c);
+        if (needed <= available_) return true;
         char text[200] = "";
         int used = 0;
         for (int d = 0; d < c.ndim && used < static_cast<int>(sizeof text); d++)
             used += std::snprintf(text + used, sizeof text - static_cast<std::size_t>(used), d ? ", %lld" : "%lld",
                                   static_cast<long long>(c.shape[d]));
-        found.set(ISOC_STATUS_TENSOR_SHAPE, "array %d of the call holds %llu elements, too few for its shape (%s)", number,
-                  static_cast<unsigned long long>(available_), text);
+        const auto held = static_cast<unsigned long long>(available_);
+        const char *const by = c.strides || c.byte_offset > 0 ? " with its strides and offset" : "";
+        if (needed == unknown)
+            found.set(ISOC_STATUS_TENSOR_SHAPE, "%s holds %llu elements; its shape (%s)%s needs more than can be counted", name, held, text, by);
+        else
+            found.set(ISOC_STATUS_TENSOR_SHAPE, "%s holds %llu elements; its shape (%s)%s needs %llu", name, held, text, by,
+                      static_cast<unsigned long long>(needed));
         return false;
     }
 
@@ -358,7 +429,7 @@ private:
         kind_ = kind::own;
     }
 
-    // The farthest element, counted from the pointer; `unknown` if it is far beyond what is there. What is wrong in other ways is the
+    // As many elements as there must be behind the pointer, or `unknown` if no 64 bits hold it. What is wrong in other ways is the
     // library's to say.
     uint64_t reach(const isoc_tensor &c) const noexcept {
         uint64_t step = 1, last = c.byte_offset / (c.dtype.bits / 8u);
@@ -367,11 +438,11 @@ private:
             const uint64_t more = static_cast<uint64_t>(c.shape[d]) - 1;
             const int64_t stride = c.strides ? c.strides[d] : 0;
             if (c.strides) step = stride > 0 ? static_cast<uint64_t>(stride) : 0;
-            if (step > 0 && more > available_ / step) return unknown;
+            if (more > 0 && step > (unknown - 1 - last) / more) return unknown;
             last += step * more;
-            if (!c.strides) step *= more + 1;
+            if (!c.strides) step = step > unknown / (more + 1) ? unknown : step * (more + 1);
         }
-        return last;
+        return last + 1;
     }
 
     isoc_tensor tensor_{};
@@ -537,12 +608,19 @@ private:
     bool there_;
 };
 
-template <class A> const A &lower(const A &argument) noexcept { return argument; }
-template <bool Writable> lowered lower(const basic_tensor<Writable> &t) noexcept { return lowered(t); }
+// An array of a call by the name of its parameter, for messages. Arrays without one do not compile.
+template <bool Writable> struct named_array {
+    const char *name;
+    const basic_tensor<Writable> &tensor;
+};
 
-template <class A> bool check(const A &, int &, complaint &) noexcept { return true; }
-template <bool Writable> bool check(const basic_tensor<Writable> &t, int &number, complaint &found) noexcept {
-    return t.check(++number, found);
+template <class A> const A &lower(const A &argument) noexcept { return argument; }
+template <bool Writable> lowered lower(const basic_tensor<Writable> &) = delete;
+template <bool Writable> lowered lower(const named_array<Writable> &array) noexcept { return lowered(array.tensor); }
+
+template <class A> bool check(const A &, complaint &) noexcept { return true; }
+template <bool Writable> bool check(const named_array<Writable> &array, complaint &found) noexcept {
+    return array.tensor.check(array.name, found);
 }
 
 // A struct with lists, as C takes it for the length of a call.
@@ -559,7 +637,7 @@ private:
     C c_{};
     complaint complaint_;
 };
-template <class C> bool check(const lowered_struct<C> &s, int &, complaint &found) noexcept {
+template <class C> bool check(const lowered_struct<C> &s, complaint &found) noexcept {
     if (s.found().status != ISOC_STATUS_OK) found = s.found();
     return found.status == ISOC_STATUS_OK;
 }
@@ -579,7 +657,7 @@ private:
     int64_t count_;
     complaint complaint_;
 };
-inline bool check(const groups &g, int &, complaint &found) noexcept {
+inline bool check(const groups &g, complaint &found) noexcept {
     if (g.found().status != ISOC_STATUS_OK) found = g.found();
     return found.status == ISOC_STATUS_OK;
 }
@@ -600,8 +678,7 @@ private:
 template <class... P, class... A> outcome<void> call(isoc_status (*function)(P...), const A &...arguments) {
     frame here;
     complaint found;
-    int number = 0;
-    if (!(check(arguments, number, found) && ...)) return here.finish(found.status, found.words);
+    if (!(check(arguments, found) && ...)) return here.finish(found.status, found.words);
     const isoc_status status = function(lower(arguments)...);
     return here.finish(status, status == ISOC_STATUS_OK ? "" : isoc_last_error());
 }
@@ -653,6 +730,11 @@ protected:
     }
     ~handle() { Destroy(raw_); }
 
+    // How methods pass arrays on.
+    template <bool Writable> static named_array<Writable> named(const char *parameter, const basic_tensor<Writable> &t) noexcept {
+        return { parameter, t };
+    }
+
     // Plans call their context's callbacks, whether it is still there or not.
     const std::shared_ptr<const callbacks> &shared() const noexcept { return callbacks_; }
 
@@ -688,7 +770,7 @@ public:
         list<int32_t> gpus = {}; // none: all
         uint64_t gpu_memory_cap = 0;
         progress_function on_progress = {};
-        log_function on_log = {};
+        log_function on_log = {}; // none: warnings go to stderr
     };
 
 #if ISOCENTER_EXCEPTIONS
@@ -793,7 +875,7 @@ public:
         int64_t views = 0; // 0: as many as there are angles; or their number, which is then checked
         int64_t bins = 0;
         int64_t rows = 0;
-        list<double> angles = {}; // radians
+        list<double, false> angles = {}; // radians, one a view: their number alone does not compile
         list<double> axis = {};   // a fractional bin: one, or one a view; none: (bins - 1) / 2
         double bin_pitch = 0;
         double pixel_size = 0;
@@ -805,7 +887,8 @@ public:
         int64_t slices = 0;
 
         // Cuts the slice down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of the slice that
-        // this geometry describes, counted from 0, ends not included. See isoc_ct_region.
+        // this geometry describes, counted from 0, ends not included: volume[:, row_begin:row_end, column_begin:column_end] of the full
+        // one, in NumPy's words, whose order is the other way round: columns come first here, as x before y. See isoc_ct_region.
         outcome<void> region(int64_t column_begin, int64_t column_end, int64_t row_begin, int64_t row_end) {
             isoc_ct_geometry c{};
             c.struct_size = sizeof c;
@@ -875,7 +958,7 @@ public:
     ct(ct &&) noexcept = default;
     ct &operator=(ct &&) noexcept = default;
 
-    // Sets scan and volume. The flat field stays while rows and bins do, weights of your own do not.
+    // Sets scan and volume. Forgets weights of your own; the flat field stays while rows and bins do.
     // C++20: set_geometry({ .bins = 256, .angles = angles }).
     outcome<void> set_geometry(const geometry &scan) {
         return detail::call(isoc_ct_set_geometry, get(), detail::lowered_struct<isoc_ct_geometry>(scan));
@@ -890,7 +973,7 @@ public:
     // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
     // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
-        return detail::call(isoc_ct_set_flat_field, get(), flats, darks);
+        return detail::call(isoc_ct_set_flat_field, get(), named("flats", flats), named("darks", darks));
     }
 
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.
@@ -933,35 +1016,35 @@ public:
     // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
     // counts and others by options.input. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_reconstruct, get(), projections, volume);
+        return detail::call(isoc_ct_reconstruct, get(), named("projections", projections), named("volume", volume));
     }
 
     // The ramp filter alone: projections -> f32 of the same shape.
     outcome<void> filter(const const_tensor &projections, const tensor &filtered) {
-        return detail::call(isoc_ct_filter, get(), projections, filtered);
+        return detail::call(isoc_ct_filter, get(), named("projections", projections), named("filtered", filtered));
     }
 
     // The sum over views alone, weighted if the options say so: f32 projections -> f32 volume.
     outcome<void> backproject(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_backproject, get(), projections, volume);
+        return detail::call(isoc_ct_backproject, get(), named("projections", projections), named("volume", volume));
     }
 
     // Line integrals of a volume: f32 (slices, ny, nx) -> f32 projections.
     outcome<void> forward(const const_tensor &volume, const tensor &projections) {
-        return detail::call(isoc_ct_forward, get(), volume, projections);
+        return detail::call(isoc_ct_forward, get(), named("volume", volume), named("projections", projections));
     }
 
     // The exact transpose of forward: f32 projections -> f32 volume.
     outcome<void> adjoint(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_adjoint, get(), projections, volume);
+        return detail::call(isoc_ct_adjoint, get(), named("projections", projections), named("volume", volume));
     }
 
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
     // gets the finished slices, in order. Both are called on this thread, and must not use the plan. T is the type of the projections:
-    // float, with a flat field also uint16_t or uint8_t. An exception in either ends the call, and leaves it.
+    // float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
+    // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it.
     template <class T>
-    outcome<void> reconstruct_stream(const std::function<next(const slab<T> &projections)> &read,
-                                     const std::function<next(const slab<const float> &volume)> &write) {
+    outcome<void> reconstruct_stream(const callback<const slab<T> &> &read, const callback<const slab<const float> &> &write) {
         using job = std::pair<decltype(&read), decltype(&write)>;
         job both(&read, &write);
         const isoc_ct_read_fn on_read = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
@@ -982,12 +1065,12 @@ public:
 
     // A phantom's exact mean over each pixel: f32 (slices, ny, nx).
     outcome<void> phantom_volume(span<const ellipse> ellipses, const tensor &volume) {
-        return detail::call(isoc_ct_phantom_volume, get(), ellipses.data(), ellipses.count(), volume);
+        return detail::call(isoc_ct_phantom_volume, get(), ellipses.data(), ellipses.count(), named("volume", volume));
     }
 
     // A phantom's exact line integrals: f32 projections.
     outcome<void> phantom_projections(span<const ellipse> ellipses, const tensor &projections) {
-        return detail::call(isoc_ct_phantom_projections, get(), ellipses.data(), ellipses.count(), projections);
+        return detail::call(isoc_ct_phantom_projections, get(), ellipses.data(), ellipses.count(), named("projections", projections));
     }
 
 private:
@@ -1023,10 +1106,10 @@ public:
     // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets all
     // that was set for another: weights, maps, field, positions, the penalty's weights and matrix, Q.
     outcome<void> set_geometry(const isoc_mri_geometry &scan, const const_tensor &trajectory) {
-        return detail::call(isoc_mri_set_geometry, get(), detail::filled<isoc_mri_geometry>(scan), trajectory);
+        return detail::call(isoc_mri_set_geometry, get(), detail::filled<isoc_mri_geometry>(scan), named("trajectory", trajectory));
     }
 
-    // Sets options, or the defaults.
+    // Sets options, or the defaults. Another method, tolerance or upsampling forgets Q.
     outcome<void> set_options(const isoc_mri_options &wanted = options()) {
         return detail::call(isoc_mri_set_options, get(), detail::filled<isoc_mri_options>(wanted));
     }
@@ -1035,7 +1118,7 @@ public:
     outcome<void> set_stream(void *stream) { return detail::call(isoc_mri_set_stream, get(), stream); }
 
     // Sets density weights: real (samples), not negative; copied. nullptr: 1. Forgets Q.
-    outcome<void> set_weights(const const_tensor &weights) { return detail::call(isoc_mri_set_weights, get(), weights); }
+    outcome<void> set_weights(const const_tensor &weights) { return detail::call(isoc_mri_set_weights, get(), named("weights", weights)); }
 
     // Finds density weights and sets them. `density`: ISOC_MRI_DENSITY_..., which says what `parameter` is.
     outcome<void> compute_weights(uint32_t density, int64_t parameter = 0) {
@@ -1043,29 +1126,31 @@ public:
     }
 
     // Writes the density weights: real (samples).
-    outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, get(), weights); }
+    outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, get(), named("weights", weights)); }
 
     // Sets coil sensitivities: complex (coils, nz, ny, nx); copied. nullptr: none, an image for each coil.
-    outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, get(), maps); }
+    outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, get(), named("maps", maps)); }
 
     // Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. nullptr for both: none.
     outcome<void> set_field(const const_tensor &field, const const_tensor &times) {
-        return detail::call(isoc_mri_set_field, get(), field, times);
+        return detail::call(isoc_mri_set_field, get(), named("field", field), named("times", times));
     }
 
     // Sets where voxels are: real (nz, ny, nx, axes), x first, in voxels; copied. nullptr: on the grid.
-    outcome<void> set_positions(const const_tensor &positions) { return detail::call(isoc_mri_set_positions, get(), positions); }
+    outcome<void> set_positions(const const_tensor &positions) {
+        return detail::call(isoc_mri_set_positions, get(), named("positions", positions));
+    }
 
     // Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first; copied. nullptr: 1.
     outcome<void> set_difference_weights(const const_tensor &weights) {
-        return detail::call(isoc_mri_set_difference_weights, get(), weights);
+        return detail::call(isoc_mri_set_difference_weights, get(), named("weights", weights));
     }
 
     // Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows: row i has the entries row_starts[i] to row_starts[i + 1] of `columns` and
     // `values`, real or complex; copied. One more row_starts than rows, as many columns as values.
     outcome<void> set_matrix(span<const int64_t> row_starts, span<const int64_t> columns, const const_tensor &values) {
         return detail::call(isoc_mri_set_matrix, get(), row_starts.count() - 1, row_starts.data(), columns.data(), columns.count(),
-                            values);
+                            named("values", values));
     }
 
     // What the plan found and decided.
@@ -1082,25 +1167,27 @@ public:
 
     // samples = F image.
     outcome<void> forward(const const_tensor &image, const tensor &samples) {
-        return detail::call(isoc_mri_forward, get(), image, samples);
+        return detail::call(isoc_mri_forward, get(), named("image", image), named("samples", samples));
     }
 
     // image = F^H samples, unscaled.
     outcome<void> adjoint(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_adjoint, get(), samples, image);
+        return detail::call(isoc_mri_adjoint, get(), named("samples", samples), named("image", image));
     }
 
     // image = F^H W samples.
     outcome<void> gridding(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_gridding, get(), samples, image);
+        return detail::call(isoc_mri_gridding, get(), named("samples", samples), named("image", image));
     }
 
     // out = (F^H W F + lambda R^H R) image.
-    outcome<void> normal(const const_tensor &image, const tensor &out) { return detail::call(isoc_mri_normal, get(), image, out); }
+    outcome<void> normal(const const_tensor &image, const tensor &out) {
+        return detail::call(isoc_mri_normal, get(), named("image", image), named("out", out));
+    }
 
     // Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_reconstruct, get(), samples, image);
+        return detail::call(isoc_mri_reconstruct, get(), named("samples", samples), named("image", image));
     }
 
     // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each; returns how many
@@ -1114,10 +1201,10 @@ public:
     outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, get()); }
 
     // Copies Q out: real (q_nz, q_ny, q_nx) of get_info.
-    outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, get(), q); }
+    outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, get(), named("q", q)); }
 
     // Takes a Q of a plan with the same grid, trajectory and weights.
-    outcome<void> import_q(const const_tensor &q) { return detail::call(isoc_mri_import_q, get(), q); }
+    outcome<void> import_q(const const_tensor &q) { return detail::call(isoc_mri_import_q, get(), named("q", q)); }
 
     // The ellipsoids of a Shepp-Logan head, 2 half_xy voxels wide and high, 2 half_z deep (0: a plane). `kind`: ISOC_MRI_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS>> shepp_logan(uint32_t kind, double half_xy, double half_z = 0) {
@@ -1127,18 +1214,18 @@ public:
 
     // What one coil without a profile measures of a phantom, exactly: complex (samples).
     outcome<void> phantom_samples(span<const ellipsoid> ellipsoids, const tensor &samples) {
-        return detail::call(isoc_mri_phantom_samples, get(), ellipsoids.data(), ellipsoids.count(), samples);
+        return detail::call(isoc_mri_phantom_samples, get(), ellipsoids.data(), ellipsoids.count(), named("samples", samples));
     }
 
     // A phantom's mean over each voxel: complex (nz, ny, nx).
     outcome<void> phantom_image(span<const ellipsoid> ellipsoids, const tensor &image) {
-        return detail::call(isoc_mri_phantom_image, get(), ellipsoids.data(), ellipsoids.count(), image);
+        return detail::call(isoc_mri_phantom_image, get(), ellipsoids.data(), ellipsoids.count(), named("image", image));
     }
 
     // Compares an image with the true one, both complex (nz, ny, nx): peak signal-to-noise ratio in dB, error in percent.
     outcome<quality> compare(const const_tensor &image, const const_tensor &truth) {
         quality found{};
-        return detail::get(found, isoc_mri_compare, get(), image, truth, &found.psnr, &found.percent_error);
+        return detail::get(found, isoc_mri_compare, get(), named("image", image), named("truth", truth), &found.psnr, &found.percent_error);
     }
 
 private:
@@ -1218,9 +1305,10 @@ public:
     pet(pet &&) noexcept = default;
     pet &operator=(pet &&) noexcept = default;
 
-    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order.
+    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order, keeps
+    // the response.
     outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
-        return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), views);
+        return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), named("views", views));
     }
 
     // Writes the views' directions: azimuth and tilt of each, so two numbers a view; returns how many views there are. An empty span asks
@@ -1282,34 +1370,37 @@ public:
 
     // Histo-images = H image, f32, of all views.
     outcome<void> forward(const const_tensor &image, const tensor &histo_images) {
-        return detail::call(isoc_pet_forward, get(), all_views, int64_t{ 0 }, image, histo_images);
+        return detail::call(isoc_pet_forward, get(), all_views, int64_t{ 0 }, named("image", image), named("histo_images", histo_images));
     }
 
     // Histo-images = H image, f32 (view_count, nz, ny, nx), of the views that are named, in their order.
     outcome<void> forward(span<const int64_t> views, const const_tensor &image, const tensor &histo_images) {
-        return detail::call(isoc_pet_forward, get(), listed(views), views.count(), image, histo_images);
+        return detail::call(isoc_pet_forward, get(), listed(views), views.count(), named("image", image),
+                            named("histo_images", histo_images));
     }
 
     // Image = sum of H' histo-images over all views: the exact transpose of forward.
     outcome<void> adjoint(const const_tensor &histo_images, const tensor &image) {
-        return detail::call(isoc_pet_adjoint, get(), all_views, int64_t{ 0 }, histo_images, image);
+        return detail::call(isoc_pet_adjoint, get(), all_views, int64_t{ 0 }, named("histo_images", histo_images), named("image", image));
     }
 
     // Image = sum of H' histo-images, (view_count, nz, ny, nx), over the views that are named.
     outcome<void> adjoint(span<const int64_t> views, const const_tensor &histo_images, const tensor &image) {
-        return detail::call(isoc_pet_adjoint, get(), listed(views), views.count(), histo_images, image);
+        return detail::call(isoc_pet_adjoint, get(), listed(views), views.count(), named("histo_images", histo_images),
+                            named("image", image));
     }
 
     // Image = sum of H' A over all views. `factors`: f32 histo-images, or nullptr for 1.
     outcome<void> sensitivity(const const_tensor &factors, const tensor &image) {
-        return detail::call(isoc_pet_sensitivity, get(), factors, image);
+        return detail::call(isoc_pet_sensitivity, get(), named("factors", factors), named("image", image));
     }
 
     // Reconstructs from measured histo-images, f32 or u32, with `factors` (attenuation x normalisation; nullptr: 1) and `additive` (scatter
     // + randoms; nullptr: 0), f32 histo-images. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &measured, const const_tensor &factors, const const_tensor &additive,
                               const tensor &image) {
-        return detail::call(isoc_pet_reconstruct, get(), measured, factors, additive, image);
+        return detail::call(isoc_pet_reconstruct, get(), named("measured", measured), named("factors", factors),
+                            named("additive", additive), named("image", image));
     }
 
     // Writes what each pass of the last reconstruction saw; returns how many there are. An empty span asks for that alone; one that is too
@@ -1324,13 +1415,14 @@ public:
     outcome<dropped> deposit(const const_tensor &first_positions, const const_tensor &second_positions,
                              const const_tensor &time_differences, const tensor &histo_images) {
         dropped events;
-        return detail::get(events, isoc_pet_deposit, get(), first_positions, second_positions, time_differences, histo_images,
-                           static_cast<isoc_pet_dropped *>(&events));
+        return detail::get(events, isoc_pet_deposit, get(), named("first_positions", first_positions),
+                           named("second_positions", second_positions), named("time_differences", time_differences),
+                           named("histo_images", histo_images), static_cast<isoc_pet_dropped *>(&events));
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...
     outcome<void> phantom_image(span<const body> bodies, uint32_t quantity, const tensor &image) {
-        return detail::call(isoc_pet_phantom_image, get(), bodies.data(), bodies.count(), quantity, image);
+        return detail::call(isoc_pet_phantom_image, get(), bodies.data(), bodies.count(), quantity, named("image", image));
     }
 
     // Simulates as many events as the arrays hold, which are as those of deposit. `activity`: f32 (nz, ny, nx) in host memory in place of
@@ -1338,30 +1430,32 @@ public:
     outcome<tally> simulate(const scan &setup, const const_tensor &activity, const tensor &first_positions,
                             const tensor &second_positions, const tensor &time_differences) {
         tally drawn;
-        return detail::get(drawn, isoc_pet_simulate, get(), detail::lowered_struct<isoc_pet_scan>(setup), activity, first_positions,
-                           second_positions, time_differences, static_cast<isoc_pet_tally *>(&drawn));
+        return detail::get(drawn, isoc_pet_simulate, get(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
+                           named("first_positions", first_positions), named("second_positions", second_positions),
+                           named("time_differences", time_differences),
+                           static_cast<isoc_pet_tally *>(&drawn));
     }
 
     // Writes what is expected of a simulated scan: `factors` and `additive` as reconstruct takes them, in host memory; nullptr leaves
     // one out.
     outcome<void> expect(const scan &setup, const const_tensor &activity, const isoc_pet_tally &drawn, const tensor &factors,
                          const tensor &additive) {
-        return detail::call(isoc_pet_expect, get(), detail::lowered_struct<isoc_pet_scan>(setup), activity,
-                            detail::filled<isoc_pet_tally>(drawn), factors, additive);
+        return detail::call(isoc_pet_expect, get(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
+                            detail::filled<isoc_pet_tally>(drawn), named("factors", factors), named("additive", additive));
     }
 
     // Mean contrast recovery over spheres of 10 mm whose activity is `ratio` times the background's; 1 is true. `centres`: x, y, z of each
     // sphere in mm. Image f32 in host memory.
     outcome<double> contrast_recovery(const const_tensor &image, span<const double> centres, double ratio) {
         double recovery = 0;
-        return detail::get(recovery, isoc_pet_contrast_recovery, get(), image, centres.data(),
+        return detail::get(recovery, isoc_pet_contrast_recovery, get(), named("image", image), centres.data(),
                            detail::groups(centres.size(), 3, "centres", "sphere"), ratio, &recovery);
     }
 
     // Standard deviation over mean in the central disc of 50 mm. Image f32 in host memory.
     outcome<double> noise(const const_tensor &image) {
         double deviation = 0;
-        return detail::get(deviation, isoc_pet_noise, get(), image, &deviation);
+        return detail::get(deviation, isoc_pet_noise, get(), named("image", image), &deviation);
     }
 
 private:

@@ -121,6 +121,20 @@ compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests
 compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
 compile lists17 "$cxx" -std=c++17 $strict -g $sanitize tests/cpp/lists.cpp
 compile lists20 "$cxx" -std=c++20 $strict -g $sanitize -fno-exceptions -fno-rtti tests/cpp/lists.cpp
+# What must not compile does not, and compilers say why; without a mistake it does. -fsyntax-only: nothing is linked.
+for compiler in "$cxx" clang++; do
+    command -v "$compiler" >/dev/null || continue
+    refused() { "$compiler" -std=c++17 $strict $cflags -fsyntax-only -DMISTAKE="$1" tests/cpp/refused.cpp 2>&1; }
+    refused 0 || { echo 'refused.cpp does not compile without a mistake' >&2; exit 1; }
+    while read -r number who words; do
+        [ "$who" = any ] || "$compiler" --version | grep -q "$who" || continue
+        ! said=$(refused "$number") && echo "$said" | grep -qF "$words" ||
+            { printf '%s\n' "$compiler: refused.cpp, mistake $number, expected: $words" "$said" >&2; exit 1; }
+    done <<END
+$(sed -n 's|^#.*MISTAKE == \([0-9]*\) // \([a-z]*\): |\1 \2 |p' tests/cpp/refused.cpp)
+END
+done
+echo "refused: $(grep -c 'MISTAKE ==' tests/cpp/refused.cpp) mistakes do not compile"
 # The library is not built for ThreadSanitizer: what it does with its own threads is left out.
 export TSAN_OPTIONS=ignore_noninstrumented_modules=1
 threads=
@@ -165,6 +179,20 @@ for scan in nxtomo exchange; do
     passes "$build/scan_files" part "$build/volume.h5" "$build/part.h5" 20 44 16 51
 done
 
+# What fails on the way leaves what was there: a volume that grows beyond the largest file that the shell allows; 98 304 bytes of data,
+# in units of 512 or 1024.
+for program in measured stream_hdf5; do
+    cp "$build/volume.h5" "$build/kept.h5"
+    status=0
+    said=$(trap '' XFSZ; ulimit -f 40; "$build/cmake/$program" "$build/nxtomo.h5" "$build/kept.h5" 2>&1) || status=$?
+    [ "$status" -eq 1 ] && echo "$said" | grep -q 'kept.h5 cannot be written$' && cmp "$build/volume.h5" "$build/kept.h5" && [ ! -e "$build/kept.h5.part" ] ||
+        { echo "$program: an error while it writes, status $status:" "$said" >&2; exit 1; }
+    ! said=$("$build/cmake/$program" "$build/none.h5" "$build/kept.h5" 2>&1) && [ "$(echo "$said" | grep -c .)" -eq 1 ] ||
+        { echo "$program: of a scan that is not there:" "$said" >&2; exit 1; }
+done
+"$build/cmake/stream_hdf5" "$build/nxtomo.h5" "$build/volume.h5" | head -n 1 | grep -q 'bin 31.50, is taken$' ||
+    { echo 'stream_hdf5 does not begin with the axis that it takes' >&2; exit 1; }
+
 # A measured scan, where it is there: its axis and a region. Then the same with Ctrl-C at its first report.
 tooth=../shared/data/ct/tooth.h5
 if [ -f "$tooth" ]; then
@@ -180,6 +208,7 @@ if [ -f "$tooth" ]; then
     status=0 && wait $measured || status=$?
     [ "$status" -eq 130 ] && tr '\r' '\n' <&9 | grep -q '^cancelled$' || { echo "measured: Ctrl-C gives status $status" >&2; exit 1; }
     exec 9<&-
+    [ ! -e "$build/part.h5.part" ] || { echo 'measured: Ctrl-C leaves part of a volume' >&2; exit 1; }
     echo 'measured: reads a scan, and Ctrl-C cancels it'
 else
     echo "skipped: $tooth is not there"

@@ -266,6 +266,18 @@ fn odd_angles_are_logged() {
     let degrees = logged((0..180).map(f64::from).collect());
     assert!(degrees.starts_with("Warning: angles run from 0 to 179 rad, 28.5 turns: they may be degrees"), "{degrees}");
     assert_eq!(logged((0..400).map(|v| f64::from(v) * PI / 50.5).collect()), "", "four turns are no mistake");
+    // Tilt series, half degrees, several turns.
+    let steps = |first: f64, step: f64, count: i32| (0..count).map(|k| first + step * f64::from(k)).collect::<Vec<_>>();
+    for angles in [steps(-60.0, 2.0, 61), steps(0.0, 0.5, 90), steps(0.0, 1.0, 100), steps(0.0, 720.0 / 1999.0, 2000)] {
+        let (n, last) = (angles.len(), angles[angles.len() - 1]);
+        assert!(logged(angles).contains("they may be degrees"), "{n} angles to {last}");
+    }
+    // Golden angles reach 90 and 180 rad too.
+    for golden in [PI * (5f64.sqrt() - 1.0) / 2.0, PI * (3.0 - 5f64.sqrt())] {
+        for count in [38, 47, 94, 150, 186] {
+            assert!(!logged(steps(0.0, golden, count)).contains("degrees"), "{count} steps of {golden}");
+        }
+    }
 }
 
 /// What needs weights says why there are none and writes nothing; what needs none works.

@@ -51,6 +51,16 @@ fn an_axis_far_beside_the_detector_is_warned_of() {
     let drift = |from: f64| (0..90).map(|v| from + 0.1 * f64::from(v)).collect::<Vec<_>>();
     assert_eq!(warnings(Geometry { axis: drift(500.0), ..Geometry::new(half_turn(90), BINS) }).len(), 1);
     assert_eq!(warnings(Geometry { axis: drift(95.0), ..Geometry::new(half_turn(90), BINS) }).len(), 0);
+    // So near an end of the detector that half a turn sees little more than half, of a volume of any size; an axis in other lengths, say.
+    for axis in [7.0, 20.0, 180.0, 199.0] {
+        for side in [BINS, 3 * BINS] {
+            let g = Geometry { nx: side, ny: side, ..with_axis(half_turn(90), axis) };
+            assert_eq!(warnings(g).len(), 1, "{axis}, {side}");
+        }
+    }
+    // A region in other lengths than pixels.
+    let far = warnings(Geometry { x_offset: 1e4, ..with_axis(half_turn(90), 99.5) });
+    assert!(far.len() == 1 && far[0].contains("x_offset is 10000"), "{far:?}");
     // A small region about the axis of a scan that never sees it.
     assert_eq!(warnings(Geometry { nx: 20, ny: 20, ..with_axis(full_turn(180), -20.0) }).len(), 1);
 }
@@ -67,11 +77,11 @@ fn honest_axes_are_not_warned_of() {
             );
         }
     }
-    for axis in [20.0, 60.0, 99.5, 180.0] {
+    for axis in [40.0, 60.0, 99.5, 150.0] {
         for g in [
             with_axis(half_turn(90), axis),
             Geometry { nx: 4 * BINS, ny: 4 * BINS, ..with_axis(half_turn(90), axis) },
-            Geometry { x_offset: 1e4, ..with_axis(half_turn(90), axis) },
+            Geometry { nx: 40, ny: 40, x_offset: 30.0, ..with_axis(half_turn(90), axis) },
         ] {
             assert_eq!(warnings(g), Vec::<String>::new());
         }

@@ -364,3 +364,46 @@ fn honest_line_integrals_are_not_warned_of() {
     let g = Geometry::new(half_turn(3), 4);
     silent(warned(&g, &vec![3.0; projection_len(&g)]));
 }
+
+/// Warnings of a scan whose kind the caller has said, with flats of 1000.
+fn warned_as(input: InputKind, ellipses: &[Ellipse], change: impl Fn(f32) -> f32) -> Vec<String> {
+    let g = Geometry::new(half_turn(90), BINS).with_rows(3);
+    let maker = plan(&g, isocenter::cpu::level::Level::detect(), 1);
+    let p: Vec<f32> = line_integrals(&maker, &g, ellipses).into_iter().map(change).collect();
+    let (mut ct, log) = logging(&g, NanPolicy::Error);
+    if input == InputKind::Counts {
+        let (flats, darks) = (vec![1000.0; 3 * BINS], vec![100.0; 3 * BINS]);
+        let frames = |values| View::new(values, [1, 3, BINS]).expect("frames");
+        ct.set_flat_field(Some(frames(&flats)), Some(frames(&darks))).expect("a flat field");
+    }
+    set_input(&mut ct, input);
+    let mut volume = vec![0.0; volume_len(&g)];
+    let (from, to) = (View::new(&p, g.projection_shape()), ViewMut::new(&mut volume, g.volume_shape()));
+    ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success");
+    warnings(&log)
+}
+
+#[test]
+fn what_is_said_is_doubted_too() {
+    let object = [disk(0.02, 10.0, 45.0), disk(0.03, -20.0, 10.0)];
+    let counts = |scale: f32| move |v: f32| 100.0 + scale * 900.0 * (-v).exp();
+    for (input, change, words) in [
+        (InputKind::Counts, Box::new(counts(4.0)) as Box<dyn Fn(f32) -> f32>, "3.99 times the flats"),
+        (InputKind::Counts, Box::new(|_| 50.0), "100 % of them are no larger than the darks"),
+        (InputKind::Transmission, Box::new(counts(1.0)), "half of them are above"),
+        (InputKind::Transmission, Box::new(|v| v), "as line integrals are"),
+    ] {
+        let seen = warned_as(input, &object, change);
+        assert!(seen.len() == 1 && seen[0].contains(words), "{words}: {seen:?}");
+    }
+    // A beam that is a little brighter or darker than the flats, an object that fills the detector.
+    for scale in [0.7, 1.0, 1.3] {
+        assert_eq!(warned_as(InputKind::Counts, &object, counts(scale)), Vec::<String>::new(), "{scale}");
+        let transmission = move |v: f32| scale * (-v).exp();
+        assert_eq!(warned_as(InputKind::Transmission, &object, transmission), Vec::<String>::new(), "{scale}");
+    }
+    assert_eq!(warned_as(InputKind::Counts, &[disk(0.02, 0.0, 300.0)], counts(1.0)), Vec::<String>::new());
+    // Logarithms without their minus.
+    let negative = scan(&object, |k, v| -v + 0.01 * noise(k));
+    assert!(negative.len() == 1 && negative[0].contains("negative"), "{negative:?}");
+}

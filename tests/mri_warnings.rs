@@ -101,6 +101,43 @@ fn a_unit_that_leaves_most_of_k_space_empty_is_remarked_on() {
     }
 }
 
+/// Radii of spokes in a plane, whatever is given along z.
+#[test]
+fn a_planes_third_axis_has_no_say_in_radial_weights() {
+    let flat = spokes(8, 32, 0.0);
+    let deep: Vec<f64> = flat.chunks(2).flat_map(|k| [k[0], k[1], 0.0]).collect();
+    let weights = |values: &[f64], dims: usize| {
+        let mut scan = Plan::new(values, dims, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a scan");
+        scan.radial(32).expect("weights");
+        let mut out = vec![0.0f64; values.len() / dims];
+        let to: Array<1> = Layout::new(out.as_mut_ptr().cast_const().cast(), Number::F64, [out.len()]);
+        // SAFETY: an array of that size.
+        unsafe { scan.mri.copy_weights(&to) }.expect("weights");
+        out
+    };
+    assert_eq!(weights(&flat, 2), weights(&deep, 3));
+}
+
+#[test]
+fn other_normalisations_are_remarked_on() {
+    let said =
+        |values: &[f64], unit, grid, dims| Plan::new(values, dims, unit, grid).expect("a scan").warnings().join("; ");
+    // Normalised to 1 at the edge.
+    let normalised: Vec<f64> = (0..64).flat_map(|k| [f64::from(k) / 31.5 - 1.0, 0.5]).collect();
+    let radians = said(&normalised, Unit::RadiansPerVoxel, [1, 64, 64], 2);
+    assert!(radians.contains("31.83 % of the range of radians per voxel"), "{radians}");
+    // Cycles per field of view over 64 on all axes of a volume of 64 x 64 x 16.
+    let lines = |z: f64| -> Vec<f64> {
+        (0..64)
+            .flat_map(|k| [f64::from(k) / 64.0 - 0.5, f64::from(k) / 64.0 - 0.5, z * (f64::from(k) / 64.0 - 0.5)])
+            .collect()
+    };
+    let divided = said(&lines(0.25), Unit::CyclesPerVoxel, [16, 64, 64], 3);
+    assert!(divided.contains("along z the trajectory reaches 25 %"), "{divided}");
+    assert_eq!(said(&lines(1.0), Unit::CyclesPerVoxel, [16, 64, 64], 3), "");
+    assert_eq!(said(&lines(0.5), Unit::CyclesPerVoxel, [16, 64, 64], 3), "", "less resolution along z");
+}
+
 #[test]
 fn gridding_without_weights_is_remarked_on() {
     let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");

@@ -3,7 +3,7 @@
 use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Order of the dimensions of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -220,6 +220,17 @@ impl Geometry {
         const VIEWS: usize = 720;
         const SECTORS: usize = 36;
         let spread = |k: usize, count: usize, size: usize| (k as f64 + 0.5) / count as f64 * size as f64 - 0.5;
+        // Pixels that a detector about the axis would see; all of them where there are none.
+        let reach = self.bins as f64 / 2.0 / self.ratio();
+        let within = |centre: f64, size: usize| {
+            let (low, high) = ((centre - reach).max(0.0), (centre + reach).min(size as f64 - 1.0));
+            if low > high { 0.0..=size as f64 - 1.0 } else { low..=high }
+        };
+        let (cy, cx) = self.centre();
+        let part = |range: &RangeInclusive<f64>, k: usize, count: usize| {
+            range.start() + (k as f64 + 0.5) / count as f64 * (range.end() - range.start())
+        };
+        let (across, along) = (within(cy, self.ny), within(cx, self.nx));
         let (rows, columns, views) = (self.ny.min(PIXELS), self.nx.min(PIXELS), self.views().min(VIEWS));
         let lines: Vec<(usize, PixelLine)> = (0..views)
             .map(|k| {
@@ -231,8 +242,8 @@ impl Geometry {
         let mut all = [false; SECTORS];
         lines.iter().for_each(|(sector, _)| all[*sector] = true);
         let mut seen = 0;
-        for i in (0..rows).map(|k| spread(k, rows, self.ny)) {
-            for j in (0..columns).map(|k| spread(k, columns, self.nx)) {
+        for i in (0..rows).map(|k| part(&across, k, rows)) {
+            for j in (0..columns).map(|k| part(&along, k, columns)) {
                 let mut sectors = [false; SECTORS];
                 for (sector, l) in &lines {
                     let h = l.origin + j * l.dx + i * l.dy;

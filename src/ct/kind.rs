@@ -4,6 +4,7 @@ use super::flat_field::FlatField;
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::tensor::DType;
+use std::sync::Arc;
 use wide::f32x8;
 
 /// What the projections of calls that correct hold; the table is in `docs/conventions.md`.
@@ -31,6 +32,19 @@ pub(super) enum Correction<'a> {
     Transmission(f32),
 }
 
+/// What makes corrections, on its own.
+pub(super) struct Corrector {
+    pub(super) input: InputKind,
+    pub(super) minimum: f64,
+    pub(super) flat: Option<Arc<FlatField>>,
+}
+
+impl Corrector {
+    pub(super) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
+        self.input.correction(dtype, self.flat.as_deref(), self.minimum)
+    }
+}
+
 impl InputKind {
     /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other.
     pub(super) fn correction(self, dtype: DType, flat: Option<&FlatField>, minimum: f64) -> Result<Correction<'_>> {
@@ -38,7 +52,7 @@ impl InputKind {
         match (self, dtype, flat) {
             (Self::Auto, DType::F32, Some(_)) => fail!(
                 FlatField,
-                "projections are F32 and the plan has a flat field: they may be counts or line integrals; set options.input to counts or line integrals (or transmission), or forget the flat field"
+                "projections are F32 and the plan has a flat field: they may be counts or line integrals; set options.input to 1 (counts), 2 (transmission) or 3 (line_integrals), or forget the flat field"
             ),
             (Self::Auto | Self::LineIntegrals, DType::F32, _) => Ok(Correction::None),
             (Self::Transmission, DType::F32, _) => Ok(Correction::Transmission(minimum)),
@@ -48,8 +62,8 @@ impl InputKind {
                 "projections are {dtype:?} counts and the plan has no flat field; isoc_ct_set_flat_field comes first"
             ),
             (Self::Transmission | Self::LineIntegrals, _, _) => {
-                let name = if self == Self::Transmission { "transmission" } else { "line integrals" };
-                fail!(TensorDtype, "projections are {dtype:?}; options.input is {name}, which are F32")
+                let name = if self == Self::Transmission { "2 (transmission)" } else { "3 (line_integrals)" };
+                fail!(TensorDtype, "projections are {dtype:?}; options.input is {name}, which has to be F32")
             }
         }
     }
@@ -101,15 +115,81 @@ const LEAST_BINS: usize = 8;
 /// No beam is seen through so much.
 const MOST_INTEGRAL: f32 = 20.0;
 
-/// Warns of projections that are taken for line integrals, by some of their rows, if they cannot be any.
-pub(super) fn warn_of_kind(context: &Context, rows: &[Vec<f32>]) {
-    if let Some(why) = suspicion(rows) {
+/// A detector row, and what was read of it.
+pub(super) type Sampled = (usize, Vec<f32>);
+
+/// Warns of projections that do not look like what they are taken for, by some of their rows.
+pub(super) fn warn_of_kind(context: &Context, correction: Correction, mut rows: Vec<Sampled>) {
+    let kind = match correction {
+        Correction::None => "line integrals",
+        Correction::Counts(..) => "counts",
+        Correction::Transmission(_) => "transmissions",
+    };
+    if let Correction::Counts(..) = correction {
+        for (row, values) in &mut rows {
+            correction.apply(*row, values);
+        }
+    }
+    let rows: Vec<Vec<f32>> = rows.into_iter().map(|(_, values)| values).collect();
+    let doubt = match correction {
+        Correction::None => suspicion(&rows),
+        Correction::Counts(_, minimum) => doubt_of_counts(&rows, minimum),
+        Correction::Transmission(_) => doubt_of_transmissions(&rows),
+    };
+    if let Some(why) = doubt {
         context.log(LogLevel::Warning, || {
             format!(
-                "projections are taken for line integrals, and do not look like any: {why}; set options.input to counts (with a flat field), transmission, or line integrals if they are"
+                "projections are taken for {kind}, and do not look like any: {why}; options.input says what they are: 1 (counts, with a flat field), 2 (transmission), 3 (line_integrals)"
             )
         });
     }
+}
+
+/// Means of the ends of rows and of their middle third, over all rows that are long enough, and all finite values in rising order; None
+/// if there are none.
+fn profile(rows: &[Vec<f32>]) -> Option<(f64, f64, Vec<f32>)> {
+    let rows = || rows.iter().filter(|r| r.len() >= LEAST_BINS);
+    let outside = mean(rows().flat_map(|r| ends(r)))?;
+    let inside = mean(rows().flat_map(|r| middle(r)))?;
+    let mut values: Vec<f32> = rows().flatten().copied().filter(|v| v.is_finite()).collect();
+    values.sort_by(f32::total_cmp);
+    Some((outside, inside, values))
+}
+
+/// Part of a list in rising order.
+fn at(values: &[f32], part: f64) -> f32 {
+    values[((values.len() - 1) as f64 * part) as usize]
+}
+
+/// A beam that misses the object is as bright as the flats, give or take what the source does; behind the object it is darker.
+const BRIGHT: f64 = 1.5;
+
+/// Why counts, of which these are the line integrals, are not those of the flat field's exposure.
+fn doubt_of_counts(integrals: &[Vec<f32>], minimum: f32) -> Option<String> {
+    let transmissions: Vec<Vec<f32>> = integrals.iter().map(|row| row.iter().map(|v| (-v).exp()).collect()).collect();
+    let (outside, _, values) = profile(&transmissions)?;
+    let floored = values.iter().filter(|v| **v <= 1.001 * minimum).count();
+    if 2 * floored > values.len() {
+        let percent = 100 * floored / values.len();
+        return Some(format!("{percent} % of them are no larger than the darks, or by less than minimum_transmission"));
+    }
+    let seen = outside.max(f64::from(at(&values, 0.5)));
+    (seen > BRIGHT).then(|| format!("they are {seen:.2} times the flats where the object lets most through"))
+}
+
+/// Why values are no transmissions.
+fn doubt_of_transmissions(rows: &[Vec<f32>]) -> Option<String> {
+    let (outside, inside, values) = profile(rows)?;
+    let half = at(&values, 0.5);
+    if f64::from(half) > BRIGHT {
+        return Some(format!("half of them are above {half}, and what is let through is 1 at most"));
+    }
+    // Line integrals, which are 0 beside the object.
+    (outside.abs() < 0.1 && inside > outside + 0.1).then(|| {
+        format!(
+            "the ends of rows are {outside:.2} on average and their middle third {inside:.2}, as line integrals are"
+        )
+    })
 }
 
 /// Why rows that are taken for line integrals cannot be any; None if they can. Values that are not finite are left out.
@@ -118,18 +198,13 @@ pub(super) fn warn_of_kind(context: &Context, rows: &[Vec<f32>]) {
 /// it. Where no row reaches beyond the object (local tomography), only the sizes are left to judge by: in honest units those are
 /// small, and a phantom of 1 a pixel still rises towards its middle.
 fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
-    let ends = |row: &[f32]| {
-        let n = (row.len() / 20).max(1);
-        mean(row[..n].iter().chain(&row[row.len() - n..]))
-    };
-    let middle = |row: &[f32]| mean(&row[row.len() / 3..row.len() - row.len() / 3]);
     let rows = rows.iter().filter(|r| r.len() >= LEAST_BINS);
     let mut profiles: Vec<(f64, f64)> = Vec::new();
     let mut values: Vec<f32> = Vec::new();
     // Air is 0 in line integrals only.
     let mut dark_ends = true;
     for row in rows {
-        profiles.extend(ends(row).zip(middle(row)));
+        profiles.extend(mean(ends(row)).zip(mean(middle(row))));
         dark_ends &= row[0] == 0.0 && row[row.len() - 1] == 0.0;
         values.extend(row.iter().filter(|v| v.is_finite()));
     }
@@ -137,7 +212,7 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
         return None;
     }
     values.sort_by(f32::total_cmp);
-    let at = |part: f64| values[((values.len() - 1) as f64 * part) as usize];
+    let at = |part: f64| at(&values, part);
     let (least, most) = (values[0], values[values.len() - 1]);
     let n = profiles.len() as f64;
     let outside = profiles.iter().map(|p| p.0).sum::<f64>() / n;
@@ -153,6 +228,13 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
             "most are above {low}, where {MOST_INTEGRAL} is a transmission of 2e-9, and no larger in the middle of rows than at their ends"
         ));
     }
+    let (sum, size) = values.iter().fold((0.0, 0.0), |(s, a), v| (s + f64::from(*v), a + f64::from(v.abs())));
+    if sum < -0.5 * size {
+        let least = values[0];
+        return Some(format!(
+            "most of what they sum to is negative, down to {least}, as logarithms without their minus are"
+        ));
+    }
     let beside = profiles.iter().filter(|p| (0.7..=1.3).contains(&p.0)).count() as f64;
     if at(0.01) >= -0.05 && at(0.99) <= 1.5 && beside >= 0.9 * n && inside < 0.9 * outside {
         return Some(format!(
@@ -160,6 +242,17 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
         ));
     }
     None
+}
+
+/// Bins of a row that most likely lie beside the object.
+fn ends(row: &[f32]) -> impl Iterator<Item = &f32> {
+    let n = (row.len() / 20).max(1);
+    row[..n].iter().chain(&row[row.len() - n..])
+}
+
+/// The middle third of a row.
+fn middle(row: &[f32]) -> impl Iterator<Item = &f32> {
+    row[row.len() / 3..row.len() - row.len() / 3].iter()
 }
 
 /// Of finite values; None if there are none.

@@ -8,7 +8,7 @@ use super::forward::Forward;
 use super::geometry::{Geometry, Order};
 use super::gpu::{Gpus, Kernel, Measured, Needs, Operator, Precision, Task};
 use super::input::Input;
-use super::kind::{Correction, InputKind, warn_of_kind};
+use super::kind::{Correction, Corrector, InputKind, Sampled, warn_of_kind};
 use super::phantom::{self, Ellipse};
 use super::pipeline::{self, Call, Footprint, slabs};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
@@ -90,7 +90,7 @@ struct Plan {
     angular: Result<Arc<Angular>>,
     /// The caller's own weights.
     given: Option<Arc<Vec<f64>>>,
-    flat: Option<FlatField>,
+    flat: Option<Arc<FlatField>>,
 }
 
 impl Plan {
@@ -181,7 +181,7 @@ impl Ct {
         let mut part = Ct::new(self.context.clone());
         let options = Options { filter: self.options.filter.copy()?, ..self.options };
         (part.options, part.above, part.looked) = (options, row, true);
-        let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?;
+        let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?.map(Arc::new);
         part.plan = Some(Plan { geometry, angular: plan.angular.clone(), given: plan.given.clone(), flat });
         Ok(part)
     }
@@ -239,12 +239,19 @@ impl Ct {
 
     /// What is done to projections of this type by the calls that correct.
     pub(super) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
-        self.options.input.correction(dtype, self.plan()?.flat.as_ref(), self.options.minimum_transmission)
+        self.options.input.correction(dtype, self.plan()?.flat.as_deref(), self.options.minimum_transmission)
     }
 
-    /// Whether values are taken for line integrals without a word of the caller's, and have not been looked at.
+    /// The same without the plan, for the length of a call that changes it.
+    pub(super) fn corrector(&self) -> Corrector {
+        let Options { input, minimum_transmission, .. } = self.options;
+        Corrector { input, minimum: minimum_transmission, flat: self.plan.as_ref().and_then(|p| p.flat.clone()) }
+    }
+
+    /// Whether nobody has looked at what projections hold since the last change, where that can be wrong.
     pub(super) fn unseen(&self, dtype: DType) -> bool {
-        !self.looked && self.context.logs() && dtype == DType::F32 && self.options.input == InputKind::Auto
+        let said = dtype == DType::F32 && self.options.input == InputKind::LineIntegrals;
+        !self.looked && self.context.logs() && !said
     }
 
     /// They have been.
@@ -252,7 +259,7 @@ impl Ct {
         self.looked = true;
     }
 
-    /// Looks at some rows of projections that are taken for line integrals, once until something changes.
+    /// Looks at some rows of projections, whether they are what they are taken for, once until something changes.
     fn look_once(&mut self, projections: &View) -> Result<()> {
         if !self.unseen(projections.dtype()) {
             return Ok(());
@@ -262,19 +269,21 @@ impl Ct {
         let array = projections.layout();
         let rows = match array.gpu {
             None => host_rows(projections, g.order, used)?,
+            // A few bytes at a time are slow to read from there, and integers are taken for counts as they are.
+            Some(_) if array.dtype != DType::F32 => return Ok(()),
             Some(index) => match self.context.gpus().iter().find(|gpu| gpu.index() == index) {
                 Some(gpu) => {
                     let _current = gpu.enter()?;
                     Stream::borrowed(self.stream).synchronize()?;
                     places(g.order, array.shape, used, GPU_ROWS)
-                        .map(|[i, j]| gpu_row(gpu, array, i, j))
+                        .map(|[i, j]| Ok((if g.order == Order::Sinograms { i } else { j }, gpu_row(gpu, array, i, j)?)))
                         .collect::<Result<_>>()?
                 }
                 // The call will refuse it.
                 None => return Ok(()),
             },
         };
-        warn_of_kind(&self.context, &rows);
+        warn_of_kind(&self.context, self.correction(projections.dtype())?, rows);
         self.seen();
         Ok(())
     }
@@ -306,8 +315,13 @@ impl Ct {
         let (first, last) = geometry.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
         let span = last - first;
         let step = span / (geometry.angles.len() - 1).max(1) as f64;
-        // Numbers that would be half a turn or a whole one in degrees.
-        if [180.0, 360.0].iter().any(|turn| (span - turn).abs() <= 1.5 * step) {
+        // Numbers that would be quarters of a turn in degrees.
+        let degrees = [90.0, 180.0, 360.0, 540.0, 720.0, 1080.0, 1440.0];
+        // Golden angles, of a half turn and of a whole one, reach any span.
+        let golden = [1.941_61, 2.399_96].iter().any(|angle| (step - angle).abs() < 0.01);
+        // Steps of twentieths, over many turns: nobody's radians.
+        let decimal = step >= 0.05 && (20.0 * step - (20.0 * step).round()).abs() < 1e-5 && span > 2.0 * TAU;
+        if !golden && (decimal || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
             self.context.log(LogLevel::Warning, || {
                 let turns = span / TAU;
                 format!("angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians")
@@ -327,9 +341,18 @@ impl Ct {
             Err(e) => self.context.log(LogLevel::Info, || format!("no angular weights: {}", e.message)),
         }
         self.warn_of_axis(&geometry);
+        if !(0.02..=50.0).contains(&geometry.ratio()) {
+            self.context.log(LogLevel::Warning, || {
+                let (pixel, pitch) = (geometry.pixel_size, geometry.bin_pitch);
+                format!(
+                    "pixel_size is {pixel} and bin_pitch {pitch}, {:.4} bins: are both in one unit?",
+                    geometry.ratio()
+                )
+            });
+        }
         let flat = self.plan.take().and_then(|p| {
             let Geometry { rows, bins, .. } = p.geometry;
-            let fits = |f: &FlatField| f.fits(geometry.rows, geometry.bins);
+            let fits = |f: &Arc<FlatField>| f.fits(geometry.rows, geometry.bins);
             if p.flat.as_ref().is_some_and(|f| !fits(f)) {
                 self.context.log(LogLevel::Warning, || {
                     let (r, b) = (geometry.rows, geometry.bins);
@@ -350,18 +373,20 @@ impl Ct {
     /// A scan with the axis at the detector's edge, or a little beyond, is in order over a full turn: what one view misses the
     /// opposite one sees, so that pixels see all directions, or nearly all. Half of them is what a half turn about the edge leaves (an
     /// axis given from the middle, 0, is such a one), and with the axis far outside there are fewer, down to none: an image of zeros.
-    /// Two thirds lies between. An axis on the detector needs no look: pixels near it see everything.
+    /// Two thirds lies between. An axis about the detector's middle needs no look.
     fn warn_of_axis(&self, g: &Geometry) {
         let middle = (g.bins as f64 - 1.0) / 2.0;
         let axis = g.axis.iter().sum::<f64>() / g.axis.len() as f64;
-        if (axis - middle).abs() < middle.max(0.5) {
+        let aside = g.x_offset.hypot(g.y_offset) * g.ratio() > middle;
+        if (axis - middle).abs() < (middle / 4.0).max(0.5) && !aside {
             return;
         }
         let seen = g.directions_seen();
         if seen < 2.0 / 3.0 {
             self.context.log(LogLevel::Warning, || {
                 let (last, percent) = (g.bins - 1, 100.0 * seen);
-                format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
+                let offset = if aside { format!(" (x_offset is {}, y_offset {} pixels)", g.x_offset, g.y_offset) } else { String::new() };
+                format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume{offset} see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
             });
         }
     }
@@ -402,7 +427,7 @@ impl Ct {
                 fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
             }
         }
-        plan.flat = Some(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?);
+        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?));
         self.looked = false;
         Ok(())
     }
@@ -442,6 +467,12 @@ impl Ct {
         let mut given = zeros(views)?;
         given.copy_from_slice(weights);
         plan.given = Some(Arc::new(given));
+        let covered = plan.angular.as_ref().map_or(PI, |a| a.covered);
+        if sum < 0.9 * covered {
+            self.context.log(LogLevel::Warning, || {
+                format!("the caller's angular weights sum to {sum:.4} rad, where the angles cover {covered:.4}: values come out {:.4} times too small", sum / covered)
+            });
+        }
         if sum > 1.01 * PI {
             self.context.log(LogLevel::Warning, || {
                 format!("the caller's angular weights sum to {sum:.4} rad: values come out {:.4} times too large (pi keeps them)", sum / PI)
@@ -785,13 +816,13 @@ fn places(order: Order, shape: [usize; 3], used: Range<usize>, most: usize) -> i
 }
 
 /// Some rows of projections in host memory.
-pub(super) fn host_rows(projections: &View, order: Order, used: Range<usize>) -> Result<Vec<Vec<f32>>> {
+pub(super) fn host_rows(projections: &View, order: Order, used: Range<usize>) -> Result<Vec<Sampled>> {
     let [.., bins] = projections.shape();
     places(order, projections.shape(), used, HOST_ROWS)
         .map(|[i, j]| {
             let mut row = zeros(bins)?;
             projections.read_row(i, j, 0, &mut row);
-            Ok(row)
+            Ok((if order == Order::Sinograms { i } else { j }, row))
         })
         .collect()
 }

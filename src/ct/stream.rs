@@ -46,15 +46,19 @@ impl Ct {
         // Before anything is read.
         self.angular_weights()?;
         self.correction(dtype)?;
+        let correct = self.corrector();
         let (unseen, mut looked) = (self.unseen(dtype), false);
-        let (context, order) = (self.context().clone(), self.geometry()?.order);
+        let (context, g) = (self.context().clone(), self.geometry()?);
+        let (order, top) = (g.order, g.first_row);
         let mut read = |first: usize, count: usize, layout: &Layout| {
             read(Slab::new(first, count, layout))?;
             if unseen && !looked {
                 looked = true;
                 // SAFETY: the slab's array, which the callback has just filled.
                 let slab = unsafe { View::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
-                warn_of_kind(&context, &host_rows(&slab, order, 0..count)?);
+                let mut rows = host_rows(&slab, order, 0..count)?;
+                rows.iter_mut().for_each(|(row, _)| *row += top + first);
+                warn_of_kind(&context, correct.correction(dtype)?, rows);
             }
             Ok(())
         };

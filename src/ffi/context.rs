@@ -6,6 +6,7 @@ use crate::cpu::level::Level;
 use crate::error::{Error, Result, Status, fail};
 use crate::gpu;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
 
 /// Number of the ABI: a program built against another number must be rebuilt.
@@ -63,7 +64,7 @@ pub struct isoc_context_options {
     pub progress: isoc_progress_fn,
     /// Passed to `progress`; what it points to is for several threads at a time if several make calls.
     pub progress_user: *mut c_void,
-    /// Log, or NULL.
+    /// Log; NULL: warnings go to stderr, decisions nowhere.
     pub log: isoc_log_fn,
     /// Passed to `log`.
     pub log_user: *mut c_void,
@@ -105,6 +106,14 @@ unsafe impl Send for User {}
 // SAFETY: as above, several at a time.
 unsafe impl Sync for User {}
 
+/// What a caller who gave no log is told all the same: that something looks wrong.
+fn warn_on_stderr(level: LogLevel, message: &str) {
+    if level == LogLevel::Warning {
+        // A caller without stderr cannot be told.
+        let _ = writeln!(std::io::stderr(), "isocenter: warning: {message}");
+    }
+}
+
 impl isoc_context_options {
     /// # Safety
     /// `gpus` is as the field's documentation says.
@@ -137,13 +146,16 @@ impl isoc_context_options {
                 unsafe { call(user.0, fraction, stage.name().as_ptr()) != 0 }
             }) as Progress
         });
-        let log = self.log.map(|call| {
-            let user = User(self.log_user);
-            Box::new(move |level: LogLevel, message: &str| {
-                let (user, message) = (&user, CString::new(message).unwrap_or_default());
-                // SAFETY: as for progress.
-                unsafe { call(user.0, level as i32, message.as_ptr()) }
-            }) as Log
+        let log = Some(match self.log {
+            None => Box::new(warn_on_stderr) as Log,
+            Some(call) => {
+                let user = User(self.log_user);
+                Box::new(move |level: LogLevel, message: &str| {
+                    let (user, message) = (&user, CString::new(message).unwrap_or_default());
+                    // SAFETY: as for progress.
+                    unsafe { call(user.0, level as i32, message.as_ptr()) }
+                })
+            }
         });
         let (threads, memory_cap, gpu_memory_cap) = (self.threads as usize, self.memory_cap, self.gpu_memory_cap);
         Ok(ContextOptions { compute, gpu_memory_cap, threads, memory_cap, nan_policy, level: None, progress, log })

@@ -571,6 +571,12 @@ pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, par
                 0 => Density::Iterative(10),
                 n => Density::Iterative(n),
             },
+            1 if parameter == 0 => {
+                fail!(
+                    OutOfRange,
+                    "parameter is 0; with radial weights it must be the number of samples of a spoke, 2 or more"
+                )
+            }
             1 => Density::Radial(count(parameter, "parameter", 2, MAX_SAMPLES)?),
             v => fail!(UnknownValue, "density is {v}; it must be 0 or 1 (isoc_mri_density)"),
         };

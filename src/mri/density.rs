@@ -71,7 +71,7 @@ fn miss(first: Point, last: Point) -> f64 {
 
 /// See [`Density::Radial`]. Beside the weights a remark, if the spokes may be other ones.
 pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64>, Option<String>)> {
-    let dims = trajectory.dims();
+    let dims = trajectory.image_dims();
     let samples = trajectory.samples();
     if readout < 2 || !samples.is_multiple_of(readout) {
         fail!(
@@ -81,7 +81,8 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
     }
     let spokes = samples / readout;
     let axes = trajectory.axes();
-    let point = |m: usize| axes.map(|a| a[m]);
+    // What lies beyond a plane's two axes makes no difference to its one voxel there.
+    let point = |m: usize| [0, 1, 2].map(|d| if d < dims { axes[d][m] } else { 0.0 });
     // Samples from the first on that lie evenly on one line: probably the readout.
     let seen = || (2..samples).find(|m| off(point(m - 2), point(m - 1), point(*m)) > OFF).unwrap_or(samples);
     let (mut joined, mut beside, mut farthest) = (0, 0, 0.0f64);

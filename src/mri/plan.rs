@@ -254,8 +254,10 @@ impl Mri {
             let (low, high) = crate::nufft::kernel::UPSAMPLING.into_inner();
             fail!(OutOfRange, "options.upsampling is {upsampling}; it must be {low} to {high}, or 0 for the fastest");
         }
-        if tolerance >= 1.0 {
-            fail!(OutOfRange, "options.tolerance is {tolerance}; it must be below 1");
+        for (name, v) in [("tolerance", tolerance), ("residual", residual)] {
+            if v >= 1.0 {
+                fail!(OutOfRange, "options.{name} is {v}; it must be below 1");
+            }
         }
         let fourier = |o: &Options| (o.method, o.tolerance.to_bits(), o.upsampling.to_bits(), o.hardware_sines);
         if let Some(plan) = self.plan.as_mut().filter(|_| fourier(&options) != fourier(&self.options)) {

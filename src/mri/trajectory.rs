@@ -41,6 +41,8 @@ pub struct Trajectory {
     /// Along x, y, z; z is all 0 for two axes.
     axes: [Vec<f64>; 3],
     dims: usize,
+    /// The image is one voxel deep.
+    plane: bool,
     suspicion: Option<String>,
 }
 
@@ -94,10 +96,13 @@ impl Trajectory {
             }
             Ok(out)
         };
-        let suspicion = suspicion(unit, values.len() / dims, &|u| {
-            (0..dims).map(|d| largest[d] / u.bound(sizes[d])).fold(0.0, f64::max)
-        });
-        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, suspicion })
+        let plane = grid[0] == 1;
+        // One voxel has no frequency along z.
+        let asked = if plane { 2 } else { dims };
+        let suspicion =
+            suspicion(unit, values.len() / dims, &|u, d| (d < asked).then(|| largest[d] / u.bound(sizes[d])))
+                .or_else(|| divided_by_the_longest(unit, &sizes[..asked], &largest[..asked]));
+        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, plane, suspicion })
     }
 
     /// Samples.
@@ -108,6 +113,11 @@ impl Trajectory {
     /// Axes that it was given with.
     pub(super) fn dims(&self) -> usize {
         self.dims
+    }
+
+    /// Axes along which the image is more than a voxel deep.
+    pub(super) fn image_dims(&self) -> usize {
+        if self.plane { 2 } else { self.dims }
     }
 
     /// Cycles per voxel along x, y, z.
@@ -126,11 +136,14 @@ impl Trajectory {
     }
 }
 
-/// See [`Trajectory::suspicion`]; `part`: of a unit's range that the values reach.
-fn suspicion(unit: Unit, samples: usize, part: &dyn Fn(Unit) -> f64) -> Option<String> {
+/// See [`Trajectory::suspicion`]; `reach`: the part of a unit's range that the values reach along an axis of the image.
+fn suspicion(unit: Unit, samples: usize, reach: &dyn Fn(Unit, usize) -> Option<f64>) -> Option<String> {
+    let part = |u| (0..3).filter_map(|d| reach(u, d)).fold(0.0, f64::max);
     let seen = part(unit);
+    // Values of +-1, as normalised trajectories have them.
+    let normalised = unit == Unit::RadiansPerVoxel && (seen * std::f64::consts::PI - 1.0).abs() < 1e-3;
     // A single sample, or samples of the centre alone, say nothing of the unit.
-    if samples < 2 || seen == 0.0 || seen >= SUSPICIOUS {
+    if samples < 2 || seen == 0.0 || (seen >= SUSPICIOUS && !normalised) {
         return None;
     }
     let fits = |u: &Unit| (SUSPICIOUS..=SLACK).contains(&part(*u));
@@ -144,5 +157,25 @@ fn suspicion(unit: Unit, samples: usize, part: &dyn Fn(Unit) -> f64) -> Option<S
         "the trajectory reaches {:.2} % of the range of {}{hint}: is geometry.unit right?",
         100.0 * seen,
         unit.name()
+    ))
+}
+
+/// A remark on an axis whose range is not used by just so much as it is shorter than the longest one: frequencies per field of view were
+/// divided by the longest axis, where each has its own number of voxels.
+fn divided_by_the_longest(unit: Unit, sizes: &[usize], largest: &[f64]) -> Option<String> {
+    let longest = sizes.iter().copied().max()?;
+    let part = |d: usize| largest[d] / unit.bound(sizes[d]);
+    let full = (0..sizes.len()).any(|d| sizes[d] == longest && part(d) > 0.9);
+    let short = |d: &usize| {
+        let expected = sizes[*d] as f64 / longest as f64;
+        expected < 0.9 && (part(*d) / expected - 1.0).abs() < 0.07
+    };
+    let d = (0..sizes.len()).find(|d| full && short(d))?;
+    Some(format!(
+        "along {} the trajectory reaches {:.0} % of the range of {}, and that axis has {} voxels where the longest has {longest}: cycles per voxel are cycles per field of view divided by each axis's own number of voxels",
+        ["x", "y", "z"][d],
+        100.0 * part(d),
+        unit.name(),
+        sizes[d]
     ))
 }

@@ -10,7 +10,7 @@ use super::response::Response;
 use super::tables::Tables;
 use super::view::{View, geometric_order};
 use super::views::Views;
-use crate::context::Context;
+use crate::context::{Context, LogLevel};
 use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
@@ -290,6 +290,11 @@ impl Pet {
             }
             Order::Given => self.order.clone(),
         };
+        if !self.order.is_empty() && o.order != Order::Given {
+            self.context.log(LogLevel::Warning, || {
+                "an order of views was set, and is not used: options.order is not 2 (given)".into()
+            });
+        }
         let subsets = match o.algorithm {
             Algorithm::Ramla => order.len(),
             Algorithm::Osem if o.subsets > order.len() => {

@@ -37,7 +37,8 @@ impl Pet {
         let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, .. } = dropped;
         let with_view = events.len() as u64 - not_finite - equal_positions - outside_tilts;
         let outside = (outside_lattice == with_view).then_some(with_view);
-        if let Some(doubt) = units::doubt(&events, lattice, outside) {
+        let lost = || units::lost(&dropped, events.len() as u64);
+        if let Some(doubt) = units::doubt(&events, lattice, outside).or_else(lost) {
             self.context.log(LogLevel::Warning, || doubt);
         }
         Ok(dropped)

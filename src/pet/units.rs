@@ -1,5 +1,6 @@
 //! Units that numbers seem to be in, where they are not in those of the interface: mm, ps.
 
+use super::deposit::Dropped;
 use super::events::{BLOCK, Block, Events};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
@@ -57,6 +58,9 @@ const LEAST_OUTSIDE: u64 = 1000;
 /// Most of them; the rest may be randoms, or astray.
 const MOST: f64 = 0.9;
 
+/// From the middle of a scanner to its detectors, in mm: those of mice have 30, of whole bodies 450.
+const RADII: std::ops::RangeInclusive<f64> = 10.0..=1500.0;
+
 /// An event whose numbers are finite, in mm.
 struct Seen {
     /// From the middle to either end.
@@ -73,8 +77,9 @@ struct Seen {
 /// have a view.
 ///
 /// - Detectors surround the lattice, or nearly so: of a square about all of them, four fifths of lines have an end beyond three quarters of
-///   its sides. Where nearly all have both ends within those, lengths are too small. In cm they come out so on a lattice that is wider than 2/15
-///   of the detectors' distance, in m on any.
+///   its sides. Where nearly all have both ends within those, and another unit makes a scanner of them, lengths are in that. In cm they come
+///   out so on a lattice that is wider than 2/15 of the detectors' distance, in m on any. (Where no unit does, the lattice is larger than
+///   the scanner, which is no mistake.)
 /// - Photons come from between the detectors, so that times in ns move events by less than a thousandth of the way to them. Where nearly
 ///   none is moved by five times as much, times are too small: timing alone does that to a point in the middle, from 25 ps on at
 ///   detectors 930 mm apart, 3 ps at 100 mm.
@@ -88,14 +93,17 @@ pub(super) fn doubt(events: &Events, lattice: &Lattice, outside: Option<u64>) ->
     let [x, y, z] = [0, 1, 2].map(|d| Short(lattice.along()[d] as f64 * lattice.voxel()[d]));
     let ends: Vec<f64> = seen.iter().filter_map(|s| s.end).collect();
     let within = |factor: f64| ends.iter().filter(|e| *e * factor < 0.75).count() as f64 / ends.len() as f64;
-    if ends.len() >= LEAST && within(1.0) > MOST {
-        let unit = ["cm", "m"].into_iter().zip([10.0, 1e3]).find(|(_, factor)| within(*factor) <= MOST);
+    let mut halves: Vec<f64> = seen.iter().map(|s| s.half).collect();
+    halves.sort_by(f64::total_cmp);
+    let radius = halves[halves.len() / 2];
+    let fits = |(_, factor): &(&str, f64)| within(*factor) <= MOST && RADII.contains(&(radius * factor));
+    let unit = [("cm", 10.0), ("m", 1e3)].into_iter().find(fits);
+    if let Some((name, _)) = unit.filter(|_| ends.len() >= LEAST && within(1.0) > MOST) {
         let percent = (100.0 * within(1.0)).floor();
         return Some(format!(
             "{percent} % of the events (of {} that were looked at) have both positions inside the lattice, which is {x} x {y} mm across, \
-             where no detectors can be; positions must be in mm{}",
-            seen.len(),
-            unit.map_or(String::new(), |(name, _)| format!(", these seem to be in {name}"))
+             where no detectors can be; positions must be in mm, these seem to be in {name}",
+            seen.len()
         ));
     }
     let still = part(&|s| s.shift < s.half / 200.0);
@@ -128,15 +136,27 @@ pub(super) fn doubt(events: &Events, lattice: &Lattice, outside: Option<u64>) ->
         ));
     }
     if outside.is_some_and(|n| n >= LEAST_OUTSIDE) {
-        let mut halves: Vec<f64> = seen.iter().map(|s| s.half).collect();
-        halves.sort_by(f64::total_cmp);
-        let apart = Short(2.0 * halves[halves.len() / 2]);
+        let apart = Short(2.0 * radius);
         return Some(format!(
             "all events are outside the lattice, which is {x} x {y} x {z} mm; detectors are {apart} mm apart: positions and the sizes of \
              voxels must be in mm, time differences in ps"
         ));
     }
     None
+}
+
+/// Why most events of a list have no place, where it is not for the lattice, which may be smaller than what was scanned.
+pub(super) fn lost(dropped: &Dropped, events: u64) -> Option<String> {
+    if events < LEAST as u64 {
+        return None;
+    }
+    let reasons = [
+        (dropped.outside_tilts, "are tilted beyond max_tilt: positions are x, y, z, with z along the scanner"),
+        (dropped.not_finite, "have a NaN or Inf"),
+        (dropped.equal_positions, "have twice the same position"),
+    ];
+    let (count, why) = reasons.into_iter().find(|(count, _)| 2 * count > events)?;
+    Some(format!("{} % of the events {why}; they are dropped", 100 * count / events))
 }
 
 fn look(events: &Events, lattice: &Lattice) -> Vec<Seen> {

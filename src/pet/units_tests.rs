@@ -108,6 +108,28 @@ fn honest_scans_are_not_doubted() {
 }
 
 #[test]
+fn a_lattice_larger_than_the_scanner_is_no_mistake() {
+    let Case { events, .. } = honest().remove(0);
+    let lattice = Lattice::new([20, 160, 160], [8.0; 3]).unwrap();
+    assert_eq!(warnings(lattice, &events), [""; 0]);
+}
+
+#[test]
+fn most_events_are_not_lost_without_a_word() {
+    let Case { lattice, events, .. } = honest().remove(0);
+    // z, y, x: detectors lie anywhere along the scanner.
+    let turned: Vec<[f64; 7]> = events.iter().map(|e| [e[2], e[1], e[0], e[5], e[4], e[3], e[6]]).collect();
+    for (events, words) in [
+        (turned, "tilted beyond max_tilt"),
+        (vec![[f64::NAN; 7]; 100], "100 % of the events have a NaN"),
+        (vec![[300.0, 0.0, 0.0, 300.0, 0.0, 0.0, 0.0]; 100], "twice the same position"),
+    ] {
+        let said = warnings(lattice, &events);
+        assert!(said.len() == 1 && said[0].contains(words), "{words}: {said:?}");
+    }
+}
+
+#[test]
 fn other_units_are_named_once() {
     for Case { name, lattice, events } in honest() {
         for (positions, times, words) in [

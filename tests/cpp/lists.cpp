@@ -21,6 +21,10 @@ using reals = iso::list<double>;
 static_assert(made_from<reals, std::vector<double>> && made_from<reals, std::vector<float> &> && made_from<reals, double>);
 static_assert(made_from<reals, std::array<double, 3>> && made_from<reals, const double (&)[3]> && made_from<reals, int>);
 static_assert(made_from<reals, const iso::host_array<double> &> && made_from<reals, iso::span<const double>>);
+// A list that must not be mistaken for a number of its values takes no number, but a list of one.
+using all_angles = decltype(iso::ct::geometry::angles);
+static_assert(!made_from<all_angles, int> && !made_from<all_angles, double> && !std::is_assignable_v<all_angles &, int> && !std::is_constructible_v<all_angles, long>);
+static_assert(std::is_assignable_v<all_angles &, std::initializer_list<double>> && made_from<all_angles, std::vector<double>> && made_from<all_angles, reals>);
 // A pointer says nothing of a length, and nothing is made of text or of what has no array.
 static_assert(!made_from<reals, const double *> && !made_from<reals, double *> && !made_from<reals, std::nullptr_t>);
 static_assert(!made_from<reals, const char *> && !made_from<reals, const char (&)[4]> && !made_from<reals, std::string> && !made_from<reals, std::deque<double>> && !made_from<reals, bool>);
@@ -156,7 +160,7 @@ void ct(iso::ct &plan) {
 void pet(iso::pet &plan) {
     constexpr int side = 17, depth = 3;
     iso::pet::geometry lattice;
-    lattice.nx = lattice.ny = side, lattice.nz = depth, lattice.voxel_x = 4, lattice.views = 4, lattice.max_tilt = 0.1;
+    lattice.nx = lattice.ny = side, lattice.nz = depth, lattice.voxel_x = 4, lattice.azimuths = 4, lattice.max_tilt = 0.1;
     good("pet: lattice", [&] { return plan.set_geometry(lattice); });
     iso::pet::response response;
     response.tof_fwhm = 40, response.radial_fwhm = response.axial_fwhm = 4;
@@ -183,7 +187,7 @@ void pet(iso::pet &plan) {
     const std::vector<uint32_t> map(side * side);
     bad("pet: an offset of two coordinates", { "offsets has 4 values", "3 for each offset" },
         [&] { return plan.set_tables(0, map, { 0, 0, 0, 1 }, { 1.0f }); });
-    bad("pet: half a kernel", { "values has 3 values", "2 for each kernel" },
+    bad("pet: half a kernel", { "value_count is 3", "multiple of offset_count, 2" },
         [&] { return plan.set_tables(0, map, { 0, 0, 0, 1, 0, 0 }, { 1.0f, 1.0f, 1.0f }); });
     good("pet: tables", [&] { return plan.set_tables(0, map, { 0, 0, 0, 1, 0, 0 }, { 1.0f, 1.0f }); });
 }

@@ -34,6 +34,28 @@ static_assert(moves_only<iso::host_array<float>>);
 static_assert(std::is_convertible_v<iso::tensor, iso::const_tensor> && !std::is_convertible_v<iso::const_tensor, iso::tensor>);
 static_assert(!std::is_constructible_v<iso::tensor, const void *, isoc_dtype, iso::shape>);
 static_assert(std::is_base_of_v<std::runtime_error, iso::error>);
+// What a temporary owns is read in the call, and never written to. Views and pointers own nothing.
+template <class Tensor, class From> constexpr bool made_of = std::is_constructible_v<Tensor, From, iso::shape>;
+using temporary = std::vector<float>;
+static_assert(made_of<iso::tensor, temporary &> && !made_of<iso::tensor, temporary> && !std::is_convertible_v<temporary, iso::tensor>);
+static_assert(made_of<iso::const_tensor, temporary> && made_of<iso::const_tensor, const temporary> && std::is_convertible_v<temporary, iso::const_tensor>);
+static_assert(!made_of<iso::tensor, std::array<float, 4>> && !made_of<iso::tensor, iso::host_array<float>>);
+static_assert(made_of<iso::tensor, float *> && made_of<iso::tensor, iso::span<float>> && std::is_convertible_v<iso::span<float>, iso::tensor>);
+struct view_of_its_own { // constant elements where it is constant, as Eigen's Map
+    float *from;
+    std::size_t many;
+    explicit view_of_its_own(float *data) : from(data), many(1) {}
+    float *data() { return from; }
+    const float *data() const { return from; }
+    std::size_t size() const { return many; }
+};
+static_assert(made_of<iso::tensor, view_of_its_own> && made_of<iso::const_tensor, view_of_its_own>);
+#if __cplusplus >= 202002L
+static_assert(made_of<iso::tensor, std::span<float>> && made_of<iso::const_tensor, std::span<const float, 4>>);
+#endif
+// A std::function that was kept, a function, nothing.
+static_assert(std::is_convertible_v<std::function<next(double, const char *)>, iso::progress_function>);
+static_assert(std::is_convertible_v<next (*)(double, const char *), iso::progress_function> && std::is_convertible_v<std::nullptr_t, iso::progress_function>);
 
 // The status that `call` throws, and its words.
 template <class F> isoc_status status_of(F &&call, std::string *words = nullptr) {
@@ -219,11 +241,23 @@ void errors(const iso::context &context) {
     expect_error("error: shape", ISOC_STATUS_TENSOR_SHAPE, "64",
                  [&] { s.plan.reconstruct(s.p(), { s.volume, { rows, bins, bins - 1 } }); });
     expect_error("error: vector too short", ISOC_STATUS_TENSOR_SHAPE,
-                 "array 2 of the call holds 10 elements, too few for its shape (5, 64, 64)", [&] {
+                 "volume holds 10 elements; its shape (5, 64, 64) needs 20480", [&] {
                      std::vector<float> small(10);
                      s.plan.reconstruct(s.p(), { small, { rows, bins, bins } });
                  });
-    expect_error("error: strides", ISOC_STATUS_TENSOR_STRIDES, "2 strides for 3 dimensions",
+    // The last of 90 x 5 x 64 elements, 2 x 5 x 64 apart along the first dimension: 89 x 640 + 319, and it begins 4 elements on.
+    expect_error("error: vector too short for strides", ISOC_STATUS_TENSOR_SHAPE,
+                 "projections holds 28800 elements; its shape (90, 5, 64) with its strides and offset needs 57284",
+                 [&] { s.plan.reconstruct(s.p().strided({ 2 * rows * bins, bins, 1 }).offset_bytes(16), s.v()); });
+    for (const iso::shape &huge : { iso::shape(INT64_MAX, INT64_MAX), iso::shape(2, INT64_MAX, 2), iso::shape(INT64_MAX, 3) })
+        expect_error("error: a shape beyond counting", ISOC_STATUS_TENSOR_SHAPE, "volume holds 20480 elements; its shape (",
+                     [&] { s.plan.reconstruct(s.p(), { s.volume, huge }); });
+    expect_error("error: as many elements as 64 bits count", ISOC_STATUS_TENSOR_SHAPE, "needs 18446744073709551614",
+                 [&] { s.plan.reconstruct(s.p(), { s.volume, { 2, INT64_MAX } }); });
+    std::vector<float> nothing(1);
+    expect_error("error: a shape without elements is for the library to judge", ISOC_STATUS_TENSOR_SHAPE, "(0, 64, 64)",
+                 [&] { s.plan.reconstruct(s.p(), { nothing, { 0, bins, bins } }); });
+    expect_error("error: strides", ISOC_STATUS_TENSOR_STRIDES, "projections has 2 strides for 3 dimensions",
                  [&] { s.plan.reconstruct(s.p().strided({ 1, 1 }), s.v()); });
     expect_error("error: no volume", ISOC_STATUS_NULL_POINTER, "volume", [&] { s.plan.reconstruct(s.p(), nullptr); });
     expect_error("error: dtype", ISOC_STATUS_TENSOR_DTYPE, "volume", [&] {
@@ -328,6 +362,9 @@ void callbacks() {
     iso::mri third(iso::context{ options });
     third.set_geometry(m, { trajectory, { 2, 2 } });
     expect("log: a warning", logs > 0);
+    const std::function<next(double, const char *)> none;
+    const iso::progress_function empty = none, null = nullptr, kept = options.on_progress;
+    expect("callback: none, and one that is copied", !empty && !null && kept);
     raise_in_log = true;
     expect("log: an exception comes out", thrown_by([&] { third.set_geometry(m, { trajectory, { 2, 2 } }); }) == 7);
 }
@@ -469,7 +506,7 @@ void pet(const iso::context &context) {
     std::vector<double> directions(2 * azimuths);
     expect("pet: as many views as azimuths", plan.get_views(directions) == azimuths && plan.get_views({}) == azimuths);
     expect_error("pet: no room for the views", ISOC_STATUS_OUT_OF_RANGE, "capacity is 5",
-                 [&] { plan.get_views({ directions.data(), directions.size() - 1 }); });
+                 [&] { plan.get_views({ directions.data(), directions.size() - 2 }); });
     expect_near("pet: the second view's azimuth", directions[2], pi / azimuths, 1e-12);
 
     std::vector<float> image(voxels), histos(azimuths * voxels), back(voxels), found(voxels);

@@ -1,6 +1,9 @@
 % What new users get wrong, and that the message says what to write instead: their method, their argument, its value, a way out.
 function test_mistakes()
     order_of_dimensions();
+    python_order();
+    advice_gives_the_image();
+    missing_and_extra_arguments();
     forgotten_dimensions();
     classes_and_names();
     values_and_order_of_calls();
@@ -31,7 +34,7 @@ function order_of_dimensions()
     says('CT.reconstruct', 'or make the plan with ''Order'', ''frames''', @() sinograms.reconstruct(p));
     says('CT.reconstruct', 'write permute(projections, [3 2 1])', @() ct.reconstruct(permute(p, [3 2 1])));
     says('CT.reconstruct', 'if its elements lie in that order, write reshape(projections, 16, 4, 18)', @() ct.reconstruct(reshape(p, 16, 72)));
-    says('CT.forward', 'write permute(volume, [2 3 1])', @() ct.forward(ones(4, 16, 16, 'single')));
+    says('CT.forward', 'write permute(volume, [3 2 1])', @() ct.forward(ones(4, 16, 16, 'single')));
     says('CT.setFlatField', 'write flats.''', @() ct.setFlatField(ones(4, 16, 'single')));
     says('CT.setFlatField', 'write permute(flats, [2 3 1])', @() ct.setFlatField(ones(10, 16, 4, 'single')));
     q = single(rand(16, 4, 18));
@@ -48,10 +51,14 @@ function order_of_dimensions()
          @() isocenter.MRI(k.', 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
     says('MRI.setGeometry', 'trajectory is 2 x 10 x 10; it must be 2 x samples or 3 x samples, x first: write reshape(trajectory, 2, [])', ...
          @() isocenter.MRI(reshape(k, 2, 10, 10), 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
-    says('MRI.setGeometry', 'trajectory is 10 x 10 x 2; it must be 2 x samples or 3 x samples, x first: write reshape(trajectory, [], 2).''', ...
+    says('MRI.setGeometry', {'trajectory is 10 x 10 x 2; it must be 2 x samples or 3 x samples, x first: ', ...
+                             'from Python or C order, write reshape(permute(trajectory, [3 2 1]), 2, [])', ...
+                             'samples of a spoke are along the first dimension, reshape(trajectory, [], 2).'''}, ...
          @() isocenter.MRI(reshape(k.', 10, 10, 2), 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
     says('MRI.setGeometry', '[real(trajectory(:)), imag(trajectory(:))].''', ...
          @() isocenter.MRI(complex(k(1, :), k(2, :)), 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
+    says('MRI.setGeometry', {'trajectory is complex, 100 x 4', 'if these are samples', 'gridding and reconstruct', 'if it is kx + i ky'}, ...
+         @() isocenter.MRI(complex(ones(100, 4)), 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
     mri = isocenter.MRI(k, 'Size', [16 12], 'Unit', 'cycles_per_voxel');
     says('MRI.forward', 'write image.''', @() mri.forward(ones(12, 16)));
     says('MRI.reconstruct', 'write reshape(samples, 100, 1)', @() mri.reconstruct(ones(10, 10)));
@@ -65,6 +72,154 @@ function order_of_dimensions()
          @() pet.setResponse('TofFwhm', 120, 'AxialFwhm', 9, 'RadialTable', [0 1; 5 2; 100 3]));
     says('PET.setTables', {'map is 10 x 12', 'write map.'''}, @() pet.setTables(1, ones(10, 12), [0; 0; 0], single(1)));
     says('PET.setTables', {'offsets is 1 x 3', 'write offsets.'''}, @() pet.setTables(1, ones(12, 10), [0 0 0], single(1)));
+end
+
+% Sizes alone do not tell dimensions of the same size apart: both ways are named, that of arrays from Python or C first.
+function python_order()
+    n = [8 8 5];
+    k = rand(3, 42) - 0.5;
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Coils', 4);
+    says('MRI.setMaps', {'maps is 4 x 5 x 8 x 8', 'from Python or C order, write permute(maps, [4 3 2 1]) (permute(maps, [3 4 2 1]) fits too)'}, ...
+         @() mri.setMaps(ones(4, 5, 8, 8)));
+    alone = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel');
+    says('MRI.forward', 'from Python or C order, write permute(image, [3 2 1]) (permute(image, [2 3 1]) fits too)', @() alone.forward(ones(5, 8, 8)));
+    says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1]) (permute(maps, [3 4 2 1]) fits too) and make the plan with ''Coils'', 4', ...
+         @() alone.setMaps(ones(4, 5, 8, 8)));
+    plane = isocenter.MRI(k(1:2, :), 'Size', [8 8], 'Unit', 'cycles_per_voxel', 'Coils', 4);
+    says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1])', @() plane.setMaps(ones(4, 1, 8, 8)));
+    ct = isocenter.CT('Angles', (0:8) * pi / 9, 'Bins', 16, 'Rows', 3);
+    says('CT.forward', 'from Python or C order, write permute(volume, [3 2 1]) (permute(volume, [2 3 1]) fits too)', @() ct.forward(ones(3, 16, 16, 'single')));
+    says('CT.reconstruct', 'from Python or C order, write reshape(projections.'', [], 3, 9)', @() ct.reconstruct(ones(27, 16, 'single')));
+    square = isocenter.CT('Angles', (0:15) * pi / 16, 'Bins', 16, 'Rows', 3);
+    says('CT.reconstruct', {'from Python or C order, write permute(projections, [3 1 2]) (permute(projections, [2 1 3]) fits too)'}, ...
+         @() square.reconstruct(ones(3, 16, 16, 'single')));
+    says('MRI.gridding', {'samples is 4 x 6 x 7', 'from Python or C order, write reshape(permute(samples, [3 2 1]), [], 4)'}, ...
+         @() mri.gridding(complex(ones(4, 6, 7))));
+    says('MRI.gridding', 'if its elements lie in that order, write reshape(samples, 42, 4)', @() mri.gridding(complex(ones(7, 6, 4))));
+    says('MRI.gridding', {'if its elements lie in that order, write reshape(samples, 42, 1)', 'from Python or C order, reshape(samples.'', [], 1)'}, ...
+         @() alone.gridding(complex(ones(6, 7))));
+    says('MRI.gridding', {'reshape(permute(samples, [3 2 1]), [], 4)', 'make the plan with ''Coils'', 4'}, @() alone.gridding(complex(ones(4, 6, 7))));
+end
+
+% The advice, obeyed with arrays as NumPy has them, gives what the arrays in MATLAB's order give.
+function advice_gives_the_image()
+    rand('seed', 9);
+    readout = 7; spokes = 6; n = [8 8 5];
+    k = rand(3, readout, spokes) - 0.5;
+    s = complex(rand(readout, spokes, 4), rand(readout, spokes, 4));
+    m = complex(rand([n 4]), rand([n 4]));
+    plan = @(trajectory) isocenter.MRI(trajectory, 'Size', n, 'Unit', 'cycles_per_voxel', 'Coils', 4);
+    mri = plan(reshape(k, 3, []));
+    mri.setMaps(m);
+    expected = mri.adjoint(reshape(s, [], 4));
+    numpy = @(a) permute(a, ndims(a):-1:1);
+    trajectory = numpy(k); samples = numpy(s); maps = numpy(m);
+    other = plan(eval(advised(@() plan(trajectory))));
+    other.setMaps(eval(advised(@() other.setMaps(maps))));
+    check_near('NumPy''s arrays as the messages say', other.adjoint(eval(advised(@() other.adjoint(samples)))), expected, 1e-12);
+end
+
+% The first thing that a message says to write.
+function code = advised(f)
+    said = '';
+    try, f(); catch failure, said = failure.message; end
+    at = strfind(said, 'write ')(1) + 6;
+    depth = cumsum((said(at:end) == '(') - (said(at:end) == ')'));
+    code = said(at:at + find(depth == 0 & said(at:end) == ')', 1) - 1);
+end
+
+% The library's own words, where Octave would say that a variable is undefined, or "called with too many inputs".
+function missing_and_extra_arguments()
+    ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
+    mri = isocenter.MRI([0 0.1; 0 0.1], 'Size', [4 4], 'Unit', 'cycles_per_voxel');
+    pet = isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1);
+    plans = struct('CT', ct, 'MRI', mri, 'PET', pet);
+    % What each takes: those that it needs, and the most that there may be.
+    takes = {
+        'CT.reconstruct', {'projections'}, 1
+        'CT.reconstructStream', {'read', 'write'}, 3
+        'CT.filter', {'projections'}, 1
+        'CT.backproject', {'projections'}, 1
+        'CT.forward', {'volume'}, 1
+        'CT.adjoint', {'projections'}, 1
+        'CT.phantomVolume', {'ellipses'}, 1
+        'CT.phantomProjections', {'ellipses'}, 1
+        'CT.sheppLogan', {'kind', 'radius'}, 2
+        'CT.setFlatField', {}, 2
+        'CT.setAngularWeights', {}, 1
+        'CT.info', {}, 0
+        'CT.angularWeights', {}, 0
+        'CT.memory', {}, 0
+        'CT.tune', {}, 0
+        'MRI.setGeometry', {'trajectory'}, Inf
+        'MRI.setWeights', {'weights'}, 1
+        'MRI.computeWeights', {}, 2
+        'MRI.weights', {}, 0
+        'MRI.setMaps', {'maps'}, 1
+        'MRI.setField', {}, 2
+        'MRI.setPositions', {'positions'}, 1
+        'MRI.setDifferenceWeights', {'weights'}, 1
+        'MRI.setMatrix', {'matrix'}, 1
+        'MRI.forward', {'image'}, 1
+        'MRI.adjoint', {'samples'}, 1
+        'MRI.gridding', {'samples'}, 1
+        'MRI.normal', {'image'}, 1
+        'MRI.reconstruct', {'samples'}, 2
+        'MRI.history', {}, 1
+        'MRI.computeQ', {}, 0
+        'MRI.exportQ', {}, 0
+        'MRI.importQ', {}, 1
+        'MRI.info', {}, 0
+        'MRI.memory', {}, 0
+        'MRI.phantomSamples', {'ellipsoids'}, 1
+        'MRI.phantomImage', {'ellipsoids'}, 1
+        'MRI.compare', {'image'}, 2
+        'MRI.sheppLogan', {'kind', 'half'}, 3
+        'PET.setOrder', {'order'}, 1
+        'PET.setTables', {'view'}, 4
+        'PET.tables', {'view'}, 1
+        'PET.views', {}, 0
+        'PET.forward', {'image'}, 2
+        'PET.adjoint', {'histo_images'}, 2
+        'PET.sensitivity', {}, 1
+        'PET.reconstruct', {'measured'}, 4
+        'PET.history', {}, 0
+        'PET.deposit', {'first_positions'}, 4
+        'PET.phantomImage', {'bodies'}, 2
+        'PET.simulate', {'scan'}, 3
+        'PET.expect', {'scan'}, 3
+        'PET.contrastRecovery', {'image'}, 3
+        'PET.noise', {'image'}, 1
+        'PET.info', {}, 0
+        'PET.memory', {}, 0
+    };
+    settings = {'setGeometry', 'setOptions', 'setResponse'}; % names and values
+    for area = {'CT', 'MRI', 'PET'}
+        public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
+        listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');
+        check_true(['every method of ' area{1} ' is here'], isequal(sort(public(:)), sort(setdiff(listed(:), settings))));
+    end
+    for k = 1:size(takes, 1)
+        [name, needed, most] = takes{k, :};
+        parts = strsplit(name, '.');
+        plan = plans.(parts{1});
+        call = @(varargin) plan.(parts{2})(varargin{:});
+        if ~isempty(needed), says(name, [needed{1} ' is missing'], @() call()); end
+        if isinf(most), continue; end
+        extra = num2cell(ones(1, most + 1));
+        words = {sprintf('there are %d arguments; there may be at most %d: ', most + 1, most), needed{:}};
+        if most == 0, words = 'there is 1 argument; there may be 0'; end
+        says(name, words, @() call(extra{:}));
+    end
+    says('CT.reconstructStream', 'write is missing', @() ct.reconstructStream(@(first, count) 1));
+    says('CT.sheppLogan', 'radius is missing', @() isocenter.CT.sheppLogan('modified'));
+    says('MRI.compare', 'truth is missing', @() mri.compare(ones(4)));
+    says('PET.deposit', 'time_differences is missing', @() pet.deposit(ones(3, 1), ones(3, 1)));
+    says('MRI.computeWeights', 'READOUT is missing: the number of samples of a spoke, such as 512', @() mri.computeWeights('radial'));
+    says('MRI.computeWeights', 'READOUT is 0; it must be at least 2', @() mri.computeWeights('radial', 0));
+    says('MRI.computeWeights', 'READOUT, the samples of a spoke, is 3; it must be at least 2 and divide', @() mri.computeWeights('radial', 3));
+    says('MRI.computeWeights', 'N must not be 0; leave it out, or say [], for the default', @() mri.computeWeights('iterative', 0));
+    says('MRI.computeWeights', 'N is -1; it must be at least 1', @() mri.computeWeights('iterative', -1));
 end
 
 function forgotten_dimensions()
@@ -97,10 +252,16 @@ function classes_and_names()
     ct = isocenter.CT('Angles', a, 'Bins', 16);
     p = ones(16, 18);
     says('CT.reconstruct', 'write single(projections)', @() ct.reconstruct(p));
-    says('CT.reconstruct', 'write uint16(projections)', @() ct.reconstruct(int16(p))); % counts
+    for class = {'int8', 'int16', 'int32', 'uint32', 'uint64'} % which uint16 would cut off
+        says('CT.reconstruct', ['of class ' class{1} '; it must be single or uint8 or uint16: write single(projections), ' ...
+                                'with ct.setOptions(''Input'', ''counts'')'], @() ct.reconstruct(cast(p, class{1})));
+    end
+    says('CT.backproject', 'of class uint16; it must be single: write single(projections)', @() ct.backproject(uint16(p)));
+    says('CT.setFlatField', 'write single(flats), with ct.setOptions(''Input'', ''counts'')', @() ct.setFlatField(int16(p(:, 1))));
     says('CT.reconstruct', {'projections are uint16 counts', 'setFlatField'}, @() ct.reconstruct(uint16(p)));
     pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
-    says('PET.adjoint', 'write uint32(histo_images)', @() pet.adjoint(int32(ones(12, 10, 4, 3))));
+    says('PET.adjoint', 'write uint32(histo_images)', @() pet.adjoint(uint16(ones(12, 10, 4, 3))));
+    says('PET.adjoint', 'write single(histo_images)', @() pet.adjoint(int32(ones(12, 10, 4, 3))));
     says('CT.setGeometry', 'such as ''Angles''', @() isocenter.CT(a, 16));
     says('CT.setGeometry', {'no ''Angle''', 'Angles, Bins'}, @() isocenter.CT('Angle', a, 'Bins', 16));
     says('CT.setGeometry', {'no ''bin_pitch''', 'BinPitch'}, @() isocenter.CT('Angles', a, 'Bins', 16, 'bin_pitch', 2));
@@ -143,7 +304,7 @@ function values_and_order_of_calls()
     pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
     says('PET.adjoint', {'view 1 has no response', 'setResponse or setTables comes first'}, @() pet.adjoint(ones(12, 10, 4, 3, 'single')));
     says('PET.setResponse', 'RadialFwhm is 0', @() pet.setResponse('TofFwhm', 120, 'AxialFwhm', 9));
-    says('PET.setResponse', 'RadialTable(1, 2) is 5 after 100', ...
+    says('PET.setResponse', 'RadialTable(1, 2) is 5 mm after 100 mm', ...
          @() pet.setResponse('TofFwhm', 120, 'AxialFwhm', 9, 'RadialTable', [100 5; 5 3]));
     says('PET.setResponse', 'Shift is 4 sigmas; it must be 0 to CutWidth, 3', @() pet.setResponse( ...
          'TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9, 'Profile', 'asymmetric', 'Ratio', 2, 'Shift', 4, 'Share', 0.5));

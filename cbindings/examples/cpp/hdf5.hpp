@@ -12,6 +12,13 @@
 
 namespace h5 {
 
+// Before anything else of HDF5: failures are exceptions, not stacks on stderr. Files are closed by those who open them: at the exit of a program
+// HDF5 1.10 tries again what a full disk kept it from closing, and crashes.
+inline void begin() {
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
 // Throws where HDF5 returned a negative number.
 template <class T> T check(T result, const std::string &what) {
     if (result < 0) throw std::runtime_error(what);
@@ -31,6 +38,9 @@ public:
         if (value_ >= 0) H5Idec_ref(value_);
     }
     operator hid_t() const { return value_; }
+
+    // Closes it, and tells whether that went well.
+    void close(const std::string &what) { check(H5Idec_ref(std::exchange(value_, -1)), what); }
 
 private:
     hid_t value_;

@@ -1,6 +1,6 @@
 // A measured scan, from counts to attenuation: flats and darks, the rotation axis, a region of interest, progress, Ctrl-C.
 //   measured SCAN.h5 VOLUME.h5 [COLUMN_BEGIN COLUMN_END ROW_BEGIN ROW_END]
-//   c++ -std=c++17 measured.cpp $(pkg-config --cflags --libs isocenter hdf5)
+//   c++ -std=c++17 measured.cpp $(pkg-config --cflags --libs isocenter hdf5) -Wl,-rpath,$(pkg-config --variable=libdir isocenter)
 #include "find_axis.hpp"
 #include "scan_file.hpp" // Data Exchange and NXtomo
 
@@ -32,12 +32,14 @@ static std::vector<float> lines(const scan_file &scan, hsize_t row) {
 
 int main(int argc, char **argv) try {
     if (argc != 3 && argc != 7) throw std::invalid_argument("usage: measured SCAN.h5 VOLUME.h5 [COLUMN_BEGIN COLUMN_END ROW_BEGIN ROW_END]");
+    h5::begin(); // one line of our own in place of HDF5's stack
     const scan_file scan(argv[1]);
     if (scan.flats.count == 0) throw std::runtime_error("the scan has no flat fields");
     std::signal(SIGINT, interrupt);
     isocenter::context::options wanted;
-    wanted.on_progress = [](double fraction, const char *stage) {
-        std::fprintf(stderr, "\r%3.0f %%  %-20s", 100 * fraction, stage);
+    bool searching = true; // the axis, by many small calls that need no progress, but end with Ctrl-C
+    wanted.on_progress = [&](double fraction, const char *stage) {
+        if (!searching) std::fprintf(stderr, "\r%3.0f %%  %-20s", 100 * fraction, stage);
         return interrupted ? isocenter::next::stop : isocenter::next::proceed; // stop: the call throws isocenter::cancelled
     };
     const isocenter::context context(wanted); // all GPUs, or the processor
@@ -46,8 +48,9 @@ int main(int argc, char **argv) try {
     geometry.angles = scan.angles;
     geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
     geometry.nx = geometry.ny = geometry.bins;
+    std::fprintf(stderr, "finding the axis");
     const double axis = find_axis(context, lines(scan, scan.rows / 2), scan.angles, geometry.bins);
-    geometry.axis = axis;
+    geometry.axis = axis, searching = false;
     if (argc == 7) geometry.region(std::stol(argv[3]), std::stol(argv[4]), std::stol(argv[5]), std::stol(argv[6]));
     isocenter::ct ct(context);
     ct.set_geometry(geometry);
@@ -60,7 +63,7 @@ int main(int argc, char **argv) try {
     const isocenter::const_tensor dark(darks, shape(scan.darks));
     ct.set_flat_field({ flats, shape(scan.flats) }, scan.darks.count > 0 ? dark : nullptr);
 
-    // Some rows in, some slices out, so that neither the scan nor the volume has to fit memory.
+    // Some rows in, some slices out, so that neither the scan nor the volume has to fit memory. The file has its name once it is whole.
     volume_file volume(argv[2], scan.rows, static_cast<hsize_t>(geometry.ny), static_cast<hsize_t>(geometry.nx));
     ct.reconstruct_stream<float>(
         [&](const isocenter::slab<float> &p) {

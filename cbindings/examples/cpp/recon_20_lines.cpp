@@ -1,4 +1,5 @@
-// A disk from 180 sides; its slice, as a picture. C++17: c++ -std=c++17 recon_20_lines.cpp $(pkg-config --cflags --libs isocenter)
+// A disk from 180 sides; its slice, as a picture. C++17 (-rpath is for a library that ldconfig does not know):
+//   c++ -std=c++17 recon_20_lines.cpp $(pkg-config --cflags --libs isocenter) -Wl,-rpath,$(pkg-config --variable=libdir isocenter)
 #include <isocenter.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -7,6 +7,7 @@
 
 #include "hdf5.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -135,12 +136,12 @@ private:
     h5::id file_;
 };
 
-// A volume, f32 (slices, ny, nx), as /exchange/data of a new HDF5 file, written some slices at a time.
+// A volume, f32 (slices, ny, nx), as /exchange/data of a new HDF5 file, written some slices at a time. Until finish() it is PATH.part, which
+// goes where something fails before: PATH itself is whole, or what it was.
 class volume_file {
 public:
     volume_file(const std::string &path, hsize_t slices, hsize_t ny, hsize_t nx)
-        : path_(path), sizes_{ slices, ny, nx },
-          file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be created"),
+        : path_(path), sizes_{ slices, ny, nx }, file_(part_.create(path)),
           group_(H5Gcreate2(file_, "exchange", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be written"),
           space_(H5Screate_simple(3, sizes_, nullptr), "no data space"),
           set_(H5Dcreate2(group_, "data", H5T_IEEE_F32LE, space_, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path + " cannot be written") {}
@@ -153,11 +154,42 @@ public:
     }
 
     // A full disk may show only here.
-    void finish() { h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), path_ + " cannot be written"); }
+    void finish() {
+        const std::string what = path_ + " cannot be written";
+        h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), what);
+        for (h5::id *open : { &set_, &space_, &group_, &file_ }) open->close(what);
+        part_.rename(path_);
+    }
 
 private:
+    // The file while it is not whole; removed after HDF5 has closed it.
+    class part {
+    public:
+        part() = default;
+        part(const part &) = delete;
+        part &operator=(const part &) = delete;
+        ~part() {
+            if (!name_.empty()) std::remove(name_.c_str());
+        }
+
+        h5::id create(const std::string &path) {
+            const std::string name = path + ".part";
+            h5::id file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), name + " cannot be created");
+            name_ = name;
+            return file;
+        }
+        void rename(const std::string &path) {
+            if (std::rename(name_.c_str(), path.c_str()) != 0) throw std::runtime_error(path + " cannot be written");
+            name_.clear();
+        }
+
+    private:
+        std::string name_;
+    };
+
     std::string path_;
     hsize_t sizes_[3];
+    part part_;
     h5::id file_, group_, space_, set_;
 };
 

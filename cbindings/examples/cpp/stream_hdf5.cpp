@@ -1,7 +1,8 @@
 // Reconstructs a scan of any size slab by slab, from HDF5 to HDF5: neither the projections nor the volume are in memory at once.
 //   stream_hdf5 SCAN.h5 VOLUME.h5 [--axis BIN] [--pitch LENGTH] [--rows FIRST COUNT] [--memory MB]
-// See scan_file.hpp for what is read. The volume, f32 (slices, bins, bins), becomes /exchange/data of a new file.
-//   c++ -std=c++17 stream_hdf5.cpp $(pkg-config --cflags --libs isocenter hdf5)
+// See scan_file.hpp for what is read. The volume, f32 (slices, bins, bins), becomes /exchange/data of a new file. Without --axis the middle of
+// the detector is taken: measured.cpp finds the axis.
+//   c++ -std=c++17 stream_hdf5.cpp $(pkg-config --cflags --libs isocenter hdf5) -Wl,-rpath,$(pkg-config --variable=libdir isocenter)
 #include "scan_file.hpp"
 
 #include <isocenter.hpp>
@@ -63,6 +64,7 @@ isocenter::context make_context(const settings &set) {
 template <class T> void reconstruct(const settings &set, const scan_file &scan) {
     const isocenter::context context = make_context(set);
     const double axis = set.axis < 0 ? 0.5 * static_cast<double>(scan.bins - 1) : set.axis;
+    if (set.axis < 0) std::printf("no --axis: the middle of the detector, bin %.2f, is taken\n", axis), std::fflush(stdout);
     isocenter::ct::geometry geometry;
     geometry.angles = scan.angles;
     geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
@@ -107,7 +109,7 @@ template <class T> void reconstruct(const settings &set, const scan_file &scan) 
 } // namespace
 
 int main(int argc, char **argv) try {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // one line of our own in place of HDF5's stack
+    h5::begin(); // one line of our own in place of HDF5's stack
     const settings set = parse(argc, argv);
     const scan_file scan(set.input);
     if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows)

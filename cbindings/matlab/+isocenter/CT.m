@@ -92,7 +92,7 @@ classdef CT < handle
             %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' takes integers for counts
             %                  and single for line integrals, and refuses single while there is a flat field
             %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
-            %   Precision      of data on a GPU: 'single' or 'half'
+            %   Precision      of data on a GPU: 'single' (the default) or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
@@ -106,57 +106,57 @@ classdef CT < handle
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
         end
 
-        function volume = reconstruct(self, projections)
+        function volume = reconstruct(self, varargin)
             % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
             %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
             %   out as 1.
-            volume = isocenter_mex('ct.reconstruct', self.id, projections);
+            volume = isocenter_mex('ct.reconstruct', self.id, varargin{:});
         end
 
-        function reconstructStream(self, read, write, varargin)
+        function reconstructStream(self, varargin)
             % RECONSTRUCTSTREAM  Filtered back projection slab by slab, for volumes that do not fit memory.
             %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
             %   CLASS is that of the projections: 'single', or with a flat field 'uint16' or 'uint8'.
-            isocenter_mex('ct.reconstruct_stream', self.id, read, write, varargin{:});
+            isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
         end
 
-        function filtered = filter(self, projections)
+        function filtered = filter(self, varargin)
             % FILTER  The ramp filter with the window of the options, in 1 / BinPitch, without angular weights.
             %   FILTERED = ct.filter(PROJECTIONS)
             %   Rows outside the volume's slices are 0.
-            filtered = isocenter_mex('ct.filter', self.id, projections);
+            filtered = isocenter_mex('ct.filter', self.id, varargin{:});
         end
 
-        function volume = backproject(self, projections)
+        function volume = backproject(self, varargin)
             % BACKPROJECT  The sum over views of projections at each pixel's place; unscaled.
             %   VOLUME = ct.backproject(PROJECTIONS)
-            volume = isocenter_mex('ct.backproject', self.id, projections);
+            volume = isocenter_mex('ct.backproject', self.id, varargin{:});
         end
 
-        function projections = forward(self, volume)
+        function projections = forward(self, varargin)
             % FORWARD  Line integrals (Joseph 1982), in length units.
             %   PROJECTIONS = ct.forward(VOLUME)
             %   Rows outside the volume's slices are 0.
-            projections = isocenter_mex('ct.forward', self.id, volume);
+            projections = isocenter_mex('ct.forward', self.id, varargin{:});
         end
 
-        function volume = adjoint(self, projections)
+        function volume = adjoint(self, varargin)
             % ADJOINT  The exact transpose of forward.
             %   VOLUME = ct.adjoint(PROJECTIONS)
-            volume = isocenter_mex('ct.adjoint', self.id, projections);
+            volume = isocenter_mex('ct.adjoint', self.id, varargin{:});
         end
 
-        function s = info(self)
+        function s = info(self, varargin)
             % INFO  What the plan found in the angles and decided, as a struct. Angles are in radians, modulo pi.
-            s = isocenter_mex('ct.info', self.id);
+            s = isocenter_mex('ct.info', self.id, varargin{:});
         end
 
-        function weights = angularWeights(self)
+        function weights = angularWeights(self, varargin)
             % ANGULARWEIGHTS  The weight of each view, in radians: half the gaps to its neighbours, or your own.
-            weights = isocenter_mex('ct.angular_weights', self.id);
+            weights = isocenter_mex('ct.angular_weights', self.id, varargin{:});
         end
 
         function setAngularWeights(self, varargin)
@@ -166,35 +166,35 @@ classdef CT < handle
             isocenter_mex('ct.set_angular_weights', self.id, varargin{:});
         end
 
-        function bytes = memory(self)
+        function bytes = memory(self, varargin)
             % MEMORY  Bytes of working memory that reconstruct will take.
-            bytes = isocenter_mex('ct.memory', self.id);
+            bytes = isocenter_mex('ct.memory', self.id, varargin{:});
         end
 
-        function tune(self)
+        function tune(self, varargin)
             % TUNE  Measures the GPU's back projectors for this geometry, and keeps to the fastest.
-            isocenter_mex('ct.tune', self.id);
+            isocenter_mex('ct.tune', self.id, varargin{:});
         end
 
-        function volume = phantomVolume(self, ellipses)
+        function volume = phantomVolume(self, varargin)
             % PHANTOMVOLUME  The exact mean of ellipses over each pixel, the same in every slice.
             %   VOLUME = ct.phantomVolume(ELLIPSES); see sheppLogan.
-            volume = isocenter_mex('ct.phantom_volume', self.id, ellipses);
+            volume = isocenter_mex('ct.phantom_volume', self.id, varargin{:});
         end
 
-        function projections = phantomProjections(self, ellipses)
+        function projections = phantomProjections(self, varargin)
             % PHANTOMPROJECTIONS  Exact line integrals of ellipses, the same in every row.
             %   PROJECTIONS = ct.phantomProjections(ELLIPSES); see sheppLogan.
-            projections = isocenter_mex('ct.phantom_projections', self.id, ellipses);
+            projections = isocenter_mex('ct.phantom_projections', self.id, varargin{:});
         end
     end
     methods (Static)
-        function ellipses = sheppLogan(kind, radius)
+        function ellipses = sheppLogan(varargin)
             % SHEPPLOGAN  Ellipses of a Shepp-Logan phantom that fills a circle.
             %   ELLIPSES = isocenter.CT.sheppLogan('modified' or 'original', RADIUS)
             %   A struct array of Value, X, Y, SemiX, SemiY in length units from the axis, y upwards, and Angle in radians,
             %   counter-clockwise. Values add where ellipses overlap.
-            ellipses = isocenter_mex('ct.shepp_logan', kind, radius);
+            ellipses = isocenter_mex('ct.shepp_logan', varargin{:});
         end
     end
 end

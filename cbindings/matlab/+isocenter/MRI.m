@@ -37,7 +37,7 @@ classdef MRI < handle
 %     s = mri.phantomSamples(isocenter.MRI.sheppLogan('modified', 64));
 %     mri.computeWeights('radial', 256);
 %     image = mri.reconstruct(s);
-%     imagesc(abs(image).'), axis image, colormap gray
+%     imagesc(abs(image).'), axis image xy, colormap gray
 %
 %   See also isocenter.Context, isocenter.CT, isocenter.PET.
 
@@ -62,7 +62,7 @@ classdef MRI < handle
             isocenter.internal.show(self, 'mri', 'MRI');
         end
 
-        function setGeometry(self, trajectory, varargin)
+        function setGeometry(self, varargin)
             % SETGEOMETRY  Image and trajectory. Forgets weights, maps, field, positions, the penalty's weights and matrix, and Q.
             %   mri.setGeometry(TRAJECTORY, NAME, VALUE, ...) or mri.setGeometry(TRAJECTORY, STRUCT)
             %
@@ -70,9 +70,11 @@ classdef MRI < handle
             %   Unit       of the trajectory: 'cycles_per_voxel' (within 0.5), 'cycles_per_field_of_view' (within N / 2)
             %              or 'radians_per_voxel' (within pi) (required)
             %   Coils      receivers (1)
-            %   Precision  of the arithmetic: 'single' or 'double'
+            %   Precision  of the arithmetic, whatever the class of arrays: 'single' (the default) or 'double'
+            %
+            %   A readout that is sampled twice as finely as Size needs keeps its samples and its trajectory as they are.
             self.id = isocenter.internal.plan('mri', self.id);
-            isocenter_mex('mri.set_geometry', self.id, trajectory, varargin{:});
+            isocenter_mex('mri.set_geometry', self.id, varargin{:});
         end
 
         function setOptions(self, varargin)
@@ -81,7 +83,7 @@ classdef MRI < handle
             %
             %   Iterations  most of them (30)
             %   Residual    stops at this |residual| / |right-hand side| (1e-6)
-            %   Lambda      weight of the penalty (0)
+            %   Lambda      weight of the penalty (0). After computeWeights F' W F is about 1, and 0.01 to 0.1 is usual
             %   Penalty     'identity', 'differences' (see setDifferenceWeights) or 'matrix' (see setMatrix)
             %   Method      'auto', 'nufft' or 'exact'
             %   Normal      'auto', 'toeplitz' or 'pair'
@@ -92,9 +94,13 @@ classdef MRI < handle
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end
 
-        function setWeights(self, weights)
-            % SETWEIGHTS  Density weights, one a sample, not negative; [] sets 1. Forgets Q.
-            isocenter_mex('mri.set_weights', self.id, weights);
+        function setWeights(self, varargin)
+            % SETWEIGHTS  Density weights of your own. Forgets Q.
+            %   mri.setWeights(WEIGHTS)   one a sample, not negative
+            %   mri.setWeights([])        sets 1
+            %   Each is the part of k-space that belongs to its sample, in (cycles per voxel)^dimensions, as computeWeights has them:
+            %   their sum is the area of k-space that is sampled, at most 1, and gridding then has the scale of reconstruct.
+            isocenter_mex('mri.set_weights', self.id, varargin{:});
         end
 
         function computeWeights(self, varargin)
@@ -105,14 +111,16 @@ classdef MRI < handle
             isocenter_mex('mri.compute_weights', self.id, varargin{:});
         end
 
-        function w = weights(self)
+        function w = weights(self, varargin)
             % WEIGHTS  The density weights, 1 where none were set.
-            w = isocenter_mex('mri.weights', self.id);
+            w = isocenter_mex('mri.weights', self.id, varargin{:});
         end
 
-        function setMaps(self, maps)
-            % SETMAPS  Coil sensitivities, complex nx x ny x nz x coils: all coils then see one image. [] forgets them.
-            isocenter_mex('mri.set_maps', self.id, maps);
+        function setMaps(self, varargin)
+            % SETMAPS  Coil sensitivities: all coils then see one image.
+            %   mri.setMaps(MAPS)   complex nx x ny x nz x coils
+            %   mri.setMaps([])     forgets them
+            isocenter_mex('mri.set_maps', self.id, varargin{:});
         end
 
         function setField(self, varargin)
@@ -122,50 +130,57 @@ classdef MRI < handle
             isocenter_mex('mri.set_field', self.id, varargin{:});
         end
 
-        function setPositions(self, positions)
-            % SETPOSITIONS  Where voxels are that are on no grid: axes x nx x ny x nz, in voxels. [] goes back to the grid.
-            isocenter_mex('mri.set_positions', self.id, positions);
+        function setPositions(self, varargin)
+            % SETPOSITIONS  Where voxels are that are on no grid.
+            %   mri.setPositions(POSITIONS)   axes x nx x ny x nz, in voxels
+            %   mri.setPositions([])          goes back to the grid
+            isocenter_mex('mri.set_positions', self.id, varargin{:});
         end
 
-        function setDifferenceWeights(self, weights)
-            % SETDIFFERENCEWEIGHTS  Weights of the penalty 'differences': nx x ny x nz x axes, x first. [] sets 1.
+        function setDifferenceWeights(self, varargin)
+            % SETDIFFERENCEWEIGHTS  Weights of the penalty 'differences'.
+            %   mri.setDifferenceWeights(WEIGHTS)   nx x ny x nz x axes, x first
+            %   mri.setDifferenceWeights([])        sets 1
             %   The weight at a voxel is that of the difference between it and the next one along the axis.
-            isocenter_mex('mri.set_difference_weights', self.id, weights);
+            isocenter_mex('mri.set_difference_weights', self.id, varargin{:});
         end
 
-        function setMatrix(self, matrix)
-            % SETMATRIX  R of the penalty 'matrix': sparse, a column for each voxel in the order of image(:).
-            isocenter_mex('mri.set_matrix', self.id, matrix.');
+        function setMatrix(self, varargin)
+            % SETMATRIX  R of the penalty 'matrix'.
+            %   mri.setMatrix(MATRIX)   sparse, a column for each voxel in the order of image(:)
+            if nargin > 1 && issparse(varargin{1}), varargin{1} = varargin{1}.'; end % else it is an error, which the next line raises
+            isocenter_mex('mri.set_matrix', self.id, varargin{:});
         end
 
-        function samples = forward(self, image)
+        function samples = forward(self, varargin)
             % FORWARD  What the scanner would measure.
             %   SAMPLES = mri.forward(IMAGE)
-            samples = isocenter_mex('mri.forward', self.id, image);
+            samples = isocenter_mex('mri.forward', self.id, varargin{:});
         end
 
-        function image = adjoint(self, samples)
+        function image = adjoint(self, varargin)
             % ADJOINT  The conjugate transpose of forward, unscaled.
             %   IMAGE = mri.adjoint(SAMPLES)
-            image = isocenter_mex('mri.adjoint', self.id, samples);
+            image = isocenter_mex('mri.adjoint', self.id, varargin{:});
         end
 
-        function image = gridding(self, samples)
+        function image = gridding(self, varargin)
             % GRIDDING  The adjoint of samples times their density weights.
             %   IMAGE = mri.gridding(SAMPLES)
-            image = isocenter_mex('mri.gridding', self.id, samples);
+            image = isocenter_mex('mri.gridding', self.id, varargin{:});
         end
 
-        function out = normal(self, image)
-            % NORMAL  (F' W F + lambda R' R) IMAGE.
-            out = isocenter_mex('mri.normal', self.id, image);
+        function out = normal(self, varargin)
+            % NORMAL  (F' W F + lambda R' R) IMAGE, which reconstruct inverts.
+            %   OUT = mri.normal(IMAGE)
+            out = isocenter_mex('mri.normal', self.id, varargin{:});
         end
 
-        function image = reconstruct(self, samples, varargin)
+        function image = reconstruct(self, varargin)
             % RECONSTRUCT  Solves (F' W F + lambda R' R) image = F' W samples by conjugate gradient.
             %   IMAGE = mri.reconstruct(SAMPLES)
             %   IMAGE = mri.reconstruct(SAMPLES, INITIAL)   begins with an image of the same class, instead of zeros
-            image = isocenter_mex('mri.reconstruct', self.id, samples, varargin{:});
+            image = isocenter_mex('mri.reconstruct', self.id, varargin{:});
         end
 
         function residuals = history(self, varargin)
@@ -174,54 +189,58 @@ classdef MRI < handle
             residuals = isocenter_mex('mri.history', self.id, varargin{:});
         end
 
-        function computeQ(self)
+        function computeQ(self, varargin)
             % COMPUTEQ  Makes Q of trajectory and weights, unless it is there; reconstruct does so by itself.
-            isocenter_mex('mri.compute_q', self.id);
+            isocenter_mex('mri.compute_q', self.id, varargin{:});
         end
 
-        function q = exportQ(self)
+        function q = exportQ(self, varargin)
             % EXPORTQ  Q, real: see docs/conventions.md.
-            q = isocenter_mex('mri.export_q', self.id);
+            %   Q = mri.exportQ()
+            q = isocenter_mex('mri.export_q', self.id, varargin{:});
         end
 
-        function importQ(self, q)
+        function importQ(self, varargin)
             % IMPORTQ  Takes the Q of a plan with the same grid, trajectory and weights.
-            isocenter_mex('mri.import_q', self.id, q);
+            %   mri.importQ(Q)
+            isocenter_mex('mri.import_q', self.id, varargin{:});
         end
 
-        function s = info(self)
+        function s = info(self, varargin)
             % INFO  What the plan found and decided, as a struct.
-            s = isocenter_mex('mri.info', self.id);
+            s = isocenter_mex('mri.info', self.id, varargin{:});
         end
 
-        function bytes = memory(self)
+        function bytes = memory(self, varargin)
             % MEMORY  Most bytes of working memory that reconstruct will take.
-            bytes = isocenter_mex('mri.memory', self.id);
+            bytes = isocenter_mex('mri.memory', self.id, varargin{:});
         end
 
-        function samples = phantomSamples(self, ellipsoids)
-            % PHANTOMSAMPLES  What one coil measures of ellipsoids: their Fourier transform, exact. See sheppLogan.
-            samples = isocenter_mex('mri.phantom_samples', self.id, ellipsoids);
+        function samples = phantomSamples(self, varargin)
+            % PHANTOMSAMPLES  What one coil measures of ellipsoids: their Fourier transform, exact.
+            %   SAMPLES = mri.phantomSamples(ELLIPSOIDS); see sheppLogan.
+            samples = isocenter_mex('mri.phantom_samples', self.id, varargin{:});
         end
 
-        function image = phantomImage(self, ellipsoids)
-            % PHANTOMIMAGE  The mean of ellipsoids over each voxel. See sheppLogan.
-            image = isocenter_mex('mri.phantom_image', self.id, ellipsoids);
+        function image = phantomImage(self, varargin)
+            % PHANTOMIMAGE  The mean of ellipsoids over each voxel.
+            %   IMAGE = mri.phantomImage(ELLIPSOIDS); see sheppLogan.
+            image = isocenter_mex('mri.phantom_image', self.id, varargin{:});
         end
 
-        function [psnr, percent] = compare(self, image, truth)
+        function [psnr, percent] = compare(self, varargin)
             % COMPARE  Peak signal-to-noise ratio in dB, and root mean square error in percent of the truth's.
             %   [PSNR, PERCENT] = mri.compare(IMAGE, TRUTH)
-            [psnr, percent] = isocenter_mex('mri.compare', self.id, image, truth);
+            [psnr, percent] = isocenter_mex('mri.compare', self.id, varargin{:});
         end
     end
     methods (Static)
-        function ellipsoids = sheppLogan(kind, varargin)
+        function ellipsoids = sheppLogan(varargin)
             % SHEPPLOGAN  Ellipsoids of a Shepp-Logan head that is 2 HALF voxels wide and high.
             %   ELLIPSOIDS = isocenter.MRI.sheppLogan('modified' or 'original', HALF)           for a plane
             %   ELLIPSOIDS = isocenter.MRI.sheppLogan('modified' or 'original', HALF, HALF_Z)   for a volume
             %   A struct array of Value, X, Y, Z, SemiX, SemiY, SemiZ in voxels from position 0, and Angle about z in radians.
-            ellipsoids = isocenter_mex('mri.shepp_logan', kind, varargin{:});
+            ellipsoids = isocenter_mex('mri.shepp_logan', varargin{:});
         end
     end
 end

@@ -106,40 +106,42 @@ classdef PET < handle
             isocenter_mex('pet.set_options', self.id, varargin{:});
         end
 
-        function setOrder(self, order)
+        function setOrder(self, varargin)
             % SETORDER  Numbers of views in the order of a pass, each at most once; those left out are not used.
-            isocenter_mex('pet.set_order', self.id, order);
+            %   pet.setOrder(ORDER)
+            isocenter_mex('pet.set_order', self.id, varargin{:});
         end
 
-        function setTables(self, view, map, offsets, values)
+        function setTables(self, varargin)
             % SETTABLES  Kernels of your own for a view.
             %   pet.setTables(VIEW, MAP, OFFSETS, VALUES)
             %   MAP nx x ny: the kernel of each column of voxels, counted from 1; OFFSETS 3 x n, in voxels along x, y, z; VALUES
             %   n x kernels, single, scaled to a sum of 1 for each kernel.
-            isocenter_mex('pet.set_tables', self.id, view, map, offsets, values);
+            isocenter_mex('pet.set_tables', self.id, varargin{:});
         end
 
-        function t = tables(self, view)
+        function t = tables(self, varargin)
             % TABLES  Kernels of a view, as setTables takes them: Map, Offsets, Values; and Mass, what the cut left of each.
-            t = isocenter_mex('pet.tables', self.id, view);
+            %   T = pet.tables(VIEW)
+            t = isocenter_mex('pet.tables', self.id, varargin{:});
         end
 
-        function list = views(self)
+        function list = views(self, varargin)
             % VIEWS  Directions of the views: 2 x views of azimuth and tilt.
-            list = isocenter_mex('pet.views', self.id);
+            list = isocenter_mex('pet.views', self.id, varargin{:});
         end
 
-        function histo_images = forward(self, image, varargin)
+        function histo_images = forward(self, varargin)
             % FORWARD  Histo-images of an image, of all views or of those whose numbers are given.
             %   HISTO_IMAGES = pet.forward(IMAGE) or pet.forward(IMAGE, VIEWS)
             %   VIEWS of [] (0 x 0) are all; any other empty list is an error.
-            histo_images = isocenter_mex('pet.forward', self.id, image, varargin{:});
+            histo_images = isocenter_mex('pet.forward', self.id, varargin{:});
         end
 
-        function image = adjoint(self, histo_images, varargin)
+        function image = adjoint(self, varargin)
             % ADJOINT  The exact transpose of forward.
             %   IMAGE = pet.adjoint(HISTO_IMAGES) or pet.adjoint(HISTO_IMAGES, VIEWS)
-            image = isocenter_mex('pet.adjoint', self.id, histo_images, varargin{:});
+            image = isocenter_mex('pet.adjoint', self.id, varargin{:});
         end
 
         function image = sensitivity(self, varargin)
@@ -148,39 +150,39 @@ classdef PET < handle
             image = isocenter_mex('pet.sensitivity', self.id, varargin{:});
         end
 
-        function image = reconstruct(self, measured, varargin)
+        function image = reconstruct(self, varargin)
             % RECONSTRUCT  The image of measured histo-images.
             %   IMAGE = pet.reconstruct(MEASURED)
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)            attenuation x normalisation, scatter + randoms
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
             %   [] leaves one out: FACTORS of 1, ADDITIVE of 0.
-            image = isocenter_mex('pet.reconstruct', self.id, measured, varargin{:});
+            image = isocenter_mex('pet.reconstruct', self.id, varargin{:});
         end
 
-        function passes = history(self)
+        function passes = history(self, varargin)
             % HISTORY  LogLikelihood and SkippedVoxels of each pass of the last reconstruct, as a struct array.
-            passes = isocenter_mex('pet.history', self.id);
+            passes = isocenter_mex('pet.history', self.id, varargin{:});
         end
 
-        function [histo_images, dropped] = deposit(self, first_positions, second_positions, time_differences, varargin)
+        function [histo_images, dropped] = deposit(self, varargin)
             % DEPOSIT  Counts events in histo-images.
             %   [HISTO_IMAGES, DROPPED] = pet.deposit(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES)   uint32
             %   [HISTO_IMAGES, DROPPED] = pet.deposit(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, HISTO_IMAGES)
             %                             adds to histo-images, single or uint32, in a copy
             %   Positions: 3 x events, in mm; TIME_DIFFERENCES: t2 - t1 in ps, positive where the event is nearer to the first
             %   position. DROPPED tells how many events are in no histo-image, and why.
-            [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, first_positions, second_positions, time_differences, varargin{:});
+            [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, varargin{:});
         end
 
-        function image = phantomImage(self, bodies, varargin)
+        function image = phantomImage(self, varargin)
             % PHANTOMIMAGE  Voxel means of a phantom's 'activity' or 'attenuation'.
             %   IMAGE = pet.phantomImage(BODIES, QUANTITY)
             %   BODIES: a struct array of Shape ('cylinder', 'ellipsoid', 'box'), X, Y, Z, HalfX, HalfY, HalfZ in mm, Activity, and
             %   Attenuation in 1/mm. Values add where bodies overlap.
-            image = isocenter_mex('pet.phantom_image', self.id, bodies, varargin{:});
+            image = isocenter_mex('pet.phantom_image', self.id, varargin{:});
         end
 
-        function [first_positions, second_positions, time_differences, tally] = simulate(self, scan, events, varargin)
+        function [first_positions, second_positions, time_differences, tally] = simulate(self, varargin)
             % SIMULATE  Events of a scan, as deposit takes them, and how many there were of each kind.
             %   [FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, TALLY] = pet.simulate(SCAN, EVENTS)
             %   [...] = pet.simulate(SCAN, EVENTS, ACTIVITY)   an image instead of the bodies' activity
@@ -191,35 +193,36 @@ classdef PET < handle
             %   Randoms, Scatter                  their parts of all events (0)
             %   RandomWindow, ScatterSigma        ps (3000), mm (120)
             %   Seed          the same events for the same seed (0)
-            [first_positions, second_positions, time_differences, tally] = isocenter_mex('pet.simulate', self.id, scan, events, varargin{:});
+            [first_positions, second_positions, time_differences, tally] = isocenter_mex('pet.simulate', self.id, varargin{:});
         end
 
-        function [factors, additive] = expect(self, scan, tally, varargin)
+        function [factors, additive] = expect(self, varargin)
             % EXPECT  What is expected of a simulated scan, as reconstruct takes it.
             %   [FACTORS, ADDITIVE] = pet.expect(SCAN, TALLY) or pet.expect(SCAN, TALLY, ACTIVITY)
-            [factors, additive] = isocenter_mex('pet.expect', self.id, scan, tally, varargin{:});
+            [factors, additive] = isocenter_mex('pet.expect', self.id, varargin{:});
         end
 
-        function recovery = contrastRecovery(self, image, centres, ratio)
+        function recovery = contrastRecovery(self, varargin)
             % CONTRASTRECOVERY  Mean over spheres of 10 mm of their contrast over the true one.
             %   RECOVERY = pet.contrastRecovery(IMAGE, CENTRES, RATIO)
             %   CENTRES 3 x spheres, in mm; RATIO of the spheres' activity to the background's.
-            recovery = isocenter_mex('pet.contrast_recovery', self.id, image, centres, ratio);
+            recovery = isocenter_mex('pet.contrast_recovery', self.id, varargin{:});
         end
 
-        function deviation = noise(self, image)
+        function deviation = noise(self, varargin)
             % NOISE  Standard deviation over mean of the central disc of 50 mm.
-            deviation = isocenter_mex('pet.noise', self.id, image);
+            %   DEVIATION = pet.noise(IMAGE)
+            deviation = isocenter_mex('pet.noise', self.id, varargin{:});
         end
 
-        function s = info(self)
+        function s = info(self, varargin)
             % INFO  What the plan found, as a struct.
-            s = isocenter_mex('pet.info', self.id);
+            s = isocenter_mex('pet.info', self.id, varargin{:});
         end
 
-        function bytes = memory(self)
+        function bytes = memory(self, varargin)
             % MEMORY  Most bytes of working memory that reconstruct will take.
-            bytes = isocenter_mex('pet.memory', self.id);
+            bytes = isocenter_mex('pet.memory', self.id, varargin{:});
         end
     end
 end

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -52,11 +53,15 @@ static void check_type(const mxArray *value, const char *name, unsigned types) {
     if (!strcmp(class_name, "gpuArray")) fail("arrayType", "%s is a gpuArray; write gather(%s)", name, name);
     if (mxIsSparse(value)) fail("arrayType", "%s is sparse; write full(%s)", name, name);
     if (!(type_of(value) & types & ~is_complex)) {
-        // Integers are counts.
-        const unsigned counts = types & (is_uint16 | is_uint32);
-        const bool whole = !strncmp(class_name, "int", 3) || !strncmp(class_name, "uint", 4);
-        const char *wanted = whole && counts ? class_of(counts) : "single";
-        const std::string hint = mxIsNumeric(value) && types & is_single ? std::string(": write ") + wanted + "(" + written(name) + ")" : "";
+        std::string hint;
+        if (mxIsNumeric(value) && types & is_single) {
+            // Integers are counts. A class that is signed or wider would be cut off at the ends of what is taken.
+            const mxClassID id = mxGetClassID(value);
+            const bool whole = !mxIsDouble(value) && !mxIsSingle(value);
+            const bool fits = types & is_uint32 && (id == mxUINT8_CLASS || id == mxUINT16_CLASS);
+            hint = std::string(": write ") + (fits ? "uint32" : "single") + "(" + written(name) + ")";
+            if (whole && types & is_uint16) hint += ", with ct.setOptions('Input', 'counts') if these are counts";
+        }
         fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint.c_str());
     }
     if (mxIsComplex(value) && !(types & is_complex)) fail("arrayType", "%s is complex; it must be real", name);
@@ -78,34 +83,78 @@ static std::vector<int64_t> without_ones(std::vector<int64_t> size) {
     return size;
 }
 
-// The order of dimensions in which `from` fits `to`, where 0 stands for any size; none if there is no such order.
-static std::vector<size_t> fitting(std::vector<int64_t> from, std::vector<int64_t> to) {
-    while (from.size() > 2 && from.back() == 1) from.pop_back();
-    while (to.size() > 2 && to.back() == 1) to.pop_back();
-    const size_t count = std::max(from.size(), to.size());
-    from.resize(count, 1), to.resize(count, 1);
-    std::vector<size_t> order(count);
-    std::iota(order.begin(), order.end(), size_t{ 0 });
-    do {
-        bool fits = true;
-        for (size_t k = 0; k < count; k++) fits &= !to[k] || from[order[k]] == to[k];
-        if (fits) return order;
-    } while (std::next_permutation(order.begin(), order.end()));
-    return {};
+using order = std::vector<size_t>;
+
+static bool is_kept(const order &o) { return std::is_sorted(o.begin(), o.end()); }
+
+// How far an order is from the one that is there: most in a full reversal.
+static size_t turns(const order &o) {
+    size_t out = 0;
+    for (size_t k = 0; k < o.size(); k++) out += static_cast<size_t>(std::count_if(o.begin() + static_cast<std::ptrdiff_t>(k), o.end(), [&](size_t l) { return l < o[k]; }));
+    return out;
 }
 
-static std::string turning(const std::string &name, const std::vector<size_t> &order) {
-    if (std::is_sorted(order.begin(), order.end())) return "";
-    if (order.size() == 2) return "write " + name + ".'";
-    std::string out = "write permute(" + name + ", [";
-    for (size_t k = 0; k < order.size(); k++) out += (k ? " " : "") + std::to_string(order[k] + 1);
+// The orders of dimensions in which `from` fits `to`, where 0 stands for any size, from the least turned one to the most turned. Of
+// those that differ in the place of ones, the most turned.
+static std::vector<order> fitting(const std::vector<int64_t> &from, const std::vector<int64_t> &to) {
+    const std::vector<int64_t> wanted = without_ones(to);
+    std::vector<order> out;
+    order o(from.size());
+    std::iota(o.begin(), o.end(), size_t{ 0 });
+    const auto same = [&](const order &a, const order &b) {
+        order left, right;
+        std::copy_if(a.begin(), a.end(), std::back_inserter(left), [&](size_t k) { return from[k] != 1; });
+        std::copy_if(b.begin(), b.end(), std::back_inserter(right), [&](size_t k) { return from[k] != 1; });
+        return left == right;
+    };
+    do {
+        std::vector<int64_t> turned;
+        for (size_t k : o)
+            if (from[k] != 1) turned.push_back(from[k]);
+        if (turned.size() != wanted.size()) return {};
+        if (!std::equal(turned.begin(), turned.end(), wanted.begin(), [](int64_t n, int64_t m) { return m == 0 || n == m; })) continue;
+        const auto before = std::find_if(out.begin(), out.end(), [&](const order &other) { return same(o, other); });
+        if (before == out.end()) out.push_back(o);
+        else if (!is_kept(*before) && turns(o) > turns(*before)) *before = o;
+    } while (std::next_permutation(o.begin(), o.end()));
+    std::stable_sort(out.begin(), out.end(), [](const order &a, const order &b) { return turns(a) < turns(b); });
+    return out;
+}
+
+static std::string permuted(const std::string &name, const order &o) {
+    if (is_kept(o)) return name;
+    if (o.size() == 2) return name + ".'";
+    std::string out = "permute(" + name + ", [";
+    for (size_t k = 0; k < o.size(); k++) out += (k ? " " : "") + std::to_string(o[k] + 1);
     return out + "])";
+}
+
+// What to write where several orders fit: dimensions of one size have changed places in C's order, and have not in MATLAB's.
+static std::string turning(const std::string &name, const std::vector<order> &fits) {
+    if (is_kept(fits.front())) return "";
+    if (fits.size() == 1) return "write " + permuted(name, fits[0]);
+    return "from Python or C order, write " + permuted(name, fits.back()) + " (" + permuted(name, fits.front()) + " fits too)";
 }
 
 static std::string reshaping(const std::string &name, const std::vector<int64_t> &size) {
     std::string out = "reshape(" + name;
     for (int64_t n : size) out += ", " + std::to_string(n);
     return out + (size.size() == 1 ? ", 1)" : ")");
+}
+
+// Elements in the order in which they lie, or in C's, where the sizes at the ends say which it is.
+static std::string regrouping(const std::vector<int64_t> &size, const std::string &name, const std::vector<int64_t> &wanted) {
+    const std::vector<int64_t> from = without_ones(size), to = without_ones(wanted);
+    const std::string kept = "if its elements lie in that order, write " + reshaping(name, wanted);
+    if (from.size() < 2 || to.empty()) return kept;
+    order reversed(size.size());
+    std::iota(reversed.rbegin(), reversed.rend(), size_t{ 0 });
+    std::string turned = "reshape(" + permuted(name, reversed) + ", []";
+    for (size_t k = 1; k < wanted.size(); k++) turned += ", " + std::to_string(wanted[k]);
+    turned += wanted.size() == 1 ? ", 1)" : ")";
+    const bool keeps = from.front() == to.front() || from.back() == to.back(), turns = from.back() == to.front() || from.front() == to.back();
+    if (turns && !keeps) return "from Python or C order, write " + turned;
+    return keeps && !turns ? kept : kept + "; from Python or C order, " + turned;
 }
 
 std::string transposing(const mxArray *value, size_t rows, const char *name) {
@@ -116,29 +165,28 @@ std::string sized(const char *name, const shape &s) { return std::string(name) +
 
 // How an array would fit: with other dimensions, in a plan that counts rows or coils, or in another shape.
 static std::string advice(const std::vector<int64_t> &size, const std::string &name, const shape &expected) {
-    const auto order = fitting(size, expected.size);
-    if (!order.empty()) {
-        const bool swaps = expected.swapped && order == std::vector<size_t>{ 0, 2, 1 };
-        return turning(name, order) + (swaps ? std::string(", or make the plan with ") + expected.swapped : "");
+    const auto fits = fitting(size, expected.size);
+    if (!fits.empty()) {
+        const bool swaps = expected.swapped && std::find(fits.begin(), fits.end(), order{ 0, 2, 1 }) != fits.end();
+        return turning(name, fits) + (swaps ? std::string(", or make the plan with ") + expected.swapped : "");
     }
     const int64_t count = std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>());
     if (expected.option) {
         const auto counted = std::find(expected.counted.begin(), expected.counted.end(), 0) - expected.counted.begin();
         const auto making = [&](int64_t number) { return std::string("make the plan with '") + expected.option + "', " + std::to_string(number); };
         const auto turned = fitting(size, expected.counted);
+        const int64_t each = expected.elements();
         if (!turned.empty()) {
             const std::string how = turning(name, turned);
-            const size_t from = turned[static_cast<size_t>(counted)];
-            return (how.empty() ? "" : how + " and ") + making(from < size.size() ? size[from] : 1);
+            return (how.empty() ? "" : how + " and ") + making(count / each);
         }
-        const int64_t each = expected.elements();
         if (each > 0 && count > each && count % each == 0 && size[0] != expected.size[0]) {
             std::vector<int64_t> whole = expected.counted;
             whole[static_cast<size_t>(counted)] = count / each;
-            return "if its elements lie in that order, write " + reshaping(name, whole) + " and " + making(count / each);
+            return regrouping(size, name, whole) + " and " + making(count / each);
         }
     }
-    return count == expected.elements() ? "if its elements lie in that order, write " + reshaping(name, expected.size) : "";
+    return count == expected.elements() ? regrouping(size, name, expected.size) : "";
 }
 
 // Dimensions of 1 may be left out or put in: they say nothing about where elements lie.

@@ -50,6 +50,7 @@ static void destroy(call &c) { plan_destroy(c.plan); }
 static void describe(call &c) { c.result(0, mxCreateString((std::string("device ") + c.plan->device).c_str())); }
 
 static void version(call &c) {
+    c.takes({});
     static const char *const names[] = { "Version", "Abi", "BuildInfo" };
     mxArray *out = mxCreateStructMatrix(1, 1, 3, const_cast<const char **>(names));
     mxSetFieldByNumber(out, 0, 0, mxCreateString(isoc_version()));

@@ -161,7 +161,7 @@ static shape frames_of(const call &c, const mxArray *value) {
 }
 
 static void set_flat_field(call &c) {
-    c.at_most(2);
+    c.takes({ "flats", "darks" });
     const mxArray *flats = c.optional(0), *darks = c.optional(1);
     if (!flats) {
         if (darks) fail("invalidArgument", "flats are missing, and darks are given; leave both out to forget the flat field");
@@ -178,19 +178,21 @@ static void set_flat_field(call &c) {
 }
 
 static void get_info(call &c) {
+    c.takes({});
     auto info = sized<isoc_ct_info>();
     check(isoc_ct_get_info(c.plan->ct(), &info));
     c.result(0, settings_write(info_record, &info));
 }
 
 static void angular_weights(call &c) {
+    c.takes({});
     std::vector<double> weights(static_cast<size_t>(c.plan->ct_size.views));
     check(isoc_ct_get_angular_weights(c.plan->ct(), weights.data(), c.plan->ct_size.views, nullptr));
     c.result(0, row(weights));
 }
 
 static void set_angular_weights(call &c) {
-    c.at_most(1);
+    c.takes({ "weights" });
     if (!c.optional(0)) {
         check(isoc_ct_set_angular_weights(c.plan->ct(), nullptr, 0));
         return;
@@ -203,12 +205,16 @@ static void set_angular_weights(call &c) {
 }
 
 static void memory(call &c) {
+    c.takes({});
     uint64_t bytes = 0;
     check(isoc_ct_memory(c.plan->ct(), &bytes));
     c.result(0, number(static_cast<double>(bytes)));
 }
 
-static void tune(call &c) { check(isoc_ct_tune(c.plan->ct())); }
+static void tune(call &c) {
+    c.takes({});
+    check(isoc_ct_tune(c.plan->ct()));
+}
 
 // Rows outside the slices are not written.
 static array::contents outside(const call &c) {
@@ -216,7 +222,7 @@ static array::contents outside(const call &c) {
 }
 
 static void filter(call &c) {
-    c.at_most(1);
+    c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
     array out(is_single, projections_of(c), outside(c));
     check(isoc_ct_filter(c.plan->ct(), in.tensor(), out.tensor()));
@@ -224,7 +230,7 @@ static void filter(call &c) {
 }
 
 static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types) {
-    c.at_most(1);
+    c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", types, projections_of(c));
     array out(is_single, volume_of(c));
     check(run(c.plan->ct(), in.tensor(), out.tensor()));
@@ -236,7 +242,7 @@ static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
 static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw); }
 
 static void forward(call &c) {
-    c.at_most(1);
+    c.takes({ "volume" });
     const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
     array out(is_single, projections_of(c), outside(c));
     check(isoc_ct_forward(c.plan->ct(), in.tensor(), out.tensor()));
@@ -298,10 +304,10 @@ static mxArray *function(const call &c, int at, const char *name) {
 }
 
 static void reconstruct_stream(call &c) {
+    c.takes({ "read", "write", "class" });
     static const char *const names[] = { "single", "uint16", "uint8", nullptr };
     static const unsigned types[] = { is_single, is_uint16, is_uint8 };
     static const isoc_dtype dtypes[] = { ISOC_F32, ISOC_U16, ISOC_U8 };
-    c.at_most(3);
     stream s{ &c, 0, function(c, 0, "read"), function(c, 1, "write") };
     const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
     s.type = types[k];
@@ -309,7 +315,7 @@ static void reconstruct_stream(call &c) {
 }
 
 static void shepp_logan(call &c) {
-    c.at_most(2);
+    c.takes({ "kind", "radius" });
     isoc_ct_ellipse ellipses[ISOC_CT_SHEPP_LOGAN_ELLIPSES];
     const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
     check(isoc_ct_shepp_logan(set, real_of(c.argument(1, "radius"), "radius"), ellipses, ISOC_CT_SHEPP_LOGAN_ELLIPSES,
@@ -318,7 +324,7 @@ static void shepp_logan(call &c) {
 }
 
 static const isoc_ct_ellipse *ellipses_of(const call &c, int64_t *count) {
-    c.at_most(1);
+    c.takes({ "ellipses" });
     return static_cast<const isoc_ct_ellipse *>(records_read(ellipse_record, c.argument(0, "ellipses"), "invalidArgument", count));
 }
 

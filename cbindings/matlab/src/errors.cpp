@@ -93,6 +93,7 @@ static std::string one_more(const std::string &number) {
 std::string in_matlab(const std::string &message) {
     const auto as = [](const char *text) { return [text](const std::smatch &) { return text; }; };
     std::string text = replaced(message, R"(\bisoc_(ct|mri|pet)_(get_)?([a-z]\w*))", [](const std::smatch &m) { return camel(m.str(3), false); });
+    text = replaced(text, R"(\bparameter, the samples of a spoke,)", as("READOUT, the samples of a spoke,"));
     text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
     text = replaced(text, R"(\b((geometry|options|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return camel(m.str(3), true) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";

@@ -16,8 +16,13 @@ const mxArray *call::argument(int at, const char *name) const {
 
 const mxArray *call::optional(int at) const { return at < count && !mxIsEmpty(arguments[at]) ? arguments[at] : nullptr; }
 
-void call::at_most(int most) const {
-    if (count > most) fail("invalidArgument", "there are %d arguments; there may be at most %d", count, most);
+void call::takes(std::initializer_list<const char *> names) const {
+    const auto most = static_cast<int>(names.size());
+    if (count <= most) return;
+    std::string list;
+    for (const char *name : names) list += (list.empty() ? "" : ", ") + std::string(name);
+    fail("invalidArgument", "there %s %d argument%s; there may be %s%d%s%s", count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
+         most ? "at most " : "", most, most ? ": " : "", list.c_str());
 }
 
 void call::result(int at, mxArray *value) {

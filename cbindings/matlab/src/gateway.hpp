@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ struct call {
 
     const mxArray *argument(int at, const char *name) const;
     const mxArray *optional(int at) const; // NULL if it is not there, or []
-    void at_most(int arguments) const;
+    void takes(std::initializer_list<const char *> names) const; // these at most
     void result(int at, mxArray *value); // dropped if nobody wants it
 };
 

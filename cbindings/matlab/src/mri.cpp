@@ -130,8 +130,8 @@ static void describe(call &c) {
 static void set_geometry(call &c) {
     mri_geometry s{};
     s.g = sized<isoc_mri_geometry>();
-    const mxArray *trajectory = c.argument(0, "trajectory");
-    if (is_text(trajectory)) fail("invalidGeometry", "trajectory is missing: it comes first, 2 x samples or 3 x samples; names and values follow");
+    const mxArray *trajectory = c.count ? c.arguments[0] : nullptr;
+    if (!trajectory || is_text(trajectory)) fail("invalidGeometry", "trajectory is missing: it comes first, 2 x samples or 3 x samples; names and values follow");
     settings_read(geometry_record, c, 1, "invalidGeometry", &s);
     if (!s.g.unit) fail("invalidGeometry", "Unit is missing: 'cycles_per_voxel', 'cycles_per_field_of_view' or 'radians_per_voxel'");
     if (!s.size) fail("invalidGeometry", "Size is missing: [nx ny] or [nx ny nz], in voxels");
@@ -139,9 +139,15 @@ static void set_geometry(call &c) {
     if (size.size() == 2) size.push_back(1);
     if (size.size() != 3 || *std::min_element(size.begin(), size.end()) < 1)
         fail("invalidGeometry", "Size must be two or three numbers above 0, [nx ny] or [nx ny nz]");
-    if (mxIsComplex(trajectory))
-        fail("arrayType", "trajectory is complex; it must be real, x first: write [real(trajectory(:)), imag(trajectory(:))].'");
     const std::vector<int64_t> given = size_of(trajectory);
+    if (mxIsComplex(trajectory)) {
+        // A matrix is more likely samples x coils.
+        const bool vector = given.size() == 2 && (given[0] == 1 || given[1] == 1);
+        fail("arrayType", "trajectory is complex, %s; it must be real, 2 x samples or 3 x samples, x first: %s", times(given).c_str(),
+             vector ? "write [real(trajectory(:)), imag(trajectory(:))].'"
+                    : "if these are samples, the trajectory comes in their place, and they are for gridding and reconstruct; if it is kx + i ky, "
+                      "write [real(trajectory(:)), imag(trajectory(:))].'");
+    }
     const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
     const auto counts_axes = [](int64_t n) { return n == 2 || n == 3; };
     if (given.size() != 2 || !counts_axes(given[0]) || number_of == 0) {
@@ -149,7 +155,14 @@ static void set_geometry(call &c) {
         std::string hint;
         if (mxIsEmpty(trajectory)) hint = "";
         else if (counts_axes(given[0])) hint = ": write reshape(trajectory, " + rows + ", [])";
-        else if (counts_axes(given.back())) hint = given.size() == 2 ? ": write trajectory.'" : ": write reshape(trajectory, [], " + columns + ").'";
+        else if (counts_axes(given.back()) && given.size() == 2) hint = ": write trajectory.'";
+        else if (counts_axes(given.back())) {
+            // C's order of dimensions, with neighbours along a spoke in the last but one; or MATLAB's, with them in the first.
+            std::string order;
+            for (size_t k = given.size(); k > 0; k--) order += std::to_string(k) + (k > 1 ? " " : "");
+            hint = ": from Python or C order, write reshape(permute(trajectory, [" + order + "]), " + columns + ", []); where samples of a spoke are along "
+                   "the first dimension, reshape(trajectory, [], " + columns + ").'";
+        }
         fail("arrayShape", "trajectory is %s; it must be 2 x samples or 3 x samples, x first%s", times(given).c_str(), hint.c_str());
     }
     if (axes == 2 && size[2] > 1)
@@ -176,7 +189,8 @@ static void set_options(call &c) {
 
 // One real array that [] forgets.
 static void set_real(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *), const char *name, const shape &size) {
-    c.at_most(1);
+    c.takes({ name });
+    c.argument(0, name);
     const mxArray *value = c.optional(0);
     if (!value) {
         check(run(c.plan->mri(), nullptr));
@@ -200,7 +214,8 @@ static void set_positions(call &c) {
 }
 
 static void set_maps(call &c) {
-    c.at_most(1);
+    c.takes({ "maps" });
+    c.argument(0, "maps");
     const mxArray *value = c.optional(0);
     if (value) {
         const array maps(value, "maps", complex, maps_of(c));
@@ -212,7 +227,7 @@ static void set_maps(call &c) {
 }
 
 static void set_field(call &c) {
-    c.at_most(2);
+    c.takes({ "field", "times" });
     if (!c.optional(0) && !c.optional(1)) {
         check(isoc_mri_set_field(c.plan->mri(), nullptr, nullptr));
         return;
@@ -224,6 +239,7 @@ static void set_field(call &c) {
 
 // Takes R.' as a sparse matrix, whose compressed columns are the compressed rows of R.
 static void set_matrix(call &c) {
+    c.takes({ "matrix" });
     static_assert(sizeof(mwIndex) == sizeof(int64_t), "compressed columns are passed as they are");
     const mxArray *value = c.argument(0, "matrix");
     const mri_sizes &s = c.plan->mri_size;
@@ -241,24 +257,36 @@ static void set_matrix(call &c) {
 }
 
 static void compute_weights(call &c) {
-    c.at_most(2);
-    const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "density", densities)) : 0u;
-    check(isoc_mri_compute_weights(c.plan->mri(), how, c.optional(1) ? integer_of(c.optional(1), "parameter") : 0));
+    c.takes({ "density", "parameter" });
+    const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "density", densities)) : uint32_t{ ISOC_MRI_DENSITY_ITERATIVE };
+    const bool radial = how == ISOC_MRI_DENSITY_RADIAL;
+    if (radial && !c.optional(1)) fail("invalidArgument", "READOUT is missing: the number of samples of a spoke, such as 512");
+    const char *name = radial ? "READOUT" : "N";
+    const int64_t parameter = c.optional(1) ? integer_of(c.optional(1), name) : 0;
+    if (!radial && c.optional(1) && parameter == 0) fail("invalidArgument", "N must not be 0; leave it out, or say [], for the default");
+    if (!radial && parameter < 0)
+        fail("invalidArgument", "N is %lld; it must be at least 1, the number of iterations", static_cast<long long>(parameter));
+    if (radial && parameter < 2)
+        fail("invalidArgument", "READOUT is %lld; it must be at least 2, the number of samples of a spoke", static_cast<long long>(parameter));
+    check(isoc_mri_compute_weights(c.plan->mri(), how, parameter));
 }
 
 static void get_weights(call &c) {
+    c.takes({});
     array out(precision(c), one_a_sample(c));
     check(isoc_mri_get_weights(c.plan->mri(), out.tensor()));
     c.result(0, out.finish());
 }
 
 static void get_info(call &c) {
+    c.takes({});
     auto info = sized<isoc_mri_info>();
     check(isoc_mri_get_info(c.plan->mri(), &info));
     c.result(0, settings_write(info_record, &info));
 }
 
 static void memory(call &c) {
+    c.takes({});
     uint64_t bytes = 0;
     check(isoc_mri_memory(c.plan->mri(), &bytes));
     c.result(0, number(static_cast<double>(bytes)));
@@ -267,7 +295,7 @@ static void memory(call &c) {
 // The result is of the input's precision.
 static void transform(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *, const isoc_tensor *), const char *name, const shape &from,
                       const shape &to) {
-    c.at_most(1);
+    c.takes({ name });
     const array in(c.argument(0, name), name, complex, from);
     array out(in.type(), to);
     check(run(c.plan->mri(), in.tensor(), out.tensor()));
@@ -280,7 +308,7 @@ static void gridding(call &c) { transform(c, isoc_mri_gridding, "samples", sampl
 static void normal(call &c) { transform(c, isoc_mri_normal, "image", image(c), image(c)); }
 
 static void reconstruct(call &c) {
-    c.at_most(2);
+    c.takes({ "samples", "initial" });
     const array in(c.argument(0, "samples"), "samples", complex, samples(c));
     isoc_mri_options options = c.plan->mri_size.options;
     options.warm_start = c.optional(1) != nullptr;
@@ -298,7 +326,7 @@ static void reconstruct(call &c) {
 }
 
 static void history(call &c) {
-    c.at_most(1);
+    c.takes({ "k" });
     const int64_t which = c.optional(0) ? integer_of(c.optional(0), "k") : 1;
     auto info = sized<isoc_mri_info>();
     check(isoc_mri_get_info(c.plan->mri(), &info));
@@ -311,7 +339,10 @@ static void history(call &c) {
     c.result(0, row(residuals));
 }
 
-static void compute_q(call &c) { check(isoc_mri_compute_q(c.plan->mri())); }
+static void compute_q(call &c) {
+    c.takes({});
+    check(isoc_mri_compute_q(c.plan->mri()));
+}
 
 static shape q_of(const call &c) {
     auto info = sized<isoc_mri_info>();
@@ -320,19 +351,20 @@ static shape q_of(const call &c) {
 }
 
 static void export_q(call &c) {
+    c.takes({});
     array out(precision(c), q_of(c));
     check(isoc_mri_export_q(c.plan->mri(), out.tensor()));
     c.result(0, out.finish());
 }
 
 static void import_q(call &c) {
-    c.at_most(1);
+    c.takes({ "Q" });
     const array q(c.argument(0, "Q"), "Q", real, q_of(c));
     check(isoc_mri_import_q(c.plan->mri(), q.tensor()));
 }
 
 static void shepp_logan(call &c) {
-    c.at_most(3);
+    c.takes({ "kind", "half", "half_z" });
     isoc_mri_ellipsoid ellipsoids[ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS];
     const auto set = static_cast<uint32_t>(word_of(c.argument(0, "kind"), "kind", phantoms));
     const double half_xy = real_of(c.argument(1, "half"), "half");
@@ -342,7 +374,7 @@ static void shepp_logan(call &c) {
 }
 
 static void from_phantom(call &c, isoc_status (*run)(isoc_mri *, const isoc_mri_ellipsoid *, int64_t, const isoc_tensor *), const shape &to) {
-    c.at_most(1);
+    c.takes({ "ellipsoids" });
     int64_t count = 0;
     const void *ellipsoids = records_read(ellipsoid_record, c.argument(0, "ellipsoids"), "invalidArgument", &count);
     array out(precision(c) | is_complex, to);
@@ -354,7 +386,7 @@ static void phantom_samples(call &c) { from_phantom(c, isoc_mri_phantom_samples,
 static void phantom_image(call &c) { from_phantom(c, isoc_mri_phantom_image, one_image(c)); }
 
 static void compare(call &c) {
-    c.at_most(2);
+    c.takes({ "image", "truth" });
     const array a(c.argument(0, "image"), "image", complex, one_image(c)), b(c.argument(1, "truth"), "truth", complex, one_image(c));
     double psnr = 0, error = 0;
     check(isoc_mri_compare(c.plan->mri(), a.tensor(), b.tensor(), &psnr, &error));

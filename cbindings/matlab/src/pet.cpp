@@ -184,6 +184,7 @@ static void set_geometry(call &c) {
 }
 
 static void get_views(call &c) {
+    c.takes({});
     const int64_t views = c.plan->pet_size.views;
     mxArray *out = mxCreateDoubleMatrix(2, static_cast<mwSize>(views), mxREAL);
     check(isoc_pet_get_views(c.plan->pet(), static_cast<double *>(mxGetData(out)), views, nullptr));
@@ -216,7 +217,7 @@ static std::vector<int64_t> views_of(const call &c, const mxArray *value) {
 }
 
 static void set_order(call &c) {
-    c.at_most(1);
+    c.takes({ "order" });
     const std::vector<int64_t> order = views_of(c, c.argument(0, "order"));
     // The library would say a number that counts from 0.
     std::vector<bool> there(static_cast<size_t>(c.plan->pet_size.views));
@@ -235,7 +236,7 @@ static int64_t one_view(const call &c) {
 }
 
 static void tables(call &c) {
-    c.at_most(1);
+    c.takes({ "view" });
     const pet_sizes &s = c.plan->pet_size;
     const int64_t view = one_view(c);
     auto sizes = sized<isoc_pet_table_sizes>();
@@ -260,7 +261,7 @@ static void tables(call &c) {
 }
 
 static void set_tables(call &c) {
-    c.at_most(4);
+    c.takes({ "view", "map", "offsets", "values" });
     const pet_sizes &s = c.plan->pet_size;
     const int64_t view = one_view(c);
     const mxArray *map = c.argument(1, "map"), *offsets = c.argument(2, "offsets"), *values = c.argument(3, "values");
@@ -288,12 +289,14 @@ static void set_tables(call &c) {
 }
 
 static void get_info(call &c) {
+    c.takes({});
     auto info = sized<isoc_pet_info>();
     check(isoc_pet_get_info(c.plan->pet(), &info));
     c.result(0, settings_write(info_record, &info));
 }
 
 static void memory(call &c) {
+    c.takes({});
     uint64_t bytes = 0;
     check(isoc_pet_memory(c.plan->pet(), &bytes));
     c.result(0, number(static_cast<double>(bytes)));
@@ -316,7 +319,7 @@ struct chosen {
 };
 
 static void forward(call &c) {
-    c.at_most(2);
+    c.takes({ "image", "views" });
     const array in(c.argument(0, "image"), "image", is_single, image(c));
     const chosen views(c);
     array out(is_single, histo_images(c, views.count));
@@ -325,7 +328,7 @@ static void forward(call &c) {
 }
 
 static void adjoint(call &c) {
-    c.at_most(2);
+    c.takes({ "histo_images", "views" });
     const chosen views(c);
     const array in(c.argument(0, "histo_images"), "histo_images", counts, histo_images(c, views.count));
     array out(is_single, image(c));
@@ -343,7 +346,7 @@ struct optional_array {
 };
 
 static void sensitivity(call &c) {
-    c.at_most(1);
+    c.takes({ "factors" });
     const optional_array factors(c.optional(0), "factors", is_single, histo_images(c));
     array out(is_single, image(c));
     check(isoc_pet_sensitivity(c.plan->pet(), factors.tensor(), out.tensor()));
@@ -351,7 +354,7 @@ static void sensitivity(call &c) {
 }
 
 static void reconstruct(call &c) {
-    c.at_most(4);
+    c.takes({ "measured", "factors", "additive", "initial" });
     const array measured(c.argument(0, "measured"), "measured", counts, histo_images(c));
     const optional_array factors(c.optional(1), "factors", is_single, histo_images(c));
     const optional_array additive(c.optional(2), "additive", is_single, histo_images(c));
@@ -365,6 +368,7 @@ static void reconstruct(call &c) {
 }
 
 static void history(call &c) {
+    c.takes({});
     int64_t found = 0;
     check(isoc_pet_history(c.plan->pet(), nullptr, 0, &found));
     std::vector<isoc_pet_iteration> iterations(static_cast<size_t>(found));
@@ -381,11 +385,12 @@ static const mxArray *list_of(const mxArray *value, mwSize rows, int64_t events)
 }
 
 static void deposit(call &c) {
-    c.at_most(4);
+    c.takes({ "first_positions", "second_positions", "time_differences", "histo_images" });
+    const mxArray *first_positions = c.argument(0, "first_positions"), *second_positions = c.argument(1, "second_positions");
     const mxArray *times = c.argument(2, "time_differences");
     const auto events = static_cast<int64_t>(mxGetNumberOfElements(times));
-    const array first(list_of(c.argument(0, "first_positions"), 3, events), "first_positions", real, positions(events));
-    const array second(list_of(c.argument(1, "second_positions"), 3, events), "second_positions", real, positions(events));
+    const array first(list_of(first_positions, 3, events), "first_positions", real, positions(events));
+    const array second(list_of(second_positions, 3, events), "second_positions", real, positions(events));
     const array difference(list_of(times, 1, events), "time_differences", real, one_an_event(events));
     const optional_array before(c.optional(3), "histo_images", counts, histo_images(c));
     const auto out = before.a ? std::make_unique<array>(*before.a, histo_images(c)) : std::make_unique<array>(is_uint32, histo_images(c), array::contents::zeros);
@@ -396,7 +401,7 @@ static void deposit(call &c) {
 }
 
 static void phantom_image(call &c) {
-    c.at_most(2);
+    c.takes({ "bodies", "quantity" });
     int64_t count = 0;
     const void *bodies = records_read(body_record, c.argument(0, "bodies"), "invalidArgument", &count);
     const auto quantity = c.optional(1) ? static_cast<uint32_t>(word_of(c.optional(1), "quantity", quantities)) : 0u;
@@ -412,7 +417,7 @@ static isoc_pet_scan scan_of(const mxArray *value) {
 }
 
 static void simulate(call &c) {
-    c.at_most(3);
+    c.takes({ "scan", "events", "activity" });
     const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
     const int64_t events = integer_of(c.argument(1, "events"), "events");
     if (events < 1) fail("invalidArgument", "events is %lld; it must be at least 1", static_cast<long long>(events));
@@ -429,7 +434,7 @@ static void simulate(call &c) {
 }
 
 static void expect(call &c) {
-    c.at_most(3);
+    c.takes({ "scan", "tally", "activity" });
     const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
     auto tally = sized<isoc_pet_tally>();
     settings_read(tally_record, c.argument(1, "tally"), "invalidArgument", &tally);
@@ -441,7 +446,7 @@ static void expect(call &c) {
 }
 
 static void contrast_recovery(call &c) {
-    c.at_most(3);
+    c.takes({ "image", "centres", "ratio" });
     const array in(c.argument(0, "image"), "image", is_single, image(c));
     const mxArray *centres = c.argument(1, "centres");
     if (mxGetM(centres) != 3 || mxGetNumberOfDimensions(centres) != 2)
@@ -454,7 +459,7 @@ static void contrast_recovery(call &c) {
 }
 
 static void noise(call &c) {
-    c.at_most(1);
+    c.takes({ "image" });
     const array in(c.argument(0, "image"), "image", is_single, image(c));
     double found = 0;
     check(isoc_pet_noise(c.plan->pet(), in.tensor(), &found));

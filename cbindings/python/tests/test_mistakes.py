@@ -23,7 +23,7 @@ class Mistakes(unittest.TestCase):
         self.sinograms = CT(self.context, angles=ANGLES, bins=16, rows=4, order="sinograms")
         self.one_row = CT(self.context, angles=ANGLES, bins=16)
         self.mri = MRI(self.context, trajectory=K, unit="cycles_per_voxel", nx=16, ny=12)
-        self.pet = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, views=3, max_tilt=0.2)
+        self.pet = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, azimuths=3, max_tilt=0.2)
         self.pet.set_response(tof_fwhm=120, radial_fwhm=9, axial_fwhm=9)
 
     def says(self, words, function, *arguments, **keywords):
@@ -126,7 +126,7 @@ class Mistakes(unittest.TestCase):
         says("views is 17, but there are 18 angles", CT, angles=ANGLES, bins=16, views=17)
         says("cutoff is 2; it must be above 0", self.ct.set_options, cutoff=2.0)
         says("response has 0 values", self.ct.set_options, filter="custom")
-        says("radial_fwhm is 0; it must be above 0", self.pet.set_response, tof_fwhm=120, axial_fwhm=9)
+        says("radial_fwhm is 0 mm; it must be above 0", self.pet.set_response, tof_fwhm=120, axial_fwhm=9)
         says("radial_table[1, 0] is 5 after 100", self.pet.set_response, tof_fwhm=120, axial_fwhm=9, radial_table=[[100, 5], [5, 3]])
         says("cut_width, 3", self.pet.set_response, tof_fwhm=120, radial_fwhm=9, axial_fwhm=9, profile="asymmetric", ratio=2, shift=4,
              share=0.5)
@@ -150,7 +150,7 @@ class Mistakes(unittest.TestCase):
         says("reconstruct comes first", self.mri.history)
         says("times is None and field is not", self.mri.set_field, ones(12, 16), None)
         says("flats is None while darks is not", self.ct.set_flat_field, None, ones(4, 16))
-        fresh = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, views=3, max_tilt=0.2)
+        fresh = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, azimuths=3, max_tilt=0.2)
         says("set_response or set_tables comes first", fresh.forward, HISTO[0])
         self.pet.set_options(order="given")
         says("order is 'given'; set_order comes first", self.pet.reconstruct, HISTO)

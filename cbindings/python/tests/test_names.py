@@ -64,7 +64,7 @@ class Names(unittest.TestCase):
                             "trajectory": np.zeros((4, 2)), "unit": "cycles_per_voxel", "nx": 4, "ny": 4, **word}),
                         "isoc_pet_response": lambda **word: pet.set_response(tof_fwhm=300, radial_fwhm=9, axial_fwhm=9, **word),
                         "isoc_pet_body": lambda shape: isocenter.pet._bodies([isocenter.Body(shape, half_x=9)])}
-        lattice = isocenter.PET(nx=4, ny=4, nz=4, voxel_x=4, max_tilt=0.1, views=2)
+        lattice = isocenter.PET(nx=4, ny=4, nz=4, voxel_x=4, max_tilt=0.1, azimuths=2)
         self.arguments = {"isoc_ct_shepp_logan_kind": lambda word: scan(3, word),
                           "isoc_mri_shepp_logan_kind": lambda word: isocenter.MRI.shepp_logan(3, 0, word),
                           "isoc_mri_density": lambda word: mri.compute_weights(word, 4),
@@ -157,7 +157,7 @@ class Signatures(unittest.TestCase):
         mri.set_maps(np.ones((2, 5, 6), np.complex64))
         self.assertIn("image=(5, 6)", repr(mri))
         self.assertEqual(mri.image_shape, (5, 6))
-        pet = isocenter.PET(context, nx=6, ny=5, nz=4, voxel_x=4, voxel_z=3, max_tilt=0.1, views=3, tilts=2)
+        pet = isocenter.PET(context, nx=6, ny=5, nz=4, voxel_x=4, voxel_z=3, max_tilt=0.1, azimuths=3, tilts=2)
         self.assertEqual(repr(pet), "<isocenter.PET: histo_images=(6, 4, 5, 6), image=(4, 5, 6), voxel=(4.0, 4.0, 3.0), device='cpu'>")
         for thing in (ct, mri, pet, context):
             thing.close()

@@ -185,11 +185,11 @@ class Pet(unittest.TestCase):
             self.assertRaises((ValueError, TypeError), pet.phantom_image, body)
         for response in (dict(radial_fwhm=-1.0), dict(radial_table=[1.0, 2.0]), dict(profile="square"), dict(cut_width="3")):
             self.assertRaises((ValueError, TypeError), pet.set_response, **{**RESPONSE, **response})
-        self.assertRaisesRegex(isocenter.OutOfRangeError, "response.tof_fwhm is 0.3 ps.*0.3 ns would be 300 ps", pet.set_response,
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "tof_fwhm is 0.3 ps.*0.3 ns would be 300 ps", pet.set_response,
                                **{**RESPONSE, "tof_fwhm": 0.3})
         self.assertRaisesRegex(TypeError, "a grid has azimuths and tilts", pet.set_geometry, **{**LATTICE, "azimuths": 0}, views=6)
         self.assertRaisesRegex(TypeError, "azimuths", pet.set_geometry, **{**LATTICE, "azimuths": 0})
-        self.assertRaisesRegex(isocenter.OutOfRangeError, "geometry.azimuths is 6 beside a list of views", pet.set_geometry, **LATTICE,
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "azimuths is 6 beside a list of views", pet.set_geometry, **LATTICE,
                                views=np.zeros((1, 2)))
         with isocenter.PET(**LATTICE) as bare:
             self.assertRaises(isocenter.NotConfiguredError, bare.reconstruct, measured)
