@@ -20,7 +20,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz lint header clean
+.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -37,6 +37,7 @@ help:
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
+	@echo 'make miri                       small sessions of every modality, interpreted by Miri: undefined behaviour and races'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
 	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
 	@echo 'make header                     write include/isocenter.h anew from src/ffi, and what Python takes from it'
@@ -116,6 +117,13 @@ bundle: install
 
 fuzz:
 	scripts/fuzz.sh $(or $(SECONDS),60)
+
+# Leaks are of crossbeam, which keeps its lists until the process ends; its pointers go through integers.
+miri:
+	rustup +nightly component add miri rust-src 2>/dev/null || rustup toolchain install nightly --profile minimal --component miri,rust-src
+	ISOC_NVCC=none CARGO_TARGET_DIR=target/miri \
+		MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks' \
+		$(CARGO) +nightly miri test --test interpreted
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt

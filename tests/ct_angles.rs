@@ -15,7 +15,12 @@ use std::f64::consts::PI;
 use std::sync::{Arc, Mutex};
 
 fn angular(angles: &[f64]) -> Angular {
-    best_plan(&Geometry::new(angles.to_vec(), 8)).info().expect("info").angular.expect("angles")
+    best_plan(&Geometry::new(angles.to_vec(), 8))
+        .info()
+        .expect("info")
+        .angular
+        .map(Arc::unwrap_or_clone)
+        .expect("angles")
 }
 
 /// Sums of a few f64 angles, some of them many turns away.

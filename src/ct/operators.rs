@@ -73,7 +73,7 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// Angles and their weights; None where all angles are one.
-    pub angular: Option<Angular>,
+    pub angular: Option<Arc<Angular>>,
     /// Sum of the weights in force, the caller's or those of the angles; 0 where there are none.
     pub covered: f64,
     /// Length of the filter's transforms.
@@ -87,9 +87,9 @@ pub struct Info {
 struct Plan {
     geometry: Geometry,
     /// Or why there are no weights.
-    angular: Result<Angular>,
+    angular: Result<Arc<Angular>>,
     /// The caller's own weights.
-    given: Option<Vec<f64>>,
+    given: Option<Arc<Vec<f64>>>,
     flat: Option<Arc<FlatField>>,
 }
 
@@ -179,7 +179,8 @@ impl Ct {
     pub(super) fn part(&self, geometry: Geometry, row: usize) -> Result<Ct> {
         let plan = self.plan()?;
         let mut part = Ct::new(self.context.clone());
-        (part.options, part.above, part.looked) = (self.options.clone(), row, true);
+        let options = Options { filter: self.options.filter.copy()?, ..self.options };
+        (part.options, part.above, part.looked) = (options, row, true);
         let flat = plan.flat.as_ref().map(|f| f.part(row..row + geometry.rows)).transpose()?.map(Arc::new);
         part.plan = Some(Plan { geometry, angular: plan.angular.clone(), given: plan.given.clone(), flat });
         Ok(part)
@@ -309,7 +310,7 @@ impl Ct {
         }
         let angular = match Angular::new(&geometry.angles) {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
-            angular => angular,
+            angular => angular.map(Arc::new),
         };
         let (first, last) = geometry.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
         let span = last - first;
@@ -465,7 +466,7 @@ impl Ct {
         }
         let mut given = zeros(views)?;
         given.copy_from_slice(weights);
-        plan.given = Some(given);
+        plan.given = Some(Arc::new(given));
         let covered = plan.angular.as_ref().map_or(PI, |a| a.covered);
         if sum < 0.9 * covered {
             self.context.log(LogLevel::Warning, || {

@@ -112,7 +112,7 @@ impl Ct {
                 let count = slab.min(whole.slices - first);
                 let (p, v) = slab_layouts(whole, count, dtype, projections.data().cast(), volume.data().cast());
                 read(first, count, &p)?;
-                let part = Geometry { rows: count, slices: count, first_row: 0, ..whole.clone() };
+                let part = Geometry { rows: count, slices: count, first_row: 0, ..whole.copy()? };
                 let ct = self.part(part, whole.first_row + first)?;
                 // SAFETY: the buffers hold as many elements, and nothing else uses them during the call.
                 let (p_view, v_view) = unsafe {

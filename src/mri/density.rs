@@ -98,22 +98,6 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
                 spoke * readout
             );
         }
-        let missed = miss(first, last);
-        if missed > MISS * step * (readout - 1) as f64 {
-            fail!(
-                OutOfRange,
-                "the spoke from trajectory[{}] on passes the centre at {missed:.4} cycles per voxel, {:.1} of its steps; radial weights need spokes through or from the centre. parameter, the samples of a spoke, is {readout}; from trajectory[0] on {} samples lie evenly on one line",
-                spoke * readout,
-                missed / step,
-                seen()
-            );
-        }
-        farthest = farthest.max(missed / step);
-        beside += usize::from(missed > SHIFT * step);
-        if spoke + 1 < spokes {
-            let [before, next] = [spoke * readout + readout - 2, (spoke + 1) * readout].map(point);
-            joined += usize::from(off(before, last, next) <= OFF);
-        }
         for (k, w) in out.iter_mut().enumerate() {
             let at = point(spoke * readout + k);
             let straight = [0, 1, 2].map(|d| first[d] + (last[d] - first[d]) * k as f64 / (readout - 1) as f64 - at[d]);
@@ -137,6 +121,22 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
             } else {
                 4.0 * PI * radius * radius * step / ends
             };
+        }
+        let missed = miss(first, last);
+        if missed > MISS * step * (readout - 1) as f64 {
+            fail!(
+                OutOfRange,
+                "the spoke from trajectory[{}] on passes the centre at {missed:.4} cycles per voxel, {:.1} of its steps; radial weights need spokes through or from the centre. parameter, the samples of a spoke, is {readout}; from trajectory[0] on {} samples lie evenly on one line",
+                spoke * readout,
+                missed / step,
+                seen()
+            );
+        }
+        farthest = farthest.max(missed / step);
+        beside += usize::from(missed > SHIFT * step);
+        if spoke + 1 < spokes {
+            let [before, next] = [spoke * readout + readout - 2, (spoke + 1) * readout].map(point);
+            joined += usize::from(off(before, last, next) <= OFF);
         }
     }
     let remark = if joined > 0 {
