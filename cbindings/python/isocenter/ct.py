@@ -243,7 +243,8 @@ class CT(Plan):
         Parameters
         ----------
         weights : sequence of float or None
-            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again.
+            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again, whose sum
+            is less than pi by the missing wedges that the log warns of. ``weights * pi / weights.sum()`` has the scale of a whole half turn.
 
         Raises
         ------
