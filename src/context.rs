@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What to do with NaN and Inf in data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,6 +142,8 @@ pub struct Context {
     gpus: Vec<Arc<Device>>,
     /// As it was set; None goes by what is available.
     memory_cap: Option<u64>,
+    /// What the system answered, and when.
+    available: Mutex<Option<(Instant, Option<u64>)>>,
     gpu_memory_cap: u64,
     nan_policy: NanPolicy,
     progress: Option<Progress>,
@@ -171,7 +173,8 @@ impl Context {
         let workers = Workers::start(threads)
             .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
         let gpus = open(compute, &log)?;
-        Ok(Self { workers, level, gpus, memory_cap, gpu_memory_cap, nan_policy, progress, log })
+        let available = Mutex::default();
+        Ok(Self { workers, level, gpus, memory_cap, available, gpu_memory_cap, nan_policy, progress, log })
     }
 
     /// GPUs in use; none if it computes on the processor.
@@ -209,13 +212,27 @@ impl Context {
     /// `held`: what the asker has already, which counts.
     pub(crate) fn memory_cap(&self, held: u64) -> u64 {
         self.memory_cap.unwrap_or_else(|| {
-            let usable = match memory::available() {
+            let usable = match self.available() {
                 // The reserve is for other processes, for tables, and for the system's own.
                 Some(free) => (free + held) / 8 * 7,
                 None => physical_memory() / 8,
             };
             usable.max(MIN_DEFAULT_CAP)
         })
+    }
+
+    /// What the system had to give lately: to ask takes as long as a small transform.
+    fn available(&self) -> Option<u64> {
+        const LATELY: Duration = Duration::from_millis(200);
+        let mut asked = self.available.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((when, bytes)) = *asked
+            && when.elapsed() < LATELY
+        {
+            return bytes;
+        }
+        let bytes = memory::available();
+        *asked = Some((Instant::now(), bytes));
+        bytes
     }
 
     /// NaN and Inf in data.
