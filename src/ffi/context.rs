@@ -7,7 +7,7 @@ use crate::error::{Error, Result, Status, fail};
 use crate::gpu;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::io::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Number of the ABI: a program built against another number must be rebuilt.
 pub const ISOC_ABI_VERSION: u32 = 2;
@@ -64,7 +64,7 @@ pub struct isoc_context_options {
     pub progress: isoc_progress_fn,
     /// Passed to `progress`; what it points to is for several threads at a time if several make calls.
     pub progress_user: *mut c_void,
-    /// Log; NULL: warnings go to stderr, decisions nowhere.
+    /// Log; NULL: warnings go to stderr, each once, decisions nowhere.
     pub log: isoc_log_fn,
     /// Passed to `log`.
     pub log_user: *mut c_void,
@@ -106,12 +106,19 @@ unsafe impl Send for User {}
 // SAFETY: as above, several at a time.
 unsafe impl Sync for User {}
 
-/// What a caller who gave no log is told all the same: that something looks wrong.
-fn warn_on_stderr(level: LogLevel, message: &str) {
-    if level == LogLevel::Warning {
-        // A caller without stderr cannot be told.
-        let _ = writeln!(std::io::stderr(), "isocenter: warning: {message}");
-    }
+/// What a caller who gave no log is told all the same, once: that something looks wrong.
+fn warn_on_stderr() -> Log {
+    /// Different warnings of a context; none beyond them.
+    const MOST: usize = 64;
+    let told = Mutex::new(Vec::<String>::new());
+    Box::new(move |level, message| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if level == LogLevel::Warning && told.len() < MOST && told.iter().all(|t| t != message) {
+            told.push(message.to_owned());
+            // A caller without stderr cannot be told.
+            let _ = writeln!(std::io::stderr(), "isocenter: warning: {message}");
+        }
+    })
 }
 
 impl isoc_context_options {
@@ -147,7 +154,7 @@ impl isoc_context_options {
             }) as Progress
         });
         let log = Some(match self.log {
-            None => Box::new(warn_on_stderr) as Log,
+            None => warn_on_stderr(),
             Some(call) => {
                 let user = User(self.log_user);
                 Box::new(move |level: LogLevel, message: &str| {

@@ -6,7 +6,8 @@ use crate::error::{Error, Result, Status, fail};
 use cudarc::driver::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 mod images {
     include!(concat!(env!("OUT_DIR"), "/images.rs"));
@@ -23,7 +24,7 @@ pub(crate) fn built_for() -> Option<&'static str> {
 /// A loaded module, and its kernels that were asked for: driver handles.
 struct Module {
     handle: usize,
-    functions: HashMap<String, usize>,
+    functions: HashMap<String, Function>,
 }
 
 /// The loaded modules of one GPU.
@@ -33,7 +34,7 @@ pub(super) struct Modules {
 }
 
 impl Modules {
-    /// A kernel that may use all of the shared memory that a block can have on this GPU. Needs the GPU to be current.
+    /// A kernel, of a GPU whose blocks can have so much shared memory. Needs the GPU to be current.
     pub(super) fn function(&self, image: &str, name: &str, block_shared_bytes: usize) -> Result<Function> {
         let Some((image, binary)) = images::IMAGES.iter().find(|(n, _)| *n == image) else {
             fail!(NoKernelImage, "this library was built without GPU kernels (no nvcc was found then)");
@@ -43,17 +44,21 @@ impl Modules {
             Some(found) => found,
             None => loaded.entry(image).or_insert(Module { handle: load(image, binary)?, functions: HashMap::new() }),
         };
-        if let Some(raw) = functions.get(name) {
-            return Ok(Function { raw: *raw as sys::CUfunction });
+        if let Some(function) = functions.get(name) {
+            return Ok(function.clone());
         }
         let text = CString::new(name).unwrap_or_default();
         let mut raw = std::ptr::null_mut();
         // SAFETY: a loaded module, a string ending in 0 and a local.
         let result = unsafe { sys::cuModuleGetFunction(&mut raw, *handle as sys::CUmodule, text.as_ptr()) };
         check(&format!("cuModuleGetFunction({name})"), result)?;
-        allow_shared_memory(raw, block_shared_bytes)?;
-        functions.insert(name.to_owned(), raw as usize);
-        Ok(Function { raw })
+        let function = Function {
+            raw,
+            most_shared: most_shared_bytes(raw, block_shared_bytes)?,
+            is_raised: Arc::new(AtomicBool::new(false)),
+        };
+        functions.insert(name.to_owned(), function.clone());
+        Ok(function)
     }
 
     /// Needs the GPU to be current.
@@ -66,22 +71,13 @@ impl Modules {
     }
 }
 
-/// Raises a kernel's limit of dynamic shared memory to what static shared memory leaves of a block's. Once, when the kernel is looked
-/// up: plans on other threads launch the same function with other sizes, and a limit of one launch would be the next one's error.
-fn allow_shared_memory(raw: sys::CUfunction, block_shared_bytes: usize) -> Result<()> {
-    use sys::CUfunction_attribute::{
-        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-    };
+/// The dynamic shared memory that a kernel may have beside its static shared memory.
+fn most_shared_bytes(raw: sys::CUfunction, block_shared_bytes: usize) -> Result<i32> {
     let mut fixed = 0;
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
     // SAFETY: a function of the current GPU and a local.
-    check("cuFuncGetAttribute", unsafe {
-        sys::cuFuncGetAttribute(&mut fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, raw)
-    })?;
-    let limit = (block_shared_bytes as i32).saturating_sub(fixed);
-    // SAFETY: a function of the current GPU.
-    check("cuFuncSetAttribute", unsafe {
-        sys::cuFuncSetAttribute(raw, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit)
-    })
+    check("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut fixed, attribute, raw) })?;
+    Ok((block_shared_bytes as i32).saturating_sub(fixed))
 }
 
 fn load(name: &str, binary: &[u8]) -> Result<usize> {
@@ -106,9 +102,13 @@ fn load(name: &str, binary: &[u8]) -> Result<usize> {
 }
 
 /// A kernel of one GPU; lives as long as its device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Function {
     raw: sys::CUfunction,
+    /// Dynamic shared memory that a launch may have.
+    most_shared: i32,
+    /// The driver's limit, which is lower at first, is that.
+    is_raised: Arc<AtomicBool>,
 }
 
 // SAFETY: driver handles may be used from any thread.
@@ -126,6 +126,20 @@ pub(crate) struct Launch {
 }
 
 impl Function {
+    /// Raises the driver's limit of dynamic shared memory to all that a block can have, once and for all launches: plans on other threads
+    /// launch the same function with other sizes, and a limit made for one launch would be the next one's error. Kernels that need no more
+    /// than usual keep their limit, since they run a percent or two slower with a higher one.
+    fn raise_shared_limit(&self) -> Result<()> {
+        if self.is_raised.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of the current GPU. Threads that come here at the same time set the same value.
+        check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, attribute, self.most_shared) })?;
+        self.is_raised.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Launches with one parameter, a struct that the kernel takes by value.
     ///
     /// # Safety
@@ -136,6 +150,11 @@ impl Function {
         let limits = [i32::MAX as usize, 65535, 65535];
         if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
             fail!(Internal, "a grid of {grid:?} blocks is out of range");
+        }
+        // Static shared memory counts too.
+        const USUAL: usize = 32 << 10;
+        if shared > USUAL {
+            self.raise_shared_limit()?;
         }
         let [gx, gy, gz] = grid.map(|n| n as u32);
         let [bx, by, bz] = block.map(|n| n as u32);

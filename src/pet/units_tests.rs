@@ -193,7 +193,11 @@ fn few_events_say_nothing() {
 fn lines_along_the_scanner_are_not_doubted() {
     let lattice = Lattice::new([20, 40, 40], [5.0; 3]).unwrap();
     let event = |k: usize| [k as f64 % 30.0, 20.0, 300.0, 0.0, -10.0, -300.0, 17.0 * (k % 9) as f64];
-    assert_eq!(warnings(lattice, &(0..1000).map(event).collect::<Vec<_>>()), [""; 0]);
+    let said = warnings(lattice, &(0..1000).map(event).collect::<Vec<_>>());
+    assert!(
+        said.len() == 1 && said[0].contains("tilted beyond max_tilt") && !said[0].contains("seem to be"),
+        "{said:?}"
+    );
 }
 
 #[test]

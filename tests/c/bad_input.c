@@ -872,7 +872,7 @@ static void flat_fields(void) {
         BAD("reconstruct: counts as transmissions", (use_input(s, ISOC_CT_INPUT_TRANSMISSION), raw(s, counts[k])),
             call_reconstruct(s->ct, s), TENSOR_DTYPE, "projections", "transmission", "F32");
         BAD("filter: counts as line integrals", (use_input(s, ISOC_CT_INPUT_LINE_INTEGRALS), raw(s, counts[k])),
-            call_filter(s->ct, s), TENSOR_DTYPE, "projections", "line integrals", "F32");
+            call_filter(s->ct, s), TENSOR_DTYPE, "projections", "3 (line_integrals)", "F32");
         BAD("backproject: raw counts", (use_flat_field(s), raw(s, counts[k])), call_backproject(s->ct, s),
             TENSOR_DTYPE, "projections.dtype", seen, "F32");
         BAD("adjoint: raw counts", (use_flat_field(s), raw(s, counts[k])), call_adjoint(s->ct, s),

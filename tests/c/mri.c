@@ -188,7 +188,7 @@ static void extras(void) {
     BAD("weights: NaN", weights[4] = NAN, isoc_mri_set_weights(mri, &w), NOT_FINITE_DATA, "weights[4] is NaN");
     BAD("weights: of an unknown kind", (void)0, isoc_mri_compute_weights(mri, 2, 0), UNKNOWN_VALUE, "density is 2");
     BAD("weights: spokes that do not divide", (void)0, isoc_mri_compute_weights(mri, 1, 7), OUT_OF_RANGE, "parameter, the samples of a spoke, is 7", "60");
-    BAD("weights: spokes that are not straight", (void)0, isoc_mri_compute_weights(mri, 1, 10), OUT_OF_RANGE, "off the straight line");
+    BAD("weights: spokes that are not straight", (void)0, isoc_mri_compute_weights(mri, 1, 10), OUT_OF_RANGE, "straight");
     BAD("weights: spokes that miss the centre", (void)0, isoc_mri_compute_weights(mri, 1, 2), OUT_OF_RANGE, "passes the centre",
         "parameter, the samples of a spoke, is 2");
     BAD("maps: of one coil", c.shape = image_shape + 1; c.ndim = 2, isoc_mri_set_maps(mri, &c), TENSOR_NDIM, "maps.ndim is 2");

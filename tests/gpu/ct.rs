@@ -324,8 +324,11 @@ fn floats_of_any_kind_and_own_weights_as_on_the_processor() {
                     (out, filtered, replaced, ct.info().expect("info").replaced)
                 };
                 let (seen, expected) = (run(Compute::Gpus(Vec::new())), run(Compute::Cpu));
-                let e = error(&seen.0, &expected.0).max(error(&seen.1, &expected.1));
-                assert!(e < 1e-5, "{bins} bins, {input:?}: {e:.2e}");
+                let (volume, filtered) = (error(&seen.0, &expected.0), error(&seen.1, &expected.1));
+                assert!(filtered < 1e-5, "{bins} bins, {input:?}: {filtered:.2e}");
+                // Positions of f32 are off by up to half of 2^-23 of the row, and noise steps by up to twice its largest value a bin.
+                let tolerance = 1e-5 + bins as f64 * f64::from(f32::EPSILON);
+                assert!(volume < tolerance, "{bins} bins, {input:?}: {volume:.2e}");
                 assert_eq!((seen.2, seen.3), (expected.2, expected.3), "{bins} bins, {input:?}");
             }
         }

@@ -7,7 +7,14 @@ function test_examples()
         check_true(['help of ' name{1} ' has an example'], ~isempty(found));
         run_code(found{1});
     end
+    help_text = get_help_text('isocenter.MRI.setGeometry');
+    check_true('the default precision is in the help', ~isempty(strfind(help_text, '''single'' (the default) or ''double''')));
     page = fileread(fullfile(project, 'docs', 'matlab.md'));
+    for text = {get_help_text('isocenter.MRI'), regexp(page, '## MRI.*?## PET', 'match', 'once')}
+        shown = regexp(text{1}, 'imagesc[^\n]*', 'match');
+        upwards = regexp(text{1}, 'imagesc[^\n]*axis image xy', 'match');
+        check_true('y of MRI is upwards in every picture', ~isempty(shown) && numel(shown) == numel(upwards));
+    end
     blocks = regexp(page, '```matlab\n(.*?)```', 'tokens');
     check_true('code in docs/matlab.md', numel(blocks) >= 4);
     printed = run_code(strjoin(cellfun(@(block) block{1}, blocks, 'UniformOutput', false), ''));

@@ -127,6 +127,12 @@ function solver()
     other.setWeights(mri.weights());
     other.importQ(q);
     check_near('Q of another plan', other.normal(truth), mri.normal(truth), 1e-8);
+    for how = {{'radial', readout}, {}}
+        mri.computeWeights(how{1}{:});
+        scale = real(truth(:)' * mri.normal(truth)(:)) / norm(truth(:)) ^ 2;
+        % As the manual says for Lambda; weights on another scale, such as 1 a sample, give thousands.
+        check_true(sprintf('F''WF is about 1: %g', scale), abs(scale - 1) < 0.1);
+    end
     mri.computeWeights();
     check_near('iterative weights sum to the area of k-space', sum(mri.weights()), pi / 4, 0.1);
     mri.computeQ();

@@ -99,7 +99,7 @@ classdef MRI < handle
             %   mri.setWeights(WEIGHTS)   one a sample, not negative
             %   mri.setWeights([])        sets 1
             %   Each is the part of k-space that belongs to its sample, in (cycles per voxel)^dimensions, as computeWeights has them:
-            %   their sum is the area of k-space that is sampled, at most 1, and gridding then has the scale of reconstruct.
+            %   the sum over all of a square or cube is 1. Gridding then has the scale of reconstruct.
             isocenter_mex('mri.set_weights', self.id, varargin{:});
         end
 

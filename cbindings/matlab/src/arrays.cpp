@@ -90,7 +90,7 @@ static bool is_kept(const order &o) { return std::is_sorted(o.begin(), o.end());
 // How far an order is from the one that is there: most in a full reversal.
 static size_t turns(const order &o) {
     size_t out = 0;
-    for (size_t k = 0; k < o.size(); k++) out += static_cast<size_t>(std::count_if(o.begin() + static_cast<std::ptrdiff_t>(k), o.end(), [&](size_t l) { return l < o[k]; }));
+    for (auto at = o.begin(); at != o.end(); ++at) out += static_cast<size_t>(std::count_if(at, o.end(), [&](size_t l) { return l < *at; }));
     return out;
 }
 

@@ -5,6 +5,8 @@ ctypes releases the interpreter's lock during a call; it is taken back for callb
 import atexit
 import contextlib
 import ctypes
+import difflib
+import inspect
 import os
 import re
 import signal
@@ -166,6 +168,9 @@ def _dtype_message(message, tensors):
     odd.sort(key=lambda t: not message.startswith(t.name))
     if not allowed or not odd:
         return message
+    if "uint16" in allowed and odd[0].dtype.startswith(("int", "uint")):  # which would wrap what is too large or negative
+        counts = ' with set_options(input="counts")' if odd[0].name == "projections" else ""
+        return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice('float32')}{counts}"
     counts = [kind for kind in allowed if kind.startswith("uint")]
     wanted = counts[0] if counts and odd[0].dtype.startswith(("int", "uint")) else allowed[0]  # integers are counts
     return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice(wanted)}"
@@ -197,6 +202,17 @@ class Handle:
         """Whether it can no longer be used."""
         return not self._finalizer.alive
 
+    def __setattr__(self, name, value):
+        if name.startswith("_"):
+            return super().__setattr__(name, value)
+        own = next(c for c in type(self).__mro__ if c.__module__.partition(".")[0] == __package__)
+        setters = {f.__name__: inspect.signature(f).parameters for f in map(own.__dict__.get, own.__dict__)
+                   if inspect.isfunction(f) and f.__name__.startswith("set_")}
+        known = name in dir(own) or any(name in keywords for keywords in setters.values())
+        if type(self) is not own and not known:  # classes of a user's own may have more attributes
+            return super().__setattr__(name, value)
+        raise wrong(AttributeError, f"{name} is no attribute that can be set{_instead(own, name, setters)}")
+
     def close(self):
         """Frees it. Calls in progress on other threads come to their end; later ones raise InvalidHandleError. A second close
         does nothing."""
@@ -217,6 +233,21 @@ class Handle:
 
     def __reduce__(self):
         raise wrong(TypeError, f"a {type(self).__name__} holds threads and memory, and cannot be pickled: make one in each process")
+
+
+def _instead(own, name, setters):
+    """What to write in the place of `object.name = ...`."""
+    if not setters:  # of a context
+        keywords = list(inspect.signature(own).parameters)
+        near = difflib.get_close_matches(name, keywords, 1, 0.8)
+        return f": write {own.__name__}({near[0]}=...)" if near else f"; {own.__name__} takes " + ", ".join(keywords)
+    if f"set_{name}" in setters:
+        return f": write set_{name}(...)"
+    for word in (name, *difflib.get_close_matches(name, {k for keywords in setters.values() for k in keywords} - {"self"}, 1, 0.8)):
+        found = [f"{setter}({word}=...)" for setter, keywords in setters.items() if word in keywords]
+        if found:
+            return f": write {found[0]}"
+    return ": what a plan has is set by " + ", ".join(setters)
 
 
 def _finalize(destroy, address, born):

@@ -62,7 +62,12 @@ def struct(kind, **values):
 
 def numbers(values, name, dtype="float64", ndim=1, columns=None):
     """A small array that the library copies, as it reads it: contiguous, of `dtype`. Integers may become real, not the reverse."""
-    given, dtype = numpy.asarray(values), numpy.dtype(dtype)
+    if not hasattr(values, "__len__") and hasattr(values, "__iter__") and not hasattr(values, "__array__"):
+        raise wrong(TypeError, f"{name} is {type(values).__name__}; it must be a sequence or an array: write list({name})")
+    try:
+        given, dtype = numpy.asarray(values), numpy.dtype(dtype)
+    except ValueError:  # parts of several lengths
+        raise wrong(ValueError, f"{name} is no array of numbers: its parts have several lengths") from None
     whole = dtype.kind in "iu"
     if given.size and given.dtype.kind not in ("iu" if whole else "iuf"):
         raise wrong(TypeError, f"{name} is of {given.dtype}; it must be of {dtype}")

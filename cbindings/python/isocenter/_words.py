@@ -16,6 +16,12 @@ def _list(match):
 # In this order: what a pattern finds, and what stands there instead.
 _RULES = [(re.compile(pattern), put) for pattern, put in (
     (r"\bisoc_(?:ct|mri|pet)_(?:get_)?([a-z]\w*)", r"\1"),
+    (r"\boptions\.input says what they are: 1 \(counts, with a flat field\), 2 \(transmission\), 3 \(line_integrals\)",
+     'set_options(input="counts"), which needs a flat field, set_options(input="transmission") or '
+     'set_options(input="line_integrals") says what they are'),
+    (r"\bset options\.input to 1 \(counts\), 2 \(transmission\) or 3 \(line_integrals\)",
+     'write set_options(input="counts"), set_options(input="transmission") or set_options(input="line_integrals")'),
+    (r"\bforget the flat field\b", "set_flat_field(None)"),
     (r"\boptions\.lambda\b", "lambda_"),
     (r"\b(?:geometry|options|response|scan|matrix)\.([a-z]\w*)", r"\1"),
     (r"\b([a-z]\w*)_count is (-?\d+); it must be ", _list),
@@ -52,21 +58,37 @@ def of_elements(message, tensors):
     return re.sub(r"\b(\w+)\[(\d+(?:, \d+)*)\]", element, message)
 
 
+_NDIM = re.compile(r"^(\w+)\.ndim is -?\d+; it must be \d+ \(([\w, ]+)\)$")
 _SHAPE = re.compile(r"^(\w+)\.(?:shape\[\d+\]|ndim) is -?\d+; it must be \d+ \(?\(([\w, ]+)\) = \(([\d, ]+)\)")
 
 
 def of_shape(message, tensors):
     """A message of a shape that does not fit, with all of it, and with what to write where that is clear."""
-    found = _SHAPE.match(message)
+    found = _SHAPE.match(message) or _NDIM.match(message)
     tensor = next((t for t in tensors if found and t.name == found[1]), None)
     if tensor is None:
         return message
-    names, sizes = found[2].split(", "), [int(n) for n in found[3].split(", ")]
-    if names[0] == "frames":  # of which there may be any number
+    names = found[2].split(", ")
+    if found.re is _NDIM:
+        return _of_ndim(tensor, names)
+    sizes = [int(n) for n in found[3].split(", ")]
+    if names[0] == "frames" or names == ["views", "angles"]:  # of which there may be any number
         sizes[0] = None
     advice = "" if 0 in tensor.shape else _advice(tensor, names, sizes)
     said = ", ".join("n" if n is None else str(n) for n in sizes)
     return f"{tensor.name} has shape {tensor.shape}; it must be ({found[2]}) = ({said}){': ' * bool(advice)}{advice}"
+
+
+def _of_ndim(tensor, names):
+    """The same where any sizes will do, but not so many of them."""
+    shape, advice = tensor.shape, ""
+    ones = [k for k, n in enumerate(shape) if n == 1][::-1][:len(shape) - len(names)]
+    if ones and len(ones) == len(shape) - len(names):
+        index = ["0" if k in ones else ":" for k in range(len(shape))]
+        while index[-1] == ":":
+            index.pop()
+        advice = f": write {tensor.name}[{', '.join(index)}]"
+    return f"{tensor.name} has shape {shape}; it must be ({', '.join(names)}{',' * (len(names) == 1)}){advice}"
 
 
 def _advice(tensor, names, sizes):
@@ -79,6 +101,8 @@ def _advice(tensor, names, sizes):
             advice = _reordered(tensor, [names[k] for k in left], [sizes[k] for k in left])
             if advice:
                 return advice
+            if len(left) == 1 and sizes[left[0]] == tensor.shape[0]:  # in the right place, but a row alone has too few
+                return f"write {tensor.name}[None]"
     if None not in sizes and math.prod(tensor.shape) == math.prod(sizes):
         return f"if its elements lie in that order, write {tensor.name}.reshape({', '.join(map(str, sizes))})"
     return ""

@@ -54,6 +54,8 @@ class Context(_call.Handle):
                 raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         self._callbacks = progress, log or _log
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
+        if integer(threads, "threads") < 0:
+            raise wrong(ValueError, f"threads is {threads}; it must be 0 (one for each processor) to 4096")
         # Progress is always heard: Ctrl-C is noticed there.
         options = struct(
             _abi.isoc_context_options, device=choice(_abi.ContextDevice, device, "device"), threads=threads,

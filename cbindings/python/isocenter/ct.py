@@ -9,7 +9,7 @@ from ._library import lib
 from ._plan import Plan
 from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError, TensorDtypeError, wrong
+from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, wrong
 
 CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
@@ -42,7 +42,7 @@ class CT(Plan):
     def __init__(self, context=None, *, angles=None, bins=None, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0,
                  pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
         given = locals()
-        self._shapes, self._sinograms = None, False
+        self._shapes, self._sinograms, self._facts, self._flat_of = None, False, {}, None
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
         self._begin(given)
 
@@ -50,7 +50,7 @@ class CT(Plan):
         if self._shapes is None:
             return self._described()
         return self._described(projections=self._shapes[0], order="sinograms" if self._sinograms else "frames",
-                               volume=self._shapes[1])
+                               volume=self._shapes[1], **self._facts, flat_field=self._flat_of is not None)
 
     def set_geometry(self, *, angles, bins, rows=1, views=None, order="frames", axis=None, bin_pitch=0.0, pixel_size=0.0, nx=0,
                      ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
@@ -103,9 +103,16 @@ class CT(Plan):
             region = numbers(region, "region", "int64")
             if region.size != 4:
                 raise wrong(ValueError, f"region has {region.size} numbers; it must be (c0, c1, r0, r1)")
+            _check_region(region, geometry)
             _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
+        if self._flat_of != (rows, geometry.bins):  # the plan has forgotten it
+            self._flat_of = None
+        pitch = geometry.bin_pitch or 1.0
+        lowest, highest = ((geometry.bins - 1) / 2,) * 2 if axis is None else (axis.min().item(), axis.max().item())
+        self._facts = {"axis": lowest if lowest == highest else (lowest, highest), "bin_pitch": pitch,
+                       "pixel_size": geometry.pixel_size or pitch}
         measured = (rows, angles.size) if self._sinograms else (angles.size, rows)
         self._shapes = ((*measured, geometry.bins), (geometry.slices or rows - geometry.first_row,
                                                      geometry.ny or geometry.bins, geometry.nx or geometry.bins))
@@ -198,6 +205,7 @@ class CT(Plan):
             Where a flat is not above its dark.
         """
         self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"))
+        self._flat_of = None if flats is None else (self._shapes[0][0 if self._sinograms else 1], self._shapes[0][2])
 
     def set_stream(self, stream):
         """Sets the CUDA stream whose order calls on GPU arrays follow: work begins when all that is in it has been done.
@@ -235,7 +243,8 @@ class CT(Plan):
         Parameters
         ----------
         weights : sequence of float or None
-            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again.
+            One a view, in radians, 0 or more; a sum of pi keeps attenuation's scale. None: those that the plan works out again, whose sum
+            is less than pi by the missing wedges that the log warns of. ``weights * pi / weights.sum()`` has the scale of a whole half turn.
 
         Raises
         ------
@@ -318,14 +327,16 @@ class CT(Plan):
         read : callable
             ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
-            Write into it: ``projections[:] = ...``.
+            Write into it, ``projections[...] = ...``, and return None.
         write : callable
-            ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx).
+            ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx); it returns None.
         dtype : {"float32", "uint16", "uint8"}
             Of projections; integers are counts, which need a flat field.
 
         Raises
         ------
+        TypeError
+            A callback returned something: what `read` returns would be lost.
         BufferError
             A callback kept its array, whose memory is the library's: copy what you need.
         Exception
@@ -336,7 +347,8 @@ class CT(Plan):
                 raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
         dtype = numpy.dtype(dtype)
         if dtype.name not in ("float32", "uint16", "uint8"):
-            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'")
+            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'"
+                        + ': take "float32", with set_options(input="counts")' * (dtype.kind in "iu"))
 
         def callback(function, kind, writeable):
             def call(_user, first, _count, t):
@@ -347,7 +359,11 @@ class CT(Plan):
                     array.flags.writeable = writeable
                     watch = weakref.ref(memory)
                     del memory
-                    function(first, array)
+                    returned = function(first, array)
+                    if returned is not None:
+                        name = "read" if writeable else "write"
+                        todo = "write into the array that is given: array[...] = ..., and return None" if writeable else "it must return None"
+                        raise wrong(TypeError, f"{name} returned {type(returned).__name__}, which would be lost; {todo}")
                     del array
                     if watch() is not None:
                         raise wrong(BufferError, f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
@@ -400,6 +416,20 @@ class CT(Plan):
             out = numpy.zeros(self._shape(which), "float32")
         self._run(function, _ellipses(ellipses), len(ellipses), self._out(out, name))
         return out
+
+
+def _check_region(region, geometry):
+    """What the library would say of columns and rows, in terms of the region's four numbers."""
+    for first, names, side, size in ((0, ("c0", "c1"), "nx", geometry.nx), (2, ("r0", "r1"), "ny", geometry.ny)):
+        size = size or geometry.bins
+        if size < 1:
+            continue  # said by the library
+        for k, name in enumerate(names, first):
+            if not 0 <= region[k] <= size:
+                raise wrong(OutOfRangeError, f"region[{k}] ({name}) is {region[k]}; it must be 0 to {size} ({side})")
+        if region[first] >= region[first + 1]:
+            raise wrong(OutOfRangeError, f"region[{first}] ({names[0]}) is {region[first]} and region[{first + 1}] ({names[1]}) is "
+                                         f"{region[first + 1]}; they must ascend")
 
 
 def _ellipses(array):

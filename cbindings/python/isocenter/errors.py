@@ -12,7 +12,9 @@ def called():
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
         name = frame.f_code.co_name
         owner = type(frame.f_locals["self"]).__name__ if "self" in frame.f_locals else ""
-        if name == "__init__":
+        if frame.f_globals is globals():
+            pass
+        elif name in ("__init__", "__setattr__"):
             found = owner
         elif not name.startswith(("_", "<")):
             found = f"{owner}.{name}" if owner else name

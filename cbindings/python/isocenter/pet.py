@@ -8,7 +8,7 @@ from . import _abi
 from ._library import lib
 from ._plan import Plan
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError, wrong
+from .errors import NotConfiguredError, OutOfRangeError, TensorShapeError, wrong
 
 PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
@@ -139,7 +139,7 @@ class PET(Plan):
         max_tilt : float
             Largest tilt of an event.
         views : array, optional
-            In place of a grid: float32 or float64 (views, 2) of azimuth and tilt, none twice.
+            In place of a grid: (views, 2) of azimuth and tilt in radians, none twice: a list of pairs, or float32 or float64.
 
         Raises
         ------
@@ -149,10 +149,20 @@ class PET(Plan):
             raise wrong(TypeError, f"views is {views}; it must be an array (views, 2) of azimuth and tilt: a grid has azimuths and tilts")
         if views is None and not azimuths:
             raise wrong(TypeError, "give azimuths, of a grid, or views, a list")
+        if isinstance(views, (list, tuple)):
+            views = numbers(views, "views", ndim=2, columns=2)
         listed = self._in(views, "views")
         lattice = struct(_abi.isoc_pet_geometry, tilts=tilts, nx=nx, ny=ny, nz=nz, voxel_x=voxel_x, voxel_y=voxel_y,
                          voxel_z=voxel_z, azimuths=azimuths, max_tilt=max_tilt)
-        self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
+        try:
+            self._run(lib.isoc_pet_set_geometry, ctypes.byref(lattice), listed)
+        except OutOfRangeError as e:
+            if "has a tilt of" in str(e):
+                e.args = (f"{e}; columns are azimuth, tilt, in radians{_of_views(views, lattice.max_tilt)}",)
+            raise
+        if isinstance(views, numpy.ndarray) and numpy.abs(views[:, 0]).max() > 2 * numpy.pi + 1e-6:
+            far = int(numpy.argmax(numpy.abs(views[:, 0])))
+            self._warn(f"views[{far}] has an azimuth of {views[far, 0]:g} rad, more than a turn; of degrees write numpy.deg2rad(views)")
         self._lattice, self._count = lattice, self.info().views
 
     @property
@@ -278,7 +288,8 @@ class PET(Plan):
         self._warm = bool(warm_start)
 
     def set_order(self, order):
-        """Sets the order of views in a pass: each at most once; views that are left out are not used."""
+        """Sets the order of views in a pass: each at most once; views that are left out are not used. `reconstruct` takes it with
+        ``set_options(order="given")``, not before. order: sequence of int."""
         order = numbers(order, "order", "int64")
         self._run(lib.isoc_pet_set_order, address(order), order.size)
 
@@ -361,6 +372,10 @@ class PET(Plan):
         image
             In counts a voxel and view where factors are attenuation and normalisation alone; in counts a voxel with each view's
             share of all directions among the factors. Written once all of it is there.
+
+        Notes
+        -----
+        How to make `factors` of a scanner of your own, in twenty lines: docs/python.md, "Factors of your scanner".
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
@@ -393,6 +408,7 @@ class PET(Plan):
         Dropped
             Events that are in no histo-image.
         """
+        _check_lengths(first_positions, second_positions, time_differences)
         dropped = struct(_abi.isoc_pet_dropped)
         self._run(lib.isoc_pet_deposit, self._in(first_positions, "first_positions"),
                   self._in(second_positions, "second_positions"), self._in(time_differences, "time_differences"),
@@ -437,6 +453,7 @@ class PET(Plan):
             arrays = [numpy.zeros(shape, "float32") for shape in ((events, 3), (events, 3), events)]
         elif any(a is None for a in arrays):
             raise wrong(TypeError, "give events, or all of first_positions, second_positions and time_differences")
+        _check_lengths(*arrays)
         tally, (described, _keep) = struct(_abi.isoc_pet_tally), _scan(scan)
         names = ("first_positions", "second_positions", "time_differences")
         self._run(lib.isoc_pet_simulate, ctypes.byref(described), self._in(activity, "activity"),
@@ -492,6 +509,27 @@ def _chosen(views):
     if not chosen.size:
         raise wrong(ValueError, "views is empty; None means all of them")
     return chosen, chosen.size
+
+
+def _of_views(views, max_tilt):
+    """Why a list of views may have tilts that are too large."""
+    if not isinstance(views, numpy.ndarray):
+        return ""
+    azimuths, tilts = numpy.abs(views).T
+    if azimuths.max() <= max_tilt:
+        return ": write views[:, ::-1]"
+    if tilts.max() > numpy.pi / 2 or numpy.deg2rad(tilts.max()) <= max_tilt and azimuths.max() > 2 * numpy.pi:
+        return ": of degrees write numpy.deg2rad(views)"
+    return ""
+
+
+def _check_lengths(first, second, times):
+    """The library would blame the positions where the times are too few."""
+    shapes = [tuple(getattr(array, "shape", ())) for array in (first, second, times)]
+    if [shape[1:] for shape in shapes] == [(3,), (3,), ()] and all(shapes) and len({shape[0] for shape in shapes}) > 1:
+        one, two, three = (shape[0] for shape in shapes)
+        raise wrong(TensorShapeError, f"first_positions has {one} events, second_positions {two}, time_differences {three}; they must have "
+                                      "as many")
 
 
 def _table(pairs):

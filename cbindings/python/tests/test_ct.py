@@ -76,8 +76,9 @@ class Ct(unittest.TestCase):
                                                    atol=1e-5 * np.abs(full).max())
 
     def test_regions_that_are_none(self):
-        for region, words in (((0, 257, 0, 1), "column_end is 257; it must be 0 to 256"), ((0, 1, -1, 3), "row_begin is -1"),
-                              ((4, 4, 0, 1), "column_begin is 4 and column_end 4")):
+        for region, words in (((0, 257, 0, 1), r"region\[1\] \(c1\) is 257; it must be 0 to 256 \(nx\)"),
+                              ((0, 1, -1, 3), r"region\[2\] \(r0\) is -1"),
+                              ((4, 4, 0, 1), r"region\[0\] \(c0\) is 4 and region\[1\] \(c1\) is 4; they must ascend")):
             with self.assertRaisesRegex(isocenter.OutOfRangeError, words):
                 self.ct.set_geometry(angles=ANGLES, bins=BINS, region=region)
         with self.assertRaisesRegex(ValueError, r"region has 3 numbers; it must be \(c0, c1, r0, r1\)"):

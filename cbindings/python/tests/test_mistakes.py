@@ -1,10 +1,13 @@
 """What new users get wrong, and that the message says what to write instead: their function, their argument, its value, a way out."""
+import pathlib
+import re
 import unittest
 
 import numpy as np
 
 import isocenter
 from isocenter import CT, MRI, PET, Body, Context, Scan
+from isocenter._words import in_python
 
 ANGLES = np.arange(18) * np.pi / 18
 K = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 2))
@@ -37,6 +40,7 @@ class Mistakes(unittest.TestCase):
         self.assertTrue(said.startswith((f"{name}: ", f"{name}()", f"{name}.set_geometry()", f"{name}.__init__()")), said)
         for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "F32", "C64", "U16", "handle"):
             self.assertNotIn(word, said)
+        return said
 
     def test_order_of_dimensions(self):
         says, p = self.says, FRAMES
@@ -88,7 +92,12 @@ class Mistakes(unittest.TestCase):
         says = self.says
         says("write projections.astype(numpy.float32)", self.ct.reconstruct, FRAMES.astype(float))
         says("write projections.real.astype(numpy.float32)", self.ct.reconstruct, FRAMES.astype(complex))
-        says("write projections.astype(numpy.uint16)", self.ct.reconstruct, FRAMES.astype(np.int16))  # counts
+        for kind in (np.int16, np.int32, np.uint32, np.int64):  # counts: uint16 would wrap
+            says(f'{np.dtype(kind)} where float32 or uint16 or uint8 is needed: write projections.astype(numpy.float32) with '
+                 'set_options(input="counts")', self.ct.reconstruct, FRAMES.astype(kind))
+            said = says("write flats.astype(numpy.float32)", self.ct.set_flat_field, FRAMES[0].astype(kind))
+            self.assertNotIn("set_options", said)
+        says('take "float32", with set_options(input="counts")', self.ct.reconstruct_stream, print, print, "int32")
         says("write measured.astype(numpy.uint32)", self.pet.reconstruct, HISTO.astype(int))
         says("write samples.astype(numpy.complex64)", self.mri.reconstruct, ones(100))
         says("write trajectory.astype(numpy.float32)", MRI, trajectory=K.astype(int), unit="cycles_per_voxel", nx=16, ny=12)
@@ -127,7 +136,7 @@ class Mistakes(unittest.TestCase):
         says("cutoff is 2; it must be above 0", self.ct.set_options, cutoff=2.0)
         says("response has 0 values", self.ct.set_options, filter="custom")
         says("radial_fwhm is 0 mm; it must be above 0", self.pet.set_response, tof_fwhm=120, axial_fwhm=9)
-        says("radial_table[1, 0] is 5 after 100", self.pet.set_response, tof_fwhm=120, axial_fwhm=9, radial_table=[[100, 5], [5, 3]])
+        says("radial_table[1, 0] is 5 mm after 100 mm", self.pet.set_response, tof_fwhm=120, axial_fwhm=9, radial_table=[[100, 5], [5, 3]])
         says("cut_width, 3", self.pet.set_response, tof_fwhm=120, radial_fwhm=9, axial_fwhm=9, profile="asymmetric", ratio=2, shift=4,
              share=0.5)
         says("fit 'cycles_per_field_of_view' or 'radians_per_voxel'", MRI, trajectory=6 * K, unit="cycles_per_voxel", nx=16, ny=12)
@@ -162,6 +171,93 @@ class Mistakes(unittest.TestCase):
         self.mri.set_field(None, None)
         self.mri.set_options(penalty="matrix", lambda_=1.0)
         says("penalty is 'matrix'; set_matrix comes first", self.mri.reconstruct, ones(100, dtype=np.complex64))
+
+    def test_attributes_that_are_none(self):
+        says = self.says
+        for plan, name, written in (
+                (self.ct, "filter", "write set_options(filter=...)"), (self.ct, "pixel_size", "write set_geometry(pixel_size=...)"),
+                (self.ct, "fliter", "write set_options(filter=...)"), (self.ct, "flat_field", "write set_flat_field(...)"),
+                (self.ct, "volume_shape", "set_geometry, set_options"), (self.ct, "iterations", "set_geometry, set_options"),
+                (self.pet, "iterations", "write set_options(iterations=...)"), (self.pet, "tof_fwhm", "write set_response(tof_fwhm=...)"),
+                (self.pet, "views", "write set_geometry(views=...)"), (self.mri, "lambda_", "write set_options(lambda_=...)"),
+                (self.context, "threads", "write Context(threads=...)"), (self.context, "gpu", "write Context(gpus=...)"),
+                (self.context, "cores", "Context takes device, threads")):
+            with self.subTest(name), self.assertRaises(AttributeError) as caught:
+                setattr(plan, name, 3)
+            self.assertTrue(str(caught.exception).startswith(f"{type(plan).__name__}: {name} is no attribute that can be set"))
+            self.assertIn(written, str(caught.exception))
+            self.assertNotIn(name, vars(plan))
+
+        class Mine(CT):
+            pass
+
+        mine = Mine(self.context, angles=ANGLES, bins=16)
+        mine.sample = "bone"  # of their own, classes may have attributes
+        with self.assertRaises(AttributeError):
+            mine.filter = "hann"
+        self.assertEqual((mine.sample, mine.filter(ones(18, 16)).shape), ("bone", (18, 16)))
+
+    def test_callbacks_that_return(self):
+        ct, seen = self.one_row, []
+        self.says("read returned ndarray, which would be lost; write into the array that is given: array[...] = ...",
+                  ct.reconstruct_stream, lambda first, array: ones(*array.shape), lambda first, array: seen.append(array.max()))
+        self.assertEqual(seen, [])
+        self.says("write returned ndarray, which would be lost; it must return None", ct.reconstruct_stream, lambda first, array: None,
+                  lambda first, array: array.copy())
+        self.says("read returned bool", ct.reconstruct_stream, lambda first, array: False, print)
+
+    def test_events(self):
+        says, deposit, to = self.says, self.pet.deposit, HISTO.copy()
+        says("time_differences has shape (5, 1); it must be (events,): write time_differences[:, 0]", deposit, ones(5, 3), ones(5, 3),
+             ones(5, 1), to)
+        says("it must be (events,): write time_differences[0]", deposit, ones(5, 3), ones(5, 3), ones(1, 5), to)
+        says("time_differences has shape (5, 2); it must be (events,)", deposit, ones(5, 3), ones(5, 3), ones(5, 2), to)
+        says("first_positions has 5 events, second_positions 5, time_differences 4", deposit, ones(5, 3), ones(5, 3), ones(4), to)
+        says("first_positions has 5 events, second_positions 4, time_differences 5", self.pet.simulate, Scan([Body(half_x=5)]),
+             first_positions=ones(5, 3), second_positions=ones(4, 3), time_differences=ones(5))
+
+    def test_views(self):
+        says, lattice = self.says, dict(nx=12, ny=10, nz=4, voxel_x=8.0, max_tilt=0.2)
+        views = np.array([[0, 0], [1, 0.1], [2, -0.1]])
+        says("views has shape (2, 3); it must be (views, angles) = (n, 2): write views.T", PET, views=views.T, **lattice)
+        says("write numpy.transpose(views)", PET, views=views.T.tolist(), **lattice)
+        says("columns are azimuth, tilt, in radians", PET, views=views + [0, 1], **lattice)
+        says("max_tilt is 0.05; columns are azimuth, tilt", PET, views=views, **{**lattice, "max_tilt": 0.05})
+        says("columns are azimuth, tilt, in radians: write views[:, ::-1]", PET, views=views[:, ::-1].copy(), **lattice)
+        says("columns are azimuth, tilt, in radians: of degrees write numpy.deg2rad(views)", PET, views=np.rad2deg(views), **lattice)
+        says("views is no array of numbers", PET, views=[[0, 0], [1]], **lattice)
+        said = []
+        context = Context(device="cpu", threads=1, log=lambda level, text: said.append(text))
+        PET(context, views=views * [60, 0], **lattice)  # without tilts they are taken
+        self.assertEqual(said, ["PET: views[2] has an azimuth of 120 rad, more than a turn; of degrees write numpy.deg2rad(views)"])
+        for kind in (views.tolist(), [tuple(v) for v in views], views, views.astype(np.float32)):
+            np.testing.assert_allclose(PET(self.context, views=kind, **lattice).views(), views, atol=1e-6)
+
+    def test_regions(self):
+        for region, words in (((0, 200, 0, 4), "region[1] (c1) is 200; it must be 0 to 16 (nx)"),
+                              ((0, 4, 3, 300), "region[3] (r1) is 300; it must be 0 to 20 (ny)"),
+                              ((-1, 4, 0, 4), "region[0] (c0) is -1; it must be 0 to 16 (nx)"),
+                              ((0, 4, 5, 3), "region[2] (r0) is 5 and region[3] (r1) is 3; they must ascend")):
+            self.says(words, CT, angles=ANGLES, bins=16, ny=20, region=region)
+
+    def test_lists(self):
+        self.says("angles is generator; it must be a sequence or an array: write list(angles)", CT, angles=(a for a in ANGLES), bins=16)
+        self.says("angles is no array of numbers", CT, angles=[[0.0, 1.0], [2.0]], bins=16)
+        self.says("threads is -1; it must be 0 (one for each processor) to 4096", Context, threads=-1)
+        self.says("flats has shape (16,); it must be (frames, rows, bins) = (n, 1, 16): write flats[None]", self.one_row.set_flat_field,
+                  ones(16))
+        self.one_row.set_flat_field(ones(16)[None])
+        self.assertNotIn("None", self.says("flats has shape (16,)", self.ct.set_flat_field, ones(16)))
+
+    def test_words_of_what_projections_hold(self):
+        """The library's sentences about options.input and the flat field, as its sources have them, in this package's words."""
+        source = pathlib.Path(__file__).resolve().parents[3] / "src" / "ct"
+        sentences = [s for name in ("kind.rs", "flat_field.rs") for s in re.findall(r'^ *"(.*)"$', (source / name).read_text(), re.M)
+                     if "options.input" in s or "forget" in s]
+        self.assertEqual(len(sentences), 3)
+        for said in map(in_python, sentences):
+            self.assertNotRegex(said, r"options\.|forget|line integrals\)|\d \(")
+            self.assertRegex(said, r'set_flat_field\(None\)|set_options\(input="counts"\).*set_options\(input="line_integrals"\)')
 
     def test_warnings_name_the_function(self):
         said = []

@@ -145,12 +145,23 @@ class Signatures(unittest.TestCase):
             plan().close()
 
     def test_repr_has_the_facts(self):
-        context = isocenter.Context(device="cpu", threads=2, memory_cap=1 << 20)
+        context = isocenter.Context(device="cpu", threads=2, memory_cap=1 << 20, log=lambda *_: None)
         self.assertEqual(repr(context), "<isocenter.Context: device='cpu', threads=2, memory_cap=1048576>")
         ct = isocenter.CT(context)
         self.assertEqual(repr(ct), "<isocenter.CT: no geometry, device='cpu'>")
         ct.set_geometry(angles=[0.0, 1.0], bins=8, rows=3, slices=2, nx=5)
-        self.assertEqual(repr(ct), "<isocenter.CT: projections=(2, 3, 8), order='frames', volume=(2, 8, 5), device='cpu'>")
+        self.assertEqual(repr(ct), "<isocenter.CT: projections=(2, 3, 8), order='frames', volume=(2, 8, 5), axis=3.5, bin_pitch=1.0, "
+                                   "pixel_size=1.0, flat_field=False, device='cpu'>")
+        ct.set_flat_field(np.ones((3, 8), np.float32))
+        ct.set_geometry(angles=[0.0, 1.0], bins=8, rows=3, axis=[3.0, 4.0], bin_pitch=0.5, order="sinograms")
+        self.assertIn("axis=(3.0, 4.0), bin_pitch=0.5, pixel_size=0.5, flat_field=True", repr(ct))  # of as many rows and bins
+        ct.set_flat_field(None)
+        self.assertIn("flat_field=False", repr(ct))
+        ct.set_flat_field(np.ones((3, 8), np.float32))
+        ct.set_geometry(angles=[0.0, 1.0], bins=8, rows=3, axis=5, pixel_size=2)
+        self.assertIn("axis=5.0, bin_pitch=1.0, pixel_size=2.0, flat_field=True", repr(ct))
+        ct.set_geometry(angles=[0.0, 1.0], bins=8)
+        self.assertIn("flat_field=False", repr(ct))
         mri = isocenter.MRI(context, trajectory=np.zeros((4, 2)), unit="radians_per_voxel", nx=6, ny=5, coils=2)
         self.assertEqual(repr(mri), "<isocenter.MRI: samples=(2, 4), image=(2, 5, 6), unit='radians_per_voxel', precision='single', "
                                     "maps=False, device='cpu'>")

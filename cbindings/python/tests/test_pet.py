@@ -42,6 +42,27 @@ class Pet(unittest.TestCase):
         np.testing.assert_allclose(pet.sensitivity(np.ones_like(y)), pet.sensitivity(), rtol=1e-5)
         np.testing.assert_allclose(pet.sensitivity(), pet.adjoint(np.ones_like(y)), rtol=1e-5)
 
+    def test_widths_of_exact_positions(self):
+        """What docs/python.md says of set_response: 0.55 voxels for exact positions, and no allowance for voxels for blurred ones. Log-
+        likelihoods, given the true image, of widths beside the right one are lower by 380 to 1000 for 500 000 events (measured); they
+        scatter by about the root of twice that, 30 to 45."""
+        bodies = [isocenter.Body("cylinder", half_x=50.0, half_z=17.5, activity=1.0)]  # not at the faces of voxels
+        bodies += [isocenter.Body("ellipsoid", x=x, y=y, half_x=7.0, activity=4.0) for x, y in ((25, 0), (-20, 20), (-10, -30))]
+        pet = isocenter.PET(isocenter.Context(threads=2, log=lambda *_: None), **{**LATTICE, "azimuths": 40, "tilts": 1, "max_tilt": 0.03})
+        truth = pet.phantom_image(bodies)
+        for blur, widths in ((0.0, (2.75, 1.5, 5.0)), (6.0, (6.0, 4.0, 7.8))):
+            scan = isocenter.Scan(bodies, tof_fwhm=300.0, radial_fwhm=blur, axial_fwhm=blur, randoms=0.1, seed=3)
+            *events, tally = pet.simulate(scan, 500_000)
+            measured = np.zeros(pet.histo_images_shape, np.uint32)
+            pet.deposit(*events, measured)
+            factors, additive = pet.expect(scan, tally)
+            seen = []
+            for width in widths:
+                pet.set_response(tof_fwhm=300.0, radial_fwhm=width, axial_fwhm=width)
+                expected = factors * pet.forward(truth).astype(float) + additive
+                seen.append((measured * np.log(expected)).sum() - expected.sum())
+            self.assertGreater(seen[0], max(seen[1:]) + 100, (blur, seen))
+
     def test_views(self):
         pet = plan()
         seen = pet.views()
