@@ -469,7 +469,7 @@ typedef struct {
     isoc_progress_fn progress;
     // Passed to `progress`; what it points to is for several threads at a time if several make calls.
     void *progress_user;
-    // Log; NULL: warnings go to stderr, decisions nowhere.
+    // Log; NULL: warnings go to stderr, each once, decisions nowhere.
     isoc_log_fn log;
     // Passed to `log`.
     void *log_user;
