@@ -69,6 +69,8 @@ pub struct ContextOptions {
     pub progress: Option<Progress>,
     /// Log.
     pub log: Option<Log>,
+    /// The log gets warnings alone; decisions are not put into words then.
+    pub warnings_only: bool,
 }
 
 /// Names of the stages that progress reports.
@@ -148,6 +150,7 @@ pub struct Context {
     nan_policy: NanPolicy,
     progress: Option<Progress>,
     log: Option<Log>,
+    warnings_only: bool,
 }
 
 impl fmt::Debug for Context {
@@ -163,7 +166,17 @@ const MIN_DEFAULT_CAP: u64 = 256 << 20;
 impl Context {
     /// Starts the worker threads.
     pub fn new(options: ContextOptions) -> Result<Self> {
-        let ContextOptions { compute, gpu_memory_cap, threads, memory_cap, nan_policy, level, progress, log } = options;
+        let ContextOptions {
+            compute,
+            gpu_memory_cap,
+            threads,
+            memory_cap,
+            nan_policy,
+            level,
+            progress,
+            log,
+            warnings_only,
+        } = options;
         if threads > MAX_THREADS {
             fail!(OutOfRange, "threads is {threads}; it must be at most {MAX_THREADS} (0 takes one per processor)");
         }
@@ -174,7 +187,18 @@ impl Context {
             .map_err(|e| Error::new(Status::OutOfMemory, format!("could not start the worker threads: {e}")))?;
         let gpus = open(compute, &log)?;
         let available = Mutex::default();
-        Ok(Self { workers, level, gpus, memory_cap, available, gpu_memory_cap, nan_policy, progress, log })
+        Ok(Self {
+            workers,
+            level,
+            gpus,
+            memory_cap,
+            available,
+            gpu_memory_cap,
+            nan_policy,
+            progress,
+            log,
+            warnings_only,
+        })
     }
 
     /// GPUs in use; none if it computes on the processor.
@@ -247,7 +271,7 @@ impl Context {
 
     /// Passes a message to the log callback, if there is one.
     pub(crate) fn log(&self, level: LogLevel, message: impl FnOnce() -> String) {
-        if let Some(log) = &self.log {
+        if let Some(log) = self.log.as_ref().filter(|_| level == LogLevel::Warning || !self.warnings_only) {
             log(level, &message());
         }
     }

@@ -165,7 +165,18 @@ impl isoc_context_options {
             }
         });
         let (threads, memory_cap, gpu_memory_cap) = (self.threads as usize, self.memory_cap, self.gpu_memory_cap);
-        Ok(ContextOptions { compute, gpu_memory_cap, threads, memory_cap, nan_policy, level: None, progress, log })
+        let warnings_only = self.log.is_none();
+        Ok(ContextOptions {
+            compute,
+            gpu_memory_cap,
+            threads,
+            memory_cap,
+            nan_policy,
+            level: None,
+            progress,
+            log,
+            warnings_only,
+        })
     }
 
     /// # Safety
