@@ -11,8 +11,16 @@ from ._values import address, choice, integer, numbers, struct
 from .errors import wrong
 
 
-def _log(level, message):
-    logging.getLogger("isocenter").log(logging.WARNING if level == 1 else logging.DEBUG, "%s", message)
+class _Logger:
+    """Python's logger as a log callback."""
+    logger = logging.getLogger("isocenter")
+    LEVELS = {1: logging.WARNING, 2: logging.DEBUG}
+
+    def hears(self, level):
+        return self.logger.isEnabledFor(self.LEVELS[level])
+
+    def __call__(self, level, message):
+        self.logger.log(self.LEVELS[level], "%s", message)
 
 
 class Context(_call.Handle):
@@ -52,7 +60,7 @@ class Context(_call.Handle):
         for name, function in (("progress", progress), ("log", log)):
             if function is not None and not callable(function):
                 raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
-        self._callbacks = progress, log or _log
+        self._callbacks = progress, log or _Logger()
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
         if integer(threads, "threads") < 0:
             raise wrong(ValueError, f"threads is {threads}; it must be 0 (one for each processor) to 4096")
