@@ -879,12 +879,12 @@ typedef struct {
     int64_t iterations;
     // Passes made before, by other calls: relaxation and random orders go on from there.
     int64_t first_iteration;
-    // Of random orders.
+    // Of ISOC_PET_ORDER_RANDOM: the same orders for the same seed.
     uint64_t seed;
     // RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; above 0 and at most 1, which keeps images
     // positive; 0 means 1.
     double relaxation;
-    // See there.
+    // How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more.
     double relaxation_decay;
     // Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     double tolerance;

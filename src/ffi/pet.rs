@@ -167,12 +167,12 @@ pub struct isoc_pet_options {
     pub iterations: i64,
     /// Passes made before, by other calls: relaxation and random orders go on from there.
     pub first_iteration: i64,
-    /// Of random orders.
+    /// Of ISOC_PET_ORDER_RANDOM: the same orders for the same seed.
     pub seed: u64,
     /// RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; above 0 and at most 1, which keeps images
     /// positive; 0 means 1.
     pub relaxation: f64,
-    /// See there.
+    /// How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more.
     pub relaxation_decay: f64,
     /// Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     pub tolerance: f64,
