@@ -1,4 +1,4 @@
-"""What the figures of docs/conventions.md claim, held against the library; and the figures are those that their scripts draw."""
+"""What the figures of docs/conventions.md claim, held against the library; and all figures are those that their scripts draw."""
 import math
 import re
 import sys
@@ -14,6 +14,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 sys.path.insert(0, str(DOCS / "figures"))
 import draw  # noqa: E402
 import plots  # noqa: E402
+import rooms  # noqa: E402
 
 
 def bins_of_pixels(**geometry):
@@ -25,7 +26,7 @@ def bins_of_pixels(**geometry):
 
 class Drawn(unittest.TestCase):
     def test_the_files_are_what_the_scripts_draw(self):
-        for script in (draw, plots):
+        for script in (draw, plots, rooms):
             for name, figure in script.FIGURES.items():
                 with tempfile.TemporaryDirectory() as folder:
                     figure().write(Path(folder) / "figure.svg")
@@ -33,7 +34,7 @@ class Drawn(unittest.TestCase):
 
     def test_every_figure_is_on_a_page(self):
         pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
-        for name in (*draw.FIGURES, *plots.FIGURES):
+        for name in (*draw.FIGURES, *plots.FIGURES, *rooms.FIGURES):
             self.assertTrue(f"(figures/{name}.svg)" in pages, name)
 
     def test_plots_hold_measured_figures(self):
