@@ -90,9 +90,10 @@ def address(array):
     return None if array is None else array.ctypes.data
 
 
-def record(name, kind, doc):
-    """A named tuple of a struct's fields, less its size and reserves."""
-    made = namedtuple(name, [field for field, _ in kind._fields_ if field not in ("struct_size", "reserved")])
+def record(name, module, kind, doc):
+    """A named tuple of a struct's fields, less its size and reserves. `module` is where its name is, for pickle."""
+    fields = [field for field, _ in kind._fields_ if field not in ("struct_size", "reserved")]
+    made = namedtuple(name, fields, module=module)
     made.__doc__ = doc
     made._of = classmethod(lambda cls, s: cls(*(getattr(s, field) for field in cls._fields)))
     return made

@@ -11,7 +11,8 @@ from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, wrong
 
-CTInfo = record("CTInfo", _abi.isoc_ct_info, "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
+CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
+                "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
 
 class CT(Plan):

@@ -10,7 +10,7 @@ from ._tensor import dtype_name
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError, wrong
 
-MRIInfo = record("MRIInfo", _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
+MRIInfo = record("MRIInfo", __name__, _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
 
 
 class MRI(Plan):

@@ -10,12 +10,15 @@ from ._plan import Plan
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorShapeError, wrong
 
-PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
-Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
-                   "with counts where none are expected.")
-TableSizes = record("TableSizes", _abi.isoc_pet_table_sizes, "Sizes of a view's tables, and the mass that the cut left.")
-Dropped = record("Dropped", _abi.isoc_pet_dropped, "Events that are in no histo-image, by cause; `events` is their sum.")
-Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a simulated scan measured, and of how many draws.")
+PETInfo = record("PETInfo", __name__, _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
+Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
+                   "What a pass over the views saw: its log-likelihood, and the voxels with counts where none are expected.")
+TableSizes = record("TableSizes", __name__, _abi.isoc_pet_table_sizes,
+                    "Sizes of a view's tables, and the mass that the cut left.")
+Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
+                 "Events that are in no histo-image, by cause; `events` is their sum.")
+Tally = record("Tally", __name__, _abi.isoc_pet_tally,
+               "How many events of each kind a simulated scan measured, and of how many draws.")
 
 
 @dataclasses.dataclass
