@@ -16,7 +16,8 @@ Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
 TableSizes = record("TableSizes", __name__, _abi.isoc_pet_table_sizes,
                     "Sizes of a view's tables, and the mass that the cut left.")
 Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
-                 "Events that are in no histo-image, by cause; `events` is their sum.")
+                 "Events that are in no histo-image, by cause; `events` is their sum.",
+                 ": deposit adds the events to the histo_images that it is given, and returns what it dropped: pass histo_images")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
 
@@ -293,6 +294,9 @@ class PET(Plan):
     def set_order(self, order):
         """Sets the order of views in a pass: each at most once; views that are left out are not used. `reconstruct` takes it with
         ``set_options(order="given")``, not before. order: sequence of int."""
+        if isinstance(order, (str, _abi.PetOrder)):
+            word = choice(_abi.PetOrder, order, "order").name.lower()
+            raise wrong(TypeError, f'order is {order!r}; it must be a sequence of views: write set_options(order="{word}")')
         order = numbers(order, "order", "int64")
         self._run(lib.isoc_pet_set_order, address(order), order.size)
 
