@@ -61,7 +61,8 @@ class Scan:
     diameter, axial_length : float
         Of the detectors, mm; 0 means 930 and 250.
     tof_fwhm, radial_fwhm, axial_fwhm : float
-        Blur, full widths at half maximum: of the time difference in ps, radial and axial in mm; 0 for none.
+        Blur, full widths at half maximum, as `PET.set_response` takes them: of the time difference in ps, radial and axial of the
+        line in mm; 0 for none.
     radial_table : sequence of (float, float), optional
         In place of radial_fwhm: pairs of a distance from the axis and the radial width there, mm.
     randoms, scatter : float
@@ -194,9 +195,10 @@ class PET(Plan):
         Parameters
         ----------
         tof_fwhm : float
-            Of the time difference, ps.
+            Of the coincidence: of the time difference t2 - t1, ps.
         axial_fwhm, radial_fwhm : float
-            Mm; radial: across the line in the transverse plane, axial: across both.
+            Of the line's place at its middle, mm; radial: across the line in the transverse plane, axial: across both. Where either
+            end of a line is blurred by W across it, W / sqrt(2).
         radial_table : sequence of (float, float), optional
             In place of radial_fwhm: pairs of a signed distance from the axis, ascending, and the radial width there, mm.
         profile : {"symmetric", "asymmetric"}
@@ -261,13 +263,15 @@ class PET(Plan):
         Parameters
         ----------
         algorithm : {"ramla", "osem", "mlem"}
+            "ramla" is sharp in a few passes, and noisier with each: fewer `iterations`, less `relaxation` or more `relaxation_decay`
+            make its images smoother.
         order : {"geometric", "random", "given"}
             Of views in a pass; "given" is that of `set_order`.
         projector : {"auto", "gather", "fourier"}
         warm_start : bool
-            `reconstruct` begins with the image that it is given, instead of a uniform one.
+            `reconstruct` begins with the image that it is given, instead of a uniform one. Voxels that start at 0 stay 0.
         subsets : int
-            OSEM: of views; 0 means 8, or one a view where there are fewer.
+            OSEM only: subsets of the views; 0 means 8, or one a view where there are fewer.
         iterations : int
             Passes over all views; 0 means 10.
         first_iteration : int
@@ -275,7 +279,8 @@ class PET(Plan):
         seed : int
             Of random orders.
         relaxation, relaxation_decay : float
-            RAMLA: in pass k, relaxation / (1 + relaxation_decay k), above 0 and at most 1; 0 means 1.
+            RAMLA only: the step of pass k, the first one's k being `first_iteration`, is relaxation / (1 + relaxation_decay k).
+            relaxation is above 0 and at most 1, 0 means 1; relaxation_decay is 0 or more.
         tolerance : float
             Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
 
@@ -382,7 +387,8 @@ class PET(Plan):
 
         Notes
         -----
-        How to make `factors` of a scanner of your own, in twenty lines: docs/python.md, "Factors of your scanner".
+        How to make `factors` of a scanner of your own, in twenty lines: the page python.md, "Factors of your scanner", in docs
+        of the repository and in share/doc/isocenter/pages of an installed folder.
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
