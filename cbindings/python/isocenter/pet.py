@@ -197,7 +197,7 @@ class PET(Plan):
         tof_fwhm : float
             Of the coincidence: of the time difference t2 - t1, ps.
         axial_fwhm, radial_fwhm : float
-            Of the line's place at its middle, mm; radial: across the line in the transverse plane, axial: across both. Where either
+            Of the line's place at its middle, mm; radial: across the line in the transverse plane, axial: across both. Where each
             end of a line is blurred by W across it, W / sqrt(2).
         radial_table : sequence of (float, float), optional
             In place of radial_fwhm: pairs of a signed distance from the axis, ascending, and the radial width there, mm.
