@@ -233,7 +233,8 @@ class Handle:
         self.close()
 
     def __reduce__(self):
-        raise wrong(TypeError, f"a {type(self).__name__} holds threads and memory, and cannot be pickled: make one in each process")
+        raise wrong(TypeError, f"a {type(self).__name__} holds threads and memory, and cannot be copied or pickled: make another one, "
+                               "in each process its own")
 
 
 def _instead(own, name, setters):

@@ -38,7 +38,8 @@ def _load():
     raise ImportError(
         f"libisocenter is not to be found. Looked for {NAMES[0]} in the environment variable {ENVIRONMENT} (the path of the "
         f"library; not set), beside the package ({Path(__file__).parent}), by pkg-config (PKG_CONFIG_PATH) and by the "
-        "dynamic loader (LD_LIBRARY_PATH, ldconfig). Install it by `make install PREFIX=...`, and set one of these.")
+        "dynamic loader (LD_LIBRARY_PATH, ldconfig). Where it is installed in FOLDER, set "
+        f"{ENVIRONMENT}=FOLDER/lib/libisocenter.so; from its sources, `make install PREFIX=FOLDER` installs it.")
 
 
 def _open(file, said):

@@ -53,7 +53,10 @@ def tensor(array, name, stream=0, written=False):
         return _of_numpy(array, name, written)
     if hasattr(array, "__dlpack__"):
         return _of_dlpack(array, name, stream, written)
-    hint = f": write numpy.asarray({name})" if isinstance(array, (list, tuple)) else ""
+    if type(array) in (list, tuple):  # not records, which are tuples, but no array
+        hint = f": write numpy.asarray({name})"
+    else:
+        hint = getattr(array, "_no_array", "")
     raise wrong(TypeError, f"{name} is {type(array).__name__}; it must be a NumPy array, or one that has __dlpack__ (PyTorch, "
                            f"CuPy){hint}")
 

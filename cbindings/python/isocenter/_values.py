@@ -90,9 +90,11 @@ def address(array):
     return None if array is None else array.ctypes.data
 
 
-def record(name, kind, doc):
-    """A named tuple of a struct's fields, less its size and reserves."""
-    made = namedtuple(name, [field for field, _ in kind._fields_ if field not in ("struct_size", "reserved")])
-    made.__doc__ = doc
+def record(name, module, kind, doc, no_array=""):
+    """A named tuple of a struct's fields, less its size and reserves. `module` is where its name is, for pickle; `no_array` is what
+    to say where it was passed as an array."""
+    fields = [field for field, _ in kind._fields_ if field not in ("struct_size", "reserved")]
+    made = namedtuple(name, fields, module=module)
+    made.__doc__, made._no_array = doc, no_array
     made._of = classmethod(lambda cls, s: cls(*(getattr(s, field) for field in cls._fields)))
     return made

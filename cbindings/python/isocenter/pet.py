@@ -10,12 +10,16 @@ from ._plan import Plan
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorShapeError, wrong
 
-PETInfo = record("PETInfo", _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
-Iteration = record("Iteration", _abi.isoc_pet_iteration, "What a pass over the views saw: its log-likelihood, and the voxels "
-                   "with counts where none are expected.")
-TableSizes = record("TableSizes", _abi.isoc_pet_table_sizes, "Sizes of a view's tables, and the mass that the cut left.")
-Dropped = record("Dropped", _abi.isoc_pet_dropped, "Events that are in no histo-image, by cause; `events` is their sum.")
-Tally = record("Tally", _abi.isoc_pet_tally, "How many events of each kind a simulated scan measured, and of how many draws.")
+PETInfo = record("PETInfo", __name__, _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
+Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
+                   "What a pass over the views saw: its log-likelihood, and the voxels with counts where none are expected.")
+TableSizes = record("TableSizes", __name__, _abi.isoc_pet_table_sizes,
+                    "Sizes of a view's tables, and the mass that the cut left.")
+Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
+                 "Events that are in no histo-image, by cause; `events` is their sum.",
+                 ": deposit adds the events to the histo_images that it is given, and returns what it dropped: pass histo_images")
+Tally = record("Tally", __name__, _abi.isoc_pet_tally,
+               "How many events of each kind a simulated scan measured, and of how many draws.")
 
 
 @dataclasses.dataclass
@@ -57,7 +61,8 @@ class Scan:
     diameter, axial_length : float
         Of the detectors, mm; 0 means 930 and 250.
     tof_fwhm, radial_fwhm, axial_fwhm : float
-        Blur, full widths at half maximum: of the time difference in ps, radial and axial in mm; 0 for none.
+        Blur, full widths at half maximum, as `PET.set_response` takes them: of the time difference in ps, radial and axial of the
+        line in mm; 0 for none.
     radial_table : sequence of (float, float), optional
         In place of radial_fwhm: pairs of a distance from the axis and the radial width there, mm.
     randoms, scatter : float
@@ -190,9 +195,10 @@ class PET(Plan):
         Parameters
         ----------
         tof_fwhm : float
-            Of the time difference, ps.
+            Of the coincidence: of the time difference t2 - t1, ps.
         axial_fwhm, radial_fwhm : float
-            Mm; radial: across the line in the transverse plane, axial: across both.
+            Of the line's place at its middle, mm; radial: across the line in the transverse plane, axial: across both. Where each
+            end of a line is blurred by W across it, W / sqrt(2).
         radial_table : sequence of (float, float), optional
             In place of radial_fwhm: pairs of a signed distance from the axis, ascending, and the radial width there, mm.
         profile : {"symmetric", "asymmetric"}
@@ -257,13 +263,15 @@ class PET(Plan):
         Parameters
         ----------
         algorithm : {"ramla", "osem", "mlem"}
+            "ramla" is sharp in a few passes, and noisier with each: fewer `iterations`, less `relaxation` or more `relaxation_decay`
+            make its images smoother.
         order : {"geometric", "random", "given"}
             Of views in a pass; "given" is that of `set_order`.
         projector : {"auto", "gather", "fourier"}
         warm_start : bool
-            `reconstruct` begins with the image that it is given, instead of a uniform one.
+            `reconstruct` begins with the image that it is given, instead of a uniform one. Voxels that start at 0 stay 0.
         subsets : int
-            OSEM: of views; 0 means 8, or one a view where there are fewer.
+            OSEM only: subsets of the views; 0 means 8, or one a view where there are fewer.
         iterations : int
             Passes over all views; 0 means 10.
         first_iteration : int
@@ -271,7 +279,8 @@ class PET(Plan):
         seed : int
             Of random orders.
         relaxation, relaxation_decay : float
-            RAMLA: in pass k, relaxation / (1 + relaxation_decay k), above 0 and at most 1; 0 means 1.
+            RAMLA only: the step of pass k, the first one's k being `first_iteration`, is relaxation / (1 + relaxation_decay k).
+            relaxation is above 0 and at most 1, 0 means 1; relaxation_decay is 0 or more.
         tolerance : float
             Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
 
@@ -290,6 +299,9 @@ class PET(Plan):
     def set_order(self, order):
         """Sets the order of views in a pass: each at most once; views that are left out are not used. `reconstruct` takes it with
         ``set_options(order="given")``, not before. order: sequence of int."""
+        if isinstance(order, (str, _abi.PetOrder)):
+            word = choice(_abi.PetOrder, order, "order").name.lower()
+            raise wrong(TypeError, f'order is {order!r}; it must be a sequence of views: write set_options(order="{word}")')
         order = numbers(order, "order", "int64")
         self._run(lib.isoc_pet_set_order, address(order), order.size)
 
@@ -375,7 +387,8 @@ class PET(Plan):
 
         Notes
         -----
-        How to make `factors` of a scanner of your own, in twenty lines: docs/python.md, "Factors of your scanner".
+        How to make `factors` of a scanner of your own, in twenty lines: the page python.md, "Factors of your scanner", in docs
+        of the repository and in share/doc/isocenter/pages of an installed folder.
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")

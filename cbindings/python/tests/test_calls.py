@@ -1,4 +1,5 @@
 """Callbacks, cancelling, Ctrl-C, threads, closed objects, forks."""
+import copy
 import gc
 import math
 import os
@@ -307,8 +308,25 @@ class Closed(unittest.TestCase):
         for _ in range(1000):
             isocenter.CT(isocenter.Context(threads=1), angles=[0.0, 1.0], bins=4).close()
 
-    def test_no_pickling(self):
-        self.assertRaisesRegex(TypeError, "cannot be pickled", pickle.dumps, plan())
+    def test_no_copies_of_handles(self):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            for made in (plan(), isocenter.Context(threads=1)):
+                self.assertRaisesRegex(TypeError, "cannot be copied or pickled", copied, made)
+
+    def test_records_and_errors_are_pickled(self):
+        """So that other processes can return them."""
+        for kind in (isocenter.CTInfo, isocenter.MRIInfo, isocenter.PETInfo, isocenter.Iteration, isocenter.TableSizes,
+                     isocenter.Dropped, isocenter.Tally):
+            made = kind(*range(len(kind._fields)))
+            back = pickle.loads(pickle.dumps(made))
+            self.assertEqual((type(back), back), (kind, made))
+        made = plan().info()
+        self.assertEqual(pickle.loads(pickle.dumps(made)), made)
+        with self.assertRaises(isocenter.Error) as caught:
+            plan().set_options(cutoff=2.0)
+        back = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(back), str(back), back.status),
+                         (type(caught.exception), str(caught.exception), caught.exception.status))
 
     def test_the_interpreter_may_end_at_any_time(self):
         code = ("import isocenter, numpy, threading\n"

@@ -35,6 +35,13 @@ class Docs(unittest.TestCase):
         for path in (commands[1].split()[0], commands[2].split()[-1]):
             self.assertTrue((PAGE.parents[1] / path).is_file(), path)
 
+    def test_what_an_installed_folder_has(self):
+        """share/isocenter/python of it is cbindings/python."""
+        named = re.findall(r"FOLDER/share/isocenter/(\S+)", PAGE.read_text(encoding="utf-8"))
+        self.assertEqual(len(named), 2)
+        for path in named:
+            self.assertTrue((PAGE.parents[1] / "cbindings" / path).exists(), path)
+
     def test_examples_become_notebooks(self):
         examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
         with tempfile.TemporaryDirectory() as folder:

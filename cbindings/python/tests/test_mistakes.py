@@ -141,6 +141,9 @@ class Mistakes(unittest.TestCase):
              share=0.5)
         says("fit 'cycles_per_field_of_view' or 'radians_per_voxel'", MRI, trajectory=6 * K, unit="cycles_per_voxel", nx=16, ny=12)
         says("order[1] is 1, which is there already", self.pet.set_order, [1, 1])
+        says('order is \'random\'; it must be a sequence of views: write set_options(order="random")', self.pet.set_order, "random")
+        says('set_options(order="random")', self.pet.set_order, isocenter.enums.PetOrder.RANDOM)
+        says("order is 'shuffled'; it must be one of 'geometric', 'random', 'given'", self.pet.set_order, "shuffled")
         says("views[0] is 3; it must be 0 to 2", self.pet.forward, HISTO[0], views=[3])
         says('Context(nan_policy="replace")', self.ct.reconstruct, np.full_like(FRAMES, np.nan))
         holed = ones(18, 16)
@@ -215,6 +218,14 @@ class Mistakes(unittest.TestCase):
         says("first_positions has 5 events, second_positions 5, time_differences 4", deposit, ones(5, 3), ones(5, 3), ones(4), to)
         says("first_positions has 5 events, second_positions 4, time_differences 5", self.pet.simulate, Scan([Body(half_x=5)]),
              first_positions=ones(5, 3), second_positions=ones(4, 3), time_differences=ones(5))
+
+    def test_records_are_no_arrays(self):
+        dropped = self.pet.deposit(ones(5, 3), -ones(5, 3), ones(5), HISTO.copy())
+        said = self.says(["measured is Dropped", "deposit adds the events to the histo_images that it is given", "pass histo_images"],
+                         self.pet.reconstruct, dropped)
+        self.assertNotIn("asarray", said)
+        self.assertNotIn("asarray", self.says("measured is PETInfo", self.pet.reconstruct, self.pet.info()))
+        self.says("write numpy.asarray(measured)", self.pet.reconstruct, tuple(HISTO))
 
     def test_views(self):
         says, lattice = self.says, dict(nx=12, ny=10, nz=4, voxel_x=8.0, max_tilt=0.2)

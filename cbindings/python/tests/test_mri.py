@@ -77,6 +77,8 @@ class Mri(unittest.TestCase):
     def test_a_phantom_comes_back(self):
         mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N)
         head = mri.shepp_logan(N / 2)
+        self.assertEqual(head[:2, 0].tolist(), [2.0, -0.8])
+        self.assertEqual(mri.shepp_logan(N / 2, kind="original")[:2, 0].tolist(), [2.0, -0.98])
         samples, truth = mri.phantom_samples(head), mri.phantom_image(head)
         self.assertEqual((samples.shape, truth.shape, truth.dtype), ((SPOKES * READOUT,), (N, N), np.complex64))
         for density, parameter, worst in (("iterative", 0, 7.5), ("radial", READOUT, 10)):
