@@ -23,31 +23,17 @@ class _Logger:
         self.logger.log(self.LEVELS[level], "%s", message)
 
 
-class _Opening:
-    """The log of a context that is being made: what it says of the device is heard here, and passed on."""
-
-    def __init__(self, log):
-        self.log, self.on_processor = log, False
-
-    def __call__(self, level, message):
-        self.on_processor |= "computing on the processor" in message
-        if getattr(self.log, "hears", lambda _: True)(level):
-            self.log(level, message)
-
-
 class Context(_call.Handle):
     """Threads, memory limits and callbacks, which plans share. Any thread may use it, several at a time.
 
     Parameters
     ----------
     device : {"auto", "cpu", "gpu"}
-        "auto" takes all NVIDIA GPUs, or the processor where there is none that the library can use: printed, a context or
-        plan says which it took, and the log why.
+        "auto" takes all NVIDIA GPUs, or the processor where there is none that the library can use (the log says why).
     threads : int
         Worker threads, at most 4096; 0 takes one for each processor that this process may use.
     nan_policy : {"error", "replace"}
-        What to do with NaN and infinity in data: raise NotFiniteDataError, or replace by zero and count: `info().replaced_values` of
-        the plan is how many the last call that read data replaced.
+        What to do with NaN and infinity in data: raise NotFiniteDataError, or replace by zero and count.
     memory_cap : int
         Most bytes of working memory of the host, beyond your arrays: a promise. 0 takes seven eighths of what is available when
         a call begins.
@@ -56,8 +42,8 @@ class Context(_call.Handle):
         time where several make calls with plans of the context. Something true as its result cancels that call, which raises
         CancelledError; what it raises comes out of that call.
     log : callable, optional
-        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took. None:
-        Python's logger "isocenter", which shows warnings and takes decisions at its level DEBUG.
+        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
+        shows warnings and takes decisions at its level DEBUG.
     gpus : sequence of int, optional
         With device "gpu": the GPUs to use, as the driver counts; None takes all.
     gpu_memory_cap : int
@@ -74,8 +60,7 @@ class Context(_call.Handle):
         for name, function in (("progress", progress), ("log", log)):
             if function is not None and not callable(function):
                 raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
-        opening = _Opening(log or _Logger())
-        self._callbacks = progress, opening
+        self._callbacks = progress, log or _Logger()
         chosen = None if gpus is None else numbers(gpus, "gpus", "int32")
         if integer(threads, "threads") < 0:
             raise wrong(ValueError, f"threads is {threads}; it must be 0 (one for each processor) to 4096")
@@ -89,9 +74,6 @@ class Context(_call.Handle):
                           "nan_policy": _abi.NanPolicy(options.nan_policy).name.lower(), "memory_cap": memory_cap,
                           "gpus": None if chosen is None else chosen.tolist(), "gpu_memory_cap": gpu_memory_cap}
         made = _call.new_handle(lib.isoc_context_create, ctypes.byref(options), context=self)
-        self._callbacks = progress, opening.log
-        if self._settings["device"] == "auto":
-            self._settings["device"] = "cpu" if opening.on_processor else "gpu"
         super().__init__(lib.isoc_context_destroy, made)
 
     def __repr__(self):
