@@ -11,12 +11,12 @@ use super::input::Input;
 use super::operators::Interpolation;
 use super::pipeline::{Call, Footprint, Slab};
 use super::tiles::{Terms, Tile, Tiles, ViewLine};
+use crate::array::ArrayMut;
 use crate::context::{Job, Stage};
 use crate::cpu::buffer::{Buffer, Workspace, clear, collected, filled};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
-use crate::tensor::ViewMut;
 use rayon::prelude::*;
 
 /// Packed rows of a chunk of views: large enough that sums are seldom reloaded, small enough to stay near the core.
@@ -272,7 +272,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Puts the sums into the caller's volume.
-    fn write(&self, slab: &Slab, tiles: &Tiles, sums: &[f32], target: &ViewMut) {
+    fn write(&self, slab: &Slab, tiles: &Tiles, sums: &[f32], target: &ArrayMut) {
         sums.par_chunks(tiles.floats()).enumerate().for_each_init(
             || vec![0.0; tiles.side],
             |line, (k, sums)| {
@@ -290,7 +290,7 @@ impl<'a> Gather<'a> {
                             }
                         }
                         // SAFETY: this task alone has this tile of this slice.
-                        unsafe { target.write_row(slab.first + slice, tile.y + r, tile.x, line) };
+                        unsafe { target.write_row([slab.first + slice, tile.y + r, tile.x], line) };
                     }
                 }
             },

@@ -1,9 +1,9 @@
 //! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
 
+use crate::array::Array;
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{copied, zeros};
 use crate::error::{Result, fail};
-use crate::tensor::View;
 use wide::f32x8;
 
 /// Averaged flat and dark frames of the whole detector.
@@ -18,8 +18,8 @@ pub(super) struct FlatField {
 impl FlatField {
     /// Averages the frames; `rows` are the detector rows that will be used, and so must be correctable.
     pub(super) fn new(
-        flats: View,
-        darks: Option<View>,
+        flats: Array,
+        darks: Option<Array>,
         rows: std::ops::Range<usize>,
         policy: NanPolicy,
     ) -> Result<Self> {
@@ -116,13 +116,13 @@ impl FlatField {
 }
 
 /// Mean over frames, in f64.
-fn average(frames: View) -> Result<Vec<f64>> {
+fn average(frames: Array) -> Result<Vec<f64>> {
     let [n, rows, bins] = frames.shape();
     let mut sum: Vec<f64> = zeros(rows * bins)?;
     let mut row: Vec<f32> = zeros(bins)?;
     for frame in 0..n {
         for r in 0..rows {
-            frames.read_row(frame, r, 0, &mut row);
+            frames.read_row([frame, r, 0], &mut row);
             for (s, v) in sum[r * bins..(r + 1) * bins].iter_mut().zip(&row) {
                 *s += f64::from(*v);
             }

@@ -8,12 +8,12 @@ use super::cpu::single::{BLOCK, Single, Spread};
 use super::cpu::term::{Grid, RowLayout, Taps, Term};
 use super::geometry::Geometry;
 use super::pipeline::{Call, Footprint, Slab};
+use crate::array::ArrayMut;
 use crate::context::Stage;
 use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
-use crate::tensor::ViewMut;
 use rayon::prelude::*;
 
 /// Bins of a task: their rays cross a narrow strip of the volume.
@@ -182,7 +182,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Puts the sums, times the rays' step, into the caller's projections.
-    fn write(&self, slab: &Slab, part: &Part, scratch: &mut Scratch, target: &ViewMut) {
+    fn write(&self, slab: &Slab, part: &Part, scratch: &mut Scratch, target: &ArrayMut) {
         let Scratch { sums, line, .. } = scratch;
         line.resize(part.len, 0.0);
         for (ray, sums) in part.rays.iter().zip(sums.chunks_exact(strip_bins(slab.lanes) * slab.lanes)) {
@@ -190,7 +190,7 @@ impl<'a> Forward<'a> {
                 pack::extract(sums, slab.lanes, lane, ray.step, line);
                 let row = self.geometry.first_row + slab.first + slice;
                 // SAFETY: this task alone has these bins of these views and rows.
-                unsafe { target.write_row(ray.view, row, part.first, line) };
+                unsafe { target.write_row([ray.view, row, part.first], line) };
             }
         }
     }

@@ -1,16 +1,16 @@
 //! The caller's data, row by row: line integrals where counts or transmissions are meant, and never NaN.
 
 use super::kind::Correction;
+use crate::array::{Array, DType};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
-use crate::tensor::{DType, View};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A tensor as (items, lines, samples): views or slices, rows, bins or columns.
 pub(super) struct Input<'a> {
-    view: View<'a>,
+    view: Array<'a>,
     /// The tensor's own first two dimensions are the other way round.
     swapped: bool,
     name: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// A volume: items are slices.
-    pub(super) fn volume(view: View<'a>, context: &Context) -> Self {
+    pub(super) fn volume(view: Array<'a>, context: &Context) -> Self {
         let lines = 0..view.shape()[1];
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
         Self { view, swapped: false, name: "volume", lines, above: 0, correction: Correction::None, policy, replaced }
@@ -33,7 +33,7 @@ impl<'a> Input<'a> {
 
     /// Projections as (views, rows, bins), whatever the tensor's order; they begin `above` rows from the top of the whole.
     pub(super) fn projections(
-        view: View<'a>,
+        view: Array<'a>,
         swapped: bool,
         (rows, above): (std::ops::Range<usize>, usize),
         correction: Correction<'a>,
@@ -64,7 +64,7 @@ impl<'a> Input<'a> {
     /// Reads a line from sample `first` on (a part of a line only where no flat field corrects it), and gives the number of values
     /// replaced, which is the caller's to count: data may be read more than once.
     pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
-        self.view.read_row(item, line, first, row);
+        self.view.read_row([item, line, first], row);
         let mut bad = Vec::new();
         if self.view.dtype() == DType::F32 && !all_finite(row) {
             if self.policy == NanPolicy::Error {
@@ -91,7 +91,7 @@ impl<'a> Input<'a> {
             |row, item| {
                 let row = row.as_mut().map_err(|e| Some(e.clone()))?;
                 for line in self.lines.clone() {
-                    self.view.read_row(item, line, 0, row);
+                    self.view.read_row([item, line, 0], row);
                     if !all_finite(row) {
                         return Err(None);
                     }
@@ -114,7 +114,7 @@ impl<'a> Input<'a> {
         for i in outer {
             for j in inner.clone() {
                 let (item, line) = if self.swapped { (j, i) } else { (i, j) };
-                self.view.read_row(item, line, 0, &mut row);
+                self.view.read_row([item, line, 0], &mut row);
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
                     let [i, j] = if self.swapped { [i + self.above, j] } else { [i, j + self.above] };

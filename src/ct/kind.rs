@@ -1,9 +1,9 @@
 //! What projections hold, what is done to them on the way, and whether they look like it.
 
 use super::flat_field::FlatField;
+use crate::array::DType;
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
-use crate::tensor::DType;
 use std::sync::Arc;
 use wide::f32x8;
 

@@ -11,11 +11,11 @@ use super::input::Input;
 use super::kind::{Correction, Corrector, InputKind, Sampled, warn_of_kind};
 use super::phantom::{self, Ellipse};
 use super::pipeline::{self, Call, Footprint, slabs};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, zeros};
 use crate::error::{Result, Status, fail};
 use crate::gpu::{Device, Stream};
-use crate::tensor::{DType, Layout, View, ViewMut};
 use rayon::prelude::*;
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
@@ -260,7 +260,7 @@ impl Ct {
     }
 
     /// Looks at some rows of projections, whether they are what they are taken for, once until something changes.
-    fn look_once(&mut self, projections: &View) -> Result<()> {
+    fn look_once(&mut self, projections: &Array) -> Result<()> {
         if !self.unseen(projections.dtype()) {
             return Ok(());
         }
@@ -407,7 +407,7 @@ impl Ct {
     }
 
     /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
-    pub fn set_flat_field(&mut self, flats: Option<View>, darks: Option<View>) -> Result<()> {
+    pub fn set_flat_field(&mut self, flats: Option<Array>, darks: Option<Array>) -> Result<()> {
         let policy = self.context.nan_policy();
         let Some(plan) = &mut self.plan else {
             fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first");
@@ -520,7 +520,7 @@ impl Ct {
     }
 
     /// Projections as an input, corrected where the call does that.
-    fn projections<'a>(&'a self, view: View<'a>, corrects: bool) -> Result<Input<'a>> {
+    fn projections<'a>(&'a self, view: Array<'a>, corrects: bool) -> Result<Input<'a>> {
         let g = self.geometry()?;
         check_shape("projections", view.shape(), g.projection_shape())?;
         let correction = if corrects { self.correction(view.dtype())? } else { uncorrected(view.dtype())? };
@@ -529,7 +529,7 @@ impl Ct {
     }
 
     /// Filters the rows of all slices: see `isoc_ct_filter`.
-    pub fn filter(&mut self, projections: View, filtered: ViewMut) -> Result<()> {
+    pub fn filter(&mut self, projections: Array, filtered: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
         check_shape("filtered", filtered.shape(), g.projection_shape())?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
@@ -568,9 +568,9 @@ impl Ct {
                         filter.apply(a, b, scratch);
                         // SAFETY: this task alone has these two views.
                         unsafe {
-                            target.write_row(v, row, 0, a);
+                            target.write_row([v, row, 0], a);
                             if two {
-                                target.write_row(v + 1, row, 0, b);
+                                target.write_row([v + 1, row, 0], b);
                             }
                         }
                     }
@@ -584,7 +584,7 @@ impl Ct {
     }
 
     /// Pixel-driven back projection: see `isoc_ct_backproject`.
-    pub fn backproject(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+    pub fn backproject(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
         if !self.context.gpus().is_empty() {
             self.check_shapes(&projections, &volume)?;
             let weighted = self.options.weighted_backprojection;
@@ -601,7 +601,7 @@ impl Ct {
     }
 
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
-    pub fn adjoint(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+    pub fn adjoint(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
         if !self.context.gpus().is_empty() {
             self.check_shapes(&projections, &volume)?;
             return self.on_gpus(Operator::Adjoint, false, projections.layout(), volume.layout());
@@ -615,7 +615,7 @@ impl Ct {
     }
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
-    pub fn reconstruct(&mut self, projections: View, volume: ViewMut) -> Result<()> {
+    pub fn reconstruct(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
         self.check_shapes(&projections, &volume)?;
         self.correction(projections.dtype())?;
         self.angular_weights()?;
@@ -633,7 +633,7 @@ impl Ct {
     }
 
     /// Joseph's forward projection: see `isoc_ct_forward`.
-    pub fn forward(&mut self, volume: View, projections: ViewMut) -> Result<()> {
+    pub fn forward(&mut self, volume: Array, projections: ArrayMut) -> Result<()> {
         let mut workspace = std::mem::take(&mut self.workspace);
         let plan = self.plan()?;
         let g = &plan.geometry;
@@ -665,8 +665,8 @@ impl Ct {
         &self,
         plan: &Plan,
         gather: &Gather,
-        projections: View,
-        volume: ViewMut,
+        projections: Array,
+        volume: ArrayMut,
         workspace: &mut Workspace,
     ) -> Result<u64> {
         let g = &plan.geometry;
@@ -688,7 +688,7 @@ impl Ct {
     fn gather_slabs(
         &self,
         gather: &Gather,
-        (input, target): (&Input, &ViewMut),
+        (input, target): (&Input, &ArrayMut),
         cap: u64,
         workspace: &mut Workspace,
         job: &Job,
@@ -702,7 +702,7 @@ impl Ct {
     /// the number of values replaced.
     pub(super) fn reconstruct_part(
         &self,
-        (projections, volume): (View, ViewMut),
+        (projections, volume): (Array, ArrayMut),
         cap: u64,
         workspace: &mut Workspace,
         job: &Job,
@@ -753,14 +753,14 @@ impl Ct {
         &mut self.workspace
     }
 
-    fn check_shapes(&self, projections: &View, volume: &ViewMut) -> Result<()> {
+    fn check_shapes(&self, projections: &Array, volume: &ArrayMut) -> Result<()> {
         let g = self.geometry()?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
         check_shape("volume", volume.shape(), g.volume_shape())
     }
 
     /// Exact pixel means of a phantom, the same in every slice.
-    pub fn phantom_volume(&self, ellipses: &[Ellipse], volume: ViewMut) -> Result<()> {
+    pub fn phantom_volume(&self, ellipses: &[Ellipse], volume: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
         check_shape("volume", volume.shape(), g.volume_shape())?;
         phantom::check(ellipses)?;
@@ -769,7 +769,7 @@ impl Ct {
                 job.check()?;
                 let row = phantom::pixel_means(g, ellipses, i)?;
                 // SAFETY: this task alone has row i.
-                (0..g.slices).for_each(|z| unsafe { volume.write_row(z, i, 0, &row) });
+                (0..g.slices).for_each(|z| unsafe { volume.write_row([z, i, 0], &row) });
                 job.advance(1.0 / g.ny as f64);
                 Ok(())
             })
@@ -777,7 +777,7 @@ impl Ct {
     }
 
     /// Exact line integrals of a phantom, the same in every row.
-    pub fn phantom_projections(&self, ellipses: &[Ellipse], projections: ViewMut) -> Result<()> {
+    pub fn phantom_projections(&self, ellipses: &[Ellipse], projections: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
         check_shape("projections", projections.shape(), g.projection_shape())?;
         phantom::check(ellipses)?;
@@ -787,7 +787,7 @@ impl Ct {
                 job.check()?;
                 let row = phantom::line_integrals(g, ellipses, v)?;
                 // SAFETY: this task alone has view v.
-                (0..g.rows).for_each(|r| unsafe { target.write_row(v, r, 0, &row) });
+                (0..g.rows).for_each(|r| unsafe { target.write_row([v, r, 0], &row) });
                 job.advance(1.0 / g.views() as f64);
                 Ok(())
             })
@@ -816,12 +816,12 @@ fn places(order: Order, shape: [usize; 3], used: Range<usize>, most: usize) -> i
 }
 
 /// Some rows of projections in host memory.
-pub(super) fn host_rows(projections: &View, order: Order, used: Range<usize>) -> Result<Vec<Sampled>> {
+pub(super) fn host_rows(projections: &Array, order: Order, used: Range<usize>) -> Result<Vec<Sampled>> {
     let [.., bins] = projections.shape();
     places(order, projections.shape(), used, HOST_ROWS)
         .map(|[i, j]| {
             let mut row = zeros(bins)?;
-            projections.read_row(i, j, 0, &mut row);
+            projections.read_row([i, j, 0], &mut row);
             Ok((if order == Order::Sinograms { i } else { j }, row))
         })
         .collect()

@@ -2,9 +2,9 @@
 
 use super::cpu::interleaved::LANES;
 use super::input::Input;
+use crate::array::ArrayMut;
 use crate::context::{Context, Job, LogLevel};
 use crate::error::{Result, Status, fail};
-use crate::tensor::ViewMut;
 
 /// Slices first to first + count, in groups of `lanes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Call<'a> {
     pub(super) context: &'a Context,
     pub(super) job: &'a Job,
     pub(super) input: &'a Input<'a>,
-    pub(super) target: &'a ViewMut<'a>,
+    pub(super) target: &'a ArrayMut<'a>,
 }
 
 /// What the planner needs to know of an operator.

@@ -4,10 +4,10 @@ use super::geometry::Geometry;
 use super::gpu::{Operator, slab_layouts};
 use super::kind::warn_of_kind;
 use super::operators::{Ct, host_rows};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::LogLevel;
 use crate::cpu::buffer::{Buffer, Workspace};
 use crate::error::Result;
-use crate::tensor::{DType, Layout, View, ViewMut};
 
 /// Fills the array with the projections of `count` slices from the first on: `(first, count, array)`.
 pub(super) type Read<'a> = dyn FnMut(usize, usize, &Layout) -> Result<()> + 'a;
@@ -55,7 +55,7 @@ impl Ct {
             if unseen && !looked {
                 looked = true;
                 // SAFETY: the slab's array, which the callback has just filled.
-                let slab = unsafe { View::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
+                let slab = unsafe { Array::from_raw(layout.origin, dtype, layout.shape, layout.strides, None) };
                 let mut rows = host_rows(&slab, order, 0..count)?;
                 rows.iter_mut().for_each(|(row, _)| *row += top + first);
                 warn_of_kind(&context, correct.correction(dtype)?, rows);
@@ -116,8 +116,8 @@ impl Ct {
                 let ct = self.part(part, whole.first_row + first)?;
                 // SAFETY: the buffers hold as many elements, and nothing else uses them during the call.
                 let (p_view, v_view) = unsafe {
-                    let p_view = View::from_raw(p.origin, dtype, p.shape, p.strides, None);
-                    (p_view, ViewMut::from_raw(volume.data(), v.shape, v.strides, None))
+                    let p_view = Array::from_raw(p.origin, dtype, p.shape, p.strides, None);
+                    (p_view, ArrayMut::from_raw(volume.data().cast(), DType::F32, v.shape, v.strides, None))
                 };
                 job.begin_part(count as f64 / whole.slices as f64);
                 replaced += ct.reconstruct_part((p_view, v_view), cap, workspace, job)?;

@@ -6,13 +6,13 @@ use super::projector::Case;
 use super::task::{Sizes, Task, smaller};
 use super::worker::{Call, Pending, Queue, SLOTS, Worker};
 use super::{filter, measure};
+use crate::array::{DType, Layout};
 use crate::context::{Context, HostMemory, LogLevel};
 use crate::ct::geometry::{Geometry, Order};
 use crate::ct::operators::Interpolation;
 use crate::ct::stream::{Read, Write};
 use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
-use crate::tensor::{DType, Layout};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 

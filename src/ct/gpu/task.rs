@@ -6,6 +6,7 @@ use super::projector::{Case, Projector};
 use super::rows::{Format, IndexWeights};
 use super::transfer::Block;
 use super::worker::SLOTS;
+use crate::array::Layout;
 use crate::context::{Context, Stage};
 use crate::ct::filter::{Filter, Padding};
 use crate::ct::geometry::{Geometry, Order};
@@ -13,7 +14,6 @@ use crate::ct::kind::Correction;
 use crate::ct::operators::Interpolation;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
-use crate::tensor::Layout;
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
