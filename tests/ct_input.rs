@@ -139,7 +139,7 @@ fn transmission_has_a_minimum() {
     for minimum in [1e-6, 0.2] {
         let mut ct = with_policy(&g, NanPolicy::Error);
         ct.set_options(no_filter(minimum)).expect("options");
-        let (f, d) = (vec![100.0; frame], vec![10.0; frame]);
+        let (f, d) = (vec![100.0f32; frame], vec![10.0f32; frame]);
         let shape = [1, g.rows, g.bins];
         let (f, d) = (Array::of(&f, shape).expect("flats"), Array::of(&d, shape).expect("darks"));
         ct.set_flat_field(Some(f), Some(d)).expect("a flat field");

@@ -28,7 +28,9 @@ fn warn_of_degrees(context: &Context, g: &Geometry) {
     if !golden && (decimal || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
         context.log(LogLevel::Warning, || {
             let turns = span / TAU;
-            format!("angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians")
+            format!(
+                "angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians"
+            )
         });
     }
 }

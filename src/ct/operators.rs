@@ -1,7 +1,8 @@
 //! What a plan computes: each call checks its arrays, and asks the engine.
 
+use super::checks::{COUNTS, FLOATS, check, check_dtype};
 use super::engine::Engine;
-use super::geometry::{Geometry, Order};
+use super::geometry::Order;
 use super::phantom::{self, Ellipse};
 use super::plan::{Ct, configured};
 use super::rows::doubts::{gpu_rows, host_rows, warn_of_kind};
@@ -10,44 +11,40 @@ use super::slab::{Arrays, Callbacks, Slab};
 use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::Context;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::Stream;
 use rayon::prelude::*;
 
 impl Ct {
     /// Filters the rows of all slices: see `isoc_ct_filter`.
     pub fn filter(&mut self, projections: Array, filtered: ArrayMut) -> Result<()> {
-        let g = self.geometry()?;
-        check_shape("filtered", filtered.shape(), g.projection_shape())?;
-        check_shape("projections", projections.shape(), g.projection_shape())?;
+        let shape = self.geometry()?.projection_shape();
+        check("filtered", filtered.layout(), shape, FLOATS)?;
+        check("projections", projections.layout(), shape, COUNTS)?;
         self.corrected(Operator::Filter, &projections, &filtered)
     }
 
     /// Pixel-driven back projection: see `isoc_ct_backproject`.
     pub fn backproject(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_shapes(&projections, &volume)?;
-        check_dtype(&projections)?;
+        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
         self.run(Operator::Backproject, &projections, &volume)
     }
 
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
     pub fn adjoint(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_shapes(&projections, &volume)?;
-        check_dtype(&projections)?;
+        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
         self.run(Operator::Adjoint, &projections, &volume)
     }
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_shapes(&projections, &volume)?;
+        self.check_pair(projections.layout(), volume.layout(), COUNTS)?;
         self.corrected(Operator::Reconstruct, &projections, &volume)
     }
 
     /// Joseph's forward projection: see `isoc_ct_forward`.
     pub fn forward(&mut self, volume: Array, projections: ArrayMut) -> Result<()> {
-        let g = self.geometry()?;
-        check_shape("volume", volume.shape(), g.volume_shape())?;
-        check_shape("projections", projections.shape(), g.projection_shape())?;
+        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
         self.run(Operator::Forward, &volume, &projections)
     }
 
@@ -59,6 +56,7 @@ impl Ct {
         mut write: impl FnMut(Slab) -> Result<()>,
     ) -> Result<()> {
         // Before anything is read.
+        check_dtype("projections", dtype, COUNTS)?;
         self.angular_weights()?;
         self.correction(dtype)?;
         let (unseen, mut looked) = (self.unseen(dtype), false);
@@ -79,9 +77,8 @@ impl Ct {
             Ok(())
         };
         let callbacks = Callbacks { read: &mut read, write: &mut write };
-        let result = self.ask(Operator::Reconstruct, dtype, |engine, context, task| {
-            engine.stream(context, task, dtype, callbacks)
-        });
+        let result = self
+            .ask(Operator::Reconstruct, dtype, |engine, context, task| engine.stream(context, task, dtype, callbacks));
         self.looked |= looked;
         result
     }
@@ -166,16 +163,16 @@ impl Ct {
         Ok(())
     }
 
-    fn check_shapes(&self, projections: &Array, volume: &ArrayMut) -> Result<()> {
+    fn check_pair(&self, projections: &Layout, volume: &Layout, dtypes: &[DType]) -> Result<()> {
         let g = self.geometry()?;
-        check_shape("projections", projections.shape(), g.projection_shape())?;
-        check_shape("volume", volume.shape(), g.volume_shape())
+        check("projections", projections, g.projection_shape(), dtypes)?;
+        check("volume", volume, g.volume_shape(), FLOATS)
     }
 
     /// Exact pixel means of a phantom, the same in every slice.
     pub fn phantom_volume(&self, ellipses: &[Ellipse], volume: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
-        check_shape("volume", volume.shape(), g.volume_shape())?;
+        check("volume", volume.layout(), g.volume_shape(), FLOATS)?;
         phantom::check(ellipses)?;
         self.context.run(|job| {
             (0..g.ny).into_par_iter().try_for_each(|i| {
@@ -192,7 +189,7 @@ impl Ct {
     /// Exact line integrals of a phantom, the same in every row.
     pub fn phantom_projections(&self, ellipses: &[Ellipse], projections: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
-        check_shape("projections", projections.shape(), g.projection_shape())?;
+        check("projections", projections.layout(), g.projection_shape(), FLOATS)?;
         phantom::check(ellipses)?;
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
         self.context.run(|job| {
@@ -206,20 +203,4 @@ impl Ct {
             })
         })
     }
-}
-
-/// Calls that do not correct take line integrals.
-fn check_dtype(projections: &Array) -> Result<()> {
-    let dtype = projections.dtype();
-    if dtype != DType::F32 {
-        fail!(TensorDtype, "projections are {dtype:?}; this call takes F32");
-    }
-    Ok(())
-}
-
-fn check_shape(name: &str, seen: [usize; 3], expected: [usize; 3]) -> Result<()> {
-    if seen != expected {
-        fail!(TensorShape, "{name} has shape {seen:?}; it must have {expected:?}");
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //! device but by its engine.
 
 use super::angular::Angular;
+use super::checks::{COUNTS, check_dtype};
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Measured, Needs};
 use super::geometry::Geometry;
@@ -68,7 +69,10 @@ impl Plan {
             Operator::Filter | Operator::Adjoint | Operator::Forward => false,
         };
         let weights = if weighted { Some(self.weights()?) } else { None };
-        Ok(Task { rows: Chain { weights, ..rows(operator, options, correction) }, ..self.bare(operator, options, stream) })
+        Ok(Task {
+            rows: Chain { weights, ..rows(operator, options, correction) },
+            ..self.bare(operator, options, stream)
+        })
     }
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
@@ -159,7 +163,9 @@ impl Ct {
         if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(rows, bins)) {
             self.context.log(LogLevel::Warning, || {
                 let (r, b) = (g.rows, g.bins);
-                format!("the flat field is of {r} rows of {b} bins, the geometry now of {rows} of {bins}: it is forgotten")
+                format!(
+                    "the flat field is of {r} rows of {b} bins, the geometry now of {rows} of {bins}: it is forgotten"
+                )
             });
         }
         let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(rows, bins));
@@ -191,7 +197,9 @@ impl Ct {
         };
         let g = &plan.geometry;
         for (name, array) in [("flats", Some(flats)), ("darks", darks)] {
-            let Some([_, rows, bins]) = array.map(|a| a.shape()) else { continue };
+            let Some(array) = array else { continue };
+            check_dtype(name, array.dtype(), COUNTS)?;
+            let [_, rows, bins] = array.shape();
             if (rows, bins) != (g.rows, g.bins) {
                 fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
             }

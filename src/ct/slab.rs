@@ -137,8 +137,7 @@ impl Buffers {
     pub(super) fn new(context: &Context, g: &Geometry, slices: usize, dtype: DType) -> Result<Self> {
         let [p, v] = shapes(g, slices);
         let bytes = |shape, dtype| Layout::new(std::ptr::null(), dtype, shape).bytes();
-        let (projections, volume) =
-            (context.host_memory(bytes(p, dtype))?, context.host_memory(bytes(v, DType::F32))?);
+        let (projections, volume) = (context.host_memory(bytes(p, dtype))?, context.host_memory(bytes(v, DType::F32))?);
         Ok(Self { projections, volume })
     }
 
@@ -159,16 +158,16 @@ fn shapes(g: &Geometry, slices: usize) -> [[usize; 3]; 2] {
 }
 
 /// Buffers that callbacks fill and empty.
-pub(super) struct Lent<'a> {
+pub(super) struct Lent<'a, 'c> {
     pub(super) context: &'a Context,
     pub(super) geometry: &'a Geometry,
     pub(super) dtype: DType,
     /// As many as there can be slabs under way, each large enough for every slab.
     pub(super) buffers: &'a [Buffers],
-    pub(super) callbacks: Callbacks<'a>,
+    pub(super) callbacks: Callbacks<'c>,
 }
 
-impl<'a> Ends<'a> for Lent<'a> {
+impl<'a> Ends<'a> for Lent<'a, '_> {
     const STORES: bool = true;
 
     fn load(&mut self, place: usize, slices: Range<usize>) -> Result<Arrays<'a>> {
@@ -263,12 +262,7 @@ struct Line<'a, 'w, W: Worker, E: Ends<'a>> {
 }
 
 /// Takes slices from the queue until there are none.
-pub(super) fn run<'a, W: Worker>(
-    workers: &mut [W],
-    queue: &Queue,
-    ends: &mut impl Ends<'a>,
-    job: &Job,
-) -> Result<()> {
+pub(super) fn run<'a, W: Worker>(workers: &mut [W], queue: &Queue, ends: &mut impl Ends<'a>, job: &Job) -> Result<()> {
     let mut line = Line { workers, ends, job, under_way: VecDeque::new() };
     for turn in 0.. {
         let worker = turn % line.workers.len();

@@ -85,9 +85,7 @@ impl Engine for CpuEngine {
         let cap = context.memory_cap(self.workspace.bytes());
         let (slab, cap) = streamed(task, dtype, cap, context.threads(), &*work)?;
         let buffers = [Buffers::new(context, g, slab, dtype)?];
-        context.log(LogLevel::Info, || {
-            format!("{}: streamed in slabs of up to {slab} slices", task.operator.name())
-        });
+        context.log(LogLevel::Info, || format!("{}: streamed in slabs of up to {slab} slices", task.operator.name()));
         let processor = Processor::new(context, task, &*work, &mut self.workspace, cap, slab);
         let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
         processor.run(&mut ends)
@@ -168,10 +166,11 @@ impl Worker for Processor<'_> {
             (Operator::Filter | Operator::Forward, Order::Sinograms) => arrays.write().swapped(),
             _ => arrays.write(),
         };
-        let call = |job| Call { context: self.context, job, input: &input, target: &target, arrays };
-        let (work, cap, workspace) = (self.work, self.cap, &mut *self.workspace);
+        let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut *self.workspace);
         self.smaller = groups::smaller(&slab, work);
-        self.context.on_workers(job, |job| work.run(&call(job), &slab, cap, workspace))?;
+        context.on_workers(job, |job| {
+            work.run(&Call { context, job, input: &input, target: &target, arrays }, &slab, cap, workspace)
+        })?;
         self.replaced += input.replaced();
         Ok((slab.count, ()))
     }

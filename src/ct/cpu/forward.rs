@@ -228,22 +228,19 @@ impl Work for Forward<'_> {
             let bins = strip_bins(slab.lanes);
             let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
             let group_floats = layout.pitch() * self.size(axis).1;
-            (0..slab.len() * blocks * strips).into_par_iter().try_for_each_init(
-                Scratch::default,
-                |scratch, k| {
-                    job.check()?;
-                    let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
-                    let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
-                    let first = strip * bins;
-                    let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
-                    let volume = &packed[group * group_floats..(group + 1) * group_floats];
-                    project(context.level(), layout, volume, &part, scratch);
-                    self.write(call, slab, &part, scratch);
-                    let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
-                    job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
-                    Ok(())
-                },
-            )?;
+            (0..slab.len() * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
+                job.check()?;
+                let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
+                let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
+                let first = strip * bins;
+                let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
+                let volume = &packed[group * group_floats..(group + 1) * group_floats];
+                project(context.level(), layout, volume, &part, scratch);
+                self.write(call, slab, &part, scratch);
+                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
+                job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
+                Ok(())
+            })?;
         }
         Ok(())
     }

@@ -121,8 +121,7 @@ impl Engine for GpuEngine {
         }
         // In the order in which slabs take turns.
         let turns = (0..SLOTS).flat_map(|_| &workers);
-        let buffers =
-            turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtype)).collect::<Result<Vec<_>>>()?;
+        let buffers = turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtype)).collect::<Result<Vec<_>>>()?;
         let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
         let queue = Queue::new(g.slices);
         context.report_while(|job| {
@@ -137,12 +136,7 @@ impl Engine for GpuEngine {
     }
 
     /// Every back projector that serves the plan, on every GPU. Gives what was measured, in GU/s, for the first GPU.
-    fn tune(
-        &mut self,
-        context: &Context,
-        geometry: &Geometry,
-        interpolation: Interpolation,
-    ) -> Result<Vec<Measured>> {
+    fn tune(&mut self, context: &Context, geometry: &Geometry, interpolation: Interpolation) -> Result<Vec<Measured>> {
         self.open(context)?;
         for worker in &mut self.gpus {
             let case = Case { geometry, interpolation, shared: worker.state.device.shared_bytes(), tents: 0 };
@@ -176,12 +170,7 @@ fn resident(arrays: &Arrays) -> Result<Option<usize>> {
 }
 
 /// How a GPU that shares the slices with others cuts its work; tells the log.
-fn sizes(
-    context: &Context,
-    (task, arrays): (&Task, &Arrays),
-    gpu: &worker::Worker,
-    sharing: usize,
-) -> Result<Sizes> {
+fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &worker::Worker, sharing: usize) -> Result<Sizes> {
     let device: &Device = &gpu.state.device;
     let sizes = Sizes::new(context, (task, arrays), (device, gpu.held()), sharing, &gpu.rates)?;
     context.log(LogLevel::Info, || {

@@ -86,7 +86,8 @@ impl Sizes {
         let planar = Format { lanes, half: false, split: false, oversampling: 1, tight: true };
         let format = projector.map_or(planar, |p| p.format(task.interpolation));
         let unit = projector.map_or(4, Projector::slices);
-        let in_place = task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;
+        let in_place =
+            task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;
         let mut sizes = Self { projector, format, slab: 1, in_place };
         let cap = context.gpu_memory(device, held)?;
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;

@@ -190,7 +190,12 @@ pub(in crate::ct) fn host_rows(projections: &Array, order: Order, used: Range<us
 }
 
 /// Some rows of projections on a GPU.
-pub(in crate::ct) fn gpu_rows(gpu: &Device, projections: &Layout, order: Order, used: Range<usize>) -> Result<Vec<Sampled>> {
+pub(in crate::ct) fn gpu_rows(
+    gpu: &Device,
+    projections: &Layout,
+    order: Order,
+    used: Range<usize>,
+) -> Result<Vec<Sampled>> {
     places(order, projections.shape, used, GPU_ROWS)
         .map(|[i, j]| Ok((if order == Order::Sinograms { i } else { j }, gpu_row(gpu, projections, i, j)?)))
         .collect()

@@ -4,7 +4,7 @@
 //! 1/4 at n = 0, -1/(pi n)^2 at odd n, 0 at even n, over the bin pitch. Transforming these, instead of sampling |f|, keeps
 //! the mean right: the response at frequency 0 is small but not 0.
 
-use crate::cpu::buffer::{collected, copied, probe, zeros};
+use crate::cpu::buffer::{collected, probe, zeros};
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -46,14 +46,6 @@ pub enum Padding {
 }
 
 impl Filter {
-    /// The same, or an error where there is no memory for it.
-    pub(in crate::ct) fn copy(&self) -> Result<Self> {
-        match self {
-            Filter::Custom(response) => Ok(Filter::Custom(copied(response)?)),
-            other => Ok(other.clone()),
-        }
-    }
-
     /// Refuses parameters out of range, naming the field.
     pub(crate) fn check(&self) -> Result<()> {
         match self {

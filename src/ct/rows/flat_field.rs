@@ -1,9 +1,9 @@
 //! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
 
+use crate::array::Array;
 use crate::context::NanPolicy;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
-use crate::array::Array;
 use wide::f32x8;
 
 /// Averaged flat and dark frames of the whole detector.

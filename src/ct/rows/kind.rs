@@ -46,7 +46,12 @@ impl Corrector {
 
 impl InputKind {
     /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other.
-    pub(in crate::ct) fn correction(self, dtype: DType, flat: Option<&FlatField>, minimum: f64) -> Result<Correction<'_>> {
+    pub(in crate::ct) fn correction(
+        self,
+        dtype: DType,
+        flat: Option<&FlatField>,
+        minimum: f64,
+    ) -> Result<Correction<'_>> {
         let minimum = minimum as f32;
         match (self, dtype, flat) {
             (Self::Auto, DType::F32, Some(_)) => fail!(
