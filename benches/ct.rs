@@ -4,10 +4,10 @@
 //! rate depends little on their number, the time to wait very much. The full size is in `peers/`.
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options};
-use isocenter::tensor::{View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -93,15 +93,15 @@ impl Setup {
 
     fn run(&mut self, operator: Operator) {
         let (projections, volume) = (self.geometry.projection_shape(), self.geometry.volume_shape());
-        let (apply, from, to): (fn(&mut Ct, View, ViewMut) -> _, _, _) = match operator {
+        let (apply, from, to): (fn(&mut Ct, Array, ArrayMut) -> _, _, _) = match operator {
             Operator::Filter => (Ct::filter, projections, projections),
             Operator::Backproject => (Ct::backproject, projections, volume),
             Operator::Forward => (Ct::forward, volume, projections),
             Operator::Adjoint => (Ct::adjoint, projections, volume),
             Operator::Reconstruct => (Ct::reconstruct, projections, volume),
         };
-        let input = View::new(&self.input, from).expect("an input");
-        let output = ViewMut::new(&mut self.output, to).expect("an output");
+        let input = Array::new(&self.input, from).expect("an input");
+        let output = ArrayMut::new(&mut self.output, to).expect("an output");
         apply(&mut self.ct, input, output).expect("success");
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Prints tables for `benches/results`. Arguments: `kernels [size]`, `sizes`, `pipeline [size] [slices]`; all of it without.
 
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions, HostMemory};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Precision};
 use isocenter::gpu::device_count;
-use isocenter::tensor::{DType, View, ViewMut};
 use std::error::Error;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ fn pipeline(count: usize, size: usize, slices: usize) -> Outcome {
             ct.set_options(Options { precision, ..Options::default() })?;
             if dtype == DType::U16 {
                 let flats = vec![60000u16; slices * size];
-                ct.set_flat_field(Some(View::from_u16(&flats, [1, slices, size])?), None)?;
+                ct.set_flat_field(Some(Array::of(&flats, [1, slices, size])?), None)?;
             }
             let mut times = Vec::new();
             for run in 0..4 {
@@ -150,8 +150,8 @@ fn pipeline(count: usize, size: usize, slices: usize) -> Outcome {
                 let (s, t) = ([(b * c) as isize, c as isize, 1], [(e * f) as isize, f as isize, 1]);
                 // SAFETY: both arrays hold as many elements as the shapes say, and nothing else uses them meanwhile.
                 let (p, v) = unsafe {
-                    let p = View::from_raw(from, dtype, [a, b, c], s, None);
-                    (p, ViewMut::from_raw(to.cast(), [d, e, f], t, None))
+                    let p = Array::from_raw(from, dtype, [a, b, c], s, None);
+                    (p, ArrayMut::from_raw(to.cast(), DType::F32, [d, e, f], t, None))
                 };
                 let start = Instant::now();
                 ct.reconstruct(p, v)?;

@@ -4,6 +4,7 @@
 //! views, a cylinder of 35 cm with spheres. Rates are events, or voxels of all histo-images.
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use isocenter::array::{DType, Layout};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::pet::deposit::deposit;
@@ -14,7 +15,6 @@ use isocenter::pet::response::Radial;
 use isocenter::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
 use isocenter::pet::simulation_source::Source;
 use isocenter::pet::views::Views;
-use isocenter::tensor::{Counts, Layout, Number};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -38,9 +38,9 @@ impl Events {
     fn layouts(&mut self) -> EventLayouts {
         let n = self.time.len();
         EventLayouts {
-            first: Layout::new(self.first.as_mut_ptr().cast_const().cast(), Number::F32, [n, 3]),
-            second: Layout::new(self.second.as_mut_ptr().cast_const().cast(), Number::F32, [n, 3]),
-            time: Layout::new(self.time.as_mut_ptr().cast_const().cast(), Number::F32, [n]),
+            first: Layout::new(self.first.as_mut_ptr().cast_const().cast(), DType::F32, [n, 3]),
+            second: Layout::new(self.second.as_mut_ptr().cast_const().cast(), DType::F32, [n, 3]),
+            time: Layout::new(self.time.as_mut_ptr().cast_const().cast(), DType::F32, [n]),
         }
     }
 
@@ -77,7 +77,7 @@ impl Setup {
         }
     }
 
-    fn histos<T>(&self, values: &mut [T], dtype: Counts) -> Layout<Counts, 4> {
+    fn histos<T>(&self, values: &mut [T], dtype: DType) -> Layout<4> {
         let [nz, ny, nx] = SHAPE;
         Layout::new(values.as_mut_ptr().cast_const().cast(), dtype, [self.views.list().len(), nz, ny, nx])
     }
@@ -138,7 +138,7 @@ fn main() {
                 events.repeat(n);
                 made = true;
             }
-            let to = setup.histos(&mut counts, Counts::U32);
+            let to = setup.histos(&mut counts, DType::U32);
             let list = events.layouts();
             // SAFETY: the arrays are there.
             bencher.iter(|| unsafe { deposit(context, &setup.views, &setup.lattice, &list, &to) }.expect("success"));
@@ -149,7 +149,7 @@ fn main() {
     let mut group = criterion.benchmark_group("expect");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(expected.len() as u64));
     for (name, context) in &contexts {
-        let to = setup.histos(&mut expected, Counts::F32);
+        let to = setup.histos(&mut expected, DType::F32);
         let (views, lattice) = (&setup.views, &setup.lattice);
         group.bench_function(BenchmarkId::new("factors", name), |bencher| {
             // SAFETY: the arrays are there.

@@ -472,8 +472,6 @@ const WHOLE: f64 = (1u64 << 50) as f64;
 pub(crate) struct Job {
     /// In parts of [`WHOLE`].
     done: AtomicU64,
-    /// Bits of the share of the whole that a part of 1 is.
-    share: AtomicU64,
     stage: AtomicUsize,
     cancelled: AtomicBool,
     /// Warnings from other threads than the caller's, for the log.
@@ -484,7 +482,6 @@ impl Default for Job {
     fn default() -> Self {
         Self {
             done: AtomicU64::new(0),
-            share: AtomicU64::new(1f64.to_bits()),
             stage: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
             notes: Mutex::default(),
@@ -493,15 +490,9 @@ impl Default for Job {
 }
 
 impl Job {
-    /// This much more of the whole, which is 1, is done; or of the part that [`Job::begin_part`] began.
+    /// This much more of the whole, which is 1, is done.
     pub(crate) fn advance(&self, part: f64) {
-        let share = f64::from_bits(self.share.load(Ordering::Relaxed));
-        self.done.fetch_add((part * share * WHOLE) as u64, Ordering::Relaxed);
-    }
-
-    /// What advances from now on is a part, which is this share of the whole.
-    pub(crate) fn begin_part(&self, share: f64) {
-        self.share.store(share.to_bits(), Ordering::Relaxed);
+        self.done.fetch_add((part * WHOLE) as u64, Ordering::Relaxed);
     }
 
     /// A warning for the log, which gets it from the calling thread.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`ffi`] | the C boundary; `include/isocenter.h` is made from it |
 //! | [`context`] | threads, memory cap, NaN policy, progress, log |
-//! | [`tensor`] | strided views of the caller's arrays |
+//! | [`array`] | the caller's arrays, of any strides |
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`mri`] | non-Cartesian MRI |
@@ -16,6 +16,7 @@
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
+pub mod array;
 pub mod context;
 pub mod cpu;
 pub mod ct;
@@ -26,4 +27,3 @@ mod krylov;
 pub mod mri;
 pub mod nufft;
 pub mod pet;
-pub mod tensor;

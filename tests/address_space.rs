@@ -8,13 +8,13 @@ mod mri;
 mod pet;
 
 use common::{on_processor, projection_len, random, scene, volume_len};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Geometry};
 use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
 use isocenter::ffi::pet::*;
-use isocenter::tensor::{View, ViewMut};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ fn limited() {
     ct.set_geometry(g.clone()).expect("a geometry");
     let (p, mut v) = (random(projection_len(&g), 1), vec![0.0; volume_len(&g)]);
     climb("Ct::reconstruct", || {
-        let from = View::new(&p, g.projection_shape()).expect("projections");
-        let to = ViewMut::new(&mut v, g.volume_shape()).expect("a volume");
+        let from = Array::new(&p, g.projection_shape()).expect("projections");
+        let to = ArrayMut::new(&mut v, g.volume_shape()).expect("a volume");
         ct.reconstruct(from, to).map_or_else(|e| e.status, |()| Status::Ok)
     });
     drop((ct, p, v));

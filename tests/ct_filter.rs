@@ -4,8 +4,8 @@ mod common;
 
 use common::scene::{best_plan, half_turn};
 use common::*;
+use isocenter::array::{Array, ArrayMut};
 use isocenter::ct::{Filter, Geometry, Options, Order, Padding};
-use isocenter::tensor::{View, ViewMut};
 use std::f64::consts::PI;
 
 /// Transforms of some hundred samples in f32 err by a few 1e-7 of a row's largest value.
@@ -15,8 +15,8 @@ fn run(g: &Geometry, filter: &Filter, padding: Padding, p: &[f32]) -> (Vec<f32>,
     let mut ct = best_plan(g);
     ct.set_options(Options { filter: filter.clone(), padding, ..Options::default() }).expect("options");
     let mut out = vec![0.0; p.len()];
-    let to = ViewMut::new(&mut out, g.projection_shape()).expect("projections");
-    ct.filter(View::new(p, g.projection_shape()).expect("projections"), to).expect("success");
+    let to = ArrayMut::new(&mut out, g.projection_shape()).expect("projections");
+    ct.filter(Array::new(p, g.projection_shape()).expect("projections"), to).expect("success");
     (out, ct.info().expect("info").padded_bins)
 }
 

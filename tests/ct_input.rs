@@ -5,10 +5,10 @@ mod common;
 use common::on_processor;
 use common::scene::half_turn;
 use common::*;
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order};
 use isocenter::error::Status;
-use isocenter::tensor::{View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ fn no_filter(minimum_transmission: f64) -> Options {
     Options { filter: Filter::None, minimum_transmission, input: InputKind::Counts, ..Options::default() }
 }
 
-fn filtered(ct: &mut Ct, g: &Geometry, projections: View) -> Vec<f32> {
+fn filtered(ct: &mut Ct, g: &Geometry, projections: Array) -> Vec<f32> {
     let mut out = vec![0.0; projection_len(g)];
-    ct.filter(projections, ViewMut::new(&mut out, g.projection_shape()).expect("projections")).expect("success");
+    ct.filter(projections, ArrayMut::new(&mut out, g.projection_shape()).expect("projections")).expect("success");
     out
 }
 
@@ -95,28 +95,23 @@ fn raw_counts_become_line_integrals() {
             let (shape, flats, darks) = (g.projection_shape(), [FLATS, g.rows, g.bins], [DARKS, g.rows, g.bins]);
 
             let c = counts(&g, 65535);
-            let (f, d) =
-                (View::from_u16(&c.flats, flats).expect("flats"), View::from_u16(&c.darks, darks).expect("darks"));
+            let (f, d) = (Array::of(&c.flats, flats).expect("flats"), Array::of(&c.darks, darks).expect("darks"));
             ct.set_flat_field(Some(f), Some(d)).expect("a flat field");
             let expected = integrals(&g, &c, minimum);
-            check("u16", &filtered(&mut ct, &g, View::from_u16(&c.raw, shape).expect("frames")), &expected);
+            check("u16", &filtered(&mut ct, &g, Array::of(&c.raw, shape).expect("frames")), &expected);
 
             let float = |v: &[u16]| v.iter().map(|v| f32::from(*v)).collect::<Vec<_>>();
             let (raw, f, d) = (float(&c.raw), float(&c.flats), float(&c.darks));
-            let (f, d) = (View::new(&f, flats).expect("flats"), View::new(&d, darks).expect("darks"));
+            let (f, d) = (Array::of(&f, flats).expect("flats"), Array::of(&d, darks).expect("darks"));
             ct.set_flat_field(Some(f), Some(d)).expect("a flat field");
-            check("f32", &filtered(&mut ct, &g, View::new(&raw, shape).expect("frames")), &expected);
+            check("f32", &filtered(&mut ct, &g, Array::of(&raw, shape).expect("frames")), &expected);
 
             let c = counts(&g, 255);
             let byte = |v: &[u16]| v.iter().map(|v| u8::try_from(*v).expect("a byte")).collect::<Vec<_>>();
             let (raw, f, d) = (byte(&c.raw), byte(&c.flats), byte(&c.darks));
-            let (f, d) = (View::from_u8(&f, flats).expect("flats"), View::from_u8(&d, darks).expect("darks"));
+            let (f, d) = (Array::of(&f, flats).expect("flats"), Array::of(&d, darks).expect("darks"));
             ct.set_flat_field(Some(f), Some(d)).expect("a flat field");
-            check(
-                "u8",
-                &filtered(&mut ct, &g, View::from_u8(&raw, shape).expect("frames")),
-                &integrals(&g, &c, minimum),
-            );
+            check("u8", &filtered(&mut ct, &g, Array::of(&raw, shape).expect("frames")), &integrals(&g, &c, minimum));
         }
     }
 }
@@ -129,9 +124,9 @@ fn darks_may_be_left_out() {
     c.darks = vec![0; g.rows * g.bins];
     let mut ct = with_policy(&g, NanPolicy::Error);
     ct.set_options(no_filter(1e-6)).expect("options");
-    let f = View::from_u16(&c.flats, [FLATS, g.rows, g.bins]).expect("flats");
+    let f = Array::of(&c.flats, [FLATS, g.rows, g.bins]).expect("flats");
     ct.set_flat_field(Some(f), None).expect("a flat field");
-    let seen = filtered(&mut ct, &g, View::from_u16(&c.raw, g.projection_shape()).expect("frames"));
+    let seen = filtered(&mut ct, &g, Array::of(&c.raw, g.projection_shape()).expect("frames"));
     check("no darks", &seen, &integrals(&g, &c, 1e-6));
 }
 
@@ -144,11 +139,11 @@ fn transmission_has_a_minimum() {
     for minimum in [1e-6, 0.2] {
         let mut ct = with_policy(&g, NanPolicy::Error);
         ct.set_options(no_filter(minimum)).expect("options");
-        let (f, d) = (vec![100.0; frame], vec![10.0; frame]);
+        let (f, d) = (vec![100.0f32; frame], vec![10.0f32; frame]);
         let shape = [1, g.rows, g.bins];
-        let (f, d) = (View::new(&f, shape).expect("flats"), View::new(&d, shape).expect("darks"));
+        let (f, d) = (Array::of(&f, shape).expect("flats"), Array::of(&d, shape).expect("darks"));
         ct.set_flat_field(Some(f), Some(d)).expect("a flat field");
-        let seen = filtered(&mut ct, &g, View::new(&raw, g.projection_shape()).expect("frames"));
+        let seen = filtered(&mut ct, &g, Array::of(&raw, g.projection_shape()).expect("frames"));
         for (k, v) in seen.iter().enumerate() {
             let expected = if k % 6 == 5 { -(1e30f64 / 90.0).ln() } else { -minimum.ln() };
             // f32 logarithms of a number of size 60 at most.
@@ -171,12 +166,12 @@ fn reconstruct_corrects_counts() {
         ct.set_options(Options { minimum_transmission: 0.05, ..Options::default() }).expect("options");
         let expected: Vec<f32> = integrals(&g, &c, 0.05).iter().map(|v| *v as f32).collect();
         let expected = to_volume(&mut ct, &g, Ct::reconstruct, &expected);
-        let f = View::from_u16(&c.flats, [FLATS, g.rows, g.bins]).expect("flats");
-        let d = View::from_u16(&c.darks, [DARKS, g.rows, g.bins]).expect("darks");
+        let f = Array::of(&c.flats, [FLATS, g.rows, g.bins]).expect("flats");
+        let d = Array::of(&c.darks, [DARKS, g.rows, g.bins]).expect("darks");
         ct.set_flat_field(Some(f), Some(d)).expect("a flat field");
         let mut seen = vec![0.0; volume_len(&g)];
-        let to = ViewMut::new(&mut seen, g.volume_shape()).expect("a volume");
-        ct.reconstruct(View::from_u16(&c.raw, g.projection_shape()).expect("frames"), to).expect("success");
+        let to = ArrayMut::new(&mut seen, g.volume_shape()).expect("a volume");
+        ct.reconstruct(Array::of(&c.raw, g.projection_shape()).expect("frames"), to).expect("success");
         // Line integrals agree to some 1e-6 of the largest, as above.
         let e = error(&seen, &expected.iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
         assert!(e < 1e-5, "{order:?}: {e:.1e}");
@@ -189,8 +184,8 @@ fn counts_without_a_flat_field_are_refused() {
     let c = counts(&g, 65535);
     let mut ct = with_policy(&g, NanPolicy::Error);
     let mut volume = vec![7.0; volume_len(&g)];
-    let raw = View::from_u16(&c.raw, g.projection_shape()).expect("frames");
-    let to = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+    let raw = Array::of(&c.raw, g.projection_shape()).expect("frames");
+    let to = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
     assert_eq!(ct.reconstruct(raw, to).expect_err("a refusal").status, Status::FlatField);
     assert!(volume.iter().all(|v| *v == 7.0));
 }
@@ -208,16 +203,14 @@ fn a_pixel_without_a_usable_flat() {
     for k in [3, 4 * g.bins + 1] {
         flat[k] = 0;
     }
-    let raw = View::from_u16(&c.raw, g.projection_shape()).expect("frames");
-    let d = View::from_u16(&dark, shape).expect("darks");
+    let raw = Array::of(&c.raw, g.projection_shape()).expect("frames");
+    let d = Array::of(&dark, shape).expect("darks");
     let mut strict = with_policy(&g, NanPolicy::Error);
-    strict
-        .set_flat_field(Some(View::from_u16(&flat, shape).expect("flats")), Some(d))
-        .expect("unusable rows are not used");
+    strict.set_flat_field(Some(Array::of(&flat, shape).expect("flats")), Some(d)).expect("unusable rows are not used");
     for (k, value) in [(g.bins + 5, 100), (2 * g.bins, 99), (3 * g.bins + 36, 0)] {
         flat[k] = value;
     }
-    let f = View::from_u16(&flat, shape).expect("flats");
+    let f = Array::of(&flat, shape).expect("flats");
     assert_eq!(strict.set_flat_field(Some(f), Some(d)).expect_err("a refusal").status, Status::FlatField);
 
     let mut ct = with_policy(&g, NanPolicy::Replace);
@@ -261,8 +254,8 @@ fn nan_is_replaced_and_counted() {
         assert!(to_volume(&mut ct, &g, run, &bad) == expected, "{name}");
         assert_eq!(ct.info().expect("info").replaced, 6, "{name}");
     }
-    let expected = filtered(&mut ct, &g, View::new(&zeros, g.projection_shape()).expect("projections"));
-    let seen = filtered(&mut ct, &g, View::new(&bad, g.projection_shape()).expect("projections"));
+    let expected = filtered(&mut ct, &g, Array::new(&zeros, g.projection_shape()).expect("projections"));
+    let seen = filtered(&mut ct, &g, Array::new(&bad, g.projection_shape()).expect("projections"));
     assert!(seen == expected && ct.info().expect("info").replaced == 6);
 }
 
@@ -300,11 +293,11 @@ fn nan_in_raw_frames_becomes_zero() {
     let mut ct = with_policy(&g, NanPolicy::Replace);
     ct.set_options(no_filter(1e-6)).expect("options");
     let flat = vec![100.0f32; frame];
-    ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
+    ct.set_flat_field(Some(Array::of(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
     let mut raw = vec![50.0f32; projection_len(&g)];
     let bad = [3, frame + 9, raw.len() - 1];
     bad.iter().for_each(|&k| raw[k] = f32::NAN);
-    let seen = filtered(&mut ct, &g, View::new(&raw, g.projection_shape()).expect("frames"));
+    let seen = filtered(&mut ct, &g, Array::of(&raw, g.projection_shape()).expect("frames"));
     for (k, v) in seen.iter().enumerate() {
         let expected = if bad.contains(&k) { 0.0 } else { std::f32::consts::LN_2 };
         assert!((v - expected).abs() < 1e-6, "element {k} is {v}");
@@ -320,10 +313,10 @@ fn nan_without_a_usable_flat_counts_once() {
     ct.set_options(no_filter(1e-6)).expect("options");
     let mut flat = vec![100.0f32; g.rows * g.bins];
     flat[7] = 0.0;
-    ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
+    ct.set_flat_field(Some(Array::of(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
     let mut raw = vec![50.0f32; projection_len(&g)];
     raw[7] = f32::NAN;
-    filtered(&mut ct, &g, View::new(&raw, g.projection_shape()).expect("frames"));
+    filtered(&mut ct, &g, Array::of(&raw, g.projection_shape()).expect("frames"));
     assert_eq!(ct.info().expect("info").replaced, g.views() as u64);
 }
 
@@ -341,21 +334,21 @@ fn nan_is_an_error_by_default() {
             let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
             ct.set_geometry(g.clone()).expect("a geometry");
             assert!((ct.info().expect("info").slab_slices < 32) == (memory_cap < 1 << 30), "slabs are not as meant");
-            let p = View::new(&bad, shape).expect("projections");
+            let p = Array::new(&bad, shape).expect("projections");
             let mut volume = vec![7.0; volume_len(&g)];
             for run in [Ct::backproject as Operator, Ct::adjoint, Ct::reconstruct] {
-                let e = run(&mut ct, p, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume"))
+                let e = run(&mut ct, p, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"))
                     .expect_err("an error");
                 assert_eq!(e.status, Status::NotFiniteData);
                 assert!(e.message.contains("projections[7, 3, 5] is NaN"), "{}", e.message);
             }
             let mut out = vec![7.0; bad.len()];
-            let e = ct.filter(p, ViewMut::new(&mut out, shape).expect("projections")).expect_err("an error");
+            let e = ct.filter(p, ArrayMut::new(&mut out, shape).expect("projections")).expect_err("an error");
             assert_eq!(e.status, Status::NotFiniteData);
             let mut given = vec![1.0; volume_len(&g)];
             given[(7 * g.ny + 3) * g.nx + 5] = f32::INFINITY;
-            let to = ViewMut::new(&mut out, shape).expect("projections");
-            let e = ct.forward(View::new(&given, g.volume_shape()).expect("a volume"), to).expect_err("an error");
+            let to = ArrayMut::new(&mut out, shape).expect("projections");
+            let e = ct.forward(Array::new(&given, g.volume_shape()).expect("a volume"), to).expect_err("an error");
             assert!(e.status == Status::NotFiniteData && e.message.contains("volume[7, 3, 5] is inf"), "{}", e.message);
             assert!(volume.iter().chain(&out).all(|v| *v == 7.0), "written in spite of an error");
         }

@@ -5,11 +5,11 @@ mod common;
 use common::on_processor;
 use common::scene::{OBJECT, best_plan, line_integrals, pixel_means};
 use common::*;
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Order};
 use isocenter::error::{Result, Status};
-use isocenter::tensor::{DType, View, ViewMut};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ fn slabs_do_not_matter() {
         let expected = run_all(&mut capped(&g, 2, 1 << 30), &g, &p, &v);
         let least = least_cap(&g, |ct| {
             let mut v = vec![0.0; volume_len(&g)];
-            ct.reconstruct(View::new(&p, g.projection_shape())?, ViewMut::new(&mut v, g.volume_shape())?)
+            ct.reconstruct(Array::new(&p, g.projection_shape())?, ArrayMut::new(&mut v, g.volume_shape())?)
         });
         let mut slabs = Vec::new();
         for cap in [1.0, 1.4, 2.5, 6.0, 11.0, 18.0, 30.0, 60.0].map(|f| (f * least as f64) as u64) {
@@ -118,7 +118,7 @@ fn slabs_do_not_matter() {
             }
             // `forward` keeps a packed volume, and may need more.
             let mut projections = vec![0.0; p.len()];
-            let (from, to) = (View::new(&v, g.volume_shape()), ViewMut::new(&mut projections, g.projection_shape()));
+            let (from, to) = (Array::new(&v, g.volume_shape()), ArrayMut::new(&mut projections, g.projection_shape()));
             let forward = ct.forward(from.expect("a volume"), to.expect("projections"));
             match forward {
                 Ok(()) => seen.push(Some(projections)),
@@ -146,7 +146,7 @@ fn what_the_plan_says_of_memory_is_what_reconstruct_does() {
         let p = random(projection_len(&g), 5);
         let least = least_cap(&g, |ct| {
             let mut v = vec![0.0; volume_len(&g)];
-            ct.reconstruct(View::new(&p, g.projection_shape())?, ViewMut::new(&mut v, g.volume_shape())?)
+            ct.reconstruct(Array::new(&p, g.projection_shape())?, ArrayMut::new(&mut v, g.volume_shape())?)
         });
         let memory = capped(&g, 2, least).memory().expect("memory");
         assert!(memory <= least, "{rows} rows: {memory} bytes under a cap of {least}");
@@ -170,7 +170,7 @@ fn forward_slabs_do_not_matter() {
         let expected = to_projections(&mut capped(&g, 2, 1 << 30), &g, Ct::forward, &v);
         let least = least_cap(&g, |ct| {
             let mut p = vec![0.0; projection_len(&g)];
-            ct.forward(View::new(&v, g.volume_shape())?, ViewMut::new(&mut p, g.projection_shape())?)
+            ct.forward(Array::new(&v, g.volume_shape())?, ArrayMut::new(&mut p, g.projection_shape())?)
         });
         for cap in [least, 2 * least, 9 * least, 17 * least] {
             let e = difference(&to_projections(&mut capped(&g, 2, cap), &g, Ct::forward, &v), &expected);
@@ -273,10 +273,10 @@ fn a_range_of_slices() {
                 [("filter", &filtered(&mut best_plan(&whole), &whole, &p)), ("forward", &expected[3])]
             {
                 let mut seen = vec![f32::MAX; p.len()];
-                let to = ViewMut::new(&mut seen, shape).expect("projections");
+                let to = ArrayMut::new(&mut seen, shape).expect("projections");
                 match name {
-                    "filter" => ct.filter(View::new(&p, shape).expect("projections"), to),
-                    _ => ct.forward(View::new(&v[range.clone()], part.volume_shape()).expect("a volume"), to),
+                    "filter" => ct.filter(Array::new(&p, shape).expect("projections"), to),
+                    _ => ct.forward(Array::new(&v[range.clone()], part.volume_shape()).expect("a volume"), to),
                 }
                 .expect("success");
                 // `filter` treats every row alike.
@@ -327,16 +327,24 @@ impl Scattered {
         self.origin.checked_add_signed(offset).expect("inside")
     }
 
-    fn view(&self) -> View<'_> {
+    fn view(&self) -> Array<'_> {
         // SAFETY: `new` made room for every element on both sides of the origin.
         unsafe {
-            View::from_raw(self.data.as_ptr().add(self.origin).cast(), DType::F32, self.shape, self.strides, None)
+            Array::from_raw(self.data.as_ptr().add(self.origin).cast(), DType::F32, self.shape, self.strides, None)
         }
     }
 
-    fn view_mut(&mut self) -> ViewMut<'_> {
+    fn view_mut(&mut self) -> ArrayMut<'_> {
         // SAFETY: as above, and the strides used here keep elements apart.
-        unsafe { ViewMut::from_raw(self.data.as_mut_ptr().add(self.origin), self.shape, self.strides, None) }
+        unsafe {
+            ArrayMut::from_raw(
+                self.data.as_mut_ptr().add(self.origin).cast(),
+                DType::F32,
+                self.shape,
+                self.strides,
+                None,
+            )
+        }
     }
 
     /// The values, contiguous; what lies between them must be untouched.
@@ -399,8 +407,8 @@ fn strides_do_not_matter() {
 
 fn filtered(ct: &mut Ct, g: &Geometry, p: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; p.len()];
-    let to = ViewMut::new(&mut out, g.projection_shape()).expect("projections");
-    ct.filter(View::new(p, g.projection_shape()).expect("projections"), to).expect("success");
+    let to = ArrayMut::new(&mut out, g.projection_shape()).expect("projections");
+    ct.filter(Array::new(p, g.projection_shape()).expect("projections"), to).expect("success");
     out
 }
 
@@ -416,7 +424,7 @@ fn an_order_is_a_transposition() {
     let mut volume = vec![0.0; volume_len(&g)];
     // SAFETY: the strides of the transpose of contiguous frames.
     let view = unsafe {
-        View::from_raw(
+        Array::from_raw(
             p.as_ptr().cast(),
             DType::F32,
             [rows, views, bins],
@@ -424,7 +432,7 @@ fn an_order_is_a_transposition() {
             None,
         )
     };
-    let to = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+    let to = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
     best_plan(&sinograms).reconstruct(view, to).expect("success");
     assert!(volume == expected);
 }

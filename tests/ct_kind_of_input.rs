@@ -5,11 +5,11 @@ mod common;
 use common::on_processor;
 use common::scene::{half_turn, line_integrals};
 use common::*;
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order, Slab};
 use isocenter::error::{Result, Status};
-use isocenter::tensor::{DType, View, ViewMut};
 use std::sync::{Arc, Mutex};
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -46,21 +46,21 @@ fn set_input(ct: &mut Ct, input: InputKind) {
 
 fn set_flat(ct: &mut Ct, g: &Geometry, value: f32) {
     let flat = vec![value; g.rows * g.bins];
-    ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
+    ct.set_flat_field(Some(Array::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
 }
 
 /// Every call that corrects: to the array of its result.
-fn calls(ct: &mut Ct, g: &Geometry, projections: View) -> [Result<Vec<f32>>; 3] {
+fn calls(ct: &mut Ct, g: &Geometry, projections: Array) -> [Result<Vec<f32>>; 3] {
     let mut filtered = vec![0.0; projection_len(g)];
-    let first = ct.filter(projections, ViewMut::new(&mut filtered, g.projection_shape()).expect("projections"));
+    let first = ct.filter(projections, ArrayMut::new(&mut filtered, g.projection_shape()).expect("projections"));
     let mut volume = vec![0.0; volume_len(g)];
-    let second = ct.reconstruct(projections, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+    let second = ct.reconstruct(projections, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
     let third = stream(ct, g, projections);
     [first.map(|()| filtered), second.map(|()| volume), third]
 }
 
 /// Contiguous projections slab by slab.
-fn stream(ct: &mut Ct, g: &Geometry, projections: View) -> Result<Vec<f32>> {
+fn stream(ct: &mut Ct, g: &Geometry, projections: Array) -> Result<Vec<f32>> {
     let mut rows = vec![0.0f32; projection_len(g)];
     let same = Geometry { first_row: 0, slices: g.rows, ..g.clone() };
     // As they are: a plan without any correction copies them.
@@ -69,7 +69,7 @@ fn stream(ct: &mut Ct, g: &Geometry, projections: View) -> Result<Vec<f32>> {
     if dtype == DType::F32 {
         copy.set_options(Options { filter: Filter::None, input: InputKind::LineIntegrals, ..Options::default() })
             .expect("options");
-        copy.filter(projections, ViewMut::new(&mut rows, g.projection_shape()).expect("projections")).expect("a copy");
+        copy.filter(projections, ArrayMut::new(&mut rows, g.projection_shape()).expect("projections")).expect("a copy");
     }
     let mut volume = vec![0.0; volume_len(g)];
     let pixels = g.ny * g.nx;
@@ -116,9 +116,9 @@ fn what_happens_to_what() {
         let (float, short, byte) =
             (vec![50.0f32; projection_len(&g)], vec![0x3232u16; projection_len(&g)], vec![50u8; projection_len(&g)]);
         let views = [
-            View::new(&float, shape).expect("f32"),
-            View::from_u16(&short, shape).expect("u16"),
-            View::from_u8(&byte, shape).expect("u8"),
+            Array::new(&float, shape).expect("f32"),
+            Array::of(&short, shape).expect("u16"),
+            Array::of(&byte, shape).expect("u8"),
         ];
         for flat in [false, true] {
             for input in [Auto, Counts, Transmission, LineIntegrals] {
@@ -179,8 +179,8 @@ fn what_may_be_either_is_refused() {
     set_flat(&mut ct, &g, 100.0);
     let p = vec![50.0f32; projection_len(&g)];
     let mut volume = vec![7.0; volume_len(&g)];
-    let p = View::new(&p, g.projection_shape()).expect("projections");
-    let to = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+    let p = Array::new(&p, g.projection_shape()).expect("projections");
+    let to = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
     let e = ct.reconstruct(p, to).expect_err("a refusal");
     for word in ["F32", "flat field", "counts", "line integrals", "forget"] {
         assert!(e.message.contains(word), "{}", e.message);
@@ -189,10 +189,10 @@ fn what_may_be_either_is_refused() {
     // What does not correct does not ask, and neither do the figures.
     ct.memory().expect("memory");
     ct.info().expect("info");
-    ct.backproject(p, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
-    ct.adjoint(p, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
+    ct.backproject(p, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
+    ct.adjoint(p, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
     ct.set_flat_field(None, None).expect("no flat field");
-    ct.reconstruct(p, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
+    ct.reconstruct(p, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
 }
 
 /// -ln of what is there, the quotient no lower than stated; NaN is 0 and counted once.
@@ -210,8 +210,8 @@ fn transmissions_by_hand() {
     let values = [1.0, 0.5, 0.01, 0.001, 0.0, -3.0, 1.25, 1e30, f32::NAN, f32::INFINITY, 0.1];
     let p: Vec<f32> = (0..projection_len(&g)).map(|k| values[k % values.len()]).collect();
     let mut seen = vec![7.0; p.len()];
-    let view = View::new(&p, g.projection_shape()).expect("projections");
-    ct.filter(view, ViewMut::new(&mut seen, g.projection_shape()).expect("projections")).expect("success");
+    let view = Array::new(&p, g.projection_shape()).expect("projections");
+    ct.filter(view, ArrayMut::new(&mut seen, g.projection_shape()).expect("projections")).expect("success");
     for (v, s) in p.iter().zip(&seen) {
         let expected = if v.is_finite() { -f64::from(*v).max(0.01).ln() } else { 0.0 };
         // f32 logarithms of size 70 at most.
@@ -232,12 +232,12 @@ fn the_flat_field_stays() {
     let mut flat = vec![100.0f32; g.rows * g.bins];
     // Row 0 is not used.
     flat[5] = 0.0;
-    ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
+    ct.set_flat_field(Some(Array::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
     let raw = vec![50u8; projection_len(&g)];
     let counts = |g: &Geometry, ct: &mut Ct| {
         let mut out = vec![0.0; volume_len(g)];
-        let raw = View::from_u8(&raw[..projection_len(g)], g.projection_shape()).expect("counts");
-        ct.reconstruct(raw, ViewMut::new(&mut out, g.volume_shape()).expect("a volume"))
+        let raw = Array::of(&raw[..projection_len(g)], g.projection_shape()).expect("counts");
+        ct.reconstruct(raw, ArrayMut::new(&mut out, g.volume_shape()).expect("a volume"))
     };
     // Another axis, other angles, fewer of them, sinograms.
     for change in [
@@ -259,7 +259,7 @@ fn the_flat_field_stays() {
     assert_eq!(counts(&smaller, &mut ct).expect_err("no flat field").status, Status::FlatField);
     // Where such pixels are replaced, they are.
     let (mut ct, _) = logging(&g, NanPolicy::Replace);
-    ct.set_flat_field(Some(View::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
+    ct.set_flat_field(Some(Array::new(&flat, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
     let other = Geometry { first_row: 0, ..g.clone() };
     ct.set_geometry(other.clone()).expect("a geometry");
     counts(&other, &mut ct).expect("success");
@@ -271,17 +271,17 @@ const BINS: usize = 120;
 /// Warnings of reconstructing f32 projections from array to array, and as a stream.
 fn warned(g: &Geometry, p: &[f32]) -> Vec<String> {
     let (mut ct, log) = logging(g, NanPolicy::Error);
-    let view = View::new(p, g.projection_shape()).expect("projections");
+    let view = Array::new(p, g.projection_shape()).expect("projections");
     let [.., streamed] = {
         let mut out = vec![0.0; volume_len(g)];
-        ct.reconstruct(view, ViewMut::new(&mut out, g.volume_shape()).expect("a volume")).expect("success");
+        ct.reconstruct(view, ArrayMut::new(&mut out, g.volume_shape()).expect("a volume")).expect("success");
         let seen = warnings(&log);
         // Once, until something changes.
-        ct.reconstruct(view, ViewMut::new(&mut out, g.volume_shape()).expect("a volume")).expect("success");
+        ct.reconstruct(view, ArrayMut::new(&mut out, g.volume_shape()).expect("a volume")).expect("success");
         assert_eq!(warnings(&log), Vec::<String>::new());
         ct.set_options(Options::default()).expect("options");
         let mut filtered = vec![0.0; p.len()];
-        ct.filter(view, ViewMut::new(&mut filtered, g.projection_shape()).expect("projections")).expect("success");
+        ct.filter(view, ArrayMut::new(&mut filtered, g.projection_shape()).expect("projections")).expect("success");
         assert_eq!(warnings(&log), seen);
         ct.set_flat_field(None, None).expect("no flat field");
         stream(&mut ct, g, view).expect("success");
@@ -373,12 +373,12 @@ fn warned_as(input: InputKind, ellipses: &[Ellipse], change: impl Fn(f32) -> f32
     let (mut ct, log) = logging(&g, NanPolicy::Error);
     if input == InputKind::Counts {
         let (flats, darks) = (vec![1000.0; 3 * BINS], vec![100.0; 3 * BINS]);
-        let frames = |values| View::new(values, [1, 3, BINS]).expect("frames");
+        let frames = |values| Array::new(values, [1, 3, BINS]).expect("frames");
         ct.set_flat_field(Some(frames(&flats)), Some(frames(&darks))).expect("a flat field");
     }
     set_input(&mut ct, input);
     let mut volume = vec![0.0; volume_len(&g)];
-    let (from, to) = (View::new(&p, g.projection_shape()), ViewMut::new(&mut volume, g.volume_shape()));
+    let (from, to) = (Array::new(&p, g.projection_shape()), ArrayMut::new(&mut volume, g.volume_shape()));
     ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success");
     warnings(&log)
 }

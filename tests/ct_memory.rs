@@ -5,9 +5,9 @@ mod common;
 
 use common::on_processor;
 use common::*;
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Slab};
-use isocenter::tensor::{DType, View, ViewMut};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -75,7 +75,7 @@ fn reconstruct_takes_what_memory_says() {
             ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
             let (p, mut v) = (random(projection_len(&g), 1), vec![0.0; volume_len(&g)]);
             let promised = ct.memory().expect("a cap that is enough") as usize;
-            let (from, to) = (View::new(&p, g.projection_shape()), ViewMut::new(&mut v, g.volume_shape()));
+            let (from, to) = (Array::new(&p, g.projection_shape()), ArrayMut::new(&mut v, g.volume_shape()));
             let taken = taken(|| ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success"));
             println!(
                 "{bins} bins, {rows} rows, {threads} threads, {interpolation:?}: {taken} taken, {promised} promised, cap {cap}"

@@ -3,10 +3,10 @@
 mod common;
 
 use common::scene::*;
+use isocenter::array::ArrayMut;
 use isocenter::ct::Geometry;
 use isocenter::ct::phantom::{Ellipse, SheppLogan};
 use isocenter::error::Status;
-use isocenter::tensor::ViewMut;
 
 /// A tilted one, a needle, one smaller than a pixel on a pixel's corner, one that touches the slice's middle; some overlap.
 fn ellipses() -> Vec<Ellipse> {
@@ -137,7 +137,7 @@ fn ellipses_without_area_are_refused() {
         let g = geometry();
         let ct = best_plan(&g);
         let mut volume = vec![7.0; common::volume_len(&g)];
-        let out = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+        let out = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
         let error = ct.phantom_volume(e, out).expect_err("a refusal");
         assert!(volume.iter().all(|v| *v == 7.0), "written in spite of an error");
         error.status

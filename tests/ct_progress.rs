@@ -4,11 +4,11 @@ mod common;
 
 use common::on_processor;
 use common::*;
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry};
 use isocenter::error::{Result, Status};
-use isocenter::tensor::{View, ViewMut};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
@@ -46,11 +46,11 @@ fn geometry() -> Geometry {
 }
 
 fn forward(ct: &mut Ct, g: &Geometry, volume: &[f32], projections: &mut [f32]) -> Result<()> {
-    ct.forward(View::new(volume, g.volume_shape())?, ViewMut::new(projections, g.projection_shape())?)
+    ct.forward(Array::new(volume, g.volume_shape())?, ArrayMut::new(projections, g.projection_shape())?)
 }
 
 fn filter(ct: &mut Ct, g: &Geometry, given: &[f32], filtered: &mut [f32]) -> Result<()> {
-    ct.filter(View::new(given, g.projection_shape())?, ViewMut::new(filtered, g.projection_shape())?)
+    ct.filter(Array::new(given, g.projection_shape())?, ArrayMut::new(filtered, g.projection_shape())?)
 }
 
 /// Starts at 0, never falls, ends with 1 and `Done`; all from the calling thread, and at least once in between.
@@ -91,8 +91,8 @@ fn cancel_at_once_writes_nothing() {
     let (p, v) = (random(projection_len(&g), 1), random(volume_len(&g), 2));
     let (mut volume, mut projections) = (vec![f32::MAX; v.len()], vec![f32::MAX; p.len()]);
     for (name, run, _) in TO_VOLUME {
-        let from = View::new(&p, g.projection_shape()).expect("projections");
-        let e = run(&mut ct, from, ViewMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+        let from = Array::new(&p, g.projection_shape()).expect("projections");
+        let e = run(&mut ct, from, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
         assert_eq!(e.expect_err(name).status, Status::Cancelled);
     }
     assert_eq!(forward(&mut ct, &g, &v, &mut projections).expect_err("forward").status, Status::Cancelled);
@@ -112,8 +112,8 @@ fn cancel_leaves_whole_slices() {
         let (mut ct, _) = slow_plan(&g, 0.25);
         let mut volume = vec![f32::MAX; expected.len()];
         for _ in 0..2 {
-            let from = View::new(&p, g.projection_shape()).expect("projections");
-            let to = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+            let from = Array::new(&p, g.projection_shape()).expect("projections");
+            let to = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
             assert_eq!(run(&mut ct, from, to).expect_err(name).status, Status::Cancelled);
         }
         let slice = g.nx * g.ny;

@@ -3,11 +3,11 @@
 mod common;
 
 use common::{on_processor, plan, projection_len, random, to_volume, volume_len};
+use isocenter::array::DType;
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Order, Slab};
 use isocenter::error::{Error, Result, Status};
-use isocenter::tensor::DType;
 use std::f64::consts::PI;
 use std::sync::{Arc, Mutex};
 

@@ -8,13 +8,13 @@ mod mri;
 mod pet;
 
 use common::{on_processor, projection_len, random, scene, volume_len};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options};
 use isocenter::error::Status;
 use isocenter::ffi::context::*;
 use isocenter::ffi::mri::*;
 use isocenter::ffi::pet::*;
-use isocenter::tensor::{View, ViewMut};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
@@ -89,13 +89,13 @@ fn ct_runs() {
             ct.set_geometry(g.clone()).expect("a geometry");
             ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
             let (mut volume, mut out) = (v.clone(), p.clone());
-            let from = || View::new(&p, g.projection_shape()).expect("projections");
+            let from = || Array::new(&p, g.projection_shape()).expect("projections");
             let shape = g.volume_shape();
-            ct.reconstruct(from(), ViewMut::new(&mut volume, shape).expect("a volume")).expect("success");
+            ct.reconstruct(from(), ArrayMut::new(&mut volume, shape).expect("a volume")).expect("success");
             if interpolation == Interpolation::Linear {
-                ct.adjoint(from(), ViewMut::new(&mut volume, shape).expect("a volume")).expect("success");
-                let to = ViewMut::new(&mut out, g.projection_shape()).expect("room");
-                ct.forward(View::new(&v, shape).expect("a volume"), to).expect("success");
+                ct.adjoint(from(), ArrayMut::new(&mut volume, shape).expect("a volume")).expect("success");
+                let to = ArrayMut::new(&mut out, g.projection_shape()).expect("room");
+                ct.forward(Array::new(&v, shape).expect("a volume"), to).expect("success");
             }
         }
     }

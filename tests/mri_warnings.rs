@@ -1,9 +1,9 @@
 //! What a plan remarks on: units, missing density weights, spokes; and that measured scans are taken without a word.
 
+use isocenter::array::{DType, Layout};
 use isocenter::context::{Compute, Context, ContextOptions, LogLevel};
 use isocenter::error::{Result, Status};
 use isocenter::mri::{Array, Density, Geometry, Mri, Precision, Trajectory, Unit};
-use isocenter::tensor::{Layout, Number};
 use std::f64::consts::{PI, TAU};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -42,8 +42,8 @@ impl Plan {
         let samples = vec![[0.5f64; 2]; self.mri.samples().expect("a geometry")];
         let [nz, ny, nx] = self.mri.geometry().expect("a geometry").grid;
         let mut image = vec![[0.0f64; 2]; nz * ny * nx];
-        let from: Array<2> = Layout::new(samples.as_ptr().cast(), Number::C128, [1, samples.len()]);
-        let to: Array<4> = Layout::new(image.as_mut_ptr().cast(), Number::C128, [1, nz, ny, nx]);
+        let from: Array<2> = Layout::new(samples.as_ptr().cast(), DType::C128, [1, samples.len()]);
+        let to: Array<4> = Layout::new(image.as_mut_ptr().cast(), DType::C128, [1, nz, ny, nx]);
         // SAFETY: arrays of these sizes, for the call.
         unsafe { self.mri.gridding(&from, &to) }.expect("an image");
     }
@@ -110,7 +110,7 @@ fn a_planes_third_axis_has_no_say_in_radial_weights() {
         let mut scan = Plan::new(values, dims, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a scan");
         scan.radial(32).expect("weights");
         let mut out = vec![0.0f64; values.len() / dims];
-        let to: Array<1> = Layout::new(out.as_mut_ptr().cast_const().cast(), Number::F64, [out.len()]);
+        let to: Array<1> = Layout::new(out.as_mut_ptr().cast_const().cast(), DType::F64, [out.len()]);
         // SAFETY: an array of that size.
         unsafe { scan.mri.copy_weights(&to) }.expect("weights");
         out

@@ -9,13 +9,13 @@ mod mri;
 mod pet;
 
 use common::{on_processor, projection_len, random, volume_len};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options};
 use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
 use isocenter::ffi::pet::*;
-use isocenter::tensor::{View, ViewMut};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::SeqCst};
@@ -224,16 +224,16 @@ fn ct_calls() {
             let said = |r: isocenter::error::Result<()>| r.map_or_else(|e| e.status, |()| Status::Ok);
             let mut copies: Vec<Geometry> = (0..200).map(|_| g.clone()).collect();
             walk("ct_set_geometry", || said(ct.set_geometry(copies.pop().expect("a copy"))));
-            let from = || View::new(&p, g.projection_shape()).expect("projections");
-            let of = || View::new(&v, g.volume_shape()).expect("a volume");
+            let from = || Array::new(&p, g.projection_shape()).expect("projections");
+            let of = || Array::new(&v, g.volume_shape()).expect("a volume");
             let (mut volume, mut out) = (vec![0.0; v.len()], vec![0.0; p.len()]);
-            walk("ct_filter", || said(ct.filter(from(), ViewMut::new(&mut out, g.projection_shape()).expect("room"))));
+            walk("ct_filter", || said(ct.filter(from(), ArrayMut::new(&mut out, g.projection_shape()).expect("room"))));
             attempts("ct_forward", rows > 1, || {
-                said(ct.forward(of(), ViewMut::new(&mut out, g.projection_shape()).expect("room")))
+                said(ct.forward(of(), ArrayMut::new(&mut out, g.projection_shape()).expect("room")))
             });
             let mut to_volume = |name: &str, run: common::Operator| {
                 attempts(name, rows > 1, || {
-                    said(run(&mut ct, from(), ViewMut::new(&mut volume, g.volume_shape()).expect("room")))
+                    said(run(&mut ct, from(), ArrayMut::new(&mut volume, g.volume_shape()).expect("room")))
                 });
             };
             to_volume("ct_backproject", Ct::backproject);

@@ -1,6 +1,5 @@
 //! Scan and volume, checked; and the line of bins that a view's pixels fall on.
 
-use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
 use std::ops::{Range, RangeInclusive};
@@ -75,11 +74,6 @@ pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2
 }
 
 impl Geometry {
-    /// The same, or an error where there is no memory for it.
-    pub(super) fn copy(&self) -> Result<Self> {
-        Ok(Self { angles: copied(&self.angles)?, axis: copied(&self.axis)?, ..*self })
-    }
-
     /// One detector row in `bins` bins, pixels as large as bins, a `bins` x `bins` slice about the middle of the detector.
     pub fn new(angles: Vec<f64>, bins: usize) -> Self {
         Self {

@@ -1,26 +1,27 @@
 //! Parallel-beam X-ray CT: filtered back projection, and the matched pair for iterative methods.
 
 mod angular;
-mod backproject;
+mod checks;
 mod cpu;
-mod filter;
-mod flat_field;
-mod forward;
+mod engine;
 mod geometry;
+mod geometry_warnings;
 mod gpu;
-mod input;
-mod kind;
 mod operators;
+mod options;
 pub mod phantom;
-mod pipeline;
-mod stream;
-mod tiles;
+mod plan;
+mod ray;
+mod rows;
+mod slab;
+mod task;
 
 pub use angular::Angular;
-pub use filter::{Filter, Padding};
+pub use engine::Measured;
 pub use geometry::{Geometry, Order};
 pub(crate) use geometry::{MAX_SIDE, crop};
-pub use gpu::{Kernel, Measured, Precision};
-pub use kind::InputKind;
-pub use operators::{Ct, Info, Interpolation, Options};
-pub use stream::Slab;
+pub use options::{Interpolation, Kernel, Options, Precision};
+pub use plan::{Ct, Info};
+pub use rows::filter::{Filter, Padding};
+pub use rows::kind::InputKind;
+pub use slab::Slab;

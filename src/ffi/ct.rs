@@ -3,13 +3,13 @@
 use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
+use crate::array::{Array, ArrayMut, DType};
 use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
     Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
 };
 use crate::error::{Result, Status, fail};
-use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
 
 /// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
@@ -445,7 +445,7 @@ unsafe fn transform(
     handle: *const isoc_ct,
     input: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
     output: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
-    run: impl FnOnce(&mut Ct, View, ViewMut) -> Result<()>,
+    run: impl FnOnce(&mut Ct, Array, ArrayMut) -> Result<()>,
 ) -> Status {
     with_plan(handle, |ct| {
         let geometry = ct.geometry()?;
@@ -584,7 +584,7 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
 ) -> Status {
     with_plan(ct, |ct| {
         let geometry = ct.geometry()?;
-        let frames = |tensor: *const isoc_tensor, name: &'static str| -> Result<Option<View>> {
+        let frames = |tensor: *const isoc_tensor, name: &'static str| -> Result<Option<Array>> {
             if tensor.is_null() {
                 return Ok(None);
             }

@@ -3,13 +3,13 @@
 use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
+use crate::array::DType;
 use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{
     Array, Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit,
 };
-use crate::tensor::Number;
 use std::ffi::c_void;
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
@@ -255,9 +255,9 @@ const MAX_SAMPLES: usize = 1 << 40;
 const MAX_COILS: usize = 1 << 16;
 const MAX_ITERATIONS: usize = 1 << 20;
 
-const REAL: &[Number] = &[Number::F32, Number::F64];
-const COMPLEX: &[Number] = &[Number::C64, Number::C128];
-const ANY: &[Number] = &[Number::F32, Number::F64, Number::C64, Number::C128];
+const REAL: &[DType] = &[DType::F32, DType::F64];
+const COMPLEX: &[DType] = &[DType::C64, DType::C128];
+const ANY: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
 
 fn unit(value: u32) -> Result<Unit> {
     match value {
@@ -332,11 +332,11 @@ impl isoc_mri_options {
 }
 
 /// One value a sample.
-fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Number, 1>> {
+fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 1>> {
     Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: mri.gpus() })
 }
 
-fn expect_samples(mri: &Mri) -> Result<Expected<'_, Number, 2>> {
+fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
     let shape = [mri.geometry()?.coils, mri.samples()?];
     Ok(Expected {
         name: "samples",
@@ -353,8 +353,8 @@ fn expect_grids<'m>(
     mri: &'m Mri,
     name: &'static str,
     (first, what): (usize, &'static str),
-    dtypes: &'static [Number],
-) -> Result<Expected<'m, Number, 4>> {
+    dtypes: &'static [DType],
+) -> Result<Expected<'m, 4>> {
     let [nz, ny, nx] = mri.geometry()?.grid;
     Ok(Expected {
         name,
@@ -366,7 +366,7 @@ fn expect_grids<'m>(
     })
 }
 
-fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, Number, 4>> {
+fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>> {
     expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
 }
 
@@ -449,7 +449,7 @@ unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) ->
     unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
 }
 
-fn expect_q(mri: &Mri) -> Result<Expected<'_, Number, 3>> {
+fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
     let shape = mri.q_grid()?;
     Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
 }

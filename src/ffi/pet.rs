@@ -3,13 +3,13 @@
 use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, first_size, isoc_tensor};
+use crate::array::{DType, Layout};
 use crate::error::{Result, Status, fail};
 use crate::pet::lattice::MAX_SIDE;
 use crate::pet::{
     Algorithm, Cut, Histos, Iteration, Lattice, Method, Options, Order, Pet, Profile, Projector, Radial, Response,
     Shape, View, Views,
 };
-use crate::tensor::{Counts, Layout, Number};
 use std::ffi::c_void;
 
 /// Radial profile of the response.
@@ -300,9 +300,9 @@ pub(super) fn with_plan(handle: *const isoc_pet, body: impl FnOnce(&mut Pet) -> 
 const MAX_VIEWS: usize = 1 << 16;
 const MAX_ENTRIES: usize = 1 << 20;
 const MAX_ITERATIONS: usize = 1 << 20;
-pub(super) const REAL: &[Number] = &[Number::F32, Number::F64];
-pub(super) const IMAGE: &[Counts] = &[Counts::F32];
-pub(super) const HISTO: &[Counts] = &[Counts::F32, Counts::U32];
+pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
+pub(super) const IMAGE: &[DType] = &[DType::F32];
+pub(super) const HISTO: &[DType] = &[DType::F32, DType::U32];
 
 impl isoc_pet_geometry {
     fn to_lattice(self) -> Result<Lattice> {
@@ -394,7 +394,7 @@ impl isoc_pet_options {
 }
 
 /// An image.
-pub(super) fn expect_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, Counts, 3>> {
+pub(super) fn expect_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {
     let shape = pet.lattice()?.shape();
     Ok(Expected { name, shape, dims: ["nz", "ny", "nx"], optional: &[], dtypes: IMAGE, gpus: pet.gpus() })
 }
@@ -404,8 +404,8 @@ pub(super) fn expect_histos<'p>(
     pet: &'p Pet,
     name: &'static str,
     views: usize,
-    dtypes: &'static [Counts],
-) -> Result<Expected<'p, Counts, 4>> {
+    dtypes: &'static [DType],
+) -> Result<Expected<'p, 4>> {
     let [nz, ny, nx] = pet.lattice()?.shape();
     let (shape, dims) = ([views, nz, ny, nx], ["views", "nz", "ny", "nx"]);
     Ok(Expected { name, shape, dims, optional: &[0], dtypes, gpus: pet.gpus() })
@@ -789,7 +789,7 @@ pub unsafe extern "C" fn isoc_pet_adjoint(
 
 /// # Safety
 /// The tensor is NULL or valid.
-unsafe fn optional(pet: &Pet, name: &'static str, tensor: *const isoc_tensor) -> Result<Option<Layout<Counts, 4>>> {
+unsafe fn optional(pet: &Pet, name: &'static str, tensor: *const isoc_tensor) -> Result<Option<Layout<4>>> {
     if tensor.is_null() {
         return Ok(None);
     }

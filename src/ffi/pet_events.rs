@@ -3,6 +3,7 @@
 use super::boundary::{Sized32, array, count, read_struct, set_out, write_struct};
 use super::pet::{HISTO, IMAGE, REAL, expect_histos, expect_image, isoc_pet, radial, with_plan};
 use super::tensor::{Expected, check_apart, first_size, isoc_tensor};
+use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
@@ -10,7 +11,6 @@ use crate::pet::events::EventLayouts;
 use crate::pet::phantom::{Object, Phantom, Quantity, Shape};
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
 use crate::pet::simulation_source::Source;
-use crate::tensor::{Counts, Number};
 
 /// Shape of a body.
 #[repr(u32)]
@@ -240,15 +240,11 @@ unsafe fn with_scan<R>(
     }
 }
 
-fn expect_host_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, Counts, 3>> {
+fn expect_host_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {
     Ok(Expected { gpus: &[], ..expect_image(pet, name)? })
 }
 
-fn expect_host_histos<'p>(
-    pet: &'p Pet,
-    name: &'static str,
-    dtypes: &'static [Counts],
-) -> Result<Expected<'p, Counts, 4>> {
+fn expect_host_histos<'p>(pet: &'p Pet, name: &'static str, dtypes: &'static [DType]) -> Result<Expected<'p, 4>> {
     Ok(Expected { gpus: &[], ..expect_histos(pet, name, pet.views()?.len(), dtypes)? })
 }
 
@@ -298,7 +294,7 @@ unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) ->
         dtypes: REAL,
         gpus: &[],
     };
-    let parse = |expected: Expected<'_, Number, 2>, tensor| {
+    let parse = |expected: Expected<'_, 2>, tensor| {
         // SAFETY: as above.
         unsafe { if write { expected.parse_output(tensor) } else { expected.parse(tensor) } }
     };

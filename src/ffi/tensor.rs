@@ -1,8 +1,8 @@
 //! `isoc_tensor` and its checks.
 
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::error::{Result, Status, fail};
 use crate::gpu::Device;
-use crate::tensor::{Counts, DType, Element, Layout, Number, View, ViewMut};
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -97,46 +97,22 @@ impl fmt::Display for isoc_dtype {
     }
 }
 
-/// Element types as DLPack codes them.
-pub(super) trait Coded: Element + 'static {
-    fn decode(dtype: isoc_dtype) -> Option<Self>;
-}
-
-impl Coded for DType {
-    fn decode(dtype: isoc_dtype) -> Option<Self> {
-        match (dtype.code, dtype.bits, dtype.lanes) {
-            (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
-            (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),
-            (ISOC_DTYPE_UINT, 8, 1) => Some(DType::U8),
-            _ => None,
-        }
-    }
-}
-
-impl Coded for Number {
-    fn decode(dtype: isoc_dtype) -> Option<Self> {
-        match (dtype.code, dtype.bits, dtype.lanes) {
-            (ISOC_DTYPE_FLOAT, 32, 1) => Some(Number::F32),
-            (ISOC_DTYPE_FLOAT, 64, 1) => Some(Number::F64),
-            (ISOC_DTYPE_COMPLEX, 64, 1) => Some(Number::C64),
-            (ISOC_DTYPE_COMPLEX, 128, 1) => Some(Number::C128),
-            _ => None,
-        }
-    }
-}
-
-impl Coded for Counts {
-    fn decode(dtype: isoc_dtype) -> Option<Self> {
-        match (dtype.code, dtype.bits, dtype.lanes) {
-            (ISOC_DTYPE_FLOAT, 32, 1) => Some(Counts::F32),
-            (ISOC_DTYPE_UINT, 32, 1) => Some(Counts::U32),
-            _ => None,
-        }
+/// The element type that DLPack codes so.
+fn decode(dtype: isoc_dtype) -> Option<DType> {
+    match (dtype.code, dtype.bits, dtype.lanes) {
+        (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
+        (ISOC_DTYPE_FLOAT, 64, 1) => Some(DType::F64),
+        (ISOC_DTYPE_COMPLEX, 64, 1) => Some(DType::C64),
+        (ISOC_DTYPE_COMPLEX, 128, 1) => Some(DType::C128),
+        (ISOC_DTYPE_UINT, 8, 1) => Some(DType::U8),
+        (ISOC_DTYPE_UINT, 16, 1) => Some(DType::U16),
+        (ISOC_DTYPE_UINT, 32, 1) => Some(DType::U32),
+        _ => None,
     }
 }
 
 /// What a call expects of a tensor.
-pub(super) struct Expected<'e, D: 'static = DType, const N: usize = 3> {
+pub(super) struct Expected<'e, const N: usize = 3> {
     /// Argument name, for messages.
     pub(super) name: &'static str,
     /// Sizes.
@@ -146,37 +122,35 @@ pub(super) struct Expected<'e, D: 'static = DType, const N: usize = 3> {
     /// Dimensions that a tensor may leave out where they are 1, the first of them first.
     pub(super) optional: &'static [usize],
     /// Element types allowed.
-    pub(super) dtypes: &'static [D],
+    pub(super) dtypes: &'static [DType],
     /// GPUs whose memory it may be in.
     pub(super) gpus: &'e [Arc<Device>],
 }
 
-impl Expected<'_> {
+impl<const N: usize> Expected<'_, N> {
     /// # Safety
     /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says, for `'a`.
-    pub(super) unsafe fn view<'a>(&self, tensor: *const isoc_tensor) -> Result<View<'a>> {
+    pub(super) unsafe fn view<'a>(&self, tensor: *const isoc_tensor) -> Result<Array<'a, N>> {
         // SAFETY: by the caller's contract.
         let t = unsafe { self.parse(tensor) }?;
         // SAFETY: the checks of `parse` and the caller's contract.
-        Ok(unsafe { View::from_raw(t.origin, t.dtype, self.shape, t.strides, t.gpu) })
+        Ok(unsafe { Array::from_raw(t.origin, t.dtype, t.shape, t.strides, t.gpu) })
     }
 
     /// # Safety
     /// As for `view`, for writing; nothing else touches the elements for `'a`.
-    pub(super) unsafe fn view_mut<'a>(&self, tensor: *const isoc_tensor) -> Result<ViewMut<'a>> {
+    pub(super) unsafe fn view_mut<'a>(&self, tensor: *const isoc_tensor) -> Result<ArrayMut<'a, N>> {
         // SAFETY: by the caller's contract.
         let t = unsafe { self.parse_output(tensor) }?;
-        // SAFETY: the checks of `parse_output` and the caller's contract. Only f32 is expected of outputs.
-        Ok(unsafe { ViewMut::from_raw(t.origin.cast_mut().cast(), self.shape, t.strides, t.gpu) })
+        // SAFETY: the checks of `parse_output` and the caller's contract.
+        Ok(unsafe { ArrayMut::from_raw(t.origin.cast_mut(), t.dtype, t.shape, t.strides, t.gpu) })
     }
-}
 
-impl<D: Coded, const N: usize> Expected<'_, D, N> {
     /// Where an input's elements are.
     ///
     /// # Safety
     /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says.
-    pub(super) unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Layout<D, N>> {
+    pub(super) unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Layout<N>> {
         let name = self.name;
         if tensor.is_null() {
             fail!(NullPointer, "{name} is NULL");
@@ -222,7 +196,7 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
     ///
     /// # Safety
     /// As for `parse`.
-    pub(super) unsafe fn parse_output(&self, tensor: *const isoc_tensor) -> Result<Layout<D, N>> {
+    pub(super) unsafe fn parse_output(&self, tensor: *const isoc_tensor) -> Result<Layout<N>> {
         // SAFETY: by the caller's contract.
         let t = unsafe { self.parse(tensor) }?;
         self.check_distinct(t.strides)?;
@@ -252,8 +226,8 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
         }
     }
 
-    pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<D> {
-        match D::decode(dtype).filter(|d| self.dtypes.contains(d)) {
+    pub(super) fn check_dtype(&self, dtype: isoc_dtype) -> Result<DType> {
+        match decode(dtype).filter(|d| self.dtypes.contains(d)) {
             Some(d) => Ok(d),
             None => fail!(TensorDtype, "{}.dtype is {dtype}; it must be one of {:?}", self.name, self.dtypes),
         }
@@ -280,7 +254,7 @@ impl<D: Coded, const N: usize> Expected<'_, D, N> {
     }
 
     /// Every element lies inside the address space, at or after `data`, aligned.
-    fn check_extent(&self, t: &isoc_tensor, dtype: D, strides: [isize; N]) -> Result<*const u8> {
+    fn check_extent(&self, t: &isoc_tensor, dtype: DType, strides: [isize; N]) -> Result<*const u8> {
         let (mut low, mut high) = (i128::from(t.byte_offset), i128::from(t.byte_offset));
         for (n, s) in self.shape.iter().zip(strides) {
             let reach = (*n as i128 - 1) * s as i128 * dtype.size() as i128;
@@ -372,8 +346,8 @@ pub(super) unsafe fn sizes(tensor: &isoc_tensor, most: usize) -> Vec<i64> {
 }
 
 /// Input and output must not share memory.
-pub(super) fn check_overlap(input: &View, output: &ViewMut, names: [&str; 2]) -> Result<()> {
-    let ((a, b), (c, d)) = (input.extent(), output.extent());
+pub(super) fn check_overlap(input: &Array, output: &ArrayMut, names: [&str; 2]) -> Result<()> {
+    let ((a, b), (c, d)) = (input.layout().extent(), output.layout().extent());
     if a < d && c < b {
         fail!(Overlap, "{} ({a:#x} to {b:#x}) and {} ({c:#x} to {d:#x}) share memory", names[0], names[1]);
     }
@@ -381,9 +355,9 @@ pub(super) fn check_overlap(input: &View, output: &ViewMut, names: [&str; 2]) ->
 }
 
 /// The same of arrays of any dimensions and elements.
-pub(super) fn check_apart<C: Element, D: Element, const N: usize, const M: usize>(
-    (a, a_name): (&Layout<C, N>, &str),
-    (b, b_name): (&Layout<D, M>, &str),
+pub(super) fn check_apart<const N: usize, const M: usize>(
+    (a, a_name): (&Layout<N>, &str),
+    (b, b_name): (&Layout<M>, &str),
 ) -> Result<()> {
     let ((a0, a1), (b0, b1)) = (a.extent(), b.extent());
     if a0 < b1 && b0 < a1 {

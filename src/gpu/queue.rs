@@ -16,7 +16,7 @@ const THREADS: usize = 256;
 
 /// Runs a call's work, then `wait` whatever became of it: results, an error, or a panic, which goes on after that. A call must not
 /// leave its caller's arrays to work that is still under way.
-pub(crate) fn then_wait<E, R>(
+pub(crate) fn then_wait<E: ?Sized, R>(
     engine: &mut E,
     work: impl FnOnce(&mut E) -> Result<R>,
     wait: impl FnOnce(&mut E) -> Result<()>,

@@ -1,10 +1,10 @@
 //! Between the caller's arrays, of any strides and precision, and contiguous ones.
 
+use crate::array::{DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{Buffer, Plain};
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
-use crate::tensor::{Element, Layout, Number};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,75 +13,78 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) trait Value: Plain + Send + Sync {
     /// # Safety
     /// `p` is a readable, aligned number of this type.
-    unsafe fn read(p: *const u8, dtype: Number) -> Self;
+    unsafe fn read(p: *const u8, dtype: DType) -> Self;
     /// # Safety
     /// `p` is a writable, aligned number of this type.
-    unsafe fn write(self, p: *mut u8, dtype: Number);
+    unsafe fn write(self, p: *mut u8, dtype: DType);
     fn is_finite(self) -> bool;
-    fn text(self, dtype: Number) -> String;
+    fn text(self, dtype: DType) -> String;
     const ZERO: Self;
 }
 
 impl<T: Real> Value for Complex<T> {
-    unsafe fn read(p: *const u8, dtype: Number) -> Self {
+    unsafe fn read(p: *const u8, dtype: DType) -> Self {
         // SAFETY: by the trait's contract.
         unsafe {
             match dtype {
-                Number::F32 => Complex::new(T::of((*p.cast::<f32>()).into()), T::of(0.0)),
-                Number::F64 => Complex::new(T::of(*p.cast::<f64>()), T::of(0.0)),
-                Number::C64 => {
+                DType::F32 => Complex::new(T::of((*p.cast::<f32>()).into()), T::of(0.0)),
+                DType::F64 => Complex::new(T::of(*p.cast::<f64>()), T::of(0.0)),
+                DType::C64 => {
                     let [re, im] = *p.cast::<[f32; 2]>();
                     Complex::new(T::of(re.into()), T::of(im.into()))
                 }
-                Number::C128 => {
+                DType::C128 => {
                     let [re, im] = *p.cast::<[f64; 2]>();
                     Complex::new(T::of(re), T::of(im))
                 }
+                _ => unreachable!("{dtype:?} is no type of MRI's arrays"),
             }
         }
     }
-    unsafe fn write(self, p: *mut u8, dtype: Number) {
+    unsafe fn write(self, p: *mut u8, dtype: DType) {
         let (re, im) = (self.re.wide(), self.im.wide());
         // SAFETY: by the trait's contract. Only complex arrays are written as complex numbers; of a real one the real part.
         unsafe {
             match dtype {
-                Number::F32 => *p.cast() = re as f32,
-                Number::F64 => *p.cast() = re,
-                Number::C64 => *p.cast() = [re as f32, im as f32],
-                Number::C128 => *p.cast() = [re, im],
+                DType::F32 => *p.cast() = re as f32,
+                DType::F64 => *p.cast() = re,
+                DType::C64 => *p.cast() = [re as f32, im as f32],
+                DType::C128 => *p.cast() = [re, im],
+                _ => unreachable!("{dtype:?} is no type of MRI's arrays"),
             }
         }
     }
     fn is_finite(self) -> bool {
         self.re.wide().is_finite() && self.im.wide().is_finite()
     }
-    fn text(self, dtype: Number) -> String {
-        match dtype {
-            Number::F32 | Number::F64 => self.re.wide().to_string(),
-            Number::C64 | Number::C128 => format!("{} + {}i", self.re.wide(), self.im.wide()),
+    fn text(self, dtype: DType) -> String {
+        if dtype.is_complex() {
+            format!("{} + {}i", self.re.wide(), self.im.wide())
+        } else {
+            self.re.wide().to_string()
         }
     }
     const ZERO: Self = Complex { re: T::ZERO, im: T::ZERO };
 }
 
 impl Value for f64 {
-    unsafe fn read(p: *const u8, dtype: Number) -> Self {
+    unsafe fn read(p: *const u8, dtype: DType) -> Self {
         // SAFETY: by the trait's contract. Only real arrays are read as real numbers; of a complex one it is the real part.
         unsafe {
             match dtype {
-                Number::F32 | Number::C64 => (*p.cast::<f32>()).into(),
-                Number::F64 | Number::C128 => *p.cast::<f64>(),
+                DType::F32 | DType::C64 => (*p.cast::<f32>()).into(),
+                _ => *p.cast::<f64>(),
             }
         }
     }
-    unsafe fn write(self, p: *mut u8, dtype: Number) {
+    unsafe fn write(self, p: *mut u8, dtype: DType) {
         // SAFETY: by the trait's contract.
         unsafe { Complex::new(self, 0.0).write(p, dtype) };
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }
-    fn text(self, _: Number) -> String {
+    fn text(self, _: DType) -> String {
         self.to_string()
     }
     const ZERO: Self = 0.0;
@@ -105,7 +108,7 @@ fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
 /// # Safety
 /// The layout's elements are readable for the call, in host memory.
 pub(super) unsafe fn read<V: Value, const N: usize>(
-    from: &Layout<Number, N>,
+    from: &Layout<N>,
     name: &str,
     policy: NanPolicy,
     replaced: &mut u64,
@@ -144,7 +147,7 @@ pub(super) unsafe fn read<V: Value, const N: usize>(
 ///
 /// # Safety
 /// The layout's elements are writable for the call, in host memory, all apart from each other and used by nobody else.
-pub(super) unsafe fn write<V: Value, const N: usize>(values: &[V], to: &Layout<Number, N>) {
+pub(super) unsafe fn write<V: Value, const N: usize>(values: &[V], to: &Layout<N>) {
     let n = to.shape[N - 1];
     values.par_chunks(n).with_min_len(GRAIN.div_ceil(n)).enumerate().for_each(|(row, values)| {
         let start = to.element(place(&to.shape, row)).cast_mut();

@@ -4,11 +4,11 @@
 use super::regulariser::{Matrix, Penalty};
 use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Progress};
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
 use crate::krylov::Stop;
-use crate::tensor::{Layout, Number};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -138,12 +138,7 @@ pub(super) trait Engine: Sized + Send {
     ///
     /// # Safety
     /// The array is readable until [`Engine::within`] returns.
-    unsafe fn read<const N: usize>(
-        &mut self,
-        from: &Layout<Number, N>,
-        name: &str,
-        policy: NanPolicy,
-    ) -> Result<Self::Vector>;
+    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector>;
     /// The error of a value that is not finite in what was read, if there is one.
     fn verify(&mut self) -> Result<()>;
     /// Values replaced in the last [`Engine::within`] that were not asked for yet.
@@ -152,7 +147,7 @@ pub(super) trait Engine: Sized + Send {
     ///
     /// # Safety
     /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
-    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<Number, N>) -> Result<()>;
+    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<N>) -> Result<()>;
 
     fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
     /// For a result, with anything in it.

@@ -7,11 +7,11 @@ pub use super::regulariser::Penalty;
 use super::toeplitz::doubled;
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
+use crate::array::Layout;
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::krylov::Stop;
-use crate::tensor::{Layout, Number};
 use std::sync::Arc;
 
 /// Longest axis of an image.
@@ -146,7 +146,7 @@ pub struct Mri {
 }
 
 /// An array of the caller, dimensions slowest first.
-pub type Array<const N: usize> = Layout<Number, N>;
+pub type Array<const N: usize> = Layout<N>;
 
 impl Mri {
     /// A plan without geometry.

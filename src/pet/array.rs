@@ -1,9 +1,9 @@
 //! Rows of the caller's arrays in host memory, and what their values may be.
 
 use super::engine::Least;
+use crate::array::{DType, Layout};
 use crate::context::NanPolicy;
 use crate::error::{Result, fail};
-use crate::tensor::{Counts, Layout, Number};
 use rayon::prelude::*;
 
 /// Copies the row at `at`, whose last index is 0.
@@ -11,19 +11,19 @@ use rayon::prelude::*;
 /// # Safety
 /// The row is readable.
 #[inline(always)]
-pub(super) unsafe fn read_row<const N: usize>(from: &Layout<Counts, N>, at: [usize; N], row: &mut [f32]) {
+pub(super) unsafe fn read_row<const N: usize>(from: &Layout<N>, at: [usize; N], row: &mut [f32]) {
     assert!(row.len() <= from.shape[N - 1]);
     let (start, stride) = (from.element(at), from.strides[N - 1]);
     // SAFETY: elements of the row, by this function's contract.
     unsafe {
         match (from.dtype, stride) {
-            (Counts::F32, 1) => std::ptr::copy_nonoverlapping(start.cast::<f32>(), row.as_mut_ptr(), row.len()),
-            (Counts::F32, _) => {
+            (DType::F32, 1) => std::ptr::copy_nonoverlapping(start.cast::<f32>(), row.as_mut_ptr(), row.len()),
+            (DType::F32, _) => {
                 for (k, v) in row.iter_mut().enumerate() {
                     *v = *start.cast::<f32>().wrapping_offset(k as isize * stride);
                 }
             }
-            (Counts::U32, _) => {
+            _ => {
                 for (k, v) in row.iter_mut().enumerate() {
                     *v = *start.cast::<u32>().wrapping_offset(k as isize * stride) as f32;
                 }
@@ -36,8 +36,8 @@ pub(super) unsafe fn read_row<const N: usize>(from: &Layout<Counts, N>, at: [usi
 ///
 /// # Safety
 /// The row is one of f32, writable, and no other thread touches it.
-pub(super) unsafe fn write_row<const N: usize>(to: &Layout<Counts, N>, at: [usize; N], row: &[f32]) {
-    assert!(row.len() <= to.shape[N - 1] && to.dtype == Counts::F32);
+pub(super) unsafe fn write_row<const N: usize>(to: &Layout<N>, at: [usize; N], row: &[f32]) {
+    assert!(row.len() <= to.shape[N - 1] && to.dtype == DType::F32);
     let (start, stride) = (to.element(at).cast_mut().cast::<f32>(), to.strides[N - 1]);
     for (k, v) in row.iter().enumerate() {
         // SAFETY: elements of the row, by this function's contract.
@@ -49,13 +49,13 @@ pub(super) unsafe fn write_row<const N: usize>(to: &Layout<Counts, N>, at: [usiz
 ///
 /// # Safety
 /// It is readable.
-pub(super) unsafe fn number<const N: usize>(from: &Layout<Number, N>, at: [usize; N]) -> f64 {
+pub(super) unsafe fn number<const N: usize>(from: &Layout<N>, at: [usize; N]) -> f64 {
     let p = from.element(at);
     // SAFETY: by this function's contract; of a complex array it is the real part.
     unsafe {
         match from.dtype {
-            Number::F32 | Number::C64 => (*p.cast::<f32>()).into(),
-            Number::F64 | Number::C128 => *p.cast::<f64>(),
+            DType::F32 | DType::C64 => (*p.cast::<f32>()).into(),
+            _ => *p.cast::<f64>(),
         }
     }
 }
@@ -113,7 +113,7 @@ const ROWS: usize = 64;
 /// # Safety
 /// The array is readable.
 pub(super) unsafe fn look<const N: usize>(
-    from: &Layout<Counts, N>,
+    from: &Layout<N>,
     name: &str,
     policy: NanPolicy,
     least: Least,

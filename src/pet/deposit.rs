@@ -10,11 +10,11 @@ use super::events::{BLOCK, EventLayouts, Events};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
+use crate::array::{DType, Layout};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.
@@ -68,7 +68,7 @@ pub unsafe fn deposit(
     views: &Views,
     lattice: &Lattice,
     events: &EventLayouts,
-    histos: &Layout<Counts, 4>,
+    histos: &Layout<4>,
 ) -> Result<Dropped> {
     // SAFETY: by this function's contract.
     let events = unsafe { Events::new(events) }?;
@@ -94,7 +94,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(views: &Views, lattice: &Lattice, histos: &Layout<Counts, 4>) -> Result<Self> {
+    fn new(views: &Views, lattice: &Lattice, histos: &Layout<4>) -> Result<Self> {
         let [nz, ny, nx] = lattice.shape();
         let shape = [views.list().len(), nz, ny, nx];
         if histos.shape != shape {
@@ -120,7 +120,7 @@ struct Span {
 }
 
 impl Span {
-    fn of(histos: &Layout<Counts, 4>) -> Self {
+    fn of(histos: &Layout<4>) -> Self {
         let (low, high) = histos.extent();
         let size = size_of::<u32>();
         Self { first: ((histos.origin.addr() - low) / size) as u64, len: ((high - low) / size) as u64 }
@@ -130,14 +130,14 @@ impl Span {
 /// Equal parts of the counts' memory, each for one task.
 #[derive(Clone, Copy)]
 struct Regions<'a> {
-    histos: &'a Layout<Counts, 4>,
+    histos: &'a Layout<4>,
     /// Elements of a region, as a power of 2.
     shift: u32,
     count: usize,
 }
 
 impl<'a> Regions<'a> {
-    fn new(histos: &'a Layout<Counts, 4>) -> Result<Self> {
+    fn new(histos: &'a Layout<4>) -> Result<Self> {
         if histos.gpu.is_some() {
             fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
         }
@@ -174,12 +174,12 @@ impl<'a> Regions<'a> {
             // SAFETY: the offset of an element of this region; the rest by this function's contract.
             unsafe {
                 match self.histos.dtype {
-                    Counts::U32 => {
+                    DType::U32 => {
                         let more = (*p).saturating_add(1);
                         full += u64::from(more == *p);
                         *p = more;
                     }
-                    Counts::F32 => {
+                    _ => {
                         let p = p.cast::<f32>();
                         let more = *p + 1.0;
                         full += u64::from(more == *p);

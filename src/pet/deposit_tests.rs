@@ -1,8 +1,8 @@
 use super::super::view::View;
 use super::*;
+use crate::array::DType;
 use crate::context::{Compute, ContextOptions};
 use crate::error::Status;
-use crate::tensor::Number;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -34,18 +34,18 @@ fn context(level: Level, threads: usize, memory_cap: u64) -> Context {
 }
 
 /// Arrays of events that lie one after the other, seven numbers each.
-fn layouts<T>(events: &[[T; 7]], dtype: Number) -> EventLayouts {
+fn layouts<T>(events: &[[T; 7]], dtype: DType) -> EventLayouts {
     let at = |k: usize| events.as_ptr().cast::<T>().wrapping_add(k).cast();
     let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), dtype, [events.len(), 3]) };
     let time = Layout { strides: [7], ..Layout::new(at(6), dtype, [events.len()]) };
     EventLayouts { first: positions(0), second: positions(3), time }
 }
 
-fn histos(counts: &mut [u32], views: &Views, lattice: &Lattice) -> Layout<Counts, 4> {
+fn histos(counts: &mut [u32], views: &Views, lattice: &Lattice) -> Layout<4> {
     let [nz, ny, nx] = lattice.shape();
     let shape = [views.list().len(), nz, ny, nx];
     assert_eq!(counts.len(), shape.iter().product::<usize>());
-    Layout::new(counts.as_mut_ptr().cast_const().cast(), Counts::U32, shape)
+    Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, shape)
 }
 
 fn added(counts: &mut [u32], context: &Context, events: &EventLayouts, views: &Views, lattice: &Lattice) -> Dropped {
@@ -57,7 +57,7 @@ fn added(counts: &mut [u32], context: &Context, events: &EventLayouts, views: &V
 fn deposited(events: &[[f64; 7]], views: &Views) -> (Vec<u32>, Dropped) {
     let mut counts = vec![0; views.list().len() * lattice().voxels()];
     let context = context(Level::detect(), 2, 0);
-    let dropped = added(&mut counts, &context, &layouts(events, Number::F64), views, &lattice());
+    let dropped = added(&mut counts, &context, &layouts(events, DType::F64), views, &lattice());
     (counts, dropped)
 }
 
@@ -128,7 +128,7 @@ fn each_cause_is_counted() {
 fn full_voxels_stay_full() {
     let events = [event([0.1; 3], unit(0.0, 0.0), 0.0); 5];
     let context = context(Level::detect(), 2, 0);
-    let events = layouts(&events, Number::F64);
+    let events = layouts(&events, DType::F64);
     let mut counts = vec![u32::MAX - 2; grid().list().len() * lattice().voxels()];
     let dropped = added(&mut counts, &context, &events, &grid(), &lattice());
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
@@ -136,7 +136,7 @@ fn full_voxels_stay_full() {
     // f32 has no odd number beyond 2^24.
     let most = 16_777_216f32;
     counts.fill((most - 2.0).to_bits());
-    let to = Layout { dtype: Counts::F32, ..histos(&mut counts, &grid(), &lattice()) };
+    let to = Layout { dtype: DType::F32, ..histos(&mut counts, &grid(), &lattice()) };
     // SAFETY: the arrays are there.
     let dropped = unsafe { deposit(&context, &grid(), &lattice(), &events, &to) }.unwrap();
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
@@ -190,7 +190,7 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
     let events: Vec<[f32; 7]> = many(CHUNK * 3 + 123, 4).into_iter().map(|e| e.map(|v| v as f32)).collect();
     let mut expected = vec![0; views.list().len() * voxels];
     assert!(expected.len() as u64 > 2 * REGION);
-    let strided = layouts(&events, Number::F32);
+    let strided = layouts(&events, DType::F32);
     let dropped = added(&mut expected, &context(Level::BASELINE, 1, 0), &strided, &views, &lattice);
     let all: u64 = expected.iter().map(|c| u64::from(*c)).sum();
     assert!(dropped.total() < events.len() as u64 / 2 && all + dropped.total() == events.len() as u64);
@@ -206,9 +206,9 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
         e
     };
     let packed = EventLayouts {
-        first: Layout::new(packed[0].as_ptr().cast(), Number::F32, [events.len(), 3]),
-        second: Layout::new(packed[1].as_ptr().cast(), Number::F32, [events.len(), 3]),
-        time: Layout::new(times.as_ptr().cast(), Number::F64, [events.len()]),
+        first: Layout::new(packed[0].as_ptr().cast(), DType::F32, [events.len(), 3]),
+        second: Layout::new(packed[1].as_ptr().cast(), DType::F32, [events.len(), 3]),
+        time: Layout::new(times.as_ptr().cast(), DType::F64, [events.len()]),
     };
     for level in Level::available() {
         for (threads, cap, list) in
@@ -224,7 +224,7 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
             let mut room = vec![0f32; nx * ny * nz * n * 3];
             let strides = [3, -((3 * n) as isize), (3 * n * nz) as isize, (3 * n * nz * ny) as isize];
             let origin = room.as_mut_ptr().wrapping_add(3 * n * (nz - 1)).cast_const().cast();
-            let to = Layout { strides, ..Layout::new(origin, Counts::F32, [n, nz, ny, nx]) };
+            let to = Layout { strides, ..Layout::new(origin, DType::F32, [n, nz, ny, nx]) };
             // SAFETY: the arrays are there.
             assert_eq!(unsafe { deposit(&context, &views, &lattice, &list, &to) }.unwrap(), dropped);
             for (k, e) in expected.iter().enumerate() {
@@ -238,10 +238,10 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
 #[test]
 fn refuses_what_does_not_fit() {
     let list = [event([0.0; 3], unit(0.1, 0.0), 0.0)];
-    let events = layouts(&list, Number::F64);
+    let events = layouts(&list, DType::F64);
     let mut counts = vec![7; grid().list().len() * lattice().voxels()];
     let to = histos(&mut counts, &grid(), &lattice());
-    let refused = |context: &Context, events: &EventLayouts, to: &Layout<Counts, 4>| {
+    let refused = |context: &Context, events: &EventLayouts, to: &Layout<4>| {
         // SAFETY: the arrays are there.
         unsafe { deposit(context, &grid(), &lattice(), events, to) }.expect_err("refused").status
     };
@@ -252,7 +252,7 @@ fn refuses_what_does_not_fit() {
     assert_eq!(refused(&usual, &events, &far), Status::TensorStrides);
     let short = EventLayouts { second: Layout { shape: [1, 2], ..events.second }, ..events };
     assert_eq!(refused(&usual, &short, &to), Status::TensorShape);
-    let complex = EventLayouts { first: Layout { dtype: Number::C64, ..events.first }, ..events };
+    let complex = EventLayouts { first: Layout { dtype: DType::C64, ..events.first }, ..events };
     assert_eq!(refused(&usual, &complex, &to), Status::TensorDtype);
     let none = EventLayouts {
         first: Layout { shape: [0, 3], ..events.first },

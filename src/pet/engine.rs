@@ -5,9 +5,9 @@ use super::lattice::Lattice;
 use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
-use crate::tensor::{Counts, Layout};
 use std::borrow::Cow;
 
 /// What a plan was told, wherever it computes.
@@ -76,11 +76,11 @@ pub enum Projector {
 /// The caller's histo-images `[view][z][y][x]` of a reconstruction: `expected = factors * (H f) + additive`.
 #[derive(Clone, Copy, Debug)]
 pub struct Histos {
-    pub(crate) measured: Layout<Counts, 4>,
+    pub(crate) measured: Layout<4>,
     /// Attenuation x normalisation; None is 1.
-    pub(crate) factors: Option<Layout<Counts, 4>>,
+    pub(crate) factors: Option<Layout<4>>,
     /// Scatter + randoms; None is 0.
-    pub(crate) additive: Option<Layout<Counts, 4>>,
+    pub(crate) additive: Option<Layout<4>>,
 }
 
 /// Largest A d / e that Fourier transforms project, next to the largest A: their rounding, 1e-6 of the largest value at most, goes to
@@ -170,18 +170,12 @@ pub(super) trait Engine: Sized + Send {
     ///
     /// # Safety
     /// The array is readable until [`Engine::within`] returns.
-    unsafe fn read(
-        &mut self,
-        from: &Layout<Counts, 3>,
-        name: &str,
-        policy: NanPolicy,
-        least: Least,
-    ) -> Result<Self::Volume>;
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Self::Volume>;
     /// Copies into a caller's f32 array `[z][y][x]`.
     ///
     /// # Safety
     /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
-    unsafe fn write(&mut self, from: &Self::Volume, to: &Layout<Counts, 3>) -> Result<()>;
+    unsafe fn write(&mut self, from: &Self::Volume, to: &Layout<3>) -> Result<()>;
     /// Values replaced since it was asked last.
     fn replaced(&mut self) -> u64;
 

@@ -1,7 +1,7 @@
 //! The caller's lists of events.
 
+use crate::array::{DType, Layout};
 use crate::error::{Result, fail};
-use crate::tensor::{Layout, Number};
 
 /// Events that are looked at together, in loops without branches.
 pub(super) const BLOCK: usize = 256;
@@ -13,11 +13,11 @@ pub(super) type Block = [[f64; BLOCK]; 7];
 #[derive(Clone, Copy, Debug)]
 pub struct EventLayouts {
     /// Position of the first photon, `[event][x, y, z]` in mm.
-    pub first: Layout<Number, 2>,
+    pub first: Layout<2>,
     /// Of the second.
-    pub second: Layout<Number, 2>,
+    pub second: Layout<2>,
     /// `[event]` time of the second less that of the first, in ps.
-    pub time: Layout<Number, 1>,
+    pub time: Layout<1>,
 }
 
 /// Arrays that may be read, and written where they were promised to be writable.
@@ -38,7 +38,7 @@ impl<'a> Events<'a> {
         for (name, dtype, gpu) in
             [("first", first.dtype, first.gpu), ("second", second.dtype, second.gpu), ("time", time.dtype, time.gpu)]
         {
-            if !matches!(dtype, Number::F32 | Number::F64) {
+            if !matches!(dtype, DType::F32 | DType::F64) {
                 fail!(TensorDtype, "{name} is {dtype:?}; it must be F32 or F64");
             }
             if gpu.is_some() {
@@ -58,7 +58,7 @@ impl<'a> Events<'a> {
         let n = BLOCK.min(self.len() - from);
         let [x1, y1, z1, x2, y2, z2, time] = block;
         for (array, mut columns) in [(&self.0.first, [x1, y1, z1]), (&self.0.second, [x2, y2, z2])] {
-            if array.dtype == Number::F32 && array.strides == [3, 1] {
+            if array.dtype == DType::F32 && array.strides == [3, 1] {
                 // SAFETY: these elements lie one after the other, and the constructor's contract covers them.
                 let places = unsafe { std::slice::from_raw_parts(array.element([from, 0]).cast::<[f32; 3]>(), n) };
                 for (i, p) in places.iter().enumerate() {
@@ -90,7 +90,7 @@ impl<'a> Events<'a> {
             // SAFETY: an element, by the layout; writable by this function's contract.
             unsafe {
                 match dtype {
-                    Number::F64 => *at.cast::<f64>().cast_mut() = *v,
+                    DType::F64 => *at.cast::<f64>().cast_mut() = *v,
                     _ => *at.cast::<f32>().cast_mut() = *v as f32,
                 }
             }
@@ -100,11 +100,11 @@ impl<'a> Events<'a> {
 
 /// `start` and what follows it are elements of an array that [`Events`] holds.
 #[inline(always)]
-fn read(start: *const u8, dtype: Number, stride: isize, out: &mut [f64]) {
+fn read(start: *const u8, dtype: DType, stride: isize, out: &mut [f64]) {
     // SAFETY: the constructor's contract covers these elements.
     unsafe {
         match dtype {
-            Number::F64 => strided(start.cast::<f64>(), stride, out),
+            DType::F64 => strided(start.cast::<f64>(), stride, out),
             _ => strided(start.cast::<f32>(), stride, out),
         }
     }

@@ -3,21 +3,9 @@
 use super::engine::{Engine, Histos, Least};
 use super::plan::{Pet, each};
 use super::reconstruct::reconstruct;
+use crate::array::Layout;
 use crate::context::Stage;
 use crate::error::Result;
-use crate::tensor::{Counts, Layout};
-
-/// One histo-image of several.
-pub(super) fn one(all: &Layout<Counts, 4>, k: usize) -> Layout<Counts, 3> {
-    let ([_, nz, ny, nx], [_, z, y, x]) = (all.shape, all.strides);
-    Layout {
-        origin: all.element([k, 0, 0, 0]),
-        dtype: all.dtype,
-        shape: [nz, ny, nx],
-        strides: [z, y, x],
-        gpu: all.gpu,
-    }
-}
 
 impl Pet {
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
@@ -33,12 +21,7 @@ impl Pet {
     ///
     /// # Safety
     /// The arrays are readable and writable for the call.
-    pub unsafe fn forward(
-        &mut self,
-        views: &[usize],
-        image: &Layout<Counts, 3>,
-        histos: &Layout<Counts, 4>,
-    ) -> Result<()> {
+    pub unsafe fn forward(&mut self, views: &[usize], image: &Layout<3>, histos: &Layout<4>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -52,7 +35,7 @@ impl Pet {
                 job.check()?;
                 e.forward(*view, &image, &mut histo)?;
                 // SAFETY: by this function's contract.
-                unsafe { e.write(&histo, &one(histos, k)) }?;
+                unsafe { e.write(&histo, &histos.part(k)) }?;
                 job.advance(1.0 / views.len() as f64);
             }
             Ok(e.replaced())
@@ -64,12 +47,7 @@ impl Pet {
     ///
     /// # Safety
     /// The arrays are readable and writable for the call.
-    pub unsafe fn adjoint(
-        &mut self,
-        views: &[usize],
-        histos: &Layout<Counts, 4>,
-        image: &Layout<Counts, 3>,
-    ) -> Result<()> {
+    pub unsafe fn adjoint(&mut self, views: &[usize], histos: &Layout<4>, image: &Layout<3>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -79,7 +57,7 @@ impl Pet {
             for (k, view) in views.iter().enumerate() {
                 job.check()?;
                 // SAFETY: by this function's contract.
-                let histo = unsafe { e.read(&one(histos, k), "histo_images", policy, Least::Any) }?;
+                let histo = unsafe { e.read(&histos.part(k), "histo_images", policy, Least::Any) }?;
                 e.add_adjoint(*view, &histo, &mut sum)?;
                 job.advance(1.0 / views.len() as f64);
             }
@@ -94,7 +72,7 @@ impl Pet {
     ///
     /// # Safety
     /// The arrays are readable and writable for the call.
-    pub unsafe fn sensitivity(&mut self, factors: Option<&Layout<Counts, 4>>, image: &Layout<Counts, 3>) -> Result<()> {
+    pub unsafe fn sensitivity(&mut self, factors: Option<&Layout<4>>, image: &Layout<3>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
         let views: Vec<usize> = (0..self.views()?.len()).collect();
@@ -107,7 +85,7 @@ impl Pet {
                 job.check()?;
                 if let Some(factors) = factors {
                     // SAFETY: by this function's contract.
-                    ones = unsafe { e.read(&one(factors, *view), "factors", policy, Least::Zero) }?;
+                    ones = unsafe { e.read(&factors.part(*view), "factors", policy, Least::Zero) }?;
                 }
                 e.add_adjoint(*view, &ones, &mut sum)?;
                 job.advance(1.0 / views.len() as f64);
@@ -123,7 +101,7 @@ impl Pet {
     ///
     /// # Safety
     /// The arrays are readable and writable for the call.
-    pub unsafe fn reconstruct(&mut self, histos: &Histos, image: &Layout<Counts, 3>) -> Result<()> {
+    pub unsafe fn reconstruct(&mut self, histos: &Histos, image: &Layout<3>) -> Result<()> {
         let (solve, context) = (self.solve_settings()?, self.context.clone());
         let mut history = Vec::new();
         let replaced = each!(self.engine()?, e => e.run(&context, |e, job| {

@@ -10,11 +10,11 @@ use super::response::Response;
 use super::tables::Tables;
 use super::view::{View, geometric_order};
 use super::views::Views;
+use crate::array::Layout;
 use crate::context::{Context, LogLevel};
 use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
-use crate::tensor::{Layout, Number};
 use std::sync::Arc;
 
 /// Subsets of OSEM where the caller leaves them open.
@@ -169,7 +169,7 @@ impl Pet {
     ///
     /// # Safety
     /// The array is readable, in host memory.
-    pub unsafe fn read_views(&self, from: &Layout<Number, 2>, max_tilt: f64) -> Result<Views> {
+    pub unsafe fn read_views(&self, from: &Layout<2>, max_tilt: f64) -> Result<Views> {
         // SAFETY: by this function's contract.
         let at = |v, k| unsafe { number(from, [v, k]) };
         Views::new((0..from.shape[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)

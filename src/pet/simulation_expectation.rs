@@ -16,11 +16,11 @@ use super::phantom::{Object, Shape};
 use super::response::HALF_LIGHT;
 use super::simulation::{Scan, Tally};
 use super::views::{Strip, Views};
+use crate::array::{DType, Layout};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
 
@@ -38,7 +38,7 @@ impl Scan<'_> {
         tally: &Tally,
         views: &Views,
         lattice: &Lattice,
-        to: &Layout<Counts, 4>,
+        to: &Layout<4>,
     ) -> Result<()> {
         let activity = self.source.total();
         if activity <= 0.0 || activity.is_nan() {
@@ -60,7 +60,7 @@ impl Scan<'_> {
         tally: &Tally,
         views: &Views,
         lattice: &Lattice,
-        to: &Layout<Counts, 4>,
+        to: &Layout<4>,
     ) -> Result<()> {
         let (scanner, b) = (&self.scanner, &self.background);
         let (length, radius) = (scanner.axial_length, scanner.diameter / 2.0);
@@ -132,14 +132,14 @@ fn parts(strip: &Strip, limit: f64) -> impl Iterator<Item = Part> {
 impl Expectation<'_> {
     /// # Safety
     /// As for [`Scan::factors`].
-    unsafe fn write(&self, context: &Context, views: &Views, to: &Layout<Counts, 4>) -> Result<()> {
+    unsafe fn write(&self, context: &Context, views: &Views, to: &Layout<4>) -> Result<()> {
         self.scan.check()?;
         let [nz, ny, nx] = self.lattice.shape();
         let shape = [views.list().len(), nz, ny, nx];
         if to.shape != shape {
             fail!(TensorShape, "the array has shape {:?}; it must be {shape:?}", to.shape);
         }
-        if to.dtype != Counts::F32 {
+        if to.dtype != DType::F32 {
             fail!(TensorDtype, "the array is {:?}; it must be F32", to.dtype);
         }
         if to.gpu.is_some() {

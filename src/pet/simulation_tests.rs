@@ -5,10 +5,10 @@ use super::super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 use super::super::view::View;
 use super::super::views::Views;
 use super::*;
+use crate::array::{DType, Layout};
 use crate::context::{Compute, ContextOptions};
 use crate::cpu::level::Level;
 use crate::error::Status;
-use crate::tensor::{Counts, Layout, Number};
 use std::f64::consts::PI;
 
 const SCANNER: Scanner = Scanner { diameter: 930.0, axial_length: 250.0, max_tilt: 0.1745 };
@@ -32,7 +32,7 @@ fn context(level: Level, threads: usize) -> Context {
 }
 
 /// Arrays of events that lie one after the other, seven numbers each.
-fn layouts<T>(events: &mut [[T; 7]], dtype: Number) -> EventLayouts {
+fn layouts<T>(events: &mut [[T; 7]], dtype: DType) -> EventLayouts {
     let at = |k: usize| events.as_ptr().cast::<T>().wrapping_add(k).cast();
     let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), dtype, [events.len(), 3]) };
     let time = Layout { strides: [7], ..Layout::new(at(6), dtype, [events.len()]) };
@@ -41,7 +41,7 @@ fn layouts<T>(events: &mut [[T; 7]], dtype: Number) -> EventLayouts {
 
 fn simulated_by(context: &Context, scan: &Scan, n: usize, seed: u64) -> Result<(Vec<[f32; 7]>, Tally)> {
     let mut events = vec![[0.0; 7]; n];
-    let to = layouts(&mut events, Number::F32);
+    let to = layouts(&mut events, DType::F32);
     // SAFETY: the arrays are there.
     let tally = unsafe { scan.simulate(context, seed, &to) }?;
     Ok((events, tally))
@@ -66,8 +66,8 @@ fn deposited(events: &mut [[f32; 7]], views: &Views, lattice: &Lattice) -> Vec<u
     let [nz, ny, nx] = lattice.shape();
     let shape = [views.list().len(), nz, ny, nx];
     let mut counts = vec![0u32; shape.iter().product()];
-    let to = Layout::new(counts.as_mut_ptr().cast_const().cast(), Counts::U32, shape);
-    let list = layouts(events, Number::F32);
+    let to = Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, shape);
+    let list = layouts(events, DType::F32);
     // SAFETY: the arrays are there.
     unsafe { deposit(&context(Level::detect(), 2), views, lattice, &list, &to) }.unwrap();
     counts
@@ -84,7 +84,7 @@ fn a_seed_gives_the_same_events_for_any_threads() {
     assert!(list != run(Level::detect(), 1, 10).0);
     // In double precision and in packed arrays they are the same.
     let mut wide = vec![[0.0; 7]; list.len()];
-    let to = layouts(&mut wide, Number::F64);
+    let to = layouts(&mut wide, DType::F64);
     // SAFETY: the arrays are there.
     assert_eq!(unsafe { scan.simulate(&context(Level::detect(), 2), 9, &to) }.unwrap(), tally);
     assert!(wide.iter().map(|e| e.map(|v| v as f32)).eq(list.iter().copied()));
@@ -225,7 +225,7 @@ fn compare_with_expected(scan: &Scan, phantom: &Phantom, views: &Views) {
     let counts = deposited(&mut events, views, &lattice);
     let activity = phantom.voxel_means(super::super::phantom::Quantity::Activity, &lattice).unwrap();
     let (mut factors, mut additive) = (vec![0.0f32; 6 * count], vec![0.0f32; 6 * count]);
-    let to = |array: &mut Vec<f32>| Layout::new(array.as_mut_ptr().cast_const().cast(), Counts::F32, [6, 25, 33, 33]);
+    let to = |array: &mut Vec<f32>| Layout::new(array.as_mut_ptr().cast_const().cast(), DType::F32, [6, 25, 33, 33]);
     let context = context(Level::detect(), 2);
     // SAFETY: the arrays are there.
     unsafe {
@@ -282,7 +282,7 @@ fn factors_are_means_over_directions() {
     let views = Views::grid(40, 3, 0.1745).unwrap();
     let lattice = Lattice::new([9, 11, 12], [14.0, 14.0, 24.0]).unwrap();
     let mut factors = vec![0.0f32; 120 * lattice.voxels()];
-    let to = Layout::new(factors.as_mut_ptr().cast_const().cast(), Counts::F32, [120, 9, 11, 12]);
+    let to = Layout::new(factors.as_mut_ptr().cast_const().cast(), DType::F32, [120, 9, 11, 12]);
     let tally = Tally { decays: 1_000_000, ..Tally::default() };
     // SAFETY: the array is there.
     unsafe { scan.factors(&context(Level::detect(), 2), &tally, &views, &lattice, &to) }.unwrap();
@@ -357,8 +357,8 @@ fn refuses_impossible_scans() {
         // SAFETY: the array is there.
         unsafe { valid().factors(&context, &Tally::default(), &views, &lattice, &to) }.map_err(|e| e.status)
     };
-    assert_eq!(refused([1, 1, 1, 2], Counts::F32, 0), Ok(()));
-    assert_eq!(refused([1, 1, 1, 1], Counts::F32, 0), Err(Status::TensorShape));
-    assert_eq!(refused([1, 1, 1, 2], Counts::U32, 0), Err(Status::TensorDtype));
-    assert_eq!(refused([1, 1, 1, 2], Counts::F32, 10), Err(Status::MemoryCap));
+    assert_eq!(refused([1, 1, 1, 2], DType::F32, 0), Ok(()));
+    assert_eq!(refused([1, 1, 1, 1], DType::F32, 0), Err(Status::TensorShape));
+    assert_eq!(refused([1, 1, 1, 2], DType::U32, 0), Err(Status::TensorDtype));
+    assert_eq!(refused([1, 1, 1, 2], DType::F32, 10), Err(Status::MemoryCap));
 }

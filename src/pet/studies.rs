@@ -9,10 +9,10 @@ use super::phantom::{Phantom, Quantity};
 use super::plan::Pet;
 use super::simulation::{Scan, Tally};
 use super::units;
+use crate::array::Layout;
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
-use crate::tensor::{Counts, Layout};
 
 impl Pet {
     /// What it computes with.
@@ -29,7 +29,7 @@ impl Pet {
     ///
     /// # Safety
     /// As for [`deposit`].
-    pub unsafe fn deposit(&self, events: &EventLayouts, histos: &Layout<Counts, 4>) -> Result<Dropped> {
+    pub unsafe fn deposit(&self, events: &EventLayouts, histos: &Layout<4>) -> Result<Dropped> {
         let lattice = self.lattice()?;
         // SAFETY: by this function's contract.
         let (dropped, events) =
@@ -52,8 +52,8 @@ impl Pet {
         &self,
         scan: &Scan,
         tally: &Tally,
-        factors: Option<&Layout<Counts, 4>>,
-        additive: Option<&Layout<Counts, 4>>,
+        factors: Option<&Layout<4>>,
+        additive: Option<&Layout<4>>,
     ) -> Result<()> {
         let (views, lattice) = (self.view_set()?, self.lattice()?);
         // SAFETY: by this function's contract.
@@ -72,7 +72,7 @@ impl Pet {
     ///
     /// # Safety
     /// The array is writable, in host memory.
-    pub unsafe fn phantom_image(&self, phantom: &Phantom, quantity: Quantity, to: &Layout<Counts, 3>) -> Result<()> {
+    pub unsafe fn phantom_image(&self, phantom: &Phantom, quantity: Quantity, to: &Layout<3>) -> Result<()> {
         let values = self.context.install(|| phantom.voxel_means(quantity, self.lattice()?))?;
         let [_, ny, nx] = to.shape;
         for (k, row) in values.chunks_exact(nx).enumerate() {
@@ -86,7 +86,7 @@ impl Pet {
     ///
     /// # Safety
     /// The array is readable, in host memory.
-    pub unsafe fn copy_image(&self, from: &Layout<Counts, 3>, name: &str) -> Result<Vec<f32>> {
+    pub unsafe fn copy_image(&self, from: &Layout<3>, name: &str) -> Result<Vec<f32>> {
         // SAFETY: by this function's contract.
         self.context.install(|| unsafe { look(from, name, NanPolicy::Error, Least::Any) })?;
         let mut values = zeros::<f32>(from.shape.iter().product())?;
@@ -102,7 +102,7 @@ impl Pet {
     ///
     /// # Safety
     /// As for [`Pet::copy_image`].
-    pub unsafe fn contrast_recovery(&self, image: &Layout<Counts, 3>, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
+    pub unsafe fn contrast_recovery(&self, image: &Layout<3>, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
         // SAFETY: by this function's contract.
         let image = unsafe { self.copy_image(image, "image") }?;
         merit::contrast_recovery(&image, self.lattice()?, spheres, ratio)
@@ -112,7 +112,7 @@ impl Pet {
     ///
     /// # Safety
     /// As for [`Pet::copy_image`].
-    pub unsafe fn noise(&self, image: &Layout<Counts, 3>) -> Result<f64> {
+    pub unsafe fn noise(&self, image: &Layout<3>) -> Result<f64> {
         // SAFETY: by this function's contract.
         let image = unsafe { self.copy_image(image, "image") }?;
         merit::noise(&image, self.lattice()?)

@@ -6,8 +6,8 @@ use super::super::simulation::{Background, Resolution, Scan, Scanner};
 use super::super::simulation_source::Source;
 use super::super::views::Views;
 use super::*;
+use crate::array::{DType, Layout};
 use crate::context::{Compute, Context, ContextOptions, LogLevel};
-use crate::tensor::{Counts, Layout, Number};
 use std::sync::{Arc, Mutex};
 
 const TILT: f64 = 0.1745;
@@ -21,11 +21,11 @@ struct Case {
 
 fn layouts(events: &[[f64; 7]]) -> EventLayouts {
     let at = |k: usize| events.as_ptr().cast::<f64>().wrapping_add(k).cast();
-    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), Number::F64, [events.len(), 3]) };
+    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), DType::F64, [events.len(), 3]) };
     EventLayouts {
         first: positions(0),
         second: positions(3),
-        time: Layout { strides: [7], ..Layout::new(at(6), Number::F64, [events.len()]) },
+        time: Layout { strides: [7], ..Layout::new(at(6), DType::F64, [events.len()]) },
     }
 }
 
@@ -43,7 +43,7 @@ fn warnings(lattice: Lattice, events: &[[f64; 7]]) -> Vec<String> {
     pet.set_geometry(lattice, Views::grid(2, 1, TILT).unwrap()).unwrap();
     let [nz, ny, nx] = lattice.shape();
     let mut counts = vec![0u32; 2 * lattice.voxels()];
-    let histos = Layout::new(counts.as_mut_ptr().cast_const().cast(), Counts::U32, [2, nz, ny, nx]);
+    let histos = Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, [2, nz, ny, nx]);
     // SAFETY: the arrays are there.
     unsafe { pet.deposit(&layouts(events), &histos) }.unwrap();
     told.lock().unwrap().clone()

@@ -3,10 +3,10 @@
 
 pub mod scene;
 
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Filter, Geometry, Interpolation};
-use isocenter::tensor::{View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
@@ -52,12 +52,12 @@ pub fn windows(cutoff: f64, [low, high]: [f64; 2]) -> [Filter; 8] {
     ]
 }
 
-pub type Operator = fn(&mut Ct, View, ViewMut) -> isocenter::error::Result<()>;
+pub type Operator = fn(&mut Ct, Array, ArrayMut) -> isocenter::error::Result<()>;
 
 /// projections -> volume
 pub fn to_volume(ct: &mut Ct, g: &Geometry, run: Operator, projections: &[f32]) -> Vec<f32> {
     let mut volume = vec![f32::NAN; volume_len(g)];
-    let (p, v) = (View::new(projections, g.projection_shape()), ViewMut::new(&mut volume, g.volume_shape()));
+    let (p, v) = (Array::new(projections, g.projection_shape()), ArrayMut::new(&mut volume, g.volume_shape()));
     run(ct, p.expect("projections"), v.expect("a volume")).expect("success");
     volume
 }
@@ -65,7 +65,7 @@ pub fn to_volume(ct: &mut Ct, g: &Geometry, run: Operator, projections: &[f32]) 
 /// volume -> projections; rows outside the slices stay 0.
 pub fn to_projections(ct: &mut Ct, g: &Geometry, run: Operator, volume: &[f32]) -> Vec<f32> {
     let mut projections = vec![0.0; projection_len(g)];
-    let (v, p) = (View::new(volume, g.volume_shape()), ViewMut::new(&mut projections, g.projection_shape()));
+    let (v, p) = (Array::new(volume, g.volume_shape()), ArrayMut::new(&mut projections, g.projection_shape()));
     run(ct, v.expect("a volume"), p.expect("projections")).expect("success");
     projections
 }

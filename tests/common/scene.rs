@@ -1,10 +1,10 @@
 //! Analytic objects, and where to look for them in a reconstruction.
 
 use super::{plan, projection_len, volume_len};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::cpu::level::Level;
 use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Geometry};
-use isocenter::tensor::{View, ViewMut};
 use std::f64::consts::PI;
 
 /// 1.0 inside, well off the axis of rotation, and at an angle to the pixels.
@@ -33,7 +33,7 @@ pub fn best_plan(g: &Geometry) -> Ct {
 /// Exact line integrals.
 pub fn line_integrals(ct: &Ct, g: &Geometry, ellipses: &[Ellipse]) -> Vec<f32> {
     let mut projections = vec![f32::NAN; projection_len(g)];
-    let out = ViewMut::new(&mut projections, g.projection_shape()).expect("projections");
+    let out = ArrayMut::new(&mut projections, g.projection_shape()).expect("projections");
     ct.phantom_projections(ellipses, out).expect("line integrals");
     projections
 }
@@ -41,14 +41,14 @@ pub fn line_integrals(ct: &Ct, g: &Geometry, ellipses: &[Ellipse]) -> Vec<f32> {
 /// Exact pixel means.
 pub fn pixel_means(ct: &Ct, g: &Geometry, ellipses: &[Ellipse]) -> Vec<f32> {
     let mut volume = vec![f32::NAN; volume_len(g)];
-    let out = ViewMut::new(&mut volume, g.volume_shape()).expect("a volume");
+    let out = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
     ct.phantom_volume(ellipses, out).expect("pixel means");
     volume
 }
 
 /// Projections to a volume by filtered back projection.
 pub fn reconstruct(ct: &mut Ct, g: &Geometry, projections: &[f32]) -> Vec<f32> {
-    super::to_volume(ct, g, |ct, p: View, v: ViewMut| ct.reconstruct(p, v), projections)
+    super::to_volume(ct, g, |ct, p: Array, v: ArrayMut| ct.reconstruct(p, v), projections)
 }
 
 /// Length units of the middle of pixel (i, j) from the axis of rotation: x along columns, y upwards.

@@ -2,6 +2,7 @@
 
 use super::memory::OnGpu;
 use super::{common, cpu, gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, Options, Order, Precision, Slab};
@@ -10,7 +11,6 @@ use isocenter::ffi::ct::{
     isoc_ct_create, isoc_ct_destroy, isoc_ct_geometry, isoc_ct_reconstruct, isoc_ct_set_geometry,
 };
 use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
-use isocenter::tensor::{DType, View, ViewMut};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -40,11 +40,11 @@ fn error(seen: &[f32], expected: &[f32]) -> f64 {
     worst / f64::from(most)
 }
 
-fn volume(ct: &mut Ct, data: &[f32], run: fn(&mut Ct, View, ViewMut) -> isocenter::error::Result<()>) -> Vec<f32> {
+fn volume(ct: &mut Ct, data: &[f32], run: fn(&mut Ct, Array, ArrayMut) -> isocenter::error::Result<()>) -> Vec<f32> {
     let g = ct.geometry().expect("geometry").clone();
     let mut out = vec![f32::NAN; g.volume_shape().iter().product()];
-    let view = View::new(data, g.projection_shape()).expect("projections");
-    run(ct, view, ViewMut::new(&mut out, g.volume_shape()).expect("volume")).expect("run");
+    let view = Array::new(data, g.projection_shape()).expect("projections");
+    run(ct, view, ArrayMut::new(&mut out, g.volume_shape()).expect("volume")).expect("run");
     out
 }
 
@@ -127,7 +127,7 @@ fn backprojection_agrees_with_the_processor() {
                 let mut ct = plan(&gpu, &geometry, &options);
                 let mut seen = vec![f32::NAN; expected.len()];
                 let (p, v) = (geometry.projection_shape(), geometry.volume_shape());
-                let done = ct.backproject(View::new(&data, p).expect("in"), ViewMut::new(&mut seen, v).expect("out"));
+                let done = ct.backproject(Array::new(&data, p).expect("in"), ArrayMut::new(&mut seen, v).expect("out"));
                 if kernel != Kernel::Auto && done.as_ref().is_err_and(|e| e.message.contains("cannot serve")) {
                     continue;
                 }
@@ -179,7 +179,7 @@ fn filtering_agrees_with_the_processor() {
             let run = |context: &Arc<Context>| {
                 let mut out = vec![f32::NAN; data.len()];
                 let mut ct = plan(context, &geometry, &Options::default());
-                ct.filter(View::new(&data, shape).expect("in"), ViewMut::new(&mut out, shape).expect("out"))
+                ct.filter(Array::new(&data, shape).expect("in"), ArrayMut::new(&mut out, shape).expect("out"))
                     .expect("filter");
                 out
             };
@@ -201,7 +201,7 @@ fn forward_and_adjoint_agree_with_the_processor_and_with_each_other() {
         let run = |context: &Arc<Context>| {
             let mut ct = plan(context, &geometry, &Options::default());
             let mut ax = vec![0.0; y.len()];
-            ct.forward(View::new(&x, v).expect("x"), ViewMut::new(&mut ax, p).expect("Ax")).expect("forward");
+            ct.forward(Array::new(&x, v).expect("x"), ArrayMut::new(&mut ax, p).expect("Ax")).expect("forward");
             (ax, volume(&mut ct, &y, Ct::adjoint))
         };
         let ((ax, aty), (ax0, aty0)) = (run(&gpu), run(&cpu()));
@@ -263,12 +263,11 @@ fn raw_counts_are_corrected_as_on_the_processor() {
         let darks: Vec<u16> = random(2 * 13 * 61, 11).iter().map(|v| (300.0 + 100.0 * v) as u16).collect();
         let run = |context: &Arc<Context>| {
             let mut ct = plan(context, &geometry, &Options::default());
-            let flats = View::from_u16(&flats, [3, 13, 61]).expect("flats");
-            ct.set_flat_field(Some(flats), Some(View::from_u16(&darks, [2, 13, 61]).expect("darks")))
-                .expect("flat field");
+            let flats = Array::of(&flats, [3, 13, 61]).expect("flats");
+            ct.set_flat_field(Some(flats), Some(Array::of(&darks, [2, 13, 61]).expect("darks"))).expect("flat field");
             let mut out = vec![f32::NAN; geometry.volume_shape().iter().product()];
-            let out_view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
-            ct.reconstruct(View::from_u16(&counts, shape).expect("counts"), out_view).expect("reconstruct");
+            let out_view = ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume");
+            ct.reconstruct(Array::of(&counts, shape).expect("counts"), out_view).expect("reconstruct");
             out
         };
         let e = error(&run(&gpu), &run(&cpu()));
@@ -312,15 +311,15 @@ fn floats_of_any_kind_and_own_weights_as_on_the_processor() {
                     let context = Arc::new(Context::new(options).expect("a context"));
                     let options = Options { filter: filter.clone(), input, ..Options::default() };
                     let mut ct = plan(&context, &geometry, &options);
-                    ct.set_flat_field(Some(View::new(&flat, [1, 9, bins]).expect("flats")), None).expect("flat field");
+                    ct.set_flat_field(Some(Array::new(&flat, [1, 9, bins]).expect("flats")), None).expect("flat field");
                     ct.set_angular_weights(Some(&own)).expect("weights");
                     let mut out = vec![f32::NAN; geometry.volume_shape().iter().product()];
-                    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
-                    ct.reconstruct(View::new(data, shape).expect("data"), view).expect("reconstruct");
+                    let view = ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume");
+                    ct.reconstruct(Array::new(data, shape).expect("data"), view).expect("reconstruct");
                     let replaced = ct.info().expect("info").replaced;
                     let mut filtered = vec![0.0; data.len()];
-                    let view = ViewMut::new(&mut filtered, shape).expect("filtered");
-                    ct.filter(View::new(data, shape).expect("data"), view).expect("filter");
+                    let view = ArrayMut::new(&mut filtered, shape).expect("filtered");
+                    ct.filter(Array::new(data, shape).expect("data"), view).expect("filter");
                     (out, filtered, replaced, ct.info().expect("info").replaced)
                 };
                 let (seen, expected) = (run(Compute::Gpus(Vec::new())), run(Compute::Cpu));
@@ -356,9 +355,9 @@ fn counts_on_the_gpu_are_warned_of() {
         let mut ct = plan(&context, &geometry, &Options::default());
         let mut out = vec![0.0; geometry.volume_shape().iter().product()];
         // SAFETY: the memory holds every element, and nothing else uses it during the call.
-        let data = unsafe { View::from_raw(device.address as *const u8, DType::F32, shape, strides, Some(0)) };
+        let data = unsafe { Array::from_raw(device.address as *const u8, DType::F32, shape, strides, Some(0)) };
         log.lock().expect("the log").clear();
-        ct.reconstruct(data, ViewMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect("reconstruct");
+        ct.reconstruct(data, ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect("reconstruct");
         let seen = log.lock().expect("the log").clone();
         assert!(seen.iter().any(|m| m.starts_with("Warning") && m.contains("whole numbers")), "{seen:?}");
     }
@@ -376,8 +375,8 @@ fn what_is_not_a_number_is_found_or_replaced() {
     data[at(17, 4, 39)] = f32::NAN;
     let mut out = vec![0.0; geometry.volume_shape().iter().product()];
     let mut ct = plan(&gpu, &geometry, &Options::default());
-    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
-    let e = ct.reconstruct(View::new(&data, shape).expect("data"), view).expect_err("NaN");
+    let view = ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let e = ct.reconstruct(Array::new(&data, shape).expect("data"), view).expect_err("NaN");
     assert_eq!(e.status, isocenter::error::Status::NotFiniteData);
     assert!(e.message.contains("[17, 4, 39] is NaN"), "{}", e.message);
     // On the GPU, and read in parts: every slab begins elsewhere.
@@ -385,8 +384,8 @@ fn what_is_not_a_number_is_found_or_replaced() {
     data[at(20, 2, 5)] = 0.0;
     let device = OnGpu::new(&data);
     // SAFETY: the memory holds every element, and nothing else uses it during the call.
-    let view = unsafe { View::from_raw(device.address as *const u8, DType::F32, shape, steps(shape), Some(0)) };
-    let e = ct.reconstruct(view, ViewMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect_err("Inf");
+    let view = unsafe { Array::from_raw(device.address as *const u8, DType::F32, shape, steps(shape), Some(0)) };
+    let e = ct.reconstruct(view, ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume")).expect_err("Inf");
     assert!(e.message.contains("[17, 4, 39] is -inf"), "{}", e.message);
     let read = |slab: Slab| {
         // SAFETY: the slab's array holds as many elements as its shape says.
@@ -431,8 +430,17 @@ fn any_strides_serve() {
     // SAFETY: the arrays hold every element of these strides.
     let (p, o) = unsafe {
         let strides = [1, v as isize, (v * r) as isize];
-        let p = View::from_raw(turned.as_ptr().cast(), DType::F32, [v, r, b], strides, None);
-        (p, ViewMut::from_raw(out.as_mut_ptr(), [nz, ny, nx], [sz as isize, sy as isize, sx as isize], None))
+        let p = Array::from_raw(turned.as_ptr().cast(), DType::F32, [v, r, b], strides, None);
+        (
+            p,
+            ArrayMut::from_raw(
+                out.as_mut_ptr().cast(),
+                DType::F32,
+                [nz, ny, nx],
+                [sz as isize, sy as isize, sx as isize],
+                None,
+            ),
+        )
     };
     plan(&gpu, &geometry, &Options::default()).reconstruct(p, o).expect("reconstruct");
     for z in 0..nz {
@@ -456,8 +464,8 @@ fn a_cancel_is_heeded() {
     let data = random(geometry.projection_shape().iter().product(), 14);
     let mut out = vec![0.0; geometry.volume_shape().iter().product()];
     let mut ct = plan(&gpu, &geometry, &Options { kernel: Kernel::TextureStandard, ..Options::default() });
-    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
-    let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("cancel");
+    let view = ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let e = ct.reconstruct(Array::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("cancel");
     assert_eq!(e.status, isocenter::error::Status::Cancelled);
 }
 
@@ -541,9 +549,9 @@ fn too_little_memory_is_an_error_that_says_how_much() {
     let geometry = Geometry::new(angles(60), 120);
     let data = random(geometry.projection_shape().iter().product(), 17);
     let mut out = vec![0.0; geometry.volume_shape().iter().product()];
-    let view = ViewMut::new(&mut out, geometry.volume_shape()).expect("volume");
+    let view = ArrayMut::new(&mut out, geometry.volume_shape()).expect("volume");
     let mut ct = plan(&gpu, &geometry, &Options::default());
-    let e = ct.reconstruct(View::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("memory");
+    let e = ct.reconstruct(Array::new(&data, geometry.projection_shape()).expect("data"), view).expect_err("memory");
     assert_eq!(e.status, isocenter::error::Status::MemoryCap);
     assert!(e.message.contains("10000") && e.message.contains("at least"), "{}", e.message);
 }
@@ -559,7 +567,7 @@ fn a_disk_keeps_its_value() {
         for precision in [Precision::Single, Precision::Half] {
             let mut ct = plan(&gpu, &geometry, &Options { precision, ..Options::default() });
             let mut data = vec![0.0; geometry.projection_shape().iter().product()];
-            let view = ViewMut::new(&mut data, geometry.projection_shape()).expect("projections");
+            let view = ArrayMut::new(&mut data, geometry.projection_shape()).expect("projections");
             ct.phantom_projections(&[disk], view).expect("phantom");
             let out = volume(&mut ct, &data, Ct::reconstruct);
             let (mut sum, mut count) = (0.0, 0);
@@ -591,13 +599,14 @@ fn arrays_on_the_gpu_give_the_same_bits() {
     let (projections, source) = (OnGpu::new(&data), OnGpu::new(&slices));
     // SAFETY: the memory holds every element, and nothing else uses it during a call.
     let view = |m: &OnGpu<f32>, shape, strides| unsafe {
-        View::from_raw(m.address as *const u8, DType::F32, shape, strides, Some(0))
+        Array::from_raw(m.address as *const u8, DType::F32, shape, strides, Some(0))
     };
     // SAFETY: as above.
-    let view_mut =
-        |m: &OnGpu<f32>, shape, strides| unsafe { ViewMut::from_raw(m.address as *mut f32, shape, strides, Some(0)) };
+    let view_mut = |m: &OnGpu<f32>, shape, strides| unsafe {
+        ArrayMut::from_raw(m.address as *mut u8, DType::F32, shape, strides, Some(0))
+    };
     let mut ct = plan(&gpu, &geometry, &Options::default());
-    for run in [Ct::reconstruct as fn(&mut Ct, View, ViewMut) -> _, Ct::backproject, Ct::adjoint] {
+    for run in [Ct::reconstruct as fn(&mut Ct, Array, ArrayMut) -> _, Ct::backproject, Ct::adjoint] {
         let expected = volume(&mut ct, &data, run);
         let out = OnGpu::new(&vec![f32::NAN; expected.len()]);
         run(&mut ct, view(&projections, p, steps(p)), view_mut(&out, v, steps(v))).expect("in place");
@@ -610,17 +619,17 @@ fn arrays_on_the_gpu_give_the_same_bits() {
         assert!(seen.iter().skip(1).step_by(2).all(|v| *v == 7.0));
         // From the GPU to the host.
         let mut host = vec![f32::NAN; expected.len()];
-        run(&mut ct, view(&projections, p, steps(p)), ViewMut::new(&mut host, v).expect("volume"))
+        run(&mut ct, view(&projections, p, steps(p)), ArrayMut::new(&mut host, v).expect("volume"))
             .expect("to the host");
         assert!(host.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
     let mut expected = vec![0.0; data.len()];
-    ct.forward(View::new(&slices, v).expect("volume"), ViewMut::new(&mut expected, p).expect("projections"))
+    ct.forward(Array::new(&slices, v).expect("volume"), ArrayMut::new(&mut expected, p).expect("projections"))
         .expect("forward");
     let out = OnGpu::new(&vec![f32::NAN; expected.len()]);
     ct.forward(view(&source, v, steps(v)), view_mut(&out, p, steps(p))).expect("forward in place");
     assert!(out.read().iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
-    ct.filter(View::new(&data, p).expect("in"), ViewMut::new(&mut expected, p).expect("out")).expect("filter");
+    ct.filter(Array::new(&data, p).expect("in"), ArrayMut::new(&mut expected, p).expect("out")).expect("filter");
     ct.filter(view(&projections, p, steps(p)), view_mut(&out, p, steps(p))).expect("filter on the GPU");
     assert!(out.read().iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
 }

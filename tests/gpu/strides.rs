@@ -1,9 +1,9 @@
 //! Arrays of the host with any strides, page-locked and ordinary: what a GPU makes of them is what it makes of packed copies.
 
 use super::{common, gpu};
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, Geometry, Order};
-use isocenter::tensor::{DType, View, ViewMut};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -127,7 +127,7 @@ fn one(
     let mut ct = Ct::new(context.clone());
     ct.set_geometry(geometry.clone()).expect("geometry");
     let mut expected = vec![0.0; to.iter().product()];
-    let (view, target) = (View::new(&packed, from).expect("input"), ViewMut::new(&mut expected, to).expect("output"));
+    let (view, target) = (Array::new(&packed, from).expect("input"), ArrayMut::new(&mut expected, to).expect("output"));
     operator(&mut ct, view, target).expect("packed arrays");
 
     let target_strides = output_strides(rng, to);
@@ -137,8 +137,8 @@ fn one(
     // SAFETY: all elements lie in the two arrays, and no two of the output's at one place.
     let (view, target) = unsafe {
         (
-            View::from_raw(data.data.add(before).cast(), DType::F32, from, strides, None),
-            ViewMut::from_raw(out.data.add(target_before), to, target_strides, None),
+            Array::from_raw(data.data.add(before).cast(), DType::F32, from, strides, None),
+            ArrayMut::from_raw(out.data.add(target_before).cast(), DType::F32, to, target_strides, None),
         )
     };
     let case = format!("seed {seed}, {from:?} by {strides:?}, {locked}, to {to:?} by {target_strides:?}");

@@ -5,10 +5,10 @@ use super::mri::everything;
 use super::mri::scan as mri;
 use super::pet::scan as pet;
 use super::{common, gpu};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, Geometry, Interpolation, Kernel, Options, Precision};
 use isocenter::ffi::context::{isoc_context, isoc_context_create, isoc_context_destroy};
-use isocenter::tensor::{View, ViewMut};
 use std::f64::consts::PI;
 use std::sync::{Arc, Barrier};
 
@@ -96,7 +96,7 @@ fn mri_work(context: &Shared, grid: [usize; 3], count: usize, coils: usize, doub
 fn ct_work<'a>(context: &'a Arc<Context>, geometry: Geometry, options: Options) -> Work<'a> {
     let run = move |data: &[f32], from: [usize; 3], to: [usize; 3], ct: &mut Ct, operator: common::Operator| {
         let mut out = vec![0.0; to.iter().product()];
-        let (view, target) = (View::new(data, from).expect("input"), ViewMut::new(&mut out, to).expect("output"));
+        let (view, target) = (Array::new(data, from).expect("input"), ArrayMut::new(&mut out, to).expect("output"));
         operator(ct, view, target).expect("success");
         out
     };

@@ -5,18 +5,18 @@ use super::term::{Taps, Term, tent};
 use crate::cpu::simd::{Kernel, Simd};
 
 /// Slices that a group may hold.
-pub(in crate::ct) const LANES: [usize; 3] = [32, 16, 8];
+pub(super) const LANES: [usize; 3] = [32, 16, 8];
 /// Elements are done in squares of this side, so that the samples that a square reads stay in the first-level cache.
 const SQUARE: usize = 16;
 /// Terms summed in registers before an element's sum is stored again.
-pub(in crate::ct) const TERMS: usize = 8;
+pub(super) const TERMS: usize = 8;
 /// Most taps whose weights are kept; wider tents are summed a few taps at a time.
 const KEPT: usize = 4;
 /// Rows of one call lie this close together, so that an offset between any two of them fits 32 bits.
-pub(in crate::ct) const MAX_DISTANCE: usize = 1 << 30;
+pub(super) const MAX_DISTANCE: usize = 1 << 30;
 
 /// Adds terms to a grid of sums: `sums[(r * stride + e) * lanes + slice]`.
-pub(in crate::ct) struct Interleaved<'a> {
+pub(super) struct Interleaved<'a> {
     terms: &'a [Term<'a>],
     taps: Taps,
     rows: usize,
@@ -30,7 +30,7 @@ impl<'a> Interleaved<'a> {
     /// # Safety
     /// The terms are of one buffer, less than [`MAX_DISTANCE`] apart, made for `taps`, a layout of `lanes` and a grid of `rows` x
     /// `len` elements or more.
-    pub(in crate::ct) unsafe fn new(
+    pub(super) unsafe fn new(
         terms: &'a [Term<'a>],
         taps: Taps,
         [rows, len]: [usize; 2],

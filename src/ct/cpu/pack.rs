@@ -4,7 +4,7 @@
 const RUN: usize = 16;
 
 /// `to[k * lanes + s] = scale * from[s * samples + k]`; slices beyond those in `from` are left as they are.
-pub(in crate::ct) fn interleave(from: &[f32], samples: usize, lanes: usize, scale: f32, to: &mut [f32]) {
+pub(super) fn interleave(from: &[f32], samples: usize, lanes: usize, scale: f32, to: &mut [f32]) {
     if lanes == 1 {
         to.iter_mut().zip(from).for_each(|(t, f)| *t = f * scale);
         return;
@@ -20,23 +20,23 @@ pub(in crate::ct) fn interleave(from: &[f32], samples: usize, lanes: usize, scal
 }
 
 /// `to[k] = scale * from[k * lanes + slice]`.
-pub(in crate::ct) fn extract(from: &[f32], lanes: usize, slice: usize, scale: f32, to: &mut [f32]) {
+pub(super) fn extract(from: &[f32], lanes: usize, slice: usize, scale: f32, to: &mut [f32]) {
     for (t, f) in to.iter_mut().zip(from.chunks_exact(lanes)) {
         *t = f[slice] * scale;
     }
 }
 
 /// Samples that [`oversample`] makes of a bin.
-pub(in crate::ct) const SAMPLES_A_BIN: usize = 4;
+pub(super) const SAMPLES_A_BIN: usize = 4;
 
 /// Length of an oversampled row, and where bin 0 lies in it: the outermost samples lie between the edge bins and the zeros
 /// beyond them.
-pub(in crate::ct) fn oversampled(bins: usize) -> (usize, usize) {
+pub(super) fn oversampled(bins: usize) -> (usize, usize) {
     (SAMPLES_A_BIN * bins + SAMPLES_A_BIN - 1, SAMPLES_A_BIN - 1)
 }
 
 /// Four samples a bin by linear interpolation, zero outside.
-pub(in crate::ct) fn oversample(bins: &[f32], to: &mut [f32]) {
+pub(super) fn oversample(bins: &[f32], to: &mut [f32]) {
     let mut left = 0.0;
     for (k, to) in to.chunks_mut(SAMPLES_A_BIN).enumerate() {
         let right = bins.get(k).copied().unwrap_or(0.0);

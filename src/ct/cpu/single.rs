@@ -5,15 +5,15 @@ use super::term::{Run, Taps, Term, tent};
 use crate::cpu::simd::{Kernel, Simd};
 
 /// Elements summed in registers; every grid's rows are a multiple of this long in memory.
-pub(in crate::ct) const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Most samples that a window reads, at any level.
-pub(in crate::ct) const WINDOW: usize = 34;
+pub(super) const WINDOW: usize = 34;
 /// Zeros on both sides of a row, so that windows partly outside need no clamping.
-pub(in crate::ct) const PAD: usize = 128;
+pub(super) const PAD: usize = 128;
 
 /// How far apart neighbouring elements' positions are: what the widest lanes' window must span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::ct) enum Spread {
+pub(super) enum Spread {
     /// Up to one sample an element: a window of LANES.
     Narrow,
     /// Up to two: a window of 2 LANES.
@@ -24,7 +24,7 @@ pub(in crate::ct) enum Spread {
 
 impl Spread {
     /// The cheapest that serves a step of `along` samples an element.
-    pub(in crate::ct) fn of(along: f64) -> Self {
+    pub(super) fn of(along: f64) -> Self {
         // A little under 1 and 2, since positions are rounded.
         match along.abs() {
             a if a <= 0.98 => Spread::Narrow,
@@ -36,7 +36,7 @@ impl Spread {
 
 /// Adds terms to a grid of sums, `sums[r * stride + e]`; `len` is a multiple of BLOCK, elements beyond the caller's own are
 /// computed for nothing. All terms are of one spread.
-pub(in crate::ct) struct Single<'a> {
+pub(super) struct Single<'a> {
     terms: &'a [Term<'a>],
     taps: Taps,
     spread: Spread,
@@ -52,7 +52,7 @@ impl<'a> Single<'a> {
     /// up to a whole BLOCK left out; `spread` is that of all of them, and unless it is `Any`, [`RowLayout::inside`] holds.
     ///
     /// [`RowLayout::inside`]: super::term::RowLayout::inside
-    pub(in crate::ct) unsafe fn new(
+    pub(super) unsafe fn new(
         terms: &'a [Term<'a>],
         (taps, spread): (Taps, Spread),
         [rows, len]: [usize; 2],

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 /// How a position between samples is read. Position x falls in cell k = floor(x), fraction t = x - k.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::ct) enum Taps {
+pub(super) enum Taps {
     /// Sample k. (The position carries the half sample that makes it the nearest.)
     Nearest,
     /// Samples k and k + 1, weighted 1 - t and t.
@@ -17,7 +17,7 @@ pub(in crate::ct) enum Taps {
 
 impl Taps {
     /// Samples read from the cell on.
-    pub(in crate::ct) fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         match self {
             Taps::Nearest => 1,
             Taps::Linear => 2,
@@ -29,7 +29,7 @@ impl Taps {
 /// One row of samples and the positions at which a grid of elements reads it: element e of row r reads position
 /// `start + r * across + e * along`, in samples from `data`. Made by [`RowLayout::term`] and [`RowLayout::lines`] alone.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ct) struct Term<'a> {
+pub(super) struct Term<'a> {
     /// Somewhere about the row, which is borrowed: the kernels add positions to it.
     pub(super) data: *const f32,
     row: PhantomData<&'a [f32]>,
@@ -51,7 +51,7 @@ unsafe impl Send for Term<'_> {}
 /// Weight of tap `tap` of a tent of slope 1 / reach, at a fraction `t` of a cell: with u = (tap + 1 - t) slope, the lower of its
 /// flanks u and 2 - u, at least 0.
 #[inline(always)]
-pub(in crate::ct) unsafe fn tent<S: Simd>(tap: usize, slope: f32, t: S::F) -> S::F {
+pub(super) unsafe fn tent<S: Simd>(tap: usize, slope: f32, t: S::F) -> S::F {
     // SAFETY: by the caller's contract: the processor has the instructions of S.
     unsafe {
         let u = S::fma(t, S::splat(-slope), S::splat((tap as f32 + 1.0) * slope));
@@ -62,15 +62,15 @@ pub(in crate::ct) unsafe fn tent<S: Simd>(tap: usize, slope: f32, t: S::F) -> S:
 /// Positions of a run of neighbouring elements, relative to a cell at or below all of them: small numbers, so that f32 keeps
 /// them to 1e-6 of a sample however long the row is.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ct) struct Run {
-    pub(in crate::ct) cell: i32,
-    pub(in crate::ct) first: f32,
+pub(super) struct Run {
+    pub(super) cell: i32,
+    pub(super) first: f32,
 }
 
 impl Term<'_> {
     /// Elements e to e + LEN - 1 of row r.
     #[inline(always)]
-    pub(in crate::ct) fn run<const LEN: usize>(&self, r: usize, e: usize) -> Run {
+    pub(super) fn run<const LEN: usize>(&self, r: usize, e: usize) -> Run {
         let first = self.start + r as f64 * self.across + e as f64 * self.along;
         let least = first + self.along.min(0.0) * (LEN - 1) as f64;
         // SAFETY: positions lie within the tile's span of `start`, far below 2^31: its sides are at most 64 elements, and
@@ -82,27 +82,27 @@ impl Term<'_> {
 
 /// Rows of samples with zeros on both sides: `pitch` samples of `lanes` floats a row.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ct) struct RowLayout {
-    pub(in crate::ct) samples: usize,
-    pub(in crate::ct) pad: usize,
-    pub(in crate::ct) lanes: usize,
+pub(super) struct RowLayout {
+    pub(super) samples: usize,
+    pub(super) pad: usize,
+    pub(super) lanes: usize,
 }
 
 impl RowLayout {
     /// Padding wide enough for `taps` (and for the windows that [`super::single`] reads when there is one lane).
-    pub(in crate::ct) fn new(samples: usize, taps: usize, lanes: usize) -> Self {
+    pub(super) fn new(samples: usize, taps: usize, lanes: usize) -> Self {
         let pad = if lanes == 1 { super::single::PAD + taps } else { taps };
         Self { samples, pad, lanes }
     }
 
     /// Floats from one row to the next, in whole cache lines.
-    pub(in crate::ct) fn pitch(&self) -> usize {
+    pub(super) fn pitch(&self) -> usize {
         ((self.samples + 2 * self.pad) * self.lanes).next_multiple_of(16)
     }
 
     /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
     /// element reads only zeros. The term is made relative to the lowest cell.
-    pub(in crate::ct) fn term<'a>(&self, row: &'a [f32], grid: Grid, taps: usize, slope: f32) -> Option<Term<'a>> {
+    pub(super) fn term<'a>(&self, row: &'a [f32], grid: Grid, taps: usize, slope: f32) -> Option<Term<'a>> {
         assert!(row.len() >= self.pitch() && taps <= self.pad, "{} floats, {taps} taps: {self:?}", row.len());
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
@@ -127,7 +127,7 @@ impl RowLayout {
     }
 
     /// A grid over as many lines as it has rows: row r of the grid reads line r alone. Terms of one row each.
-    pub(in crate::ct) fn lines<'a>(
+    pub(super) fn lines<'a>(
         &self,
         lines: &'a [f32],
         grid: Grid,
@@ -146,7 +146,7 @@ impl RowLayout {
     }
 
     /// Whether [`super::single`] may read the term's windows without clamping.
-    pub(in crate::ct) fn inside(&self, grid: Grid, taps: usize) -> bool {
+    pub(super) fn inside(&self, grid: Grid, taps: usize) -> bool {
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
         // Elements beyond `len`, up to a whole vector block, are computed too and thrown away.
@@ -160,10 +160,10 @@ impl RowLayout {
 
 /// Positions of a grid of elements, in f64.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ct) struct Grid {
-    pub(in crate::ct) first: f64,
-    pub(in crate::ct) across: f64,
-    pub(in crate::ct) along: f64,
-    pub(in crate::ct) rows: usize,
-    pub(in crate::ct) len: usize,
+pub(super) struct Grid {
+    pub(super) first: f64,
+    pub(super) across: f64,
+    pub(super) along: f64,
+    pub(super) rows: usize,
+    pub(super) len: usize,
 }

@@ -4,36 +4,8 @@
 //! from an H200 (benches/results), or the caller's own GPU after `tune`. Elsewhere they serve as ratios.
 
 use super::projector::{Case, Projector};
-use crate::ct::operators::Interpolation;
+use crate::ct::options::{Interpolation, Kernel, Precision};
 use crate::error::{Result, fail};
-
-/// Family of back projectors on a GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    /// The fastest that keeps the precision asked for.
-    #[default]
-    Auto,
-    /// Texture units with everybody's mapping of threads to pixels.
-    TextureStandard,
-    /// Texture units, pixels in squares.
-    Texture,
-    /// Bins cached in shared memory, interpolated in f32.
-    Alu,
-    /// Texture and shared-memory blocks side by side.
-    Hybrid,
-    /// Weights times data on tensor cores.
-    Tensor,
-}
-
-/// Precision of the data that are back projected on a GPU; sums are f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// f32 grade.
-    #[default]
-    Single,
-    /// f16 data.
-    Half,
-}
 
 /// A projector and where it belongs.
 #[derive(Clone, Copy, Debug)]

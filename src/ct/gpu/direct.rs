@@ -2,7 +2,7 @@
 
 use super::projector::{Arguments, Case};
 use super::state::State;
-use crate::ct::operators::Interpolation;
+use crate::ct::options::Interpolation;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream};
 

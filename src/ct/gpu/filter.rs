@@ -3,7 +3,7 @@
 use super::rows::{PackedRows, RawRows};
 use super::state::{Slot, State};
 use crate::cpu::buffer::collected;
-use crate::ct::filter::{Filter, Padding, response};
+use crate::ct::rows::filter::{Filter, Padding, response};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Launch, Stream};
 use rustfft::num_complex::Complex;

@@ -2,8 +2,8 @@
 
 use super::state::{Scratch, State};
 use crate::cpu::buffer::{append, collected};
-use crate::ct::forward::{Axis, Ray};
 use crate::ct::geometry::Geometry;
+use crate::ct::ray::{Axis, Ray};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Launch, Stream};
 use std::f64::consts::PI;

@@ -5,7 +5,7 @@ use super::projector::{Arguments, Case};
 use super::rows::Format;
 use super::state::State;
 use super::texture;
-use crate::ct::operators::Interpolation;
+use crate::ct::options::Interpolation;
 use crate::error::{Result, fail};
 use crate::gpu::{Launch, Stream};
 

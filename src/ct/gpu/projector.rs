@@ -4,7 +4,7 @@ use super::rows::Format;
 use super::state::State;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
-use crate::ct::operators::Interpolation;
+use crate::ct::options::Interpolation;
 use crate::error::Result;
 use crate::gpu::Stream;
 

@@ -3,9 +3,9 @@
 
 use super::filter::{self, DeviceFilter};
 use super::state::{Scratch, State};
+use crate::array::DType;
 use crate::error::Result;
 use crate::gpu::{DeviceMemory, Launch, Pinned, Stream};
-use crate::tensor::DType;
 
 /// Mirrors `RawRows`.
 #[repr(C)]
@@ -31,6 +31,7 @@ pub(super) fn row_type(dtype: DType) -> i32 {
         DType::F32 => 0,
         DType::U16 => 1,
         DType::U8 => 2,
+        dtype => unreachable!("{dtype:?} is no type of projections"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::projector::{Arguments, Case, too_tall, widest};
 use super::rows::Format;
 use super::state::State;
-use crate::ct::operators::Interpolation;
+use crate::ct::options::Interpolation;
 use crate::error::Result;
 use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture};
 

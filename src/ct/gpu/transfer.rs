@@ -1,10 +1,10 @@
 //! Blocks of the caller's arrays on their way to and from a GPU: straight from pinned memory, through pinned staging otherwise.
 
 use super::state::PinnedSlot;
+use crate::array::Layout;
 use crate::context::Context;
 use crate::error::Result;
 use crate::gpu::{Device, Event, Rows, Stream, is_pinned};
-use crate::tensor::{Element, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -277,7 +277,7 @@ impl Transfer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
+    use crate::array::DType;
 
     /// A packed copy, by the rows that the driver would copy.
     fn copied(block: &Block, rows: &[(Rows, usize)]) -> Vec<u8> {

@@ -1,60 +1,29 @@
-//! One GPU at work: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
+//! One GPU of a plan: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
 
 use super::choice::{ALL, Candidate};
 use super::forward::Slices;
-use super::plan::DevicePlan;
 use super::projector::Arguments;
 use super::rows::{Findings, Packing, RawRows, row_type};
+use super::sizes::{SLOTS, Sizes, case, indices, not_finite, source};
 use super::state::{Scratch, Slot, State};
-use super::task::{Operator, Sizes, Task, indices, not_finite, smaller};
+use super::tables::Tables;
 use super::transfer::Transfer;
-use crate::context::{Context, Job, NanPolicy};
-use crate::ct::kind::Correction;
-use crate::error::{Result, Status};
-use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter, then_wait};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use crate::context::{Context, NanPolicy};
+use crate::ct::rows::kind::Correction;
+use crate::ct::slab::Arrays;
+use crate::ct::task::{Operator, Task};
+use crate::error::Result;
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
+use std::sync::Arc;
 
-/// A call as a GPU sees it.
+/// A call as a GPU sees it, at one slab.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) context: &'a Context,
     pub(super) task: &'a Task<'a>,
-    pub(super) job: &'a Job,
+    pub(super) arrays: &'a Arrays<'a>,
     pub(super) sizes: &'a Sizes,
 }
-
-/// Slices that wait for a GPU.
-pub(super) struct Queue {
-    slices: usize,
-    next: Mutex<usize>,
-    failed: AtomicBool,
-}
-
-impl Queue {
-    pub(super) fn new(slices: usize) -> Self {
-        Self { slices, next: Mutex::new(0), failed: AtomicBool::new(false) }
-    }
-
-    /// No more slabs for anybody.
-    pub(super) fn stop(&self) {
-        self.failed.store(true, Ordering::Relaxed);
-    }
-
-    fn take(&self, most: usize) -> Option<(usize, usize)> {
-        if self.failed.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
-        let first = *next;
-        let count = most.min(self.slices - first);
-        *next += count;
-        (count > 0).then_some((first, count))
-    }
-}
-
-/// Two slabs are under way at a time.
-pub(super) const SLOTS: usize = 2;
 
 /// One GPU: its streams and the memory that is kept from slab to slab and from call to call.
 #[derive(Debug)]
@@ -65,6 +34,8 @@ pub(super) struct Worker {
     compute: Stream,
     slots: [SlabSlot; SLOTS],
     scratch: Scratch,
+    /// The slot of the next slab.
+    turn: usize,
     /// Of an H200, or measured by `tune`.
     pub(super) rates: Vec<Candidate>,
 }
@@ -97,8 +68,8 @@ impl SlabSlot {
 /// A slab whose results are still on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    pub(super) slot: usize,
-    pub(super) first: usize,
+    slot: usize,
+    first: usize,
     pub(super) count: usize,
 }
 
@@ -114,21 +85,22 @@ impl Worker {
             compute,
             slots,
             scratch,
+            turn: 0,
             rates: ALL.to_vec(),
         })
-    }
-
-    /// Takes slabs until there are none.
-    pub(super) fn run(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
-        let device = self.state.device.clone();
-        let _current = device.enter()?;
-        then_wait(self, |worker| worker.slabs(call, queue, replaced), |worker| worker.wait())
     }
 
     /// Waits for all of its streams; needs the GPU to be current.
     pub(super) fn wait(&self) -> Result<()> {
         let waited = [&self.up.stream, &self.compute, &self.down.stream].map(Stream::synchronize);
         waited.into_iter().collect()
+    }
+
+    /// What the caller's stream does comes first.
+    pub(super) fn follow(&self, stream: usize) -> Result<()> {
+        let ready = Event::new(&self.state.device)?;
+        ready.record(&Stream::borrowed(stream))?;
+        self.compute.wait(&ready)
     }
 
     /// Waits until a slab's results are with the caller.
@@ -152,54 +124,8 @@ impl Worker {
         slots + self.scratch.packed.bytes()
     }
 
-    fn slabs(&mut self, call: &Call, queue: &Queue, replaced: &AtomicU64) -> Result<()> {
-        let task = call.task;
-        if task.source.gpu.is_some() || task.target.gpu.is_some() {
-            let ready = Event::new(&self.state.device)?;
-            ready.record(&Stream::borrowed(task.stream))?;
-            self.compute.wait(&ready)?;
-        }
-        let sizes = call.sizes;
-        let plan = DevicePlan::new(&self.state.device, task, sizes.projector, sizes.format.lanes)?;
-        let mut count = sizes.slab;
-        let mut pending: Option<Pending> = None;
-        let mut turn = 0;
-        while let Some((first, n)) = queue.take(count) {
-            let (mut from, end) = (first, first + n);
-            while from < end {
-                call.job.check()?;
-                let n = count.min(end - from);
-                match self.start(call, &plan, turn, from, n) {
-                    Ok(()) => {}
-                    Err(e) if e.status == Status::OutOfMemory && count > 1 => {
-                        // What is under way holds memory too.
-                        if let Some(p) = pending.take() {
-                            self.finish(call, p, replaced)?;
-                        }
-                        self.release()?;
-                        count = smaller(count, sizes);
-                        let device = &self.state.device;
-                        call.job.note(format!("{device:?} is out of memory; slabs of {count} slices from here on"));
-                        continue;
-                    }
-                    Err(e) => return Err(e),
-                }
-                let started = Pending { slot: turn, first: from, count: n };
-                if let Some(p) = pending.replace(started) {
-                    self.finish(call, p, replaced)?;
-                }
-                turn = (turn + 1) % SLOTS;
-                from += n;
-            }
-        }
-        if let Some(p) = pending {
-            self.finish(call, p, replaced)?;
-        }
-        Ok(())
-    }
-
     /// Gives all slab memory back.
-    fn release(&mut self) -> Result<()> {
+    pub(super) fn release(&mut self) -> Result<()> {
         self.wait()?;
         self.state.textures = None;
         self.scratch = Scratch::default();
@@ -209,15 +135,15 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends a slab's data up and puts all of its work into the compute stream.
-    pub(super) fn start(&mut self, call: &Call, plan: &DevicePlan, turn: usize, first: usize, n: usize) -> Result<()> {
-        let Self { state, up, compute, slots, scratch, .. } = self;
+    /// Sends a slab's data up and puts all of its work into the compute stream; needs the GPU to be current.
+    pub(super) fn start(&mut self, call: &Call, tables: &Tables, first: usize, n: usize) -> Result<Pending> {
+        let Self { state, up, compute, slots, scratch, turn, .. } = self;
         let device = &state.device.clone();
-        let (task, sizes, slot) = (call.task, call.sizes, &mut slots[turn]);
+        let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[*turn]);
         let g = task.geometry;
-        let block = task.block(first, n);
+        let block = source(task, arrays, first, n);
         // Memory first: if there is too little, nothing has been started.
-        let (data, strides) = match task.source.gpu {
+        let (data, strides) = match arrays.source().gpu {
             Some(_) => (block.address(), block.own_strides()),
             None => (slot.raw.take(device, block.bytes())?.address(), block.packed_strides()),
         };
@@ -226,14 +152,14 @@ impl Worker {
             Operator::Filter | Operator::Forward => out,
             _ => scratch.packed.take(device, sizes.format.bytes(n, g.views(), g.bins) as usize)?.address(),
         };
-        if task.source.gpu.is_none() {
+        if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
             unsafe { up.upload(call.context, &block, data)? };
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
-        let flat = plan.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * g.bins) as u64));
+        let flat = tables.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * g.bins) as u64));
         let [dark, gain] = flat.unwrap_or_default();
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
@@ -245,19 +171,19 @@ impl Worker {
             bin_stride: strides[2],
             dark,
             gain,
-            minimum: task.correction.minimum(),
-            kind: row_type(task.source.dtype),
+            minimum: task.rows.correction.minimum(),
+            kind: row_type(arrays.source().dtype),
             views: views as i32,
             slices: n as i32,
             bins: bins as i32,
-            transmission: matches!(task.correction, Correction::Transmission(_)).into(),
+            transmission: matches!(task.rows.correction, Correction::Transmission(_)).into(),
         };
         let packing = Packing {
             raw,
             format: sizes.format,
-            filter: plan.filter.as_ref(),
-            view_scale: plan.view_scale.address(),
-            bound: plan.bound,
+            filter: tables.filter.as_ref(),
+            view_scale: tables.view_scale.address(),
+            bound: tables.bound,
             indices: indices(task, first),
             packed,
             findings: &slot.findings,
@@ -265,15 +191,15 @@ impl Worker {
         };
         compute.wait(&slot.downloaded)?;
         packing.look(state, scratch, compute)?;
-        match &plan.forward {
+        match &tables.forward {
             None => packing.pack(state, scratch, compute)?,
             Some(forward) => {
                 let (projections, s) = match sizes.in_place {
                     true => {
-                        let target = sizes.target(task, first, n);
+                        let target = sizes.target(task, arrays, first, n);
                         (target.address(), target.own_strides())
                     }
-                    false => (out, sizes.target(task, first, n).packed_strides()),
+                    false => (out, sizes.target(task, arrays, first, n).packed_strides()),
                 };
                 let (volume, volume_strides, projection_strides) = (data, strides, [s[0], s[1]]);
                 let slices = Slices { volume, volume_strides, projections, projection_strides, count: n };
@@ -284,7 +210,7 @@ impl Worker {
         if let Some(projector) = sizes.projector {
             let (volume, slice_stride, row_stride) = match sizes.in_place {
                 true => {
-                    let block = sizes.target(task, first, n);
+                    let block = sizes.target(task, arrays, first, n);
                     let s = block.own_strides();
                     (block.address(), s[0], s[1])
                 }
@@ -292,7 +218,7 @@ impl Worker {
             };
             let arguments = Arguments {
                 data: packed,
-                lines: plan.lines.address(),
+                lines: tables.lines.address(),
                 scale: scratch.down.address(),
                 volume,
                 slice_stride,
@@ -304,36 +230,38 @@ impl Worker {
                 nx: g.nx as i32,
                 ny: g.ny as i32,
             };
-            let tents = plan.tents.as_ref().map_or(0, DeviceMemory::address);
-            projector.launch(state, &task.case(device, tents), arguments, compute)?;
+            let tents = tables.tents.as_ref().map_or(0, DeviceMemory::address);
+            projector.launch(state, &case(task, device, tents), arguments, compute)?;
         }
-        if task.target.gpu.is_some() && !sizes.in_place {
-            let block = sizes.target(task, first, n);
+        if arrays.target().gpu.is_some() && !sizes.in_place {
+            let block = sizes.target(task, arrays, first, n);
             // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
             unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
         }
-        slot.computed.record(compute)
+        slot.computed.record(compute)?;
+        let pending = Pending { slot: *turn, first, count: n };
+        *turn = (*turn + 1) % SLOTS;
+        Ok(pending)
     }
 
-    /// Looks at what was found in a slab's data, and brings its results to the caller.
-    pub(super) fn finish(&mut self, call: &Call, pending: Pending, replaced: &AtomicU64) -> Result<()> {
+    /// Looks at what was found in a slab's data, and brings its results to the caller; gives the number of values replaced. Needs the
+    /// GPU to be current.
+    pub(super) fn finish(&mut self, call: &Call, pending: &Pending) -> Result<u64> {
         let Self { state, down, slots, .. } = self;
-        let (task, sizes, slot) = (call.task, call.sizes, &mut slots[pending.slot]);
+        let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
         // SAFETY: pinned memory that holds the struct, written before the mark.
         let findings = unsafe { slot.found.data().cast::<Findings>().read() };
         if findings.first != u64::MAX && call.context.nan_policy() == NanPolicy::Error {
-            return not_finite(task, &state.device, findings.first);
+            not_finite(task, arrays, &state.device, findings.first)?;
         }
-        replaced.fetch_add(findings.replaced, Ordering::Relaxed);
         down.stream.wait(&slot.computed)?;
-        if task.target.gpu.is_none() {
-            let block = sizes.target(task, pending.first, pending.count);
+        if arrays.target().gpu.is_none() {
+            let block = sizes.target(task, arrays, pending.first, pending.count);
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
             unsafe { down.download(call.context, &block, slot.out.address())? };
         }
         slot.downloaded.record(&down.stream)?;
-        call.job.advance(pending.count as f64 / task.geometry.slices as f64);
-        Ok(())
+        Ok(findings.replaced)
     }
 }

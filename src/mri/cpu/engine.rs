@@ -2,6 +2,7 @@
 
 use super::toeplitz::Toeplitz;
 use super::transform::Transform;
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected, zeros};
 use crate::cpu::level::Level;
@@ -12,7 +13,6 @@ use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty, Regulariser};
 use crate::mri::toeplitz::differences;
 use crate::mri::transform::{Beyond, Fourier, Progress};
-use crate::tensor::{Layout, Number};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
@@ -181,12 +181,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(())
     }
 
-    unsafe fn read<const N: usize>(
-        &mut self,
-        from: &Layout<Number, N>,
-        name: &str,
-        policy: NanPolicy,
-    ) -> Result<Self::Vector> {
+    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector> {
         // SAFETY: by the trait's contract.
         unsafe { array::read(from, name, policy, &mut self.replaced) }
     }
@@ -199,7 +194,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         std::mem::take(&mut self.replaced)
     }
 
-    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<Number, N>) -> Result<()> {
+    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<N>) -> Result<()> {
         // SAFETY: by the trait's contract.
         unsafe { array::write(from, to) };
         Ok(())

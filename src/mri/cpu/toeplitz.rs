@@ -70,7 +70,7 @@ impl<T: Real> Toeplitz<T> {
     /// From Q as [`Toeplitz::spectrum`] gives it.
     pub(super) fn from_spectrum(grid: [usize; 3], spectrum: Buffer<T>) -> Result<Self> {
         let len = doubled(grid);
-        if spectrum.len() != len.iter().product() {
+        if spectrum.len() != len.iter().product::<usize>() {
             fail!(Internal, "a Q of {} values for a grid of {len:?}", spectrum.len());
         }
         let flat = grid[0] == 1;

@@ -1,10 +1,10 @@
 //! Launches `kernels/mri/array.cu`: between the caller's arrays on the GPU and contiguous ones.
 
+use crate::array::{DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceReal, Lent, Queue};
-use crate::tensor::{Element, Layout, Number};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn new<const N: usize>(layout: &Layout<Number, N>, packed: u64, queue: &Queue) -> Self {
+    fn new<const N: usize>(layout: &Layout<N>, packed: u64, queue: &Queue) -> Self {
         // Slowest first; neighbours without a gap become one.
         let mut dims: Vec<(i64, i64)> = Vec::new();
         for (&size, &stride) in layout.shape.iter().zip(&layout.strides) {
@@ -53,8 +53,8 @@ impl Arguments {
             strides,
             count: layout.shape.iter().product::<usize>() as i64,
             rank: dims.len() as i32,
-            is_double: i32::from([Number::F64, Number::C128].contains(&dtype)),
-            is_complex: i32::from([Number::C64, Number::C128].contains(&dtype)),
+            is_double: i32::from([DType::F64, DType::C128].contains(&dtype)),
+            is_complex: i32::from([DType::C64, DType::C128].contains(&dtype)),
             replace: 0,
             found: 0,
             guard: queue.guard.address(),
@@ -72,7 +72,7 @@ pub(super) struct Pending {
     shape: Vec<usize>,
     strides: Vec<isize>,
     origin: *const u8,
-    dtype: Number,
+    dtype: DType,
 }
 
 // SAFETY: an address, which is followed only while the caller's array is there.
@@ -102,18 +102,15 @@ impl Pending {
 }
 
 /// As a message has it.
-fn value(queue: &Queue, address: u64, dtype: Number) -> Result<String> {
+fn value(queue: &Queue, address: u64, dtype: DType) -> Result<String> {
     let device = &queue.device;
     let real = |k: u64| -> Result<f64> {
         match dtype {
-            Number::F64 | Number::C128 => device.read::<f64>(address + 8 * k),
-            Number::F32 | Number::C64 => Ok(device.read::<f32>(address + 4 * k)?.into()),
+            DType::F64 | DType::C128 => device.read::<f64>(address + 8 * k),
+            _ => Ok(device.read::<f32>(address + 4 * k)?.into()),
         }
     };
-    Ok(match dtype {
-        Number::F32 | Number::F64 => real(0)?.to_string(),
-        Number::C64 | Number::C128 => format!("{} + {}i", real(0)?, real(1)?),
-    })
+    Ok(if dtype.is_complex() { format!("{} + {}i", real(0)?, real(1)?) } else { real(0)?.to_string() })
 }
 
 /// Copies a caller's array to contiguous complex numbers; what is not finite is an error, or becomes 0 and is counted: see what
@@ -123,7 +120,7 @@ fn value(queue: &Queue, address: u64, dtype: Number) -> Result<String> {
 /// The layout is memory of this GPU, and `to` has room for it, until the stream has passed this; the GPU is current.
 pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     queue: &Queue,
-    from: &Layout<Number, N>,
+    from: &Layout<N>,
     to: u64,
     name: &str,
     policy: NanPolicy,
@@ -144,11 +141,7 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
 ///
 /// # Safety
 /// As for `read`; elements of the array are apart from each other.
-pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
-    queue: &Queue,
-    from: u64,
-    to: &Layout<Number, N>,
-) -> Result<()> {
+pub(super) unsafe fn write<T: DeviceReal, const N: usize>(queue: &Queue, from: u64, to: &Layout<N>) -> Result<()> {
     let arguments = Arguments::new(to, from, queue);
     let kernel = format!("array_write_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
@@ -162,7 +155,7 @@ pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
 pub(in crate::mri) unsafe fn read_host<const N: usize>(
     device: &Arc<Device>,
     stream: usize,
-    from: &Layout<Number, N>,
+    from: &Layout<N>,
     name: &str,
     policy: NanPolicy,
     replaced: &mut u64,
@@ -187,7 +180,7 @@ pub(in crate::mri) unsafe fn write_host<const N: usize>(
     device: &Arc<Device>,
     stream: usize,
     values: &[Complex<f64>],
-    to: &Layout<Number, N>,
+    to: &Layout<N>,
 ) -> Result<()> {
     let _current = device.enter()?;
     let queue = Queue::new(device)?;

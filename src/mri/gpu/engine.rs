@@ -5,6 +5,7 @@ use super::penalty::{DeviceMatrix, differences as add_differences};
 use super::toeplitz::{Buffers, Toeplitz};
 use super::transform::{Needs, Place, Transform, check_room};
 use super::vector::Arithmetic;
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
@@ -15,7 +16,6 @@ use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty};
 use crate::mri::toeplitz::{differences, doubled};
 use crate::mri::transform::{Beyond, Fourier, Progress};
-use crate::tensor::{Layout, Number};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -267,12 +267,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         Ok(())
     }
 
-    unsafe fn read<const N: usize>(
-        &mut self,
-        from: &Layout<Number, N>,
-        name: &str,
-        policy: NanPolicy,
-    ) -> Result<Vector> {
+    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Vector> {
         let count = from.shape.iter().product();
         if from.gpu.is_none() {
             let (context, replaced) = (self.context.clone(), &mut self.replaced);
@@ -299,7 +294,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         std::mem::take(&mut self.replaced)
     }
 
-    unsafe fn write<const N: usize>(&mut self, from: &Vector, to: &Layout<Number, N>) -> Result<()> {
+    unsafe fn write<const N: usize>(&mut self, from: &Vector, to: &Layout<N>) -> Result<()> {
         if to.gpu.is_some() {
             // The kernel looks itself whether all was fine: to wait for that here would leave the GPU idle.
             self.queue.follow(self.stream)?;

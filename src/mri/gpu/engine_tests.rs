@@ -1,6 +1,7 @@
 //! What a panic leaves behind.
 
 use super::*;
+use crate::array::DType;
 use crate::context::{Compute, ContextOptions};
 use crate::gpu::DeviceMemory;
 use crate::mri::trajectory::{Trajectory, Unit};
@@ -17,7 +18,7 @@ fn after_a_panic_nothing_of_the_call_is_left() {
     let array = |values: &[f32; 4]| DeviceMemory::from_slice(&device, values).expect("memory");
     let layout = |memory: &DeviceMemory| Layout {
         gpu: Some(0),
-        ..Layout::new(std::ptr::without_provenance(memory.address() as usize), Number::C64, [1, 2])
+        ..Layout::new(std::ptr::without_provenance(memory.address() as usize), DType::C64, [1, 2])
     };
     let (bad, good) = (array(&[1.0, f32::NAN, 0.0, 0.0]), array(&[1.0, 2.0, 0.0, 0.0]));
     let call = |engine: &mut GpuEngine<f32>, memory: &DeviceMemory, fails: bool| {

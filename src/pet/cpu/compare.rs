@@ -1,6 +1,7 @@
 //! Measured counts against expected ones: from caller's rows along x to columns along z.
 
 use super::columns::{Columns, Layout as Place};
+use crate::array::Layout;
 use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -9,7 +10,6 @@ use crate::error::Result;
 use crate::pet::array::{read_row, replace};
 use crate::pet::elementary::ln_single;
 use crate::pet::engine::{Histos, LEAST_EXPECTED, Ratio, Tally};
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 
 /// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are `most` at most.
@@ -53,7 +53,7 @@ pub(super) unsafe fn compare(
 ///
 /// # Safety
 /// The array is readable.
-pub(super) unsafe fn load(from: &Layout<Counts, 4>, view: usize, to: &mut Columns) -> Result<()> {
+pub(super) unsafe fn load(from: &Layout<4>, view: usize, to: &mut Columns) -> Result<()> {
     to.set_rows(|z, y, row| {
         // SAFETY: by this function's contract.
         unsafe { read_row(from, [view, z, y, 0], row) };

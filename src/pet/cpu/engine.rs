@@ -3,12 +3,12 @@
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
 use super::projector::{Floors, Projector, Room};
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::pet::array::{look, read_row, replace, write_row};
 use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Ratio, Scan, Tally};
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -191,13 +191,7 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    unsafe fn read(
-        &mut self,
-        from: &Layout<Counts, 3>,
-        name: &str,
-        policy: NanPolicy,
-        least: Least,
-    ) -> Result<Columns> {
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Columns> {
         // SAFETY: by the trait's contract.
         self.replaced += unsafe { look(from, name, policy, least) }?.replaced;
         let mut volume = Columns::zeroed(self.place)?;
@@ -209,7 +203,7 @@ impl Engine for CpuEngine {
         Ok(volume)
     }
 
-    unsafe fn write(&mut self, from: &Columns, to: &Layout<Counts, 3>) -> Result<()> {
+    unsafe fn write(&mut self, from: &Columns, to: &Layout<3>) -> Result<()> {
         // SAFETY: by the trait's contract, each row from one task.
         from.get_rows(|z, y, row| unsafe { write_row(to, [z, y, 0], row) })
     }

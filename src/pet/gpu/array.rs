@@ -1,12 +1,12 @@
 //! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
 
+use crate::array::{DType, Layout};
 use crate::context::{Context, NanPolicy};
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::{Lent, Queue};
 use crate::pet::array::{read_row, write_row};
 use crate::pet::engine::Least;
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 
 const IMAGE: &str = "pet/array";
@@ -152,23 +152,14 @@ impl Check {
     ///
     /// # Safety
     /// The array that was read is still there.
-    pub(super) unsafe fn resolve<const N: usize>(
-        self,
-        queue: &Queue,
-        from: &Layout<Counts, N>,
-        name: &str,
-    ) -> Result<u64> {
+    pub(super) unsafe fn resolve<const N: usize>(self, queue: &Queue, from: &Layout<N>, name: &str) -> Result<u64> {
         let mut seen = [0.0; 2];
         queue.fetch(self.found.address(), &mut seen)?;
         let [first, replaced] = seen.map(f64::to_bits);
         if first == 0 {
             return Ok(replaced);
         }
-        let (mut rest, mut at) = (!first as usize, [0; N]);
-        for d in (0..N).rev() {
-            at[d] = rest % from.shape[d];
-            rest /= from.shape[d];
-        }
+        let at = from.index(!first as usize);
         // Integers are never errors.
         let address = from.element(at).cast::<f32>();
         let value = match from.gpu {
@@ -198,7 +189,7 @@ impl Copies<'_> {
     ///
     /// # Safety
     /// The array is readable, on the host or on this GPU, until the stream has passed this; the GPU is current.
-    pub(super) unsafe fn read(&self, from: &Layout<Counts, 3>, to: u64, check: &Check, first: usize) -> Result<()> {
+    pub(super) unsafe fn read(&self, from: &Layout<3>, to: u64, check: &Check, first: usize) -> Result<()> {
         let (queue, place) = (self.queue, self.place);
         // Back to the pool with the copy under way, whose stream later users follow.
         let staged;
@@ -217,12 +208,12 @@ impl Copies<'_> {
                 // SAFETY: by this function's contract.
                 let packed = unsafe { self.pack(from)? };
                 queue.copy(&packed, staged.address())?;
-                Counts::F32
+                DType::F32
             };
             (staged.address(), contiguous(from.shape), dtype)
         };
         let arguments = Copy {
-            is_integer: i32::from(dtype == Counts::U32),
+            is_integer: i32::from(dtype == DType::U32),
             replace: i32::from(check.policy == NanPolicy::Replace),
             least: if check.least == Least::Zero { 0.0 } else { f32::NEG_INFINITY },
             first: first as i64,
@@ -237,7 +228,7 @@ impl Copies<'_> {
     ///
     /// # Safety
     /// The array is readable, on the host.
-    unsafe fn pack(&self, from: &Layout<Counts, 3>) -> Result<Buffer> {
+    unsafe fn pack(&self, from: &Layout<3>) -> Result<Buffer> {
         let [nz, ny, nx] = from.shape;
         let mut packed = Buffer::zeroed(nz * ny * nx)?;
         let rows = packed.chunks_exact_mut(nx).collect::<Vec<_>>();
@@ -252,7 +243,7 @@ impl Copies<'_> {
     ///
     /// # Safety
     /// The array is one of f32, writable, on the host or on this GPU, until the stream has passed this; the GPU is current.
-    pub(super) unsafe fn write(&self, from: u64, to: &Layout<Counts, 3>) -> Result<()> {
+    pub(super) unsafe fn write(&self, from: u64, to: &Layout<3>) -> Result<()> {
         let (queue, place) = (self.queue, self.place);
         let count = place.shape.iter().product();
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.

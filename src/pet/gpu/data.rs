@@ -1,12 +1,11 @@
 //! Histo-images of a reconstruction, on the GPU as long as they fit.
 
 use super::array::{Check, Copies, Survey};
+use crate::array::Layout;
 use crate::context::{Job, NanPolicy};
 use crate::error::Result;
 use crate::gpu::Lent;
 use crate::pet::engine::{Facts, Histos, Least};
-use crate::pet::operators::one;
-use crate::tensor::{Counts, Layout};
 
 /// Measured, factors, additive.
 const KINDS: usize = 3;
@@ -27,7 +26,7 @@ pub(super) struct OfView {
     _read: [Option<Lent>; KINDS],
 }
 
-fn kinds(histos: &Histos) -> [Option<(&Layout<Counts, 4>, &'static str)>; KINDS] {
+fn kinds(histos: &Histos) -> [Option<(&Layout<4>, &'static str)>; KINDS] {
     let Histos { measured, factors, additive } = histos;
     let (factors, additive) = (factors.as_ref(), additive.as_ref());
     [Some((measured, "measured")), factors.map(|f| (f, "factors")), additive.map(|a| (a, "additive"))]
@@ -69,7 +68,7 @@ impl Data {
                 let to = memory.address() + if hold { (view * place.bytes()) as u64 } else { 0 };
                 // SAFETY: by this function's contract; room for a volume.
                 unsafe {
-                    copies.read(&one(array, view), to, &check, view * voxels)?;
+                    copies.read(&array.part(view), to, &check, view * voxels)?;
                     survey.look(queue, place, to)?;
                 }
             }
@@ -105,7 +104,7 @@ impl Data {
                     // All was checked before; what is not finite was counted then.
                     let check = Check::new(copies.queue, NanPolicy::Replace, Least::Any)?;
                     // SAFETY: by the contract of `load`; room for a volume.
-                    unsafe { copies.read(&one(array, view), memory.address(), &check, 0)? };
+                    unsafe { copies.read(&array.part(view), memory.address(), &check, 0)? };
                     read[k].insert(memory).address()
                 }
             };

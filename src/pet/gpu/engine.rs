@@ -7,11 +7,11 @@ use super::fourier::{self, Fourier};
 use super::gather::most_blocks;
 use super::plain::Plain;
 use super::projection::{Direction, Draft, Projection};
+use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
 use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Progress, Ratio, Scan, Tally};
-use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -267,7 +267,7 @@ impl Engine for GpuEngine {
         unsafe { self.place.fill(&self.queue, volume.at(), value) }
     }
 
-    unsafe fn read(&mut self, from: &Layout<Counts, 3>, name: &str, policy: NanPolicy, least: Least) -> Result<Volume> {
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Volume> {
         let volume = self.zeros()?;
         let check = Check::new(&self.queue, policy, least)?;
         // SAFETY: by the trait's contract.
@@ -278,7 +278,7 @@ impl Engine for GpuEngine {
         Ok(volume)
     }
 
-    unsafe fn write(&mut self, from: &Volume, to: &Layout<Counts, 3>) -> Result<()> {
+    unsafe fn write(&mut self, from: &Volume, to: &Layout<3>) -> Result<()> {
         // SAFETY: by the trait's contract.
         unsafe { self.copies().write(from.at(), to) }
     }

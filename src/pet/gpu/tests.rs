@@ -1,6 +1,7 @@
 //! The engine on a GPU against plain sums in f64.
 
 use super::engine::GpuEngine;
+use crate::array::{DType, Layout};
 use crate::context::{Compute, Context, ContextOptions, NanPolicy};
 use crate::gpu::{Device, DeviceMemory, Rows, Stream};
 use crate::pet::cases::{dot, largest, lattices, noise, plain, responses, variant, view};
@@ -9,7 +10,6 @@ use crate::pet::lattice::Lattice;
 use crate::pet::response::{Cut, Radial, Response, Shape};
 use crate::pet::tables::Tables;
 use crate::pet::view::View;
-use crate::tensor::{Counts, Layout};
 use std::io::Write;
 use std::sync::{Arc, Once};
 
@@ -45,13 +45,13 @@ fn engine(context: &Arc<Context>, lattice: Lattice, views: &[View], response: &R
     GpuEngine::new(context, &context.gpus()[0], scan).expect("memory")
 }
 
-fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Layout<Counts, N> {
-    assert_eq!(values.len(), shape.iter().product());
+fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Layout<N> {
+    assert_eq!(values.len(), shape.iter().product::<usize>());
     let mut strides = [1; N];
     for d in (0..N - 1).rev() {
         strides[d] = strides[d + 1] * shape[d + 1] as isize;
     }
-    Layout { origin: values.as_ptr().cast(), dtype: Counts::F32, shape, strides, gpu: None }
+    Layout { origin: values.as_ptr().cast(), dtype: DType::F32, shape, strides, gpu: None }
 }
 
 /// H volume, or H^T volume added to what is there.
@@ -385,7 +385,7 @@ fn arrays_may_be_anywhere_with_any_strides() {
     let memory = DeviceMemory::from_slice(device, &turned).expect("memory");
     let all = |origin: *const u8, gpu| Layout {
         origin: origin.wrapping_add(4 * 4),
-        dtype: Counts::F32,
+        dtype: DType::F32,
         shape: [5, 6, 7],
         strides,
         gpu,
@@ -393,7 +393,7 @@ fn arrays_may_be_anywhere_with_any_strides() {
     let on_host = all(turned.as_ptr().cast(), None);
     let on_gpu = all(memory.address() as *const u8, Some(0));
     let plain = array(&values, [5, 6, 7]);
-    let integers = Layout { origin: counts.as_ptr().cast(), dtype: Counts::U32, ..plain };
+    let integers = Layout { origin: counts.as_ptr().cast(), dtype: DType::U32, ..plain };
     for from in [plain, on_host, on_gpu, integers] {
         let back = vec![0f32; 210];
         let out = DeviceMemory::new(device, 840).expect("memory");
@@ -410,7 +410,7 @@ fn arrays_may_be_anywhere_with_any_strides() {
         })
         .expect("copies");
         let expected =
-            if from.dtype == Counts::U32 { counts.iter().map(|c| *c as f32).collect() } else { values.clone() };
+            if from.dtype == DType::U32 { counts.iter().map(|c| *c as f32).collect() } else { values.clone() };
         assert!(back == expected);
         let mut fetched = vec![0f32; 210];
         let _current = device.enter().expect("a GPU");

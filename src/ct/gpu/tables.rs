@@ -1,18 +1,18 @@
-//! What one call needs on one GPU besides its slabs.
+//! Tables that one call needs on one GPU besides its slabs.
 
 use super::adjoint;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::projector::{Projector, view_lines};
-use super::task::{Operator, Task};
 use crate::cpu::buffer::{collected, filled};
+use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
 use std::sync::Arc;
 
-/// Tables on the device.
+/// On the device.
 #[derive(Debug)]
-pub(super) struct DevicePlan {
+pub(super) struct Tables {
     pub(super) lines: DeviceMemory,
     pub(super) view_scale: DeviceMemory,
     pub(super) filter: Option<DeviceFilter>,
@@ -25,25 +25,24 @@ pub(super) struct DevicePlan {
     pub(super) forward: Option<DeviceForward>,
 }
 
-impl DevicePlan {
+impl Tables {
     pub(super) fn new(device: &Arc<Device>, task: &Task, projector: Option<Projector>, lanes: usize) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
             Some(p) => view_lines(g, &p.format(task.interpolation), g.bins)?,
             None => Vec::new(),
         };
-        let scales: Vec<f32> = match task.weights {
+        let scales: Vec<f32> = match task.rows.weights {
             Some(weights) => collected(weights.iter().map(|&w| w as f32)),
             None => filled(g.views(), 1.0),
         }?;
         let heaviest = scales.iter().fold(0.0f32, |a, w| a.max(w.abs()));
-        let filters = matches!(task.operator, Operator::Reconstruct | Operator::Filter);
-        let uploaded = match filters {
-            true => DeviceFilter::new(device, task.filter, task.padding, g.bins, g.bin_pitch)?,
-            false => None,
+        let uploaded = match task.rows.filter {
+            Some((filter, padding)) => DeviceFilter::new(device, filter, padding, g.bins, g.bin_pitch)?,
+            None => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
-        let flat = match task.correction.flat() {
+        let flat = match task.rows.correction.flat() {
             Some(flat) => {
                 let (dark, gain) = flat.rows(g.first_row..g.first_row + g.slices);
                 Some([DeviceMemory::from_slice(device, dark)?, DeviceMemory::from_slice(device, gain)?])

@@ -4,7 +4,7 @@
 //! 1/4 at n = 0, -1/(pi n)^2 at odd n, 0 at even n, over the bin pitch. Transforming these, instead of sampling |f|, keeps
 //! the mean right: the response at frequency 0 is small but not 0.
 
-use crate::cpu::buffer::{collected, copied, probe, zeros};
+use crate::cpu::buffer::{collected, probe, zeros};
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -46,14 +46,6 @@ pub enum Padding {
 }
 
 impl Filter {
-    /// The same, or an error where there is no memory for it.
-    pub(super) fn copy(&self) -> Result<Self> {
-        match self {
-            Filter::Custom(response) => Ok(Filter::Custom(copied(response)?)),
-            other => Ok(other.clone()),
-        }
-    }
-
     /// Refuses parameters out of range, naming the field.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
@@ -118,7 +110,7 @@ fn check_cutoff(cutoff: f64) -> Result<()> {
 
 /// Length of the transforms for rows of `bins`: at least 2 bins - 1, so that zero padding makes the convolution linear; even,
 /// with no prime factor above 5.
-pub(super) fn padded_bins(bins: usize) -> usize {
+pub(in crate::ct) fn padded_bins(bins: usize) -> usize {
     (2 * bins..).step_by(2).find(|&n| [2, 3, 5].iter().fold(n, |n, p| strip(n, *p)) == 1).unwrap_or(2 * bins)
 }
 
@@ -130,7 +122,7 @@ fn strip(mut n: usize, prime: usize) -> usize {
 }
 
 /// A filter made ready for rows of one length.
-pub(super) struct RowFilter {
+pub(in crate::ct) struct RowFilter {
     bins: usize,
     padding: Padding,
     forward: Arc<dyn Fft<f32>>,
@@ -140,13 +132,13 @@ pub(super) struct RowFilter {
 }
 
 /// A thread's working memory.
-pub(super) struct Scratch {
+pub(in crate::ct) struct Scratch {
     line: Vec<Complex<f32>>,
     fft: Vec<Complex<f32>>,
 }
 
 impl RowFilter {
-    pub(super) fn new(filter: &Filter, padding: Padding, bins: usize, bin_pitch: f64) -> Result<Self> {
+    pub(in crate::ct) fn new(filter: &Filter, padding: Padding, bins: usize, bin_pitch: f64) -> Result<Self> {
         let padded = padded_bins(bins);
         // The planner's tables.
         probe(Self::table_bytes(bins))?;
@@ -156,23 +148,23 @@ impl RowFilter {
         Ok(Self { bins, padding, forward, inverse, response })
     }
 
-    pub(super) fn scratch(&self) -> Result<Scratch> {
+    pub(in crate::ct) fn scratch(&self) -> Result<Scratch> {
         let fft = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
         Ok(Scratch { line: zeros(self.forward.len())?, fft: zeros(fft)? })
     }
 
     /// Bytes of one [`Scratch`]: the transform, and as much again for rustfft.
-    pub(super) fn scratch_bytes(bins: usize) -> u64 {
+    pub(in crate::ct) fn scratch_bytes(bins: usize) -> u64 {
         2 * 8 * padded_bins(bins) as u64
     }
 
     /// Bytes of the response and of rustfft's tables for both directions.
-    pub(super) fn table_bytes(bins: usize) -> u64 {
+    pub(in crate::ct) fn table_bytes(bins: usize) -> u64 {
         (4 + 4 * 8) * padded_bins(bins) as u64 + (32 << 10)
     }
 
     /// Filters two rows in place, as the real and imaginary part of one: the response is real and even, so they stay apart.
-    pub(super) fn apply(&self, a: &mut [f32], b: &mut [f32], scratch: &mut Scratch) {
+    pub(in crate::ct) fn apply(&self, a: &mut [f32], b: &mut [f32], scratch: &mut Scratch) {
         if self.response.is_empty() {
             return;
         }
@@ -202,7 +194,7 @@ impl RowFilter {
 }
 
 /// Frequency response in cycles a bin, over the whole transform.
-pub(super) fn response(filter: &Filter, padded: usize) -> Result<Vec<f64>> {
+pub(in crate::ct) fn response(filter: &Filter, padded: usize) -> Result<Vec<f64>> {
     let nyquist = |k: usize| k.min(padded - k) as f64 / (padded / 2) as f64;
     match filter {
         Filter::None => Ok(Vec::new()),

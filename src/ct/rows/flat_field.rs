@@ -1,14 +1,14 @@
 //! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
 
+use crate::array::Array;
 use crate::context::NanPolicy;
-use crate::cpu::buffer::{copied, zeros};
+use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
-use crate::tensor::View;
 use wide::f32x8;
 
 /// Averaged flat and dark frames of the whole detector.
 #[derive(Debug)]
-pub(super) struct FlatField {
+pub(in crate::ct) struct FlatField {
     bins: usize,
     dark: Vec<f32>,
     /// 1 / (flat - dark); 0 marks a pixel that cannot be corrected.
@@ -17,9 +17,9 @@ pub(super) struct FlatField {
 
 impl FlatField {
     /// Averages the frames; `rows` are the detector rows that will be used, and so must be correctable.
-    pub(super) fn new(
-        flats: View,
-        darks: Option<View>,
+    pub(in crate::ct) fn new(
+        flats: Array,
+        darks: Option<Array>,
         rows: std::ops::Range<usize>,
         policy: NanPolicy,
     ) -> Result<Self> {
@@ -52,12 +52,12 @@ impl FlatField {
     }
 
     /// Whether it is of a detector of so many rows and bins.
-    pub(super) fn fits(&self, rows: usize, bins: usize) -> bool {
+    pub(in crate::ct) fn fits(&self, rows: usize, bins: usize) -> bool {
         self.bins == bins && self.gain.len() == rows * bins
     }
 
     /// Refuses rows that are to be used and cannot be corrected.
-    pub(super) fn check_rows(&self, rows: std::ops::Range<usize>) -> Result<()> {
+    pub(in crate::ct) fn check_rows(&self, rows: std::ops::Range<usize>) -> Result<()> {
         let first = rows.start * self.bins;
         match self.gain[first..rows.end * self.bins].iter().position(|g| *g == 0.0) {
             Some(k) => {
@@ -71,26 +71,20 @@ impl FlatField {
         }
     }
 
-    /// The same for some rows alone.
-    pub(super) fn part(&self, rows: std::ops::Range<usize>) -> Result<Self> {
-        let (dark, gain) = self.rows(rows);
-        Ok(Self { bins: self.bins, dark: copied(dark)?, gain: copied(gain)? })
-    }
-
     /// Dark and gain of some rows, row after row.
-    pub(super) fn rows(&self, rows: std::ops::Range<usize>) -> (&[f32], &[f32]) {
+    pub(in crate::ct) fn rows(&self, rows: std::ops::Range<usize>) -> (&[f32], &[f32]) {
         let at = rows.start * self.bins..rows.end * self.bins;
         (&self.dark[at.clone()], &self.gain[at])
     }
 
     /// Whether a pixel can be corrected.
-    pub(super) fn usable(&self, row: usize, bin: usize) -> bool {
+    pub(in crate::ct) fn usable(&self, row: usize, bin: usize) -> bool {
         self.gain[row * self.bins + bin] != 0.0
     }
 
     /// Corrects one detector row in place, no transmission below `minimum`; gives the number of pixels that cannot be corrected and
     /// became 0.
-    pub(super) fn correct(&self, row: usize, minimum: f32, values: &mut [f32]) -> usize {
+    pub(in crate::ct) fn correct(&self, row: usize, minimum: f32, values: &mut [f32]) -> usize {
         let at = row * self.bins..(row + 1) * self.bins;
         let (dark, gain) = (&self.dark[at.clone()], &self.gain[at]);
         let minimum = f32x8::splat(minimum);
@@ -116,13 +110,13 @@ impl FlatField {
 }
 
 /// Mean over frames, in f64.
-fn average(frames: View) -> Result<Vec<f64>> {
+fn average(frames: Array) -> Result<Vec<f64>> {
     let [n, rows, bins] = frames.shape();
     let mut sum: Vec<f64> = zeros(rows * bins)?;
     let mut row: Vec<f32> = zeros(bins)?;
     for frame in 0..n {
         for r in 0..rows {
-            frames.read_row(frame, r, 0, &mut row);
+            frames.read_row([frame, r, 0], &mut row);
             for (s, v) in sum[r * bins..(r + 1) * bins].iter_mut().zip(&row) {
                 *s += f64::from(*v);
             }

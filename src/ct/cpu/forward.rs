@@ -2,18 +2,19 @@
 //! the ray's major axis a step a line, linear interpolation across it. A gather: each bin sums the volume's lines that its
 //! ray crosses, so no two tasks write the same bin.
 
-use super::cpu::interleaved::{Interleaved, MAX_DISTANCE};
-use super::cpu::pack;
-use super::cpu::single::{BLOCK, Single, Spread};
-use super::cpu::term::{Grid, RowLayout, Taps, Term};
-use super::geometry::Geometry;
-use super::pipeline::{Call, Footprint, Slab};
+use super::groups::Groups;
+use super::interleaved::{Interleaved, MAX_DISTANCE};
+use super::pack;
+use super::single::{BLOCK, Single, Spread};
+use super::term::{Grid, RowLayout, Taps, Term};
+use super::work::{Call, Work};
 use crate::context::Stage;
 use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
+use crate::ct::geometry::Geometry;
+use crate::ct::ray::{Axis, Ray};
 use crate::error::Result;
-use crate::tensor::ViewMut;
 use rayon::prelude::*;
 
 /// Bins of a task: their rays cross a narrow strip of the volume.
@@ -25,24 +26,7 @@ const VIEWS: usize = 8;
 const LINES: usize = 16;
 const SINGLE_LINES: usize = 32;
 
-/// Direction of the packed lines: along x (rows, for rays that are closer to y) or along y.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Axis {
-    Rows,
-    Columns,
-}
-
-/// Where the ray of a bin crosses a line of the volume: `origin + bin * along + line * across`, in samples of the line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ray {
-    pub(super) view: usize,
-    pub(super) origin: f64,
-    pub(super) along: f64,
-    pub(super) across: f64,
-    /// Length of the ray between two lines.
-    pub(super) step: f32,
-}
-
+/// A forward projection made ready.
 pub(super) struct Forward<'a> {
     geometry: &'a Geometry,
     threads: usize,
@@ -84,51 +68,13 @@ impl<'a> Forward<'a> {
         floats(Axis::Rows).max(floats(Axis::Columns))
     }
 
-    /// Projects the slices of one slab.
-    pub(super) fn run(&self, call: &Call, slab: &Slab, cap: u64, workspace: &mut Workspace) -> Result<()> {
-        let Call { context, job, target, .. } = *call;
-        let room = cap.saturating_sub(self.scratch_bytes(slab.lanes));
-        let [packed, _] = workspace.take([slab.groups() * self.packed_floats(slab.lanes), 0], room)?;
-        job.enter(Stage::Forward);
-        for axis in [Axis::Rows, Axis::Columns] {
-            let rays = &self.rays[axis as usize];
-            if rays.is_empty() {
-                continue;
-            }
-            // The volume is packed once for each direction; what is replaced in it counts once.
-            let count = axis == Axis::Rows || self.rays[Axis::Rows as usize].is_empty();
-            self.pack(call, slab, axis, count, packed)?;
-            let layout = self.layout(axis, slab.lanes);
-            let bins = strip_bins(slab.lanes);
-            let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
-            let group_floats = layout.pitch() * self.size(axis).1;
-            (0..slab.groups() * blocks * strips).into_par_iter().try_for_each_init(
-                Scratch::default,
-                |scratch, k| {
-                    job.check()?;
-                    let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
-                    let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
-                    let first = strip * bins;
-                    let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
-                    let volume = &packed[group * group_floats..(group + 1) * group_floats];
-                    project(context.level(), layout, volume, &part, scratch);
-                    self.write(slab, &part, scratch, target);
-                    let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
-                    job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
-                    Ok(())
-                },
-            )?;
-        }
-        Ok(())
-    }
-
     /// Packs the slab's slices line by line, in the direction of `axis`.
-    fn pack(&self, call: &Call, slab: &Slab, axis: Axis, count: bool, packed: &mut [f32]) -> Result<()> {
+    fn pack(&self, call: &Call, slab: &Groups, axis: Axis, count: bool, packed: &mut [f32]) -> Result<()> {
         let Call { job, input, .. } = *call;
         let g = self.geometry;
         let layout = self.layout(axis, slab.lanes);
         let (samples, lines) = self.size(axis);
-        let packed = &mut packed[..slab.groups() * lines * layout.pitch()];
+        let packed = &mut packed[..slab.len() * lines * layout.pitch()];
         // The other direction's lines leave values where this one has padding.
         let clear = |line: &mut [f32]| {
             line[..layout.pad * layout.lanes].fill(0.0);
@@ -155,7 +101,7 @@ impl<'a> Forward<'a> {
             // A task takes a few columns of all rows: a cache line of each.
             Axis::Columns => {
                 let blocks = lines.div_ceil(COLUMNS);
-                let mut tasks: Vec<&mut [f32]> = reserved(slab.groups() * blocks)?;
+                let mut tasks: Vec<&mut [f32]> = reserved(slab.len() * blocks)?;
                 for group in packed.chunks_exact_mut(layout.pitch() * lines) {
                     tasks.extend(group.chunks_mut(COLUMNS * layout.pitch()));
                 }
@@ -182,15 +128,15 @@ impl<'a> Forward<'a> {
     }
 
     /// Puts the sums, times the rays' step, into the caller's projections.
-    fn write(&self, slab: &Slab, part: &Part, scratch: &mut Scratch, target: &ViewMut) {
+    fn write(&self, call: &Call, slab: &Groups, part: &Part, scratch: &mut Scratch) {
         let Scratch { sums, line, .. } = scratch;
         line.resize(part.len, 0.0);
         for (ray, sums) in part.rays.iter().zip(sums.chunks_exact(strip_bins(slab.lanes) * slab.lanes)) {
             for (lane, slice) in slab.slices(part.group).enumerate() {
                 pack::extract(sums, slab.lanes, lane, ray.step, line);
-                let row = self.geometry.first_row + slab.first + slice;
+                let row = call.arrays.row(self.geometry, slab.first + slice);
                 // SAFETY: this task alone has these bins of these views and rows.
-                unsafe { target.write_row(ray.view, row, part.first, line) };
+                unsafe { call.target.write_row([ray.view, row, part.first], line) };
             }
         }
     }
@@ -243,7 +189,7 @@ fn project<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, 
 /// Columns that a packing task takes: a cache line's worth.
 const COLUMNS: usize = 16;
 
-impl Footprint for Forward<'_> {
+impl Work for Forward<'_> {
     fn bytes(&self, lanes: usize, groups: usize) -> u64 {
         let pitch = self.layout(Axis::Rows, lanes).pitch().max(self.layout(Axis::Columns, lanes).pitch());
         if lanes > 1 && LINES * pitch > MAX_DISTANCE {
@@ -252,25 +198,51 @@ impl Footprint for Forward<'_> {
         4 * (groups * self.packed_floats(lanes)) as u64 + self.scratch_bytes(lanes)
     }
 
+    fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
+        self.bytes(slab.lanes, slab.len())
+    }
+
     fn tasks(&self, lanes: usize) -> usize {
         let blocks: usize = self.rays.iter().map(|r| r.len().div_ceil(VIEWS)).sum();
         blocks * self.geometry.bins.div_ceil(strip_bins(lanes))
     }
-}
 
-impl Ray {
-    /// From h = axis + (a/b) ((j - cx) cos - (i - cy) sin) = bin, solved for the coordinate along the lines.
-    pub(super) fn new(g: &Geometry, view: usize) -> (Axis, Self) {
-        let line = g.pixel_line(view);
-        if line.dx.abs() >= line.dy.abs() {
-            let (along, across) = (1.0 / line.dx, -line.dy / line.dx);
-            let step = (g.pixel_size * g.ratio() / line.dx.abs()) as f32;
-            (Axis::Rows, Self { view, origin: -line.origin / line.dx, along, across, step })
-        } else {
-            let (along, across) = (1.0 / line.dy, -line.dx / line.dy);
-            let step = (g.pixel_size * g.ratio() / line.dy.abs()) as f32;
-            (Axis::Columns, Self { view, origin: -line.origin / line.dy, along, across, step })
+    fn reads_first(&self) -> bool {
+        false
+    }
+
+    fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
+        let Call { context, job, .. } = *call;
+        let room = cap.saturating_sub(self.scratch_bytes(slab.lanes));
+        let [packed, _] = workspace.take([slab.len() * self.packed_floats(slab.lanes), 0], room)?;
+        job.enter(Stage::Forward);
+        for axis in [Axis::Rows, Axis::Columns] {
+            let rays = &self.rays[axis as usize];
+            if rays.is_empty() {
+                continue;
+            }
+            // The volume is packed once for each direction; what is replaced in it counts once.
+            let count = axis == Axis::Rows || self.rays[Axis::Rows as usize].is_empty();
+            self.pack(call, slab, axis, count, packed)?;
+            let layout = self.layout(axis, slab.lanes);
+            let bins = strip_bins(slab.lanes);
+            let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
+            let group_floats = layout.pitch() * self.size(axis).1;
+            (0..slab.len() * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
+                job.check()?;
+                let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
+                let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
+                let first = strip * bins;
+                let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
+                let volume = &packed[group * group_floats..(group + 1) * group_floats];
+                project(context.level(), layout, volume, &part, scratch);
+                self.write(call, slab, &part, scratch);
+                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
+                job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
+                Ok(())
+            })?;
         }
+        Ok(())
     }
 }
 

@@ -1,90 +1,45 @@
-//! One call on GPUs: what it does, on which arrays, and how it is cut into slabs.
+//! How a GPU cuts a call into slabs, and which parts of the arrays a slab takes.
 
-use super::choice::{Candidate, Kernel, Precision, Wish};
+use super::choice::{Candidate, Wish};
 use super::forward;
 use super::projector::{Case, Projector};
 use super::rows::{Format, IndexWeights};
 use super::transfer::Block;
-use super::worker::SLOTS;
-use crate::context::{Context, Stage};
-use crate::ct::filter::{Filter, Padding};
-use crate::ct::geometry::{Geometry, Order};
-use crate::ct::kind::Correction;
-use crate::ct::operators::Interpolation;
+use crate::array::Layout;
+use crate::context::Context;
+use crate::ct::geometry::Order;
+use crate::ct::options::Interpolation;
+use crate::ct::slab::Arrays;
+use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
-use crate::tensor::Layout;
 
-/// What a call does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ct) enum Operator {
-    Reconstruct,
-    Backproject,
-    Filter,
-    Adjoint,
-    Forward,
+/// Slabs that are under way at a time.
+pub(super) const SLOTS: usize = 2;
+
+/// An array of projections with dimensions (view, row, bin).
+fn projections(layout: &Layout, order: Order) -> Layout {
+    let mut l = *layout;
+    if order == Order::Sinograms {
+        l.shape.swap(0, 1);
+        l.strides.swap(0, 1);
+    }
+    l
 }
 
-/// One call, as the plan has it.
-#[derive(Clone, Copy)]
-pub(in crate::ct) struct Task<'a> {
-    pub(in crate::ct) operator: Operator,
-    pub(in crate::ct) geometry: &'a Geometry,
-    pub(in crate::ct) interpolation: Interpolation,
-    pub(in crate::ct) filter: &'a Filter,
-    pub(in crate::ct) padding: Padding,
-    /// What each view is multiplied by.
-    pub(in crate::ct) weights: Option<&'a [f64]>,
-    pub(in crate::ct) correction: Correction<'a>,
-    pub(in crate::ct) kernel: Kernel,
-    pub(in crate::ct) precision: Precision,
-    pub(in crate::ct) stream: usize,
-    /// Projections and volume (or filtered projections), in the caller's order of dimensions.
-    pub(in crate::ct) source: &'a Layout,
-    pub(in crate::ct) target: &'a Layout,
-    /// The arrays hold only some slices, from this one on; None if they hold the whole detector and the whole volume.
-    pub(in crate::ct) part: Option<usize>,
+/// What the choice of a projector depends on; `tents` are the adjoint's, on the device, or 0.
+pub(super) fn case<'a>(task: &Task<'a>, device: &Device, tents: u64) -> Case<'a> {
+    let interpolation = if task.operator == Operator::Adjoint { Interpolation::Linear } else { task.interpolation };
+    Case { geometry: task.geometry, interpolation, shared: device.shared_bytes(), tents }
 }
 
-impl Task<'_> {
-    /// Where slice `first` is in an array of projections, as a row, and in a volume.
-    fn places(&self, first: usize) -> (usize, usize) {
-        match self.part {
-            Some(start) => (first - start, first - start),
-            None => (self.geometry.first_row + first, first),
-        }
-    }
-
-    /// An array of projections with dimensions (view, row, bin).
-    fn projections(layout: &Layout, order: Order) -> Layout {
-        let mut l = *layout;
-        if order == Order::Sinograms {
-            l.shape.swap(0, 1);
-            l.strides.swap(0, 1);
-        }
-        l
-    }
-
-    pub(super) fn case(&self, device: &Device, tents: u64) -> Case<'_> {
-        let interpolation = if self.operator == Operator::Adjoint { Interpolation::Linear } else { self.interpolation };
-        Case { geometry: self.geometry, interpolation, shared: device.shared_bytes(), tents }
-    }
-
-    pub(super) fn stage(&self) -> Stage {
-        match self.operator {
-            Operator::Filter => Stage::Filter,
-            Operator::Reconstruct | Operator::Backproject => Stage::Backproject,
-            Operator::Adjoint => Stage::Adjoint,
-            Operator::Forward => Stage::Forward,
-        }
-    }
-
-    /// Part of the source that `n` slices need.
-    pub(super) fn block(&self, first: usize, n: usize) -> Block {
-        let (row, slice) = self.places(first);
-        match self.operator {
-            Operator::Forward => Block::new(self.source, 0, slice, n),
-            _ => Block::new(&Task::projections(self.source, self.geometry.order), 1, row, n),
+/// The part of the source that `n` slices need.
+pub(super) fn source(task: &Task, arrays: &Arrays, first: usize, n: usize) -> Block {
+    match task.operator {
+        Operator::Forward => Block::new(arrays.source(), 0, arrays.slice(first), n),
+        _ => {
+            let g = task.geometry;
+            Block::new(&projections(arrays.source(), g.order), 1, arrays.row(g, first), n)
         }
     }
 }
@@ -101,7 +56,7 @@ pub(super) struct Sizes {
 }
 
 /// Slabs that a GPU should have at least, so that copies and work overlap.
-const LEAST_SLABS: usize = 8;
+const MIN_SLABS: usize = 8;
 /// Slices that a slab may have: a launch's limit on its grid, with something in hand.
 const MAX_SLAB: usize = 32_768;
 
@@ -109,7 +64,7 @@ impl Sizes {
     /// For a GPU that shares the slices with others and already holds some memory of earlier calls.
     pub(super) fn new(
         context: &Context,
-        task: &Task,
+        (task, arrays): (&Task, &Arrays),
         (device, held): (&Device, u64),
         sharing: usize,
         rates: &[Candidate],
@@ -122,7 +77,7 @@ impl Sizes {
             Operator::Adjoint => Some(Projector::Adjoint { lanes: side }),
             Operator::Reconstruct | Operator::Backproject => {
                 let wish = Wish { kernel: task.kernel, precision: task.precision, rates };
-                Some(wish.choose(&task.case(device, 0), share)?)
+                Some(wish.choose(&case(task, device, 0), share)?)
             }
         };
         let forward = task.operator == Operator::Forward;
@@ -131,16 +86,17 @@ impl Sizes {
         let planar = Format { lanes, half: false, split: false, oversampling: 1, tight: true };
         let format = projector.map_or(planar, |p| p.format(task.interpolation));
         let unit = projector.map_or(4, Projector::slices);
-        let in_place = task.operator != Operator::Filter && task.target.gpu.is_some() && task.target.strides[2] == 1;
+        let in_place =
+            task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;
         let mut sizes = Self { projector, format, slab: 1, in_place };
         let cap = context.gpu_memory(device, held)?;
-        let fits = |n: usize| sizes.bytes(task, n) <= cap;
+        let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
         if !fits(1) {
-            let needed = sizes.bytes(task, 1);
+            let needed = sizes.bytes((task, arrays), 1);
             fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; one slice needs at least {needed}");
         }
-        let copies = task.source.gpu.is_none() || task.target.gpu.is_none();
-        let wanted = if copies { (share / LEAST_SLABS / unit).max(1) * unit } else { share };
+        let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
+        let wanted = if copies { (share / MIN_SLABS / unit).max(1) * unit } else { share };
         let mut slab = wanted.min(g.slices).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);
@@ -150,24 +106,25 @@ impl Sizes {
     }
 
     /// Where the results of `n` slices go, in the order in which they lie on the device.
-    pub(super) fn target(&self, task: &Task, first: usize, n: usize) -> Block {
-        let (row, slice) = task.places(first);
+    pub(super) fn target(&self, task: &Task, arrays: &Arrays, first: usize, n: usize) -> Block {
+        let g = task.geometry;
         match task.operator {
             Operator::Filter => {
-                let target = Task::projections(task.target, task.geometry.order);
-                Block::ordered(&target, 1, row, n, [1, 0, 2])
+                let target = projections(arrays.target(), g.order);
+                Block::ordered(&target, 1, arrays.row(g, first), n, [1, 0, 2])
             }
             Operator::Forward => {
                 // As they lie in the caller's memory, so that they are copied in one piece; bins always last.
-                let target = Task::projections(task.target, task.geometry.order);
+                let target = projections(arrays.target(), g.order);
                 let frames = target.strides[0].unsigned_abs() >= target.strides[1].unsigned_abs();
                 let order = if frames { [0, 1, 2] } else { [1, 0, 2] };
-                Block::ordered(&target, 1, row, n, order)
+                Block::ordered(&target, 1, arrays.row(g, first), n, order)
             }
-            _ => Block::ordered(task.target, 0, slice, n, [0, 1, 2]),
+            _ => Block::ordered(arrays.target(), 0, arrays.slice(first), n, [0, 1, 2]),
         }
     }
 
+    /// Device memory for the results of `n` slices.
     pub(super) fn out_bytes(&self, task: &Task, n: usize) -> usize {
         match task.operator {
             _ if self.in_place => 0,
@@ -178,11 +135,11 @@ impl Sizes {
     }
 
     /// Device memory for slabs of `n` slices, tables not counted.
-    pub(super) fn bytes(&self, task: &Task, n: usize) -> u64 {
+    pub(super) fn bytes(&self, (task, arrays): (&Task, &Arrays), n: usize) -> u64 {
         let g = task.geometry;
-        let raw = match task.source.gpu {
+        let raw = match arrays.source().gpu {
             Some(_) => 0,
-            None => task.block(0, n).bytes() as u64,
+            None => source(task, arrays, 0, n).bytes() as u64,
         };
         let packed = match task.operator {
             Operator::Filter => 0,
@@ -199,7 +156,7 @@ pub(super) fn smaller(slab: usize, sizes: &Sizes) -> usize {
     if slab > unit { (slab / 2).next_multiple_of(unit).min(slab - 1) } else { (slab / 2).max(1) }
 }
 
-/// Weights of the indices in the caller's tensor.
+/// Weights of the indices in the caller's array.
 pub(super) fn indices(task: &Task, first: usize) -> IndexWeights {
     let g = task.geometry;
     if task.operator == Operator::Forward {
@@ -216,20 +173,22 @@ pub(super) fn indices(task: &Task, first: usize) -> IndexWeights {
 }
 
 /// The error that names a value which is no number, by its index in the whole of the source; `gpu` can read the source.
-pub(super) fn not_finite(task: &Task, gpu: &Device, index: u64) -> Result<()> {
+pub(super) fn not_finite(task: &Task, arrays: &Arrays, gpu: &Device, index: u64) -> Result<()> {
     let g = task.geometry;
-    // The dimension of which an array may hold a part only.
-    let (name, [_, b, c], cut, start) = match (task.operator, g.order) {
-        (Operator::Forward, _) => ("volume", g.volume_shape(), 0, 0),
-        (_, Order::Frames) => ("projections", g.projection_shape(), 1, g.first_row),
-        (_, Order::Sinograms) => ("projections", g.projection_shape(), 0, g.first_row),
+    let (name, [_, b, c]) = match task.operator {
+        Operator::Forward => ("volume", g.volume_shape()),
+        _ => ("projections", g.projection_shape()),
     };
     let index = index as usize;
     let [i, j, k] = [index / (b * c), index / c % b, index % c];
-    let mut at = [i, j, k];
-    at[cut] -= task.part.map_or(0, |first| start + first);
-    let address = task.source.element(at);
-    let value = match task.source.gpu {
+    // The arrays may hold some slices only.
+    let at = match (task.operator, g.order) {
+        (Operator::Forward, _) => [arrays.slice(i), j, k],
+        (_, Order::Frames) => [i, arrays.row(g, j - g.first_row), k],
+        (_, Order::Sinograms) => [arrays.row(g, i - g.first_row), j, k],
+    };
+    let address = arrays.source().element(at);
+    let value = match arrays.source().gpu {
         Some(_) => gpu.read::<f32>(address.addr() as u64)?,
         // SAFETY: an element of the caller's array, which is valid for the call; only f32 can be no number.
         None => unsafe { address.cast::<f32>().read_unaligned() },

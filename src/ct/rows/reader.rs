@@ -1,72 +1,87 @@
 //! The caller's data, row by row: line integrals where counts or transmissions are meant, and never NaN.
 
 use super::kind::Correction;
+use crate::array::{Array, DType};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
+use crate::ct::geometry::{Geometry, Order};
+use crate::ct::slab::Arrays;
 use crate::error::{Result, fail};
-use crate::tensor::{DType, View};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A tensor as (items, lines, samples): views or slices, rows, bins or columns.
-pub(super) struct Input<'a> {
-    view: View<'a>,
-    /// The tensor's own first two dimensions are the other way round.
+/// An array as (items, lines, samples): views, detector rows and bins, or slices, rows and columns. Items and lines are those of the
+/// whole scan, of which the array may hold a part.
+pub(in crate::ct) struct Reader<'a> {
+    array: Array<'a>,
+    /// The array's own first two dimensions are the other way round.
     swapped: bool,
     name: &'static str,
-    /// Only these lines are used.
-    lines: std::ops::Range<usize>,
-    /// Lines of the whole above line 0.
-    above: usize,
+    /// What is read.
+    items: Range<usize>,
+    lines: Range<usize>,
+    /// The item and the line of the whole that the array begins with.
+    origin: [usize; 2],
     correction: Correction<'a>,
     policy: NanPolicy,
     replaced: AtomicU64,
 }
 
-impl<'a> Input<'a> {
-    /// A volume: items are slices.
-    pub(super) fn volume(view: View<'a>, context: &Context) -> Self {
-        let lines = 0..view.shape()[1];
+impl<'a> Reader<'a> {
+    /// Some slices of a volume.
+    pub(in crate::ct) fn volume(arrays: &Arrays<'a>, slices: Range<usize>, context: &Context) -> Self {
+        let array = arrays.read();
+        let (lines, origin) = (0..array.shape()[1], [slices.start - arrays.slice(slices.start), 0]);
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped: false, name: "volume", lines, above: 0, correction: Correction::None, policy, replaced }
+        let (name, correction) = ("volume", Correction::None);
+        Self { array, swapped: false, name, items: slices, lines, origin, correction, policy, replaced }
     }
 
-    /// Projections as (views, rows, bins), whatever the tensor's order; they begin `above` rows from the top of the whole.
-    pub(super) fn projections(
-        view: View<'a>,
-        swapped: bool,
-        (rows, above): (std::ops::Range<usize>, usize),
+    /// The rows of some slices, whatever the order of the array's dimensions.
+    pub(in crate::ct) fn projections(
+        arrays: &Arrays<'a>,
+        g: &Geometry,
+        slices: Range<usize>,
         correction: Correction<'a>,
         context: &Context,
     ) -> Self {
-        let view = if swapped { view.swapped() } else { view };
+        let (array, swapped) = (arrays.read(), g.order == Order::Sinograms);
+        let array = if swapped { array.swapped() } else { array };
+        let lines = g.first_row + slices.start..g.first_row + slices.end;
+        let origin = [0, lines.start - arrays.row(g, slices.start)];
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
-        Self { view, swapped, name: "projections", lines: rows, above, correction, policy, replaced }
+        let (name, items) = ("projections", 0..g.views());
+        Self { array, swapped, name, items, lines, origin, correction, policy, replaced }
+    }
+
+    fn read_row(&self, item: usize, line: usize, first: usize, row: &mut [f32]) {
+        self.array.read_row([item - self.origin[0], line - self.origin[1], first], row);
     }
 
     /// Values replaced so far.
-    pub(super) fn replaced(&self) -> u64 {
+    pub(in crate::ct) fn replaced(&self) -> u64 {
         self.replaced.load(Ordering::Relaxed)
     }
 
     /// Reads a line.
-    pub(super) fn read(&self, item: usize, line: usize, row: &mut [f32]) -> Result<()> {
+    pub(in crate::ct) fn read(&self, item: usize, line: usize, row: &mut [f32]) -> Result<()> {
         let replaced = self.read_part(item, line, 0, row)?;
         self.count(replaced);
         Ok(())
     }
 
     /// Adds to the number of values replaced.
-    pub(super) fn count(&self, replaced: usize) {
+    pub(in crate::ct) fn count(&self, replaced: usize) {
         self.replaced.fetch_add(replaced as u64, Ordering::Relaxed);
     }
 
     /// Reads a line from sample `first` on (a part of a line only where no flat field corrects it), and gives the number of values
     /// replaced, which is the caller's to count: data may be read more than once.
-    pub(super) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
-        self.view.read_row(item, line, first, row);
+    pub(in crate::ct) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
+        self.read_row(item, line, first, row);
         let mut bad = Vec::new();
-        if self.view.dtype() == DType::F32 && !all_finite(row) {
+        if self.array.dtype() == DType::F32 && !all_finite(row) {
             if self.policy == NanPolicy::Error {
                 return self.first_not_finite();
             }
@@ -80,18 +95,18 @@ impl<'a> Input<'a> {
     }
 
     /// Reads everything once, so that bad data is found before anything is written.
-    pub(super) fn check(&self, job: &Job) -> Result<()> {
-        if self.view.dtype() != DType::F32 || self.policy == NanPolicy::Replace {
+    pub(in crate::ct) fn check(&self, job: &Job) -> Result<()> {
+        if self.array.dtype() != DType::F32 || self.policy == NanPolicy::Replace {
             return Ok(());
         }
         job.enter(Stage::Check);
-        let [items, _, samples] = self.view.shape();
-        let found = (0..items).into_par_iter().try_for_each_init(
+        let [.., samples] = self.array.shape();
+        let found = self.items.clone().into_par_iter().try_for_each_init(
             || zeros(samples),
             |row, item| {
                 let row = row.as_mut().map_err(|e| Some(e.clone()))?;
                 for line in self.lines.clone() {
-                    self.view.read_row(item, line, 0, row);
+                    self.read_row(item, line, 0, row);
                     if !all_finite(row) {
                         return Err(None);
                     }
@@ -108,16 +123,16 @@ impl<'a> Input<'a> {
 
     /// The error that names the first NaN or Inf in the tensor's own order.
     fn first_not_finite<T>(&self) -> Result<T> {
-        let [items, _, samples] = self.view.shape();
+        let [.., samples] = self.array.shape();
         let mut row = zeros(samples)?;
-        let (outer, inner) = if self.swapped { (self.lines.clone(), 0..items) } else { (0..items, self.lines.clone()) };
+        let (items, lines) = (self.items.clone(), self.lines.clone());
+        let (outer, inner) = if self.swapped { (lines, items) } else { (items, lines) };
         for i in outer {
             for j in inner.clone() {
                 let (item, line) = if self.swapped { (j, i) } else { (i, j) };
-                self.view.read_row(item, line, 0, &mut row);
+                self.read_row(item, line, 0, &mut row);
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
-                    let [i, j] = if self.swapped { [i + self.above, j] } else { [i, j + self.above] };
                     fail!(
                         NotFiniteData,
                         "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)"

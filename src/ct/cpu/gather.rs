@@ -1,22 +1,22 @@
 //! Gathers over bins: back projection (the papers' pixel-driven sum over views) and the adjoint of the forward projection
 //! differ only in how a pixel weighs the bins near it.
 
-use super::cpu::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
-use super::cpu::pack;
-use super::cpu::single::{BLOCK, Single};
-use super::cpu::term::{RowLayout, Taps};
-use super::filter::{RowFilter, Scratch};
-use super::geometry::Geometry;
-use super::input::Input;
-use super::operators::Interpolation;
-use super::pipeline::{Call, Footprint, Slab};
+use super::groups::Groups;
+use super::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
+use super::pack;
+use super::single::{BLOCK, Single};
+use super::term::{RowLayout, Taps};
 use super::tiles::{Terms, Tile, Tiles, ViewLine};
-use crate::context::{Job, Stage};
+use super::work::{Call, Work};
+use crate::context::Stage;
 use crate::cpu::buffer::{Buffer, Workspace, clear, collected, filled};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
+use crate::ct::geometry::Geometry;
+use crate::ct::options::Interpolation;
+use crate::ct::rows::filter::{RowFilter, Scratch};
+use crate::ct::rows::reader::Reader;
 use crate::error::Result;
-use crate::tensor::ViewMut;
 use rayon::prelude::*;
 
 /// Packed rows of a chunk of views: large enough that sums are seldom reloaded, small enough to stay near the core.
@@ -35,7 +35,7 @@ pub(super) struct Gather<'a> {
     lines: Vec<ViewLine>,
     /// What each view's samples are multiplied by.
     scales: Vec<f32>,
-    filter: Option<&'a RowFilter>,
+    filter: Option<RowFilter>,
     /// Samples in a packed row, and whether they are oversampled bins.
     samples: usize,
     oversampled: bool,
@@ -48,7 +48,7 @@ impl<'a> Gather<'a> {
         threads: usize,
         interpolation: Interpolation,
         weights: Option<&[f64]>,
-        filter: Option<&'a RowFilter>,
+        filter: Option<RowFilter>,
     ) -> Result<Self> {
         let (taps, factor, shift, samples) = match interpolation {
             Interpolation::Linear => (Taps::Linear, 1.0, 0.0, geometry.bins),
@@ -88,20 +88,6 @@ impl<'a> Gather<'a> {
         Ok(Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false })
     }
 
-    /// Whether it filters, and so takes raw counts too.
-    pub(super) fn filters(&self) -> bool {
-        self.filter.is_some()
-    }
-
-    /// The operator's name, for the log.
-    pub(super) fn name(&self) -> &'static str {
-        match self.stage {
-            Stage::Adjoint => "adjoint",
-            _ if self.filters() => "reconstruct",
-            _ => "backproject",
-        }
-    }
-
     fn layout(&self, lanes: usize) -> RowLayout {
         RowLayout::new(self.samples, self.taps.count(), lanes)
     }
@@ -111,22 +97,16 @@ impl<'a> Gather<'a> {
     }
 
     /// Views in a chunk under the cap.
-    fn chunk(&self, slab: &Slab, cap: u64) -> usize {
-        let (groups, row) = (slab.groups() as u64, self.row_bytes(slab.lanes));
-        let room = cap.saturating_sub(self.bytes(slab.lanes, slab.groups())) / (row * groups) + MIN_CHUNK as u64;
+    fn chunk(&self, slab: &Groups, cap: u64) -> usize {
+        let (groups, row) = (slab.len() as u64, self.row_bytes(slab.lanes));
+        let room = cap.saturating_sub(self.bytes(slab.lanes, slab.len())) / (row * groups) + MIN_CHUNK as u64;
         let views = room.min((CHUNK_BYTES / (row * groups)).max(MIN_CHUNK as u64)) as usize;
         (views / 2 * 2).min(self.geometry.views().next_multiple_of(2))
     }
 
-    /// Bytes that a slab takes with the chunk that it will have.
-    pub(super) fn slab_bytes(&self, slab: &Slab, cap: u64) -> u64 {
-        let extra = self.chunk(slab, cap).saturating_sub(self.min_chunk()) as u64;
-        self.bytes(slab.lanes, slab.groups()) + extra * self.row_bytes(slab.lanes) * slab.groups() as u64
-    }
-
     /// Bytes beside sums and packed rows: the threads' own, and the filter's tables.
     fn scratch_bytes(&self, lanes: usize) -> u64 {
-        let tables = self.filter.map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
+        let tables = self.filter.as_ref().map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
         self.threads as u64 * PackScratch::bytes(self, lanes) + tables
     }
 
@@ -134,48 +114,16 @@ impl<'a> Gather<'a> {
         MIN_CHUNK.min(self.geometry.views().next_multiple_of(2))
     }
 
-    /// Reads, sums and writes the slices of one slab; nothing is written before all of it is summed.
-    pub(super) fn run(&self, call: &Call, slab: &Slab, cap: u64, workspace: &mut Workspace) -> Result<()> {
-        let Call { context, job, input, target } = *call;
-        let tiles = Tiles::new(self.geometry, slab.lanes);
-        let chunk = self.chunk(slab, cap);
-        let layout = self.layout(slab.lanes);
-        let lens = [slab.groups() * tiles.count() * tiles.floats(), slab.groups() * chunk * layout.pitch()];
-        let [sums, packed] = workspace.take(lens, cap.saturating_sub(self.scratch_bytes(slab.lanes)))?;
-        clear(sums);
-        clear(packed);
-        for first in (0..self.geometry.views()).step_by(chunk) {
-            let views = first..self.geometry.views().min(first + chunk);
-            job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
-            self.pack(job, slab, input, views.clone(), chunk, packed)?;
-            job.enter(self.stage);
-            sums.par_chunks_mut(tiles.floats()).enumerate().try_for_each_init(Terms::default, |terms, (k, sums)| {
-                job.check()?;
-                let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
-                let rows = &packed[group * chunk * layout.pitch()..][..chunk * layout.pitch()];
-                let chunk = Chunk { layout, views: views.clone(), rows };
-                self.sum_tile(context.level(), &chunk, &tile, terms, sums)?;
-                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
-                let area = (tile.rows * tile.columns) as f64 / (self.geometry.ny * self.geometry.nx) as f64;
-                job.advance(share * area * views.len() as f64 / self.geometry.views() as f64);
-                Ok(())
-            })?;
-        }
-        job.check()?;
-        self.write(slab, &tiles, sums, target);
-        Ok(())
-    }
-
     /// Fills the packed rows of a chunk of views: read, correct, filter, weigh, oversample, interleave.
     fn pack(
         &self,
-        job: &Job,
-        slab: &Slab,
-        input: &Input,
+        call: &Call,
+        slab: &Groups,
         views: std::ops::Range<usize>,
         chunk: usize,
         packed: &mut [f32],
     ) -> Result<()> {
+        let Call { job, input, .. } = *call;
         let layout = self.layout(slab.lanes);
         let pairs = chunk / 2;
         packed.par_chunks_mut(2 * layout.pitch()).enumerate().try_for_each_init(
@@ -202,8 +150,8 @@ impl<'a> Gather<'a> {
     /// One group's rows of one or two views, filtered, as `[slice][sample]`.
     fn read_pair(
         &self,
-        slab: &Slab,
-        input: &Input,
+        slab: &Groups,
+        input: &Reader,
         group: usize,
         views: std::ops::Range<usize>,
         scratch: &mut PackScratch,
@@ -219,7 +167,7 @@ impl<'a> Gather<'a> {
                     2 => input.read(views.start + 1, row, b)?,
                     _ => b.fill(0.0),
                 }
-                if let (Some(f), Some(scratch)) = (self.filter, filter.as_mut()) {
+                if let (Some(f), Some(scratch)) = (&self.filter, filter.as_mut()) {
                     f.apply(a, b, scratch);
                 }
                 Ok(())
@@ -272,13 +220,14 @@ impl<'a> Gather<'a> {
     }
 
     /// Puts the sums into the caller's volume.
-    fn write(&self, slab: &Slab, tiles: &Tiles, sums: &[f32], target: &ViewMut) {
+    fn write(&self, call: &Call, slab: &Groups, tiles: &Tiles, sums: &[f32]) {
         sums.par_chunks(tiles.floats()).enumerate().for_each_init(
             || vec![0.0; tiles.side],
             |line, (k, sums)| {
                 let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
                 let line = &mut line[..tile.columns];
                 for (lane, slice) in slab.slices(group).enumerate() {
+                    let to = call.arrays.slice(slab.first + slice);
                     for r in 0..tile.rows {
                         let row = &sums[r * tile.side * slab.lanes..];
                         if slab.lanes > 1 {
@@ -290,7 +239,7 @@ impl<'a> Gather<'a> {
                             }
                         }
                         // SAFETY: this task alone has this tile of this slice.
-                        unsafe { target.write_row(slab.first + slice, tile.y + r, tile.x, line) };
+                        unsafe { call.target.write_row([to, tile.y + r, tile.x], line) };
                     }
                 }
             },
@@ -298,7 +247,7 @@ impl<'a> Gather<'a> {
     }
 }
 
-impl Footprint for Gather<'_> {
+impl Work for Gather<'_> {
     fn bytes(&self, lanes: usize, groups: usize) -> u64 {
         if lanes > 1 && MIN_CHUNK * self.layout(lanes).pitch() > MAX_DISTANCE {
             return u64::MAX;
@@ -309,8 +258,48 @@ impl Footprint for Gather<'_> {
         (sums + rows) * groups as u64 + self.scratch_bytes(lanes)
     }
 
+    fn slab_bytes(&self, slab: &Groups, cap: u64) -> u64 {
+        let extra = self.chunk(slab, cap).saturating_sub(self.min_chunk()) as u64;
+        self.bytes(slab.lanes, slab.len()) + extra * self.row_bytes(slab.lanes) * slab.len() as u64
+    }
+
     fn tasks(&self, lanes: usize) -> usize {
         Tiles::new(self.geometry, lanes).count()
+    }
+
+    fn reads_first(&self) -> bool {
+        true
+    }
+
+    fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
+        let Call { context, job, .. } = *call;
+        let tiles = Tiles::new(self.geometry, slab.lanes);
+        let chunk = self.chunk(slab, cap);
+        let layout = self.layout(slab.lanes);
+        let lens = [slab.len() * tiles.count() * tiles.floats(), slab.len() * chunk * layout.pitch()];
+        let [sums, packed] = workspace.take(lens, cap.saturating_sub(self.scratch_bytes(slab.lanes)))?;
+        clear(sums);
+        clear(packed);
+        for first in (0..self.geometry.views()).step_by(chunk) {
+            let views = first..self.geometry.views().min(first + chunk);
+            job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
+            self.pack(call, slab, views.clone(), chunk, packed)?;
+            job.enter(self.stage);
+            sums.par_chunks_mut(tiles.floats()).enumerate().try_for_each_init(Terms::default, |terms, (k, sums)| {
+                job.check()?;
+                let (group, tile) = (k / tiles.count(), tiles.tile(k % tiles.count()));
+                let rows = &packed[group * chunk * layout.pitch()..][..chunk * layout.pitch()];
+                let chunk = Chunk { layout, views: views.clone(), rows };
+                self.sum_tile(context.level(), &chunk, &tile, terms, sums)?;
+                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
+                let area = (tile.rows * tile.columns) as f64 / (self.geometry.ny * self.geometry.nx) as f64;
+                job.advance(share * area * views.len() as f64 / self.geometry.views() as f64);
+                Ok(())
+            })?;
+        }
+        job.check()?;
+        self.write(call, slab, &tiles, sums);
+        Ok(())
     }
 }
 
@@ -333,12 +322,12 @@ impl PackScratch {
     fn new(gather: &Gather, lanes: usize) -> Result<Self> {
         let rows = || Buffer::zeroed(lanes * gather.samples);
         let bins = || Buffer::zeroed(if gather.oversampled { gather.geometry.bins } else { 0 });
-        let filter = gather.filter.map(RowFilter::scratch).transpose()?;
+        let filter = gather.filter.as_ref().map(RowFilter::scratch).transpose()?;
         Ok(Self { rows: [rows()?, rows()?], bins: [bins()?, bins()?], filter })
     }
 
     fn bytes(gather: &Gather, lanes: usize) -> u64 {
         let rows = 8 * (lanes * gather.samples + gather.geometry.bins) as u64;
-        rows + gather.filter.map_or(0, |_| RowFilter::scratch_bytes(gather.geometry.bins))
+        rows + gather.filter.as_ref().map_or(0, |_| RowFilter::scratch_bytes(gather.geometry.bins))
     }
 }

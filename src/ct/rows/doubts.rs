@@ -1,125 +1,29 @@
-//! What projections hold, what is done to them on the way, and whether they look like it.
+//! Whether projections look like what they are taken for.
 
-use super::flat_field::FlatField;
+use super::kind::Correction;
+use crate::array::{Array, Layout};
 use crate::context::{Context, LogLevel};
-use crate::error::{Result, fail};
-use crate::tensor::DType;
-use std::sync::Arc;
-use wide::f32x8;
+use crate::cpu::buffer::zeros;
+use crate::ct::geometry::Order;
+use crate::error::Result;
+use crate::gpu::Device;
+use std::ops::Range;
 
-/// What the projections of calls that correct hold; the table is in `docs/conventions.md`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InputKind {
-    /// Integers are counts, f32 are line integrals; f32 while there is a flat field are an error.
-    #[default]
-    Auto,
-    /// Counts: the flat field makes line integrals of them.
-    Counts,
-    /// Transmissions: line integrals after a logarithm.
-    Transmission,
-    /// Line integrals, whether there is a flat field or not.
-    LineIntegrals,
-}
-
-/// How a value becomes a line integral.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Correction<'a> {
-    /// It is one, or the call takes values as they are.
-    None,
-    /// By its pixel's flat and dark; the least transmission.
-    Counts(&'a FlatField, f32),
-    /// By the logarithm; the least transmission.
-    Transmission(f32),
-}
-
-/// What makes corrections, on its own.
-pub(super) struct Corrector {
-    pub(super) input: InputKind,
-    pub(super) minimum: f64,
-    pub(super) flat: Option<Arc<FlatField>>,
-}
-
-impl Corrector {
-    pub(super) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
-        self.input.correction(dtype, self.flat.as_deref(), self.minimum)
-    }
-}
-
-impl InputKind {
-    /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other.
-    pub(super) fn correction(self, dtype: DType, flat: Option<&FlatField>, minimum: f64) -> Result<Correction<'_>> {
-        let minimum = minimum as f32;
-        match (self, dtype, flat) {
-            (Self::Auto, DType::F32, Some(_)) => fail!(
-                FlatField,
-                "projections are F32 and the plan has a flat field: they may be counts or line integrals; set options.input to 1 (counts), 2 (transmission) or 3 (line_integrals), or forget the flat field"
-            ),
-            (Self::Auto | Self::LineIntegrals, DType::F32, _) => Ok(Correction::None),
-            (Self::Transmission, DType::F32, _) => Ok(Correction::Transmission(minimum)),
-            (Self::Auto | Self::Counts, _, Some(flat)) => Ok(Correction::Counts(flat, minimum)),
-            (Self::Auto | Self::Counts, _, None) => fail!(
-                FlatField,
-                "projections are {dtype:?} counts and the plan has no flat field; isoc_ct_set_flat_field comes first"
-            ),
-            (Self::Transmission | Self::LineIntegrals, _, _) => {
-                let name = if self == Self::Transmission { "2 (transmission)" } else { "3 (line_integrals)" };
-                fail!(TensorDtype, "projections are {dtype:?}; options.input is {name}, which has to be F32")
-            }
-        }
-    }
-}
-
-impl<'a> Correction<'a> {
-    pub(super) fn flat(self) -> Option<&'a FlatField> {
-        match self {
-            Self::Counts(flat, _) => Some(flat),
-            _ => None,
-        }
-    }
-
-    /// The least transmission that the logarithm sees.
-    pub(super) fn minimum(self) -> f32 {
-        match self {
-            Self::None => 1.0,
-            Self::Counts(_, minimum) | Self::Transmission(minimum) => minimum,
-        }
-    }
-
-    /// Corrects values of a detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
-    /// became 0.
-    pub(super) fn apply(self, row: usize, values: &mut [f32]) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Counts(flat, minimum) => flat.correct(row, minimum, values),
-            Self::Transmission(minimum) => {
-                logarithm(values, minimum);
-                0
-            }
-        }
-    }
-}
-
-/// -ln of values, none of them below `minimum`.
-fn logarithm(values: &mut [f32], minimum: f32) {
-    let minimum = f32x8::splat(minimum);
-    for v in values.chunks_mut(8) {
-        let n = v.len();
-        let mut lanes = [1.0; 8];
-        lanes[..n].copy_from_slice(v);
-        v.copy_from_slice(&(-f32x8::new(lanes).max(minimum).ln()).to_array()[..n]);
-    }
-}
-
+/// Rows that are looked at in host memory, and on a GPU.
+const HOST_ROWS: usize = 64;
+const GPU_ROWS: usize = 8;
+/// Bins of such a row on a GPU, where they do not follow each other.
+const GPU_BINS: usize = 64;
 /// Bins that a row needs for its ends and its middle to mean anything.
-const LEAST_BINS: usize = 8;
+const MIN_BINS: usize = 8;
 /// No beam is seen through so much.
-const MOST_INTEGRAL: f32 = 20.0;
+const MAX_INTEGRAL: f32 = 20.0;
 
 /// A detector row, and what was read of it.
-pub(super) type Sampled = (usize, Vec<f32>);
+pub(in crate::ct) type Sampled = (usize, Vec<f32>);
 
 /// Warns of projections that do not look like what they are taken for, by some of their rows.
-pub(super) fn warn_of_kind(context: &Context, correction: Correction, mut rows: Vec<Sampled>) {
+pub(in crate::ct) fn warn_of_kind(context: &Context, correction: Correction, mut rows: Vec<Sampled>) {
     let kind = match correction {
         Correction::None => "line integrals",
         Correction::Counts(..) => "counts",
@@ -148,7 +52,7 @@ pub(super) fn warn_of_kind(context: &Context, correction: Correction, mut rows: 
 /// Means of the ends of rows and of their middle third, over all rows that are long enough, and all finite values in rising order; None
 /// if there are none.
 fn profile(rows: &[Vec<f32>]) -> Option<(f64, f64, Vec<f32>)> {
-    let rows = || rows.iter().filter(|r| r.len() >= LEAST_BINS);
+    let rows = || rows.iter().filter(|r| r.len() >= MIN_BINS);
     let outside = mean(rows().flat_map(|r| ends(r)))?;
     let inside = mean(rows().flat_map(|r| middle(r)))?;
     let mut values: Vec<f32> = rows().flatten().copied().filter(|v| v.is_finite()).collect();
@@ -198,7 +102,7 @@ fn doubt_of_transmissions(rows: &[Vec<f32>]) -> Option<String> {
 /// it. Where no row reaches beyond the object (local tomography), only the sizes are left to judge by: in honest units those are
 /// small, and a phantom of 1 a pixel still rises towards its middle.
 fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
-    let rows = rows.iter().filter(|r| r.len() >= LEAST_BINS);
+    let rows = rows.iter().filter(|r| r.len() >= MIN_BINS);
     let mut profiles: Vec<(f64, f64)> = Vec::new();
     let mut values: Vec<f32> = Vec::new();
     // Air is 0 in line integrals only.
@@ -222,10 +126,10 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
     }
     // Means of equal values differ in their last bits.
     let rises = inside > outside * 1.001;
-    if at(0.05) > MOST_INTEGRAL && !rises {
+    if at(0.05) > MAX_INTEGRAL && !rises {
         let low = at(0.05);
         return Some(format!(
-            "most are above {low}, where {MOST_INTEGRAL} is a transmission of 2e-9, and no larger in the middle of rows than at their ends"
+            "most are above {low}, where {MAX_INTEGRAL} is a transmission of 2e-9, and no larger in the middle of rows than at their ends"
         ));
     }
     let (sum, size) = values.iter().fold((0.0, 0.0), |(s, a), v| (s + f64::from(*v), a + f64::from(v.abs())));
@@ -259,4 +163,53 @@ fn middle(row: &[f32]) -> impl Iterator<Item = &f32> {
 fn mean<'a>(values: impl IntoIterator<Item = &'a f32>) -> Option<f64> {
     let (n, sum) = values.into_iter().filter(|v| v.is_finite()).fold((0, 0.0), |(n, s), v| (n + 1, s + f64::from(*v)));
     (n > 0).then(|| sum / f64::from(n))
+}
+
+/// First two indices of up to `most` rows, spread over views and over the rows in use.
+fn places(order: Order, shape: [usize; 3], used: Range<usize>, most: usize) -> impl Iterator<Item = [usize; 2]> {
+    let views = if order == Order::Sinograms { shape[1] } else { shape[0] };
+    let most = most.min(views * used.len());
+    (0..most).map(move |k| {
+        // The golden section spreads rows whatever the number of views.
+        let part = (k as f64 * 0.618_034).fract();
+        let (view, row) = (k * views / most, used.start + (part * used.len() as f64) as usize);
+        if order == Order::Sinograms { [row, view] } else { [view, row] }
+    })
+}
+
+/// Some rows of projections in host memory.
+pub(in crate::ct) fn host_rows(projections: &Array, order: Order, used: Range<usize>) -> Result<Vec<Sampled>> {
+    let [.., bins] = projections.shape();
+    places(order, projections.shape(), used, HOST_ROWS)
+        .map(|[i, j]| {
+            let mut row = zeros(bins)?;
+            projections.read_row([i, j, 0], &mut row);
+            Ok((if order == Order::Sinograms { i } else { j }, row))
+        })
+        .collect()
+}
+
+/// Some rows of projections on a GPU.
+pub(in crate::ct) fn gpu_rows(
+    gpu: &Device,
+    projections: &Layout,
+    order: Order,
+    used: Range<usize>,
+) -> Result<Vec<Sampled>> {
+    places(order, projections.shape, used, GPU_ROWS)
+        .map(|[i, j]| Ok((if order == Order::Sinograms { i } else { j }, gpu_row(gpu, projections, i, j)?)))
+        .collect()
+}
+
+/// A row of an array on a GPU; where its bins do not follow each other, some of them, evenly.
+fn gpu_row(gpu: &Device, projections: &Layout, i: usize, j: usize) -> Result<Vec<f32>> {
+    let bins = projections.shape[2];
+    let address = |k: usize| projections.element([i, j, k]).addr() as u64;
+    if projections.strides[2] == 1 {
+        let mut row = zeros(bins)?;
+        gpu.read_into(address(0), &mut row)?;
+        return Ok(row);
+    }
+    let n = bins.min(GPU_BINS);
+    (0..n).map(|k| gpu.read(address(k * (bins - 1) / (n - 1).max(1)))).collect()
 }

@@ -1,9 +1,9 @@
 //! A slice in squares, and the terms that a square sums.
 
-use super::cpu::single::Spread;
-use super::cpu::term::{Grid, RowLayout, Term};
-use super::geometry::Geometry;
+use super::single::Spread;
+use super::term::{Grid, RowLayout, Term};
 use crate::cpu::buffer::append;
+use crate::ct::geometry::Geometry;
 use crate::error::Result;
 
 /// Where a pixel reads one view, in samples, and the slope of its tent, 1 / reach.

@@ -1,0 +1,66 @@
+//! Element types of the caller's arrays.
+
+use rustfft::num_complex::Complex;
+
+/// Type of an array's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DType {
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+    /// Two 32-bit floats, real part first.
+    C64,
+    /// Two 64-bit floats, real part first.
+    C128,
+    /// 8-bit unsigned counts.
+    U8,
+    /// 16-bit unsigned counts.
+    U16,
+    /// 32-bit unsigned counts.
+    U32,
+}
+
+impl DType {
+    /// Bytes of an element.
+    pub const fn size(self) -> usize {
+        match self {
+            DType::U8 => 1,
+            DType::U16 => 2,
+            DType::F32 | DType::U32 => 4,
+            DType::F64 | DType::C64 => 8,
+            DType::C128 => 16,
+        }
+    }
+
+    /// An element's address is a multiple of this.
+    pub const fn alignment(self) -> usize {
+        if self.is_complex() { self.size() / 2 } else { self.size() }
+    }
+
+    /// Two floats.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, DType::C64 | DType::C128)
+    }
+
+    /// Unsigned integers: always finite, never below 0.
+    pub const fn is_integer(self) -> bool {
+        matches!(self, DType::U8 | DType::U16 | DType::U32)
+    }
+}
+
+/// Rust's types that are elements.
+pub trait Element: Copy {
+    /// The type's name.
+    const DTYPE: DType;
+}
+
+macro_rules! elements {
+    ($($element:ty: $dtype:ident),*) => {
+        $(impl Element for $element {
+            const DTYPE: DType = DType::$dtype;
+        })*
+    };
+}
+
+elements!(f32: F32, f64: F64, Complex<f32>: C64, Complex<f64>: C128, u8: U8, u16: U16, u32: U32);

@@ -1,0 +1,86 @@
+//! Where an array's elements lie.
+
+use super::dtype::DType;
+
+/// Shape, strides in elements, and the element at index 0, in host memory or on a GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<const N: usize = 3> {
+    pub(crate) origin: *const u8,
+    pub(crate) dtype: DType,
+    pub(crate) shape: [usize; N],
+    pub(crate) strides: [isize; N],
+    /// The GPU in whose memory it is; None for host memory.
+    pub(crate) gpu: Option<usize>,
+}
+
+// SAFETY: an address; whoever follows it has an array's access.
+unsafe impl<const N: usize> Send for Layout<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for Layout<N> {}
+
+impl<const N: usize> Layout<N> {
+    /// A contiguous array in host memory; with a NULL origin, for sizes alone.
+    pub fn new(origin: *const u8, dtype: DType, shape: [usize; N]) -> Self {
+        Self { origin, dtype, shape, strides: contiguous(shape), gpu: None }
+    }
+
+    /// Number of elements.
+    pub(crate) fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Bytes of all elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.count() * self.dtype.size()
+    }
+
+    /// Address of an element, on host or GPU. In range for every index below the shape, as an array's constructors promise.
+    pub(crate) fn element(&self, at: [usize; N]) -> *const u8 {
+        assert!(at.iter().zip(self.shape).all(|(k, n)| *k < n));
+        let elements: isize = at.iter().zip(self.strides).map(|(k, s)| *k as isize * s).sum();
+        self.origin.wrapping_offset(elements * self.dtype.size() as isize)
+    }
+
+    /// Lowest address and one past the highest. Strides were checked, so nothing wraps.
+    pub(crate) fn extent(&self) -> (usize, usize) {
+        let (mut low, mut high) = (self.origin as isize, self.origin as isize);
+        for (n, s) in self.shape.iter().zip(self.strides) {
+            let reach = (*n as isize - 1) * s * self.dtype.size() as isize;
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        (low as usize, high as usize + self.dtype.size())
+    }
+
+    /// Index in every dimension of an element, counted with the last dimension fastest.
+    pub(crate) fn index(&self, mut element: usize) -> [usize; N] {
+        let mut at = [0; N];
+        for d in (0..N).rev() {
+            at[d] = element % self.shape[d];
+            element /= self.shape[d];
+        }
+        at
+    }
+}
+
+impl Layout<3> {
+    /// The same elements with the first two dimensions exchanged.
+    pub(crate) fn swapped(mut self) -> Self {
+        self.shape.swap(0, 1);
+        self.strides.swap(0, 1);
+        self
+    }
+}
+
+impl Layout<4> {
+    /// The k-th of the first dimension.
+    pub(crate) fn part(&self, k: usize) -> Layout<3> {
+        let ([_, nz, ny, nx], [_, z, y, x]) = (self.shape, self.strides);
+        let (shape, strides) = ([nz, ny, nx], [z, y, x]);
+        Layout { origin: self.element([k, 0, 0, 0]), dtype: self.dtype, shape, strides, gpu: self.gpu }
+    }
+}
+
+/// Strides of elements that follow each other, last dimension fastest.
+pub(crate) fn contiguous<const N: usize>(shape: [usize; N]) -> [isize; N] {
+    std::array::from_fn(|d| shape[d + 1..].iter().product::<usize>() as isize)
+}

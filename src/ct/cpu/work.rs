@@ -1,0 +1,39 @@
+//! What an operator does to a slab on the processor.
+
+use super::groups::{self, Groups};
+use crate::array::ArrayMut;
+use crate::context::{Context, Job};
+use crate::cpu::buffer::Workspace;
+use crate::ct::rows::reader::Reader;
+use crate::ct::slab::Arrays;
+use crate::error::Result;
+use std::ops::Range;
+
+/// One slab: where its data come from and go to.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) job: &'a Job,
+    pub(super) input: &'a Reader<'a>,
+    /// The target's array, and the places of slices in it.
+    pub(super) target: &'a ArrayMut<'a>,
+    pub(super) arrays: &'a Arrays<'a>,
+}
+
+/// An operator made ready.
+pub(super) trait Work: Sync {
+    /// Minimum working memory, in bytes, for groups of these lanes at a time; u64::MAX where they cannot be done.
+    fn bytes(&self, lanes: usize, groups: usize) -> u64;
+    /// What a slab takes where there is more.
+    fn slab_bytes(&self, slab: &Groups, cap: u64) -> u64;
+    /// Independent tasks in a group.
+    fn tasks(&self, lanes: usize) -> usize;
+    /// Whether all data of a slab are read before any of its results is written.
+    fn reads_first(&self) -> bool;
+    /// The first slab of these slices.
+    fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
+        groups::next(slices, cap, threads, self)
+    }
+    /// Works on a slab within `cap` bytes.
+    fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()>;
+}

@@ -1,0 +1,51 @@
+//! What a plan computes with: the processor, or the GPUs of its context.
+
+use super::geometry::Geometry;
+use super::options::{Interpolation, Kernel, Precision};
+use super::slab::{Arrays, Callbacks};
+use super::task::Task;
+use crate::array::DType;
+use crate::context::Context;
+use crate::error::Result;
+
+/// An engine keeps its memory from call to call.
+pub(super) trait Engine: Send {
+    /// What a task takes between arrays in host memory.
+    fn needs(&self, context: &Context, task: &Task) -> Result<Needs>;
+    /// Runs a task between arrays; gives the number of values replaced.
+    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64>;
+    /// Runs a task slab after slab between callbacks, which are called from this thread; projections are of this type. Gives the
+    /// number of values replaced.
+    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64>;
+    /// Gives memory back, and forgets what was measured: both were for another geometry.
+    fn forget(&mut self);
+    /// Measures what there is to choose from; later choices go by that.
+    fn tune(&mut self, _: &Context, _: &Geometry, _: Interpolation) -> Result<Vec<Measured>> {
+        Ok(Vec::new())
+    }
+}
+
+/// What a call takes.
+pub(super) struct Needs {
+    /// Slices of the first slab.
+    pub(super) slab: usize,
+    /// Working memory.
+    pub(super) bytes: u64,
+    /// Length of the filter's transforms.
+    pub(super) padded_bins: usize,
+}
+
+/// What `tune` found of a back projector.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Its name in the table of results.
+    pub name: String,
+    /// Its family.
+    pub kernel: Kernel,
+    /// What it keeps.
+    pub precision: Precision,
+    /// Slices that it sums together, and with which it was measured.
+    pub slices: usize,
+    /// Giga-updates a second.
+    pub rate: f64,
+}

@@ -1,0 +1,84 @@
+//! What looks like a mistake in a geometry.
+
+use super::angular::Angular;
+use super::geometry::Geometry;
+use crate::context::{Context, LogLevel};
+use crate::error::Result;
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+/// Tells the log what is odd, or worth knowing, about a geometry and its angular weights.
+pub(super) fn warn(context: &Context, g: &Geometry, angular: &Result<Arc<Angular>>) {
+    warn_of_degrees(context, g);
+    tell_of_angles(context, angular);
+    warn_of_axis(context, g);
+    warn_of_units(context, g);
+}
+
+fn warn_of_degrees(context: &Context, g: &Geometry) {
+    let (first, last) = g.angles.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
+    let span = last - first;
+    let step = span / (g.angles.len() - 1).max(1) as f64;
+    // Numbers that would be quarters of a turn in degrees.
+    let degrees = [90.0, 180.0, 360.0, 540.0, 720.0, 1080.0, 1440.0];
+    // Golden angles, of a half turn and of a whole one, reach any span.
+    let golden = [1.941_61, 2.399_96].iter().any(|angle| (step - angle).abs() < 0.01);
+    // Steps of twentieths, over many turns: nobody's radians.
+    let decimal = step >= 0.05 && (20.0 * step - (20.0 * step).round()).abs() < 1e-5 && span > 2.0 * TAU;
+    if !golden && (decimal || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
+        context.log(LogLevel::Warning, || {
+            let turns = span / TAU;
+            format!(
+                "angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians"
+            )
+        });
+    }
+}
+
+fn tell_of_angles(context: &Context, angular: &Result<Arc<Angular>>) {
+    match angular {
+        Ok(a) if a.missing_wedges > 0 => context.log(LogLevel::Warning, || {
+            let (n, covered, at, gap) = (a.missing_wedges, a.covered, a.largest_gap_start, a.largest_gap);
+            format!("{n} missing wedge(s), the largest {gap:.4} rad from {at:.4} rad on; angles cover {covered:.4} of pi rad")
+        }),
+        Ok(a) if !a.evenly_spaced => context.log(LogLevel::Info, || {
+            let (n, spacing, gap) = (a.distinct, a.spacing, a.largest_gap);
+            format!("{n} angles, unevenly spaced: median gap {spacing:.6} rad, largest {gap:.6} rad; views are weighted for it")
+        }),
+        Ok(_) => {}
+        // Projectors do without.
+        Err(e) => context.log(LogLevel::Info, || format!("no angular weights: {}", e.message)),
+    }
+}
+
+/// Warns of a rotation axis beside the detector, where pixels see too few directions.
+///
+/// A scan with the axis at the detector's edge, or a little beyond, is in order over a full turn: what one view misses the
+/// opposite one sees, so that pixels see all directions, or nearly all. Half of them is what a half turn about the edge leaves (an
+/// axis given from the middle, 0, is such a one), and with the axis far outside there are fewer, down to none: an image of zeros.
+/// Two thirds lies between. An axis about the detector's middle needs no look.
+fn warn_of_axis(context: &Context, g: &Geometry) {
+    let middle = (g.bins as f64 - 1.0) / 2.0;
+    let axis = g.axis.iter().sum::<f64>() / g.axis.len() as f64;
+    let aside = g.x_offset.hypot(g.y_offset) * g.ratio() > middle;
+    if (axis - middle).abs() < (middle / 4.0).max(0.5) && !aside {
+        return;
+    }
+    let seen = g.directions_seen();
+    if seen < 2.0 / 3.0 {
+        context.log(LogLevel::Warning, || {
+            let (last, percent) = (g.bins - 1, 100.0 * seen);
+            let offset = if aside { format!(" (x_offset is {}, y_offset {} pixels)", g.x_offset, g.y_offset) } else { String::new() };
+            format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume{offset} see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
+        });
+    }
+}
+
+fn warn_of_units(context: &Context, g: &Geometry) {
+    if !(0.02..=50.0).contains(&g.ratio()) {
+        context.log(LogLevel::Warning, || {
+            let (pixel, pitch) = (g.pixel_size, g.bin_pitch);
+            format!("pixel_size is {pixel} and bin_pitch {pitch}, {:.4} bins: are both in one unit?", g.ratio())
+        });
+    }
+}

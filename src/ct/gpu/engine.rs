@@ -1,0 +1,271 @@
+//! CT on the GPUs of a context: several take slabs from one queue, so that a slow one takes fewer.
+
+use super::choice::ALL;
+use super::projector::Case;
+use super::sizes::{SLOTS, Sizes, smaller};
+use super::tables::Tables;
+use super::worker::{self, Call, Pending};
+use super::{filter, measure};
+use crate::array::DType;
+use crate::context::{Context, Job, LogLevel};
+use crate::ct::engine::{Engine, Measured, Needs};
+use crate::ct::geometry::Geometry;
+use crate::ct::options::Interpolation;
+use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole, Worker};
+use crate::ct::task::Task;
+use crate::error::{Result, Status, fail};
+use crate::gpu::{Device, then_wait};
+use std::ops::Range;
+
+/// A plan's GPUs, and what it keeps on them.
+#[derive(Debug, Default)]
+pub(in crate::ct) struct GpuEngine {
+    gpus: Vec<worker::Worker>,
+}
+
+impl GpuEngine {
+    fn open(&mut self, context: &Context) -> Result<()> {
+        if self.gpus.is_empty() {
+            self.gpus = context.gpus().iter().map(worker::Worker::new).collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+
+    fn measured(&self, geometry: &Geometry, interpolation: Interpolation) -> Vec<Measured> {
+        let Some(worker) = self.gpus.first() else { return Vec::new() };
+        let case = Case { geometry, interpolation, shared: worker.state.device.shared_bytes(), tents: 0 };
+        let served = worker.rates.iter().filter(|c| c.projector.refusal(&case).is_none());
+        served
+            .map(|c| Measured {
+                name: c.projector.name(),
+                kernel: c.kernel,
+                precision: c.precision,
+                slices: c.projector.slices(),
+                rate: c.rate,
+            })
+            .collect()
+    }
+}
+
+impl Engine for GpuEngine {
+    /// On the first GPU.
+    fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
+        let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.geometry, DType::F32));
+        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), gpus.len(), &ALL)?;
+        let padded_bins = filter::padded_bins(task.geometry.bins);
+        Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
+    }
+
+    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
+        self.open(context)?;
+        let at = resident(arrays)?;
+        let gpus: Vec<_> =
+            self.gpus.iter_mut().filter(|w| at.is_none_or(|gpu| gpu == w.state.device.index())).collect();
+        if gpus.is_empty() {
+            fail!(TensorDevice, "a tensor is on GPU {}, which this context does not own", at.unwrap_or(0));
+        }
+        let sharing = gpus.len();
+        let mut workers = Vec::with_capacity(sharing);
+        for gpu in gpus {
+            let sizes = sizes(context, (task, arrays), gpu, sharing)?;
+            workers.push(Gpu { context, task, gpu, sizes, tables: None, replaced: 0 });
+        }
+        let queue = Queue::new(task.geometry.slices);
+        context.run_waiting(|job| {
+            job.enter(task.operator.stage());
+            std::thread::scope(|scope| {
+                let queue = &queue;
+                let running: Vec<_> = workers
+                    .into_iter()
+                    .map(|mut gpu| {
+                        scope.spawn(move || {
+                            let result = gpu.prepare(arrays).and_then(|()| {
+                                let mut ends = Whole { arrays: *arrays, context: None };
+                                drive(std::slice::from_mut(&mut gpu), queue, &mut ends, job)
+                            });
+                            if result.is_err() {
+                                queue.stop();
+                            }
+                            result.map(|()| gpu.replaced)
+                        })
+                    })
+                    .collect();
+                // All of them, before the first error goes to the caller.
+                let results: Vec<Result<u64>> =
+                    running.into_iter().map(|r| r.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect();
+                results.into_iter().sum()
+            })
+        })
+    }
+
+    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
+        self.open(context)?;
+        let (g, cap) = (task.geometry, context.memory_cap(0));
+        let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype));
+        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, slices, dtype);
+        let mut workers = Vec::with_capacity(sharing);
+        for gpu in &mut self.gpus {
+            let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
+            // The slabs' arrays are the host's memory.
+            while sizes.slab > 1 && host_bytes(sizes.slab) > cap {
+                sizes.slab = smaller(sizes.slab, &sizes);
+            }
+            if host_bytes(sizes.slab) > cap {
+                let needed = host_bytes(1);
+                fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
+            }
+            workers.push(Gpu { context, task, gpu, sizes, tables: None, replaced: 0 });
+        }
+        for gpu in &mut workers {
+            gpu.prepare(&whole)?;
+        }
+        // In the order in which slabs take turns.
+        let turns = (0..SLOTS).flat_map(|_| &workers);
+        let buffers = turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtype)).collect::<Result<Vec<_>>>()?;
+        let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
+        let queue = Queue::new(g.slices);
+        context.report_while(|job| {
+            job.enter(task.operator.stage());
+            drive(&mut workers, &queue, &mut ends, job)
+        })?;
+        Ok(workers.iter().map(|gpu| gpu.replaced).sum())
+    }
+
+    fn forget(&mut self) {
+        self.gpus.iter_mut().for_each(worker::Worker::forget);
+    }
+
+    /// Every back projector that serves the plan, on every GPU. Gives what was measured, in GU/s, for the first GPU.
+    fn tune(&mut self, context: &Context, geometry: &Geometry, interpolation: Interpolation) -> Result<Vec<Measured>> {
+        self.open(context)?;
+        for worker in &mut self.gpus {
+            let case = Case { geometry, interpolation, shared: worker.state.device.shared_bytes(), tents: 0 };
+            let mut rates = ALL.to_vec();
+            for c in rates.iter_mut().filter(|c| c.projector.refusal(&case).is_none()) {
+                let slices = c.projector.slices();
+                let seconds = match measure::seconds(&mut worker.state, &case, c.projector, slices) {
+                    // Too large to be measured with full blocks of slices: the usual rate stands.
+                    Err(e) if e.status == Status::OutOfMemory => continue,
+                    measured => measured?,
+                };
+                c.rate = slices as f64 * geometry.updates() / seconds / 1e9;
+            }
+            worker.rates = rates;
+        }
+        Ok(self.measured(geometry, interpolation))
+    }
+}
+
+/// The GPU that an array is on; both are on the same one, or on the host.
+fn resident(arrays: &Arrays) -> Result<Option<usize>> {
+    match (arrays.source().gpu, arrays.target().gpu) {
+        (Some(a), Some(b)) if a != b => {
+            fail!(
+                TensorDevice,
+                "input is on GPU {a} and output on GPU {b}; both must be on the same GPU (or on the host)"
+            );
+        }
+        (a, b) => Ok(a.or(b)),
+    }
+}
+
+/// How a GPU that shares the slices with others cuts its work; tells the log.
+fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &worker::Worker, sharing: usize) -> Result<Sizes> {
+    let device: &Device = &gpu.state.device;
+    let sizes = Sizes::new(context, (task, arrays), (device, gpu.held()), sharing, &gpu.rates)?;
+    context.log(LogLevel::Info, || {
+        let (what, slab) = (task.operator.name(), sizes.slab);
+        match sizes.projector {
+            Some(p) => format!("{what} on {device:?}: slabs of up to {slab} slices, {p:?}"),
+            None => format!("{what} on {device:?}: slabs of up to {slab} slices"),
+        }
+    });
+    Ok(sizes)
+}
+
+/// Runs slabs, and waits for the GPUs whatever happened: nothing may still use the arrays afterwards.
+fn drive<'a>(gpus: &mut [Gpu], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
+    then_wait(
+        gpus,
+        |gpus| slab::run(gpus, queue, ends, job),
+        |gpus| {
+            let waited: Vec<Result<()>> = gpus.iter().map(Gpu::wait).collect();
+            waited.into_iter().collect()
+        },
+    )
+}
+
+/// One GPU at work on one call.
+struct Gpu<'a> {
+    context: &'a Context,
+    task: &'a Task<'a>,
+    gpu: &'a mut worker::Worker,
+    sizes: Sizes,
+    /// There once the work has begun.
+    tables: Option<Tables>,
+    replaced: u64,
+}
+
+impl Gpu<'_> {
+    fn prepare(&mut self, arrays: &Arrays) -> Result<()> {
+        let device = self.gpu.state.device.clone();
+        let _current = device.enter()?;
+        if resident(arrays)?.is_some() {
+            self.gpu.follow(self.task.stream)?;
+        }
+        let Sizes { projector, format, .. } = &self.sizes;
+        self.tables = Some(Tables::new(&device, self.task, *projector, format.lanes)?);
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<()> {
+        let _current = self.gpu.state.device.enter()?;
+        self.gpu.wait()
+    }
+}
+
+impl Worker for Gpu<'_> {
+    type Pending = Pending;
+    const DEPTH: usize = SLOTS;
+
+    fn share(&self) -> usize {
+        self.sizes.slab
+    }
+
+    /// Bad data are found when a slab is finished.
+    fn begin(&mut self, _: &Job, _: &Arrays, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&mut self, _: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
+        let Self { context, task, gpu, sizes, tables, .. } = self;
+        let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
+        let device = gpu.state.device.clone();
+        let _current = device.enter()?;
+        let count = sizes.slab.min(slices.len());
+        let pending = gpu.start(&Call { context, task, arrays, sizes }, tables, slices.start, count)?;
+        Ok((count, pending))
+    }
+
+    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
+        let Self { context, task, gpu, sizes, replaced, .. } = self;
+        let device = gpu.state.device.clone();
+        let _current = device.enter()?;
+        *replaced += gpu.finish(&Call { context, task, arrays, sizes }, &pending)?;
+        job.advance(pending.count as f64 / task.geometry.slices as f64);
+        if wait { gpu.arrived(&pending) } else { Ok(()) }
+    }
+
+    fn shrink(&mut self, job: &Job) -> Result<bool> {
+        if self.sizes.slab == 1 {
+            return Ok(false);
+        }
+        let device = self.gpu.state.device.clone();
+        let _current = device.enter()?;
+        self.gpu.release()?;
+        self.sizes.slab = smaller(self.sizes.slab, &self.sizes);
+        let count = self.sizes.slab;
+        job.note(format!("{device:?} is out of memory; slabs of {count} slices from here on"));
+        Ok(true)
+    }
+}

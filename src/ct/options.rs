@@ -1,0 +1,96 @@
+//! How a plan reconstructs.
+
+use super::rows::filter::{Filter, Padding};
+use super::rows::kind::InputKind;
+use crate::error::{Result, fail};
+
+/// How a row is read between its bins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Linear, exact in f32.
+    #[default]
+    Linear,
+    /// The nearest bin.
+    Nearest,
+    /// The nearest of four samples a bin.
+    Oversampled,
+}
+
+/// Family of back projectors on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The fastest that keeps the precision asked for.
+    #[default]
+    Auto,
+    /// Texture units with everybody's mapping of threads to pixels.
+    TextureStandard,
+    /// Texture units, pixels in squares.
+    Texture,
+    /// Bins cached in shared memory, interpolated in f32.
+    Alu,
+    /// Texture and shared-memory blocks side by side.
+    Hybrid,
+    /// Weights times data on tensor cores.
+    Tensor,
+}
+
+/// Precision of the data that are back projected on a GPU; sums are f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// f32 grade.
+    #[default]
+    Single,
+    /// f16 data.
+    Half,
+}
+
+/// How to reconstruct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Filter.
+    pub filter: Filter,
+    /// How a row is read between its bins.
+    pub interpolation: Interpolation,
+    /// What the filter sees beyond a row's ends.
+    pub padding: Padding,
+    /// `backproject` multiplies by the angular weights.
+    pub weighted_backprojection: bool,
+    /// Minimum transmission that the logarithm sees.
+    pub minimum_transmission: f64,
+    /// Back projector on a GPU.
+    pub kernel: Kernel,
+    /// Precision of back-projected data on a GPU.
+    pub precision: Precision,
+    /// What the projections of `filter` and `reconstruct` hold.
+    pub input: InputKind,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            filter: Filter::RamLak { cutoff: 1.0 },
+            interpolation: Interpolation::Linear,
+            padding: Padding::Zero,
+            weighted_backprojection: false,
+            minimum_transmission: 1e-6,
+            kernel: Kernel::default(),
+            precision: Precision::default(),
+            input: InputKind::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Refuses parameters out of range, naming the field.
+    pub(super) fn check(&self) -> Result<()> {
+        self.filter.check()?;
+        let t = self.minimum_transmission;
+        if !t.is_finite() {
+            fail!(NotFiniteParameter, "options.minimum_transmission is {t}; it must be finite");
+        }
+        if !(t >= f64::from(f32::MIN_POSITIVE) && t < 1.0) {
+            fail!(OutOfRange, "options.minimum_transmission is {t}; it must be above 1.2e-38 and below 1");
+        }
+        Ok(())
+    }
+}

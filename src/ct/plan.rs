@@ -1,0 +1,292 @@
+//! The plan behind `isoc_ct`: what it was told (geometry, options, flat field, weights), and what it found of that. It knows no
+//! device but by its engine.
+
+use super::angular::Angular;
+use super::checks::{COUNTS, check_dtype};
+use super::cpu::engine::CpuEngine;
+use super::engine::{Engine, Measured, Needs};
+use super::geometry::Geometry;
+use super::geometry_warnings;
+use super::gpu::engine::GpuEngine;
+use super::options::Options;
+use super::rows::Chain;
+use super::rows::flat_field::FlatField;
+use super::rows::kind::Correction;
+use super::task::{Operator, Task};
+use crate::array::Array;
+use crate::context::{Context, LogLevel, NanPolicy};
+use crate::cpu::buffer::zeros;
+use crate::error::{Result, Status, fail};
+use crate::gpu::Device;
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// What a plan found and decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Angles and their weights; None where all angles are one.
+    pub angular: Option<Arc<Angular>>,
+    /// Sum of the weights in force, the caller's or those of the angles; 0 where there are none.
+    pub covered: f64,
+    /// Length of the filter's transforms.
+    pub padded_bins: usize,
+    /// Slices in `reconstruct`'s first slab.
+    pub slab_slices: usize,
+    /// Values replaced in the last call that read data.
+    pub replaced: u64,
+}
+
+/// What depends on a geometry.
+pub(super) struct Plan {
+    pub(super) geometry: Geometry,
+    /// Or why there are no weights.
+    angular: Result<Arc<Angular>>,
+    /// The caller's own weights.
+    given: Option<Vec<f64>>,
+    pub(super) flat: Option<Arc<FlatField>>,
+}
+
+impl Plan {
+    /// Angular weights in force, or why there are none.
+    pub(super) fn weights(&self) -> Result<&[f64]> {
+        match &self.given {
+            Some(given) => Ok(given),
+            None => self.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone),
+        }
+    }
+
+    /// A call of an operator; `correction` is what is done to projections.
+    pub(super) fn task<'a>(
+        &'a self,
+        operator: Operator,
+        options: &'a Options,
+        correction: Correction<'a>,
+        stream: usize,
+    ) -> Result<Task<'a>> {
+        let weighted = match operator {
+            Operator::Reconstruct => true,
+            Operator::Backproject => options.weighted_backprojection,
+            Operator::Filter | Operator::Adjoint | Operator::Forward => false,
+        };
+        let weights = if weighted { Some(self.weights()?) } else { None };
+        Ok(Task {
+            rows: Chain { weights, ..rows(operator, options, correction) },
+            ..self.bare(operator, options, stream)
+        })
+    }
+
+    /// What `reconstruct` takes, for sizes alone: there may be no weights.
+    fn sizes<'a>(&'a self, options: &'a Options) -> Task<'a> {
+        let rows = rows(Operator::Reconstruct, options, Correction::None);
+        Task { rows, ..self.bare(Operator::Reconstruct, options, 0) }
+    }
+
+    fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
+        let Options { interpolation, kernel, precision, .. } = *options;
+        Task { operator, geometry: &self.geometry, interpolation, rows: Chain::NONE, kernel, precision, stream }
+    }
+}
+
+/// The stages that rows pass in a call of an operator, but for weights.
+fn rows<'a>(operator: Operator, options: &'a Options, correction: Correction<'a>) -> Chain<'a> {
+    let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
+    Chain { correction, filter: filters.then_some((&options.filter, options.padding)), weights: None }
+}
+
+/// A plan for parallel-beam CT.
+pub struct Ct {
+    pub(super) context: Arc<Context>,
+    pub(super) plan: Option<Plan>,
+    pub(super) options: Options,
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) replaced: u64,
+    /// The caller's stream, for arrays on a GPU; 0 is the default one.
+    pub(super) stream: usize,
+    /// Projections taken for line integrals have been looked at since the last change.
+    pub(super) looked: bool,
+}
+
+impl Ct {
+    /// A plan without geometry.
+    pub fn new(context: Arc<Context>) -> Self {
+        let engine: Box<dyn Engine> = match context.gpus() {
+            [] => Box::<CpuEngine>::default(),
+            _ => Box::<GpuEngine>::default(),
+        };
+        Self { context, plan: None, options: Options::default(), engine, replaced: 0, stream: 0, looked: false }
+    }
+
+    /// The GPUs that it computes on; none if it computes on the processor.
+    pub fn gpus(&self) -> &[Arc<Device>] {
+        self.context.gpus()
+    }
+
+    /// Work on arrays that are on a GPU begins when all that is in this stream (a `cudaStream_t`) has been done.
+    pub fn set_stream(&mut self, stream: usize) {
+        self.stream = stream;
+    }
+
+    /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
+    pub fn tune(&mut self) -> Result<Vec<Measured>> {
+        let Self { context, plan, options, engine, .. } = self;
+        let result = engine.tune(context, &configured(plan)?.geometry, options.interpolation);
+        for m in result.iter().flatten() {
+            context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
+        }
+        result
+    }
+
+    pub(super) fn plan(&self) -> Result<&Plan> {
+        configured(&self.plan)
+    }
+
+    /// The geometry in force.
+    pub fn geometry(&self) -> Result<&Geometry> {
+        self.plan().map(|p| &p.geometry)
+    }
+
+    /// Checks and takes a geometry; forgets the caller's weights, and the flat field unless it is of such a detector.
+    pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
+        geometry.check()?;
+        let Geometry { rows, bins, first_row, slices, .. } = geometry;
+        let old = self.plan.as_ref().and_then(|p| p.flat.as_ref().map(|flat| (flat, &p.geometry)));
+        if let Some((flat, _)) = old.filter(|(flat, _)| flat.fits(rows, bins))
+            && self.context.nan_policy() == NanPolicy::Error
+        {
+            flat.check_rows(first_row..first_row + slices)?;
+        }
+        let angular = match Angular::new(&geometry.angles) {
+            Err(e) if e.status == Status::OutOfMemory => return Err(e),
+            angular => angular.map(Arc::new),
+        };
+        geometry_warnings::warn(&self.context, &geometry, &angular);
+        if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(rows, bins)) {
+            self.context.log(LogLevel::Warning, || {
+                let (r, b) = (g.rows, g.bins);
+                format!(
+                    "the flat field is of {r} rows of {b} bins, the geometry now of {rows} of {bins}: it is forgotten"
+                )
+            });
+        }
+        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(rows, bins));
+        self.engine.forget();
+        self.looked = false;
+        self.plan = Some(Plan { geometry, angular, given: None, flat });
+        Ok(())
+    }
+
+    /// Checks and takes options.
+    pub fn set_options(&mut self, options: Options) -> Result<()> {
+        options.check()?;
+        self.options = options;
+        self.looked = false;
+        Ok(())
+    }
+
+    /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
+    pub fn set_flat_field(&mut self, flats: Option<Array>, darks: Option<Array>) -> Result<()> {
+        let policy = self.context.nan_policy();
+        let plan = configured_mut(&mut self.plan)?;
+        let Some(flats) = flats else {
+            if darks.is_some() {
+                fail!(NullPointer, "flats is NULL while darks is not; both or flats alone may be given");
+            }
+            plan.flat = None;
+            self.looked = false;
+            return Ok(());
+        };
+        let g = &plan.geometry;
+        for (name, array) in [("flats", Some(flats)), ("darks", darks)] {
+            let Some(array) = array else { continue };
+            check_dtype(name, array.dtype(), COUNTS)?;
+            let [_, rows, bins] = array.shape();
+            if (rows, bins) != (g.rows, g.bins) {
+                fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
+            }
+        }
+        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?));
+        self.looked = false;
+        Ok(())
+    }
+
+    /// Angular weights in radians, or why there are none.
+    pub fn angular_weights(&self) -> Result<&[f64]> {
+        self.plan()?.weights()
+    }
+
+    /// Takes the caller's angular weights, in radians, until the next geometry; None goes back to those of the angles.
+    pub fn set_angular_weights(&mut self, weights: Option<&[f64]>) -> Result<()> {
+        let plan = configured_mut(&mut self.plan)?;
+        let Some(weights) = weights else {
+            plan.given = None;
+            return Ok(());
+        };
+        let views = plan.geometry.views();
+        if weights.len() != views {
+            fail!(OutOfRange, "weight_count is {}; it must be the number of views, {views}", weights.len());
+        }
+        if let Some((k, w)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite()) {
+            fail!(NotFiniteParameter, "weights[{k}] is {w}; it must be finite");
+        }
+        if let Some((k, w)) = weights.iter().enumerate().find(|(_, w)| **w < 0.0) {
+            fail!(OutOfRange, "weights[{k}] is {w}; it must be 0 or more");
+        }
+        // They go into f32 factors.
+        let (sum, minimum, maximum) = (weights.iter().sum::<f64>(), f32::MIN_POSITIVE, f32::MAX);
+        if !(f64::from(minimum)..=f64::from(maximum)).contains(&sum) {
+            fail!(
+                OutOfRange,
+                "the sum of weights is {sum}; it must be {minimum:e} to {maximum:e} (pi for a whole half turn)"
+            );
+        }
+        let mut given = zeros(views)?;
+        given.copy_from_slice(weights);
+        plan.given = Some(given);
+        let covered = plan.angular.as_ref().map_or(PI, |a| a.covered);
+        if sum < 0.9 * covered {
+            self.context.log(LogLevel::Warning, || {
+                format!("the caller's angular weights sum to {sum:.4} rad, where the angles cover {covered:.4}: values come out {:.4} times too small", sum / covered)
+            });
+        }
+        if sum > 1.01 * PI {
+            self.context.log(LogLevel::Warning, || {
+                format!("the caller's angular weights sum to {sum:.4} rad: values come out {:.4} times too large (pi keeps them)", sum / PI)
+            });
+        }
+        Ok(())
+    }
+
+    /// What the plan found and decided.
+    pub fn info(&self) -> Result<Info> {
+        let Needs { padded_bins, slab, .. } = self.needs()?;
+        let plan = self.plan()?;
+        let angular = plan.angular.as_ref().ok().cloned();
+        let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
+        Ok(Info { angular, covered, padded_bins, slab_slices: slab, replaced: self.replaced })
+    }
+
+    /// Bytes that `reconstruct` will allocate at a time.
+    pub fn memory(&self) -> Result<u64> {
+        self.angular_weights()?;
+        self.needs().map(|needs| needs.bytes)
+    }
+
+    fn needs(&self) -> Result<Needs> {
+        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options))
+    }
+}
+
+/// The plan, once there is a geometry.
+pub(super) fn configured(plan: &Option<Plan>) -> Result<&Plan> {
+    match plan {
+        Some(plan) => Ok(plan),
+        None => fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first"),
+    }
+}
+
+fn configured_mut(plan: &mut Option<Plan>) -> Result<&mut Plan> {
+    match plan {
+        Some(plan) => Ok(plan),
+        None => fail!(NotConfigured, "the plan has no geometry yet; isoc_ct_set_geometry comes first"),
+    }
+}

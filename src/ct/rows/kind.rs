@@ -1,0 +1,104 @@
+//! What projections hold, and what is done to them on the way.
+
+use super::flat_field::FlatField;
+use super::logarithm::logarithm;
+use crate::array::DType;
+use crate::error::{Result, fail};
+use std::sync::Arc;
+
+/// What the projections of calls that correct hold; the table is in `docs/conventions.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InputKind {
+    /// Integers are counts, f32 are line integrals; f32 while there is a flat field are an error.
+    #[default]
+    Auto,
+    /// Counts: the flat field makes line integrals of them.
+    Counts,
+    /// Transmissions: line integrals after a logarithm.
+    Transmission,
+    /// Line integrals, whether there is a flat field or not.
+    LineIntegrals,
+}
+
+/// How a value becomes a line integral.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ct) enum Correction<'a> {
+    /// It is one, or the call takes values as they are.
+    None,
+    /// By its pixel's flat and dark; the minimum transmission.
+    Counts(&'a FlatField, f32),
+    /// By the logarithm; the minimum transmission.
+    Transmission(f32),
+}
+
+/// What makes corrections, on its own.
+pub(in crate::ct) struct Corrector {
+    pub(in crate::ct) input: InputKind,
+    pub(in crate::ct) minimum: f64,
+    pub(in crate::ct) flat: Option<Arc<FlatField>>,
+}
+
+impl Corrector {
+    pub(in crate::ct) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
+        self.input.correction(dtype, self.flat.as_deref(), self.minimum)
+    }
+}
+
+impl InputKind {
+    /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other.
+    pub(in crate::ct) fn correction(
+        self,
+        dtype: DType,
+        flat: Option<&FlatField>,
+        minimum: f64,
+    ) -> Result<Correction<'_>> {
+        let minimum = minimum as f32;
+        match (self, dtype, flat) {
+            (Self::Auto, DType::F32, Some(_)) => fail!(
+                FlatField,
+                "projections are F32 and the plan has a flat field: they may be counts or line integrals; set options.input to 1 (counts), 2 (transmission) or 3 (line_integrals), or forget the flat field"
+            ),
+            (Self::Auto | Self::LineIntegrals, DType::F32, _) => Ok(Correction::None),
+            (Self::Transmission, DType::F32, _) => Ok(Correction::Transmission(minimum)),
+            (Self::Auto | Self::Counts, _, Some(flat)) => Ok(Correction::Counts(flat, minimum)),
+            (Self::Auto | Self::Counts, _, None) => fail!(
+                FlatField,
+                "projections are {dtype:?} counts and the plan has no flat field; isoc_ct_set_flat_field comes first"
+            ),
+            (Self::Transmission | Self::LineIntegrals, _, _) => {
+                let name = if self == Self::Transmission { "2 (transmission)" } else { "3 (line_integrals)" };
+                fail!(TensorDtype, "projections are {dtype:?}; options.input is {name}, which has to be F32")
+            }
+        }
+    }
+}
+
+impl<'a> Correction<'a> {
+    pub(in crate::ct) fn flat(self) -> Option<&'a FlatField> {
+        match self {
+            Self::Counts(flat, _) => Some(flat),
+            _ => None,
+        }
+    }
+
+    /// The minimum transmission that the logarithm sees.
+    pub(in crate::ct) fn minimum(self) -> f32 {
+        match self {
+            Self::None => 1.0,
+            Self::Counts(_, minimum) | Self::Transmission(minimum) => minimum,
+        }
+    }
+
+    /// Corrects values of a detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
+    /// became 0.
+    pub(in crate::ct) fn apply(self, row: usize, values: &mut [f32]) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Counts(flat, minimum) => flat.correct(row, minimum, values),
+            Self::Transmission(minimum) => {
+                logarithm(values, minimum);
+                0
+            }
+        }
+    }
+}

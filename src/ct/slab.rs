@@ -1,0 +1,330 @@
+//! The only loop over slabs: load, work, store. A slab is some slices that are worked on together; the processor and GPUs, whole
+//! arrays and streams between callbacks, all go through [`run`].
+
+use super::geometry::{Geometry, Order};
+use crate::array::{Array, ArrayMut, DType, Layout};
+use crate::context::{Context, HostMemory, Job};
+use crate::error::{Result, Status};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The arrays that slabs are read from and written to: of the whole scan, or of some slices only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrays<'a> {
+    source: Layout,
+    target: Layout,
+    /// The slice that they begin with; None if they hold the whole detector and the whole volume.
+    part: Option<usize>,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Arrays<'a> {
+    /// The caller's, of the whole scan.
+    pub(super) fn whole(source: &Array<'a>, target: &'a ArrayMut) -> Self {
+        Self { source: *source.layout(), target: *target.layout(), part: None, lifetime: PhantomData }
+    }
+
+    /// Of the whole scan in host memory, from projections to volume, for sizes alone.
+    pub(super) fn sizes(g: &Geometry, dtype: DType) -> Self {
+        let null = std::ptr::null();
+        let (source, target) =
+            (Layout::new(null, dtype, g.projection_shape()), Layout::new(null, DType::F32, g.volume_shape()));
+        Self { source, target, part: None, lifetime: PhantomData }
+    }
+
+    pub(super) fn source(&self) -> &Layout {
+        &self.source
+    }
+
+    pub(super) fn target(&self) -> &Layout {
+        &self.target
+    }
+
+    /// Read access, for the processor.
+    pub(super) fn read(&self) -> Array<'a> {
+        let Layout { origin, dtype, shape, strides, gpu } = self.source;
+        // SAFETY: the layout is of an array that lives for 'a, or of a buffer that is lent for it.
+        unsafe { Array::from_raw(origin, dtype, shape, strides, gpu) }
+    }
+
+    /// Write access, for the processor.
+    pub(super) fn write(&self) -> ArrayMut<'a> {
+        let Layout { origin, dtype, shape, strides, gpu } = self.target;
+        // SAFETY: as above; whoever writes a row promises to be alone there.
+        unsafe { ArrayMut::from_raw(origin.cast_mut(), dtype, shape, strides, gpu) }
+    }
+
+    /// Where a slice of the volume has its row in projections.
+    pub(super) fn row(&self, g: &Geometry, slice: usize) -> usize {
+        self.part.map_or(g.first_row + slice, |start| slice - start)
+    }
+
+    /// Where a slice is in a volume.
+    pub(super) fn slice(&self, slice: usize) -> usize {
+        slice - self.part.unwrap_or(0)
+    }
+}
+
+/// A contiguous array of some slices, lent to a callback for the length of its call.
+#[derive(Clone, Copy, Debug)]
+pub struct Slab {
+    /// First slice of the volume that it belongs to.
+    pub first: usize,
+    /// Number of slices.
+    pub count: usize,
+    /// Its first element.
+    pub data: *mut u8,
+    /// Its elements' type.
+    pub dtype: DType,
+    /// Its shape: projections in the geometry's order, with `count` rows, or (count, ny, nx).
+    pub shape: [usize; 3],
+}
+
+/// Between which a stream runs.
+pub(super) struct Callbacks<'a> {
+    /// Fills the array with the projections of its slices.
+    pub(super) read: &'a mut dyn FnMut(Slab) -> Result<()>,
+    /// Takes finished slices.
+    pub(super) write: &'a mut dyn FnMut(Slab) -> Result<()>,
+}
+
+/// Where slabs come from and go to.
+pub(super) trait Ends<'a> {
+    /// Results have to be in the target when a slab is stored.
+    const STORES: bool;
+    /// The arrays that hold these slices; `place` counts the slabs under way, so that no two have the same.
+    fn load(&mut self, place: usize, slices: Range<usize>) -> Result<Arrays<'a>>;
+    fn store(&mut self, arrays: &Arrays, slices: Range<usize>) -> Result<()>;
+    /// After each step.
+    fn report(&self, job: &Job);
+}
+
+/// Arrays that hold everything.
+pub(super) struct Whole<'a> {
+    pub(super) arrays: Arrays<'a>,
+    /// Of a loop on the calling thread, which reports.
+    pub(super) context: Option<&'a Context>,
+}
+
+impl<'a> Ends<'a> for Whole<'a> {
+    const STORES: bool = false;
+
+    fn load(&mut self, _: usize, _: Range<usize>) -> Result<Arrays<'a>> {
+        Ok(self.arrays)
+    }
+
+    fn store(&mut self, _: &Arrays, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    fn report(&self, job: &Job) {
+        if let Some(context) = self.context {
+            context.report(job);
+        }
+    }
+}
+
+/// Buffers of one slab of a stream.
+pub(super) struct Buffers {
+    projections: HostMemory,
+    volume: HostMemory,
+}
+
+impl Buffers {
+    pub(super) fn new(context: &Context, g: &Geometry, slices: usize, dtype: DType) -> Result<Self> {
+        let [p, v] = shapes(g, slices);
+        let bytes = |shape, dtype| Layout::new(std::ptr::null(), dtype, shape).bytes();
+        let (projections, volume) = (context.host_memory(bytes(p, dtype))?, context.host_memory(bytes(v, DType::F32))?);
+        Ok(Self { projections, volume })
+    }
+
+    /// What they take.
+    pub(super) fn bytes(g: &Geometry, slices: usize, dtype: DType) -> u64 {
+        let [p, v] = shapes(g, slices).map(|shape| shape.iter().product::<usize>() as u64);
+        p * dtype.size() as u64 + v * DType::F32.size() as u64
+    }
+}
+
+/// Shapes of the projections of some slices, in the geometry's order, and of their volume.
+fn shapes(g: &Geometry, slices: usize) -> [[usize; 3]; 2] {
+    let projections = match g.order {
+        Order::Frames => [g.views(), slices, g.bins],
+        Order::Sinograms => [slices, g.views(), g.bins],
+    };
+    [projections, [slices, g.ny, g.nx]]
+}
+
+/// Buffers that callbacks fill and empty.
+pub(super) struct Lent<'a, 'c> {
+    pub(super) context: &'a Context,
+    pub(super) geometry: &'a Geometry,
+    pub(super) dtype: DType,
+    /// As many as there can be slabs under way, each large enough for every slab.
+    pub(super) buffers: &'a [Buffers],
+    pub(super) callbacks: Callbacks<'c>,
+}
+
+impl<'a> Ends<'a> for Lent<'a, '_> {
+    const STORES: bool = true;
+
+    fn load(&mut self, place: usize, slices: Range<usize>) -> Result<Arrays<'a>> {
+        let [p, v] = shapes(self.geometry, slices.len());
+        let Buffers { projections, volume } = &self.buffers[place % self.buffers.len()];
+        let arrays = Arrays {
+            source: Layout::new(projections.data(), self.dtype, p),
+            target: Layout::new(volume.data(), DType::F32, v),
+            part: Some(slices.start),
+            lifetime: PhantomData,
+        };
+        (self.callbacks.read)(slab(&arrays.source, slices))?;
+        Ok(arrays)
+    }
+
+    fn store(&mut self, arrays: &Arrays, slices: Range<usize>) -> Result<()> {
+        (self.callbacks.write)(slab(&arrays.target, slices))
+    }
+
+    fn report(&self, job: &Job) {
+        self.context.report(job);
+    }
+}
+
+fn slab(layout: &Layout, slices: Range<usize>) -> Slab {
+    let Layout { origin, dtype, shape, .. } = *layout;
+    Slab { first: slices.start, count: slices.len(), data: origin.cast_mut(), dtype, shape }
+}
+
+/// A device at work on slabs.
+pub(super) trait Worker {
+    /// A slab that was started.
+    type Pending;
+    /// Slabs under way at a time.
+    const DEPTH: usize;
+
+    /// Slices to take from the queue at a time.
+    fn share(&self) -> usize;
+    /// Before the first slab of data that have been loaded.
+    fn begin(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<()>;
+    /// Begins with a slab of the first of these slices; says how many they are.
+    fn start(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Self::Pending)>;
+    /// Sends the results to the target; with `wait`, they are there when it returns.
+    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Self::Pending, wait: bool) -> Result<()>;
+    /// After a slab for which there was no memory, and with none under way: makes the next ones smaller, if they can be.
+    fn shrink(&mut self, job: &Job) -> Result<bool>;
+}
+
+/// Slices that wait for a worker.
+pub(super) struct Queue {
+    slices: usize,
+    next: Mutex<usize>,
+    failed: AtomicBool,
+}
+
+impl Queue {
+    pub(super) fn new(slices: usize) -> Self {
+        Self { slices, next: Mutex::new(0), failed: AtomicBool::new(false) }
+    }
+
+    /// No more slabs for anybody.
+    pub(super) fn stop(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn take(&self, most: usize) -> Option<Range<usize>> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let slices = *next..self.slices.min(next.saturating_add(most));
+        *next = slices.end;
+        (!slices.is_empty()).then_some(slices)
+    }
+}
+
+/// A slab under way.
+struct UnderWay<'a, P> {
+    worker: usize,
+    arrays: Arrays<'a>,
+    pending: P,
+    /// To be stored with it: what was loaded, after the last slab of that.
+    stored: Option<Range<usize>>,
+}
+
+/// Slabs on their way through one or more workers, which take turns.
+struct Line<'a, 'w, W: Worker, E: Ends<'a>> {
+    workers: &'w mut [W],
+    ends: &'w mut E,
+    job: &'w Job,
+    under_way: VecDeque<UnderWay<'a, W::Pending>>,
+}
+
+/// Takes slices from the queue until there are none.
+pub(super) fn run<'a, W: Worker>(workers: &mut [W], queue: &Queue, ends: &mut impl Ends<'a>, job: &Job) -> Result<()> {
+    let mut line = Line { workers, ends, job, under_way: VecDeque::new() };
+    for turn in 0.. {
+        let worker = turn % line.workers.len();
+        line.make_way(worker)?;
+        job.check()?;
+        let Some(slices) = queue.take(line.workers[worker].share()) else { break };
+        let arrays = line.ends.load(turn, slices.clone())?;
+        line.work(worker, arrays, slices)?;
+    }
+    line.finish_all()
+}
+
+impl<'a, W: Worker, E: Ends<'a>> Line<'a, '_, W, E> {
+    /// Slab after slab of what has been loaded.
+    fn work(&mut self, worker: usize, arrays: Arrays<'a>, slices: Range<usize>) -> Result<()> {
+        self.workers[worker].begin(self.job, &arrays, slices.clone())?;
+        let mut left = slices.clone();
+        while !left.is_empty() {
+            self.make_way(worker)?;
+            self.job.check()?;
+            match self.workers[worker].start(self.job, &arrays, left.clone()) {
+                Ok((count, pending)) => {
+                    left.start += count;
+                    let stored = left.is_empty().then(|| slices.clone());
+                    self.under_way.push_back(UnderWay { worker, arrays, pending, stored });
+                }
+                Err(e) if e.status == Status::OutOfMemory => {
+                    // What is under way holds memory too.
+                    self.finish_all()?;
+                    if !self.workers[worker].shrink(self.job)? {
+                        return Err(e);
+                    }
+                }
+                Err(e) => return Err(e),
+            }
+            self.ends.report(self.job);
+        }
+        Ok(())
+    }
+
+    /// Until the worker may start another slab.
+    fn make_way(&mut self, worker: usize) -> Result<()> {
+        while self.under_way.iter().filter(|u| u.worker == worker).count() >= W::DEPTH {
+            self.finish_first()?;
+        }
+        Ok(())
+    }
+
+    fn finish_all(&mut self) -> Result<()> {
+        while !self.under_way.is_empty() {
+            self.finish_first()?;
+        }
+        Ok(())
+    }
+
+    fn finish_first(&mut self) -> Result<()> {
+        let Some(UnderWay { worker, arrays, pending, stored }) = self.under_way.pop_front() else { return Ok(()) };
+        self.workers[worker].finish(self.job, &arrays, pending, E::STORES && stored.is_some())?;
+        if let Some(slices) = stored {
+            self.ends.store(&arrays, slices)?;
+        }
+        self.ends.report(self.job);
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! What a call asks of an engine: an operator, and all of the plan that it depends on.
+
+use super::geometry::Geometry;
+use super::options::{Interpolation, Kernel, Precision};
+use super::rows::Chain;
+use crate::context::Stage;
+
+/// What a call computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Reconstruct,
+    Backproject,
+    Filter,
+    Adjoint,
+    Forward,
+}
+
+impl Operator {
+    /// For the log.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Reconstruct => "reconstruct",
+            Self::Backproject => "backproject",
+            Self::Filter => "filter",
+            Self::Adjoint => "adjoint",
+            Self::Forward => "forward",
+        }
+    }
+
+    /// The stage that most of its time goes to.
+    pub(super) fn stage(self) -> Stage {
+        match self {
+            Self::Filter => Stage::Filter,
+            Self::Reconstruct | Self::Backproject => Stage::Backproject,
+            Self::Adjoint => Stage::Adjoint,
+            Self::Forward => Stage::Forward,
+        }
+    }
+}
+
+/// One call, as the plan has it; its arrays are beside it.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    pub(super) operator: Operator,
+    pub(super) geometry: &'a Geometry,
+    pub(super) interpolation: Interpolation,
+    /// What the rows of projections pass on their way; nothing where a volume is read.
+    pub(super) rows: Chain<'a>,
+    /// Back projector on a GPU, and the precision of its data.
+    pub(super) kernel: Kernel,
+    pub(super) precision: Precision,
+    /// The caller's stream, for arrays on a GPU.
+    pub(super) stream: usize,
+}
