@@ -2,7 +2,7 @@
 #include "../common/fft.cuh"
 #include "rows.cuh"
 
-// Mirrors `Filter` in src/ct/gpu/filter.rs.
+// Mirrors `Arguments` in src/ct/gpu/filter.rs.
 struct Filter {
     RawRows raw;
     PackedRows packed;
@@ -19,6 +19,7 @@ struct Filter {
     // Long lines: log2 of N, and the pass (0 first).
     int log, pass;
 };
+static_assert(sizeof(Filter) == 176);
 
 // A row's bins t, t + STEP, ... as they are, 0 from `bins` on.
 template <class T, int STEP> __device__ inline void load_raw(const RawRows &r, int view, int slice, int t, float (&v)[8]) {

@@ -21,6 +21,7 @@ struct DirectPlace {
     long long count;
     int dims;
 };
+static_assert(sizeof(DirectPlace) == 72);
 
 // Mirrors `SumArguments` in src/mri/gpu/direct.rs.
 struct DirectSum {
@@ -38,6 +39,7 @@ struct DirectSum {
     // Greatest share of a phase of 1 in a target's component, in cycles (f32).
     float reach[4];
 };
+static_assert(sizeof(DirectSum) == 96);
 
 // Mirrors `FinishArguments` in src/mri/gpu/direct.rs.
 struct DirectFinish {
@@ -46,6 +48,7 @@ struct DirectFinish {
     long long count;
     int splits;
 };
+static_assert(sizeof(DirectFinish) == 32);
 
 namespace {
 

@@ -15,6 +15,7 @@ struct DirectOrder {
     // Of the lowest bit of the digit.
     int shift;
 };
+static_assert(sizeof(DirectOrder) == 48);
 
 namespace {
 

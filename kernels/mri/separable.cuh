@@ -21,6 +21,7 @@ struct Grid {
     // Blocks of folded positions.
     int blocks;
 };
+static_assert(sizeof(Grid) == 44);
 
 template <typename T> struct Pair;
 template <> struct Pair<float> {

@@ -5,7 +5,7 @@
 // In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `AdjointFactors` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FactorArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on, as the next two are.
@@ -19,8 +19,9 @@ struct AdjointFactors {
     long long samples;
     int groups;
 };
+static_assert(sizeof(AdjointFactors) == 120);
 
-// Mirrors `AdjointProduct` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `ProductArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointProduct {
     Grid grid;
     const char *folded, *first, *second;
@@ -30,8 +31,9 @@ struct AdjointProduct {
     // Adds to the partial sums instead of replacing them.
     int accumulate;
 };
+static_assert(sizeof(AdjointProduct) == 96);
 
-// Mirrors `AdjointFinish` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FinishArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointFinish {
     const void *partials;
     const float *scale;
@@ -41,6 +43,7 @@ struct AdjointFinish {
     int n[3];
     int splits;
 };
+static_assert(sizeof(AdjointFinish) == 64);
 
 namespace {
 

@@ -5,7 +5,7 @@
 // second factor and summed; the first factor comes last. In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `ForwardFold` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FoldArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFold {
     Grid grid;
     const void *image;
@@ -16,8 +16,9 @@ struct ForwardFold {
     // [block of folded positions][first / 16][second][TILE].
     char *folded;
 };
+static_assert(sizeof(ForwardFold) == 96);
 
-// Mirrors `ForwardFactors` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FactorArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on.
@@ -26,8 +27,9 @@ struct ForwardFactors {
     void *first, *second;
     long long samples, padded;
 };
+static_assert(sizeof(ForwardFactors) == 88);
 
-// Mirrors `ForwardProduct` in src/mri/gpu/separable_forward.rs.
+// Mirrors `ProductArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardProduct {
     Grid grid;
     const double *points;
@@ -38,8 +40,9 @@ struct ForwardProduct {
     long long samples, padded;
     int splits;
 };
+static_assert(sizeof(ForwardProduct) == 112);
 
-// Mirrors `ForwardFinish` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FinishArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFinish {
     const void *partials;
     const float *scale;
@@ -47,6 +50,7 @@ struct ForwardFinish {
     long long samples, padded;
     int count;
 };
+static_assert(sizeof(ForwardFinish) == 48);
 
 namespace {
 

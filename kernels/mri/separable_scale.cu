@@ -1,7 +1,7 @@
 // A power of two that brings complex f32 data to where their f16 parts neither overflow nor go subnormal.
 #include <cuda_runtime.h>
 
-// Mirrors `Scale` in src/mri/gpu/separable.rs.
+// Mirrors `ScaleArguments` in src/mri/gpu/separable.rs.
 struct Scale {
     // Values (complex), and real weights of them or NULL.
     const float2 *values;
@@ -11,6 +11,7 @@ struct Scale {
     float *peaks;
     float *scale;
 };
+static_assert(sizeof(Scale) == 40);
 
 namespace {
 

@@ -20,6 +20,7 @@ template <typename Real> struct Interpolate {
     int size[3];
     int coils;
 };
+static_assert(sizeof(Interpolate<float>) == 72 && sizeof(Interpolate<double>) == 72);
 
 // Points that a warp takes at a time.
 constexpr int BATCH = 8, THREADS = 256, WARPS = THREADS / 32;

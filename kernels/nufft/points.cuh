@@ -64,15 +64,16 @@ template <typename Real> struct alignas(4 * sizeof(Real)) Point {
 
 __device__ inline int place(unsigned at, int axis) { return at >> 5 * axis & 31; }
 
-// Points of one tile, not more than a block takes. Mirrors `Part` in src/nufft/gpu/sort.rs.
+// Points of one tile, not more than a block takes. Its size is `PART_BYTES` in src/nufft/gpu/sort.rs.
 struct Part {
     int begin, end;
     // Of the tile, on the grid: x, y, z.
     int origin[3];
 };
+static_assert(sizeof(Part) == 20);
 
 // Values of the spreading function: a thread holds the polynomial of one grid point of the width, as a function of u.
-// Mirrors `COEFFICIENTS` in src/nufft/gpu/tile.rs.
+// How many they are, `terms` says in src/nufft/gpu/tile.rs.
 template <typename Real> struct Polynomial {
     static constexpr int COUNT = sizeof(Real) == 4 ? 10 : 25;
     Real c[COUNT];

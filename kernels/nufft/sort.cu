@@ -15,6 +15,7 @@ template <typename Real> struct Locate {
     unsigned *bad;
     Point<Real> *points;
 };
+static_assert(sizeof(Locate<float>) == 128 && sizeof(Locate<double>) == 128);
 
 // Mirrors `RadixArguments`.
 struct Radix {
@@ -24,12 +25,14 @@ struct Radix {
     unsigned *counts;
     int count, shift;
 };
+static_assert(sizeof(Radix) == 48);
 
 // Mirrors `ScanArguments`: in place, each element becomes the sum of those before it.
 struct Scan {
     unsigned *data, *sums;
     long long count;
 };
+static_assert(sizeof(Scan) == 24);
 
 // Mirrors `PartsArguments`.
 struct Parts {
@@ -40,6 +43,7 @@ struct Parts {
     int count, tiles, cells, limit;
     int tile[3], tile_count[2];
 };
+static_assert(sizeof(Parts) == 72);
 
 constexpr int THREADS = 256;
 

@@ -20,6 +20,7 @@ template <typename Real> struct Spread {
     Complex<Real> *tiles;
     int coils, first_part, parts;
 };
+static_assert(sizeof(Spread<float>) == 72 && sizeof(Spread<double>) == 72);
 
 // Mirrors `SumArguments` in src/nufft/gpu/spread.rs.
 template <typename Real> struct Sum {
@@ -32,6 +33,7 @@ template <typename Real> struct Sum {
     // The first tile to make, and what the slots hold.
     int first_tile, first_slot, slots, parts, coils;
 };
+static_assert(sizeof(Sum<float>) == 72 && sizeof(Sum<double>) == 72);
 
 constexpr int BATCH = 32;
 

@@ -35,6 +35,7 @@ struct Fourier {
     int add;
     int width, log_width, chunks;
 };
+static_assert(sizeof(Fourier) == 360);
 
 struct Block {
     // Row pair or kx, and the first of its lines.

@@ -13,6 +13,15 @@ mod images {
     include!(concat!(env!("OUT_DIR"), "/images.rs"));
 }
 
+/// States the size of a struct that a kernel has too. Its `static_assert` there states the same size, so that neither side is changed
+/// without the other.
+macro_rules! mirrored {
+    ($own:ty, $bytes:literal) => {
+        const _: () = assert!(size_of::<$own>() == $bytes, "another size than in the kernel");
+    };
+}
+pub(crate) use mirrored;
+
 /// Oldest compute capability (major) that the kernels are written for.
 pub(crate) const LEAST_CAPABILITY: i32 = 8;
 

@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::driver::check;
-use super::kernel::Launch;
+use super::kernel::{Launch, mirrored};
 use super::stream::Stream;
 use crate::error::Result;
 use cudarc::driver::sys::{self, CUmemorytype, CUpointer_attribute};
@@ -90,6 +90,7 @@ struct Scatter {
     sizes: [i64; 3],
     strides: [i64; 3],
 }
+mirrored!(Scatter, 64);
 
 /// Copies contiguous f32 elements of this shape, last dimension fastest, to an address of the same GPU with any strides (in
 /// elements).

@@ -19,7 +19,7 @@ pub(crate) use boxes::BoxMap;
 pub use device::Device;
 pub use driver::device_count;
 pub(crate) use graph::Graph;
-pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for};
+pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for, mirrored};
 pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
 pub(crate) use pool::{Lent, Pool};
 pub(crate) use precision::{DeviceReal, Precision};

@@ -5,7 +5,7 @@ use super::state::State;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Launch, Stream, mirrored};
 
 const SIDE: usize = 32;
 const MAX_VIEWS: usize = 32;
@@ -23,6 +23,7 @@ struct AdjointArguments {
     width: i32,
     views: i32,
 }
+mirrored!(AdjointArguments, 96);
 
 /// max(|cos|, |sin|) of a view's angle.
 fn major(g: &Geometry, view: usize) -> f64 {

@@ -5,7 +5,7 @@ use super::rows::Format;
 use super::state::State;
 use crate::ct::operators::Interpolation;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Stream, mirrored};
 
 /// Bytes of a view's line in shared memory, and of what the system takes of each block's.
 const LINE: usize = 144;
@@ -24,6 +24,7 @@ pub(super) struct AluArguments {
     pub(super) slots: i32,
     pub(super) stage: i32,
 }
+mirrored!(AluArguments, 80);
 
 /// One size of tile of a kernel.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use super::state::{Slot, State};
 use crate::cpu::buffer::collected;
 use crate::ct::filter::{Filter, Padding, response};
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Launch, Stream};
+use crate::gpu::{Device, DeviceMemory, Launch, Stream, mirrored};
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ struct Arguments {
     log: i32,
     pass: i32,
 }
+mirrored!(Arguments, 176);
 
 /// A filter on the device.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::cpu::buffer::{append, collected};
 use crate::ct::forward::{Axis, Ray};
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Launch, Stream};
+use crate::gpu::{Device, DeviceMemory, Launch, Stream, mirrored};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ struct DeviceRay {
     step: f32,
     view: i32,
 }
+mirrored!(DeviceRay, 32);
 
 /// Mirrors `Forward`.
 #[repr(C)]
@@ -42,6 +43,7 @@ struct Arguments {
     samples: i32,
     width: i32,
 }
+mirrored!(Arguments, 64);
 
 /// Mirrors `PackVolume`.
 #[repr(C)]
@@ -56,6 +58,7 @@ struct PackArguments {
     nx: i32,
     ny: i32,
 }
+mirrored!(PackArguments, 56);
 
 /// A slab's volume and projections on the device; strides in elements.
 #[derive(Clone, Copy, Debug)]

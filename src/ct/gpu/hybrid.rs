@@ -7,7 +7,7 @@ use super::state::State;
 use super::texture;
 use crate::ct::operators::Interpolation;
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Launch, Stream, mirrored};
 
 const SIDE: usize = 64;
 const MAX_TILES: usize = 1 << 24;
@@ -25,6 +25,7 @@ struct HybridArguments {
     texture_parts: i32,
     parts: i32,
 }
+mirrored!(HybridArguments, 104);
 
 fn tiles(case: &Case, format: Format, slices: usize) -> usize {
     let g = case.geometry;

@@ -4,7 +4,7 @@
 use super::filter::{self, DeviceFilter};
 use super::state::{Scratch, State};
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Launch, Pinned, Stream};
+use crate::gpu::{DeviceMemory, Launch, Pinned, Stream, mirrored};
 use crate::tensor::DType;
 
 /// Mirrors `RawRows`.
@@ -24,6 +24,7 @@ pub(super) struct RawRows {
     pub(super) bins: i32,
     pub(super) transmission: i32,
 }
+mirrored!(RawRows, 72);
 
 /// `RowType` of an element type.
 pub(super) fn row_type(dtype: DType) -> i32 {
@@ -49,6 +50,7 @@ pub(super) struct PackedRows {
     pub(super) oversampling: i32,
     zero: i32,
 }
+mirrored!(PackedRows, 56);
 
 /// Mirrors `Range`.
 #[repr(C)]
@@ -62,6 +64,7 @@ struct Range {
     slice_weight: i64,
     offset: i64,
 }
+mirrored!(Range, 120);
 
 /// Mirrors `Report`.
 #[repr(C)]
@@ -72,6 +75,7 @@ struct Report {
     host: u64,
     padded: i32,
 }
+mirrored!(Report, 32);
 
 /// Mirrors `Scale`.
 #[repr(C)]
@@ -85,6 +89,7 @@ struct Scale {
     slices: i32,
     padded: i32,
 }
+mirrored!(Scale, 40);
 
 /// How packed rows are laid out: `[group][view][pitch][lanes]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +140,7 @@ pub(super) struct Findings {
     /// Values replaced by 0.
     pub(super) replaced: u64,
 }
+mirrored!(Findings, 16);
 
 /// Weights of the indices in the caller's tensor, for messages.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::projector::{Arguments, Case, widest};
 use super::state::State;
 use crate::ct::operators::Interpolation;
 use crate::error::Result;
-use crate::gpu::{BoxMap, Launch, Stream};
+use crate::gpu::{BoxMap, Launch, Stream, mirrored};
 
 const TILE: [usize; 2] = [32, 24];
 const THREADS: usize = 384;
@@ -26,6 +26,7 @@ struct TensorArguments {
     planes: i32,
     map: BoxMap,
 }
+mirrored!(TensorArguments, 256);
 
 /// The smallest window that serves the case.
 fn window(case: &Case) -> Option<usize> {

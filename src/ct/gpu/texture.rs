@@ -5,7 +5,7 @@ use super::rows::Format;
 use super::state::State;
 use crate::ct::operators::Interpolation;
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture};
+use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture, mirrored};
 
 const TILE: usize = 16;
 /// Limits of two-dimensional textures over rows in memory.
@@ -21,6 +21,7 @@ struct TextureArguments {
     b: Arguments,
     textures: u64,
 }
+mirrored!(TextureArguments, 80);
 
 /// Textures over the packed rows of a slab, which they must not outlive.
 #[derive(Debug)]

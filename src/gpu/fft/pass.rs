@@ -3,7 +3,7 @@
 use super::Direction;
 use super::line::{DeviceLine, DeviceWindow, Line, Window};
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Launch, Stream, mirrored};
 
 /// Mirrors `FftTask`.
 #[repr(C)]
@@ -31,6 +31,7 @@ struct Arguments {
     backward: i32,
     sum: i32,
 }
+mirrored!(Arguments, 344);
 
 /// One side of a pass: an array of `[batch][z][y][x]`, x fastest.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::direct_order::Order;
 use super::separable::{Regions, splits};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
 
 const THREADS: usize = 128;
 /// Sources in shared memory.
@@ -99,6 +99,7 @@ struct PlaceArguments {
     count: i64,
     dims: i32,
 }
+mirrored!(PlaceArguments, 72);
 
 /// Mirrors `DirectSum`.
 #[repr(C)]
@@ -117,6 +118,7 @@ struct SumArguments {
     fraction: i32,
     reach: [f32; 4],
 }
+mirrored!(SumArguments, 96);
 
 /// Mirrors `DirectFinish`.
 #[repr(C)]
@@ -127,6 +129,7 @@ struct FinishArguments {
     count: i64,
     splits: i32,
 }
+mirrored!(FinishArguments, 32);
 
 /// Sums over any voxels or samples, exactly.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::separable::Regions;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Stream, mirrored};
 
 /// Places of a tile, tiles of a block, values of a digit.
 const TILE: usize = 1024;
@@ -21,6 +21,7 @@ struct OrderArguments {
     tiles: i32,
     shift: i32,
 }
+mirrored!(OrderArguments, 48);
 
 /// Sorts places by cell, always to the same order.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Launches `kernels/mri/penalty.cu`: R of the penalty lambda |R rho|^2, on the GPU.
 
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Lent, Queue};
+use crate::gpu::{DeviceReal, Lent, Queue, mirrored};
 use crate::mri::regulariser::{Matrix, Rows};
 
 const IMAGE: &str = "mri/penalty";
@@ -17,6 +17,7 @@ struct DifferencesArguments {
     voxels: i64,
     sizes: [i32; 3],
 }
+mirrored!(DifferencesArguments, 56);
 
 /// Mirrors `Rows`.
 #[repr(C)]
@@ -31,6 +32,7 @@ struct RowsArguments {
     rows: i64,
     add: i32,
 }
+mirrored!(RowsArguments, 64);
 
 /// A matrix's rows on the device.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! `kernels/mri/separable_scale.cu`.
 
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
 
 /// Most voxels along an axis.
 const MOST_VOXELS: usize = 1 << 15;
@@ -35,6 +35,7 @@ pub(super) struct Grid {
     pub(super) period: i32,
     pub(super) blocks: i32,
 }
+mirrored!(Grid, 44);
 
 /// How a kernel cuts its work.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +140,7 @@ struct ScaleArguments {
     peaks: u64,
     scale: u64,
 }
+mirrored!(ScaleArguments, 40);
 
 /// Bytes that `scale` needs; the scale comes first.
 pub(super) const SCALE_BYTES: usize = 256 + 4 * SCALE_BLOCKS;

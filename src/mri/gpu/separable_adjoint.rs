@@ -2,7 +2,7 @@
 
 use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
 
 /// First and second factors of a block.
 const FIRSTS: usize = 8;
@@ -44,6 +44,7 @@ struct FactorArguments {
     samples: i64,
     groups: i32,
 }
+mirrored!(FactorArguments, 120);
 
 /// Mirrors `AdjointProduct`.
 #[repr(C)]
@@ -58,6 +59,7 @@ struct ProductArguments {
     splits: i32,
     accumulate: i32,
 }
+mirrored!(ProductArguments, 96);
 
 /// Mirrors `AdjointFinish`.
 #[repr(C)]
@@ -70,6 +72,7 @@ struct FinishArguments {
     n: [i32; 3],
     splits: i32,
 }
+mirrored!(FinishArguments, 64);
 
 /// Device addresses of an adjoint sum.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
 
 /// Columns of a tile, neighbours in the first factor; bytes of a tile; tiles in shared memory.
 const FIRSTS: usize = 16;
@@ -27,6 +27,7 @@ struct FoldArguments {
     scale: u64,
     folded: u64,
 }
+mirrored!(FoldArguments, 96);
 
 /// Mirrors `ForwardFactors`.
 #[repr(C)]
@@ -39,6 +40,7 @@ struct FactorArguments {
     samples: i64,
     padded: i64,
 }
+mirrored!(FactorArguments, 88);
 
 /// Mirrors `ForwardProduct`.
 #[repr(C)]
@@ -54,6 +56,7 @@ struct ProductArguments {
     padded: i64,
     splits: i32,
 }
+mirrored!(ProductArguments, 112);
 
 /// Mirrors `ForwardFinish`.
 #[repr(C)]
@@ -66,6 +69,7 @@ struct FinishArguments {
     padded: i64,
     count: i32,
 }
+mirrored!(FinishArguments, 48);
 
 /// Device addresses of a forward sum.
 #[derive(Clone, Copy, Debug)]

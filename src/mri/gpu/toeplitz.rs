@@ -5,7 +5,7 @@
 
 use crate::error::{Result, fail};
 use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Line, Maps, Pass, Side, Sum, Window};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
 use std::sync::Arc;
 
 /// Mirrors `Toeplitz`.
@@ -27,6 +27,7 @@ struct Arguments {
     log_width: i32,
     chunks: i32,
 }
+mirrored!(Arguments, 256);
 
 /// Mirrors `RealPart`.
 #[repr(C)]
@@ -36,6 +37,7 @@ struct RealPart {
     to: u64,
     count: i64,
 }
+mirrored!(RealPart, 24);
 
 /// Device memory that a product works on.
 #[derive(Clone, Copy, Debug)]

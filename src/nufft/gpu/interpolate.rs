@@ -4,7 +4,7 @@ use super::sort::Points;
 use super::spread::Values;
 use super::tile::Spreading;
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Launch, Stream};
+use crate::gpu::{DeviceReal, Launch, Stream, mirrored};
 
 const IMAGE: &str = "nufft/interpolate";
 /// Mirrors the kernel's.
@@ -26,6 +26,7 @@ struct InterpolateArguments {
     size: [i32; 3],
     coils: i32,
 }
+mirrored!(InterpolateArguments, 72);
 
 impl<T: DeviceReal> Spreading<T> {
     /// `values[coil][coil_stride]` = sum over the grid of `grid[coil][z][y][x]` times function, at the points.

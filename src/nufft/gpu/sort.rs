@@ -2,7 +2,7 @@
 
 use super::tile::Spreading;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, DeviceReal, Launch, Pinned, Rows, Stream};
+use crate::gpu::{Device, DeviceMemory, DeviceReal, Launch, Pinned, Rows, Stream, mirrored};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -46,6 +46,7 @@ struct LocateArguments {
     bad: u64,
     points: u64,
 }
+mirrored!(LocateArguments, 128);
 
 /// Mirrors `Radix`.
 #[repr(C)]
@@ -59,6 +60,7 @@ struct RadixArguments {
     count: i32,
     shift: i32,
 }
+mirrored!(RadixArguments, 48);
 
 /// Mirrors `Scan`.
 #[repr(C)]
@@ -68,6 +70,7 @@ struct ScanArguments {
     sums: u64,
     count: i64,
 }
+mirrored!(ScanArguments, 24);
 
 /// Mirrors `Parts`.
 #[repr(C)]
@@ -84,6 +87,7 @@ struct PartsArguments {
     tile: [i32; 3],
     tile_count: [i32; 2],
 }
+mirrored!(PartsArguments, 72);
 
 /// Points sorted by tile and cell, on the device.
 #[derive(Debug)]

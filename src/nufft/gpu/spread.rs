@@ -3,7 +3,7 @@
 use super::sort::Points;
 use super::tile::Spreading;
 use crate::error::{Result, fail};
-use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream};
+use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream, mirrored};
 
 const IMAGE: &str = "nufft/spread";
 
@@ -22,6 +22,7 @@ struct SpreadArguments {
     first_part: i32,
     parts: i32,
 }
+mirrored!(SpreadArguments, 72);
 
 /// Mirrors `Sum`.
 #[repr(C)]
@@ -38,6 +39,7 @@ struct SumArguments {
     parts: i32,
     coils: i32,
 }
+mirrored!(SumArguments, 72);
 
 /// Layers of tiles that are made together, and the parts that reach into them, which may go round the end.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
 use crate::error::Result;
 use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
-use crate::gpu::{Launch, Lent, Precision, Queue};
+use crate::gpu::{Launch, Lent, Precision, Queue, mirrored};
 use crate::pet::expansion::Expansion;
 use crate::pet::spectrum::{Slices, spectrum};
 use crate::pet::tables::Tables;
@@ -52,6 +52,7 @@ struct Arguments {
     log_width: i32,
     chunks: i32,
 }
+mirrored!(Arguments, 360);
 
 /// What a view has on the GPU.
 pub(super) struct Spectra {

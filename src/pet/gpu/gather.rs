@@ -5,7 +5,7 @@ use super::finish::{Finish, What};
 use super::projection::{Direction, Parts};
 use super::steps::{CHAIN, Group, Segment, Steps};
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Lent, Queue};
+use crate::gpu::{Launch, Lent, Queue, mirrored};
 use crate::pet::tables::Tables;
 
 const IMAGE: &str = "pet/gather";
@@ -55,6 +55,7 @@ struct Arguments {
     axial_groups: i32,
     axial_front: i32,
 }
+mirrored!(Arguments, 216);
 
 /// Mirrors `Expand` in `kernels/pet/tables.cu`.
 #[repr(C)]
@@ -68,6 +69,7 @@ struct Expand {
     kernel: i32,
     identifiers: i32,
 }
+mirrored!(Expand, 48);
 
 /// Taps of a segment as they lie together by sum.
 fn together(taps: usize) -> usize {

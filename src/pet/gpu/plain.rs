@@ -4,7 +4,7 @@ use super::array::Place;
 use super::finish::Finish;
 use super::projection::{Direction, Parts};
 use crate::error::{Result, fail};
-use crate::gpu::{Lent, Queue};
+use crate::gpu::{Lent, Queue, mirrored};
 use crate::pet::tables::Tables;
 
 /// Mirrors `Plain`.
@@ -23,6 +23,7 @@ struct Arguments {
     count: i32,
     of_data: i32,
 }
+mirrored!(Arguments, 112);
 
 /// A view's kernels as they are.
 #[derive(Debug)]
