@@ -4,15 +4,7 @@
 // what they touch lies in the tile and a margin of WINDOW - 1 behind it. WINDOW, a power of two, is at least the width; the
 // difference lets points whose starts differ by up to WINDOW - width share one window of the grid: a cell of points.
 #pragma once
-
-template <typename Real> struct ComplexOf;
-template <> struct ComplexOf<float> {
-    typedef float2 type;
-};
-template <> struct ComplexOf<double> {
-    typedef double2 type;
-};
-template <typename Real> using Complex = typename ComplexOf<Real>::type;
+#include "../common/complex.cuh"
 
 // Extents of a tile; a pass of spreading keeps PLANES_AT_ONCE of the window's planes (of the grids of as many coils in two
 // dimensions) in shared memory, of which a warp has PLANES_A_WARP. Mirrors `Tile` in src/nufft/gpu/tile.rs.

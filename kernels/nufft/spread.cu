@@ -92,7 +92,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
 #pragma unroll
         for (int r = 0; r < ROUNDS; r++) {
             point[r] = p.points[index(start, r)];
-            value[r] = has_value ? __ldg(values + from[r]) : C{0, 0};
+            value[r] = has_value ? load_constant(values + from[r]) : C{0, 0};
         }
     };
     fetch_order(part.begin);
@@ -297,7 +297,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
         for (int n = 0; n < source.parts; n++, from += T::COUNT) {
             C v[COLUMN];
 #pragma unroll
-            for (int i = 0; i < COLUMN; i++) v[i] = i * LAYERS < deep ? __ldg(from + i * LAYERS * T::PLANE) : C{0, 0};
+            for (int i = 0; i < COLUMN; i++) v[i] = i * LAYERS < deep ? load_constant(from + i * LAYERS * T::PLANE) : C{0, 0};
 #pragma unroll
             for (int i = 0; i < COLUMN; i++) total[i] = C{total[i].x + v[i].x, total[i].y + v[i].y};
         }
