@@ -142,8 +142,10 @@ pub(crate) struct Direct {
     /// Offsets in the workspace.
     targets: usize,
     sources: usize,
-    order: Option<Order>,
-    partials: usize,
+    /// With its offset.
+    order: Option<(Order, usize)>,
+    /// Of partial sums, and of what finding the order needs before them.
+    scratch: usize,
     bytes: usize,
 }
 
@@ -183,14 +185,19 @@ impl Direct {
         let sources = regions.add(source_count * place);
         // f64 needs no neighbours.
         let order = match problem.precision {
-            Precision::F32 => Some(Order::new(target_count, &mut regions)?),
+            Precision::F32 => Some(Order::new(device, target_count)?),
             Precision::F64 => None,
         };
         let partial = |splits: usize, coils| if splits > 1 { splits * coils * target_count } else { 0 };
         let partials = partial(splits[0], 1).max(partial(splits[1], COILS));
-        let partials = regions.add(partials * problem.precision.complex());
+        let scratch = partials * problem.precision.complex();
+        let scratch = regions.add(order.as_ref().map_or(0, Order::scratch_bytes).max(scratch));
+        let order = order.map(|order| {
+            let offset = regions.add(order.bytes());
+            (order, offset)
+        });
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, partials, bytes })
+        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, scratch, bytes })
     }
 
     /// Bytes that a run needs, aligned to 256.
@@ -233,9 +240,10 @@ impl Direct {
             unsafe { self.place(device, side, scale, places, stream)? };
         }
         let mut order = 0;
-        if let Some(o) = &self.order {
+        if let Some((o, offset)) = &self.order {
+            order = workspace + *offset as u64;
             // SAFETY: by this function's contract.
-            order = unsafe { o.run(device, target_places, workspace, stream)? };
+            unsafe { o.run(target_places, order, workspace + self.scratch as u64, stream)? };
         }
         let [voxel_bounds, sample_bounds] = self.problem.bounds.sides();
         let most = if direction == Direction::Forward { voxel_bounds } else { sample_bounds };
@@ -290,7 +298,7 @@ impl Direct {
         let several = sums.coils > 1;
         let splits = sums.splits as usize;
         let finish = FinishArguments {
-            partials: workspace + self.partials as u64,
+            partials: workspace + self.scratch as u64,
             sums: sums.sums,
             count: i64::from(sums.coils) * sums.target_count,
             splits: sums.splits,
