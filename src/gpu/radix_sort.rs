@@ -1,7 +1,8 @@
 //! Sorts 32-bit keys, and values with them: launches `kernels/common/radix_sort.cu`.
 
 use super::device::Device;
-use super::kernel::{Function, Launch, mirrored};
+use super::kernel::Function;
+use super::launch::{Launch, mirrored};
 use super::scan::Scan;
 use super::stream::Stream;
 use crate::error::Result;

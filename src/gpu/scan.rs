@@ -1,7 +1,8 @@
 //! Sums of all elements before each: launches `kernels/common/scan.cu`.
 
 use super::device::Device;
-use super::kernel::{Function, Launch, mirrored};
+use super::kernel::Function;
+use super::launch::{Launch, mirrored};
 use super::stream::Stream;
 use crate::error::Result;
 

@@ -4,7 +4,7 @@ use super::projector::{Arguments, Case, widest};
 use super::state::State;
 use crate::ct::operators::Interpolation;
 use crate::error::Result;
-use crate::gpu::{BoxMap, Launch, Stream, mirrored};
+use crate::gpu::{Launch, Stream, TensorMap, mirrored};
 
 const TILE: [usize; 2] = [32, 24];
 const THREADS: usize = 384;
@@ -24,7 +24,7 @@ struct TensorArguments {
     b: Arguments,
     stages: i32,
     planes: i32,
-    map: BoxMap,
+    map: TensorMap,
 }
 mirrored!(TensorArguments, 256);
 
@@ -59,9 +59,9 @@ pub(super) fn launch(state: &State, case: &Case, split: bool, b: Arguments, stre
     let parts = if split { 2 } else { 1 };
     let planes = (b.slices as usize).div_ceil(8) * parts;
     let map = if state.device.capability().0 >= 9 {
-        BoxMap::new(b.data, [2 * b.pitch as usize, b.views as usize, planes], [2 * window, 1, PLANES])?
+        TensorMap::new(b.data, [2 * b.pitch as usize, b.views as usize, planes], [2 * window, 1, PLANES])?
     } else {
-        BoxMap::NONE
+        TensorMap::NONE
     };
     let precision = if split { "split" } else { "half" };
     let interpolation = if case.interpolation == Interpolation::Linear { "linear" } else { "nearest" };

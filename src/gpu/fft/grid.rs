@@ -1,6 +1,6 @@
 //! Transforms between a small image and a large grid, of which the image is a part or the wanted part.
 
-use super::Direction;
+use super::direction::Direction;
 use super::line::{Line, Window};
 use super::pass::{Pass, Side, Sum};
 use crate::error::{Result, fail};

@@ -1,6 +1,6 @@
 //! Launches `kernels/common/fft_lines.cu`.
 
-use super::Direction;
+use super::direction::Direction;
 use super::line::{DeviceLine, DeviceWindow, Line, Window};
 use crate::error::{Result, fail};
 use crate::gpu::{Launch, Stream, mirrored};
