@@ -1,6 +1,7 @@
 //! The GPU that a plan computes on: its stream, memory that is used again, and plain launches.
 
 use super::device::Device;
+use super::kernel::Function;
 use super::launch::Launch;
 use super::memory::{self, DeviceMemory, Rows};
 use super::pool::{Lent, Pool};
@@ -74,7 +75,16 @@ impl Queue {
     /// GPU is current.
     pub(crate) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.device.function(image, name)?.launch(&self.stream, self.shape(count), parameter) }
+        unsafe { self.launch_each(&self.device.function(image, name)?, count, parameter) }
+    }
+
+    /// The same for a kernel that was looked up before.
+    ///
+    /// # Safety
+    /// As for `each`.
+    pub(crate) unsafe fn launch_each<P: Copy>(&self, kernel: &Function, count: usize, parameter: &P) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { kernel.launch(&self.stream, self.shape(count), parameter) }
     }
 
     /// Memory of the pool, with the host's values; they have been read when this returns.

@@ -7,6 +7,7 @@ mod direct;
 mod filter;
 mod forward;
 mod hybrid;
+mod kernels;
 mod measure;
 mod pipeline;
 mod plan;

@@ -173,12 +173,13 @@ impl Packing<'_> {
         let (views, slices) = (self.raw.views as usize, self.raw.slices as usize);
         let padded = self.format.groups(slices) * self.format.lanes;
         let device = &state.device;
+        let kernels = state.kernels.rows(device)?;
         let largest = scratch.largest.take(device, 4 * padded)?.address();
         let findings = self.findings.address();
         let report = Report { largest, findings, host: self.found.data().addr() as u64, padded: padded as i32 };
         let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: Report mirrors the kernel's struct; the buffers live until the stream is waited for.
-        unsafe { device.function("ct/range", "ct_begin")?.launch(stream, launch, &report)? };
+        unsafe { kernels.begin.launch(stream, launch, &report)? };
         let range = Range {
             raw: self.raw,
             largest,
@@ -192,10 +193,10 @@ impl Packing<'_> {
         let blocks = views.min((32 * device.multiprocessors()).div_ceil(slices));
         let launch = Launch { grid: [blocks, slices, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: as above.
-        unsafe { device.function("ct/range", "ct_range")?.launch(stream, launch, &range)? };
+        unsafe { kernels.range.launch(stream, launch, &range)? };
         let launch = Launch { grid: [1, 1, 1], block: [1, 1, 1], shared: 0 };
         // SAFETY: as above; page-locked memory has the same address on the device.
-        unsafe { device.function("ct/range", "ct_report")?.launch(stream, launch, &report) }
+        unsafe { kernels.report.launch(stream, launch, &report) }
     }
 
     /// Corrects, filters, weighs, converts and interleaves the rows; `scratch.down` undoes the slices' scales.
@@ -218,7 +219,7 @@ impl Packing<'_> {
         };
         let launch = Launch { grid: [padded.div_ceil(128), 1, 1], block: [128, 1, 1], shared: 0 };
         // SAFETY: as above.
-        unsafe { device.function("ct/range", "ct_scale")?.launch(stream, launch, &scale)? };
+        unsafe { state.kernels.rows(device)?.scale.launch(stream, launch, &scale)? };
 
         let packed_rows = PackedRows {
             data: self.packed,

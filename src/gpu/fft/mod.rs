@@ -11,4 +11,4 @@ pub(crate) mod tests;
 pub(crate) use direction::Direction;
 pub(crate) use grid::{Images, Maps, PrunedFft};
 pub(crate) use line::{DeviceLine, DeviceWindow, Line, MAX_LENGTH, Window};
-pub(crate) use pass::{Pass, Side, Sum};
+pub(crate) use pass::{Kernels, Pass, Side, Sum};

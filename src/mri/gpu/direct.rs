@@ -3,7 +3,7 @@
 use super::direct_order::Order;
 use super::separable::{Regions, splits};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Precision, Stream, mirrored};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 const THREADS: usize = 128;
 /// Sources in shared memory.
@@ -147,6 +147,32 @@ pub(crate) struct Direct {
     /// Of partial sums, and of what finding the order needs before them.
     scratch: usize,
     bytes: usize,
+    kernels: Kernels,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    place: Function,
+    /// For one coil, and for several.
+    sums: [Function; 2],
+    finish: Function,
+}
+
+impl Kernels {
+    fn new(device: &Device, problem: &DirectProblem) -> Result<Self> {
+        let DirectProblem { precision, field, sines, .. } = *problem;
+        let name = precision.suffix();
+        let sines = if sines == Sines::Hardware { "hardware" } else { "precise" };
+        // In f64 the field's share does not count.
+        let field = if field || precision == Precision::F64 { "_field" } else { "" };
+        let kernel = |kind: &str| device.function("mri/direct", &format!("direct_{kind}"));
+        let sum = |coils: usize| kernel(&format!("{sines}{field}_{name}_{coils}"));
+        Ok(Self {
+            place: kernel(&format!("place_{name}"))?,
+            sums: [sum(1)?, sum(COILS)?],
+            finish: kernel(&format!("finish_{name}"))?,
+        })
+    }
 }
 
 /// Targets of a thread, for one coil and for several.
@@ -197,7 +223,8 @@ impl Direct {
             (order, offset)
         });
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, scratch, bytes })
+        let kernels = Kernels::new(device, problem)?;
+        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, scratch, bytes, kernels })
     }
 
     /// Bytes that a run needs, aligned to 256.
@@ -210,13 +237,7 @@ impl Direct {
     /// # Safety
     /// The arrays have the plan's sizes, hold no more than its bounds, and are valid until the stream has passed the launches, as
     /// the workspace is; the plan's GPU is current.
-    pub(crate) unsafe fn run(
-        &self,
-        device: &Device,
-        arrays: &DirectArrays,
-        workspace: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(crate) unsafe fn run(&self, arrays: &DirectArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let DirectProblem { voxels, samples, field, precision, direction, .. } = self.problem;
         let [mut position_scale, mut point_scale] = self.scales;
         let fourth = |address| if field { address } else { 0 };
@@ -237,7 +258,7 @@ impl Direct {
         let [target_places, source_places] = [self.targets, self.sources].map(|offset| workspace + offset as u64);
         for ((side, scale), places) in [(targets, target_places), (sources, source_places)] {
             // SAFETY: by this function's contract.
-            unsafe { self.place(device, side, scale, places, stream)? };
+            unsafe { self.place(side, scale, places, stream)? };
         }
         let mut order = 0;
         if let Some((o, offset)) = &self.order {
@@ -268,7 +289,7 @@ impl Direct {
                 reach,
             };
             // SAFETY: by this function's contract.
-            unsafe { self.sum(device, sums, workspace, stream)? };
+            unsafe { self.sum(sums, workspace, stream)? };
             coil += coils;
         }
         Ok(())
@@ -278,7 +299,6 @@ impl Direct {
     /// As for `run`.
     unsafe fn place(
         &self,
-        device: &Device,
         (points, fourth, count): (u64, u64, usize),
         scale: [f64; 4],
         places: u64,
@@ -286,15 +306,13 @@ impl Direct {
     ) -> Result<()> {
         let dims = self.problem.dims as i32;
         let arguments = PlaceArguments { points, fourth, scale, places, count: count as i64, dims };
-        let function = device.function("mri/direct", &format!("direct_place_{}", self.problem.precision.suffix()))?;
         // SAFETY: by the contract of `run`; the struct mirrors the kernel's.
-        unsafe { function.launch(stream, line(count), &arguments) }
+        unsafe { self.kernels.place.launch(stream, line(count), &arguments) }
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn sum(&self, device: &Device, mut sums: SumArguments, workspace: u64, stream: &Stream) -> Result<()> {
-        let DirectProblem { precision, field, sines, .. } = self.problem;
+    unsafe fn sum(&self, mut sums: SumArguments, workspace: u64, stream: &Stream) -> Result<()> {
         let several = sums.coils > 1;
         let splits = sums.splits as usize;
         let finish = FinishArguments {
@@ -306,20 +324,14 @@ impl Direct {
         if splits > 1 {
             sums.sums = finish.partials;
         }
-        let name = precision.suffix();
-        let sines = if sines == Sines::Hardware { "hardware" } else { "precise" };
-        // In f64 the field's share does not count.
-        let field = if field || precision == Precision::F64 { "_field" } else { "" };
-        let coils = if several { COILS } else { 1 };
-        let function = device.function("mri/direct", &format!("direct_{sines}{field}_{name}_{coils}"))?;
-        let blocks = (sums.target_count as usize).div_ceil(THREADS * targets(precision)[usize::from(several)]);
+        let blocks =
+            (sums.target_count as usize).div_ceil(THREADS * targets(self.problem.precision)[usize::from(several)]);
         let launch = Launch { grid: [blocks, splits, 1], block: [THREADS, 1, 1], shared: 0 };
         // SAFETY: by the contract of `run`; the struct mirrors the kernel's.
-        unsafe { function.launch(stream, launch, &sums)? };
+        unsafe { self.kernels.sums[usize::from(several)].launch(stream, launch, &sums)? };
         if splits > 1 {
-            let function = device.function("mri/direct", &format!("direct_finish_{name}"))?;
             // SAFETY: as above.
-            unsafe { function.launch(stream, line(finish.count as usize), &finish)? };
+            unsafe { self.kernels.finish.launch(stream, line(finish.count as usize), &finish)? };
         }
         Ok(())
     }
