@@ -101,6 +101,22 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// A source and the project's headers that it includes, directly or through others, each once: what its machine code depends on
+/// beside the compiler, whose own headers are included in angle brackets.
+fn with_headers(source: &Path) -> Vec<PathBuf> {
+    let mut files = vec![source.to_path_buf()];
+    let mut next = 0;
+    while let Some(file) = files.get(next).cloned() {
+        for line in fs::read_to_string(&file).unwrap_or_default().lines() {
+            let included = line.trim_start().strip_prefix("#include \"").and_then(|rest| rest.split('"').next());
+            let header = included.and_then(|name| file.with_file_name(name).canonicalize().ok());
+            files.extend(header.filter(|header| !files.contains(header)));
+        }
+        next += 1;
+    }
+    files
+}
+
 /// One fat binary for each source, several at a time; unchanged ones are taken from the last build.
 fn compile(nvcc: &Path, archs: &[&str], root: &Path, files: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
     let mut flags: Vec<String> =
@@ -113,15 +129,14 @@ fn compile(nvcc: &Path, archs: &[&str], root: &Path, files: &[PathBuf], out: &Pa
     flags.push(format!("-gencode=arch=compute_{0},code=compute_{0}", archs[0]));
     let mut common = DefaultHasher::new();
     (first_line(Command::new(nvcc).arg("--version")), &flags).hash(&mut common);
-    for header in files.iter().filter(|f| f.extension().is_some_and(|e| e == "cuh")) {
-        fs::read(header).unwrap_or_default().hash(&mut common);
-    }
     let sources: Vec<&PathBuf> = files.iter().filter(|f| f.extension().is_some_and(|e| e == "cu")).collect();
     let job = |source: &Path| -> (String, PathBuf) {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = source.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         let mut hash = common.clone();
-        fs::read(source).unwrap_or_default().hash(&mut hash);
+        for file in with_headers(source) {
+            fs::read(file).unwrap_or_default().hash(&mut hash);
+        }
         let image = out.join(format!("{folder}_{name}_{:016x}.fatbin", hash.finish()));
         if !image.is_file() {
             let partial = image.with_extension(format!("partial{}", std::process::id()));

@@ -7,6 +7,7 @@ struct Scatter {
     float *to;
     long long sizes[3], strides[3];
 };
+static_assert(sizeof(Scatter) == 64);
 
 extern "C" __global__ void __launch_bounds__(256) copy_scatter(const __grid_constant__ Scatter p) {
     long long n = p.sizes[0] * p.sizes[1] * p.sizes[2];
@@ -22,6 +23,7 @@ struct Noise {
     long long count;
     int half;
 };
+static_assert(sizeof(Noise) == 24);
 
 extern "C" __global__ void __launch_bounds__(256) fill_noise(const __grid_constant__ Noise p) {
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i < p.count; i += gridDim.x * 256ll) {

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of 2 to 16 elements in registers, in single or double precision, forward: exp(-2 pi i j k / R).
-// Backward transforms are conj(forward(conj)).
+// Discrete Fourier transforms of 2 to 16 elements in a thread's registers, in single or double precision, forward:
+// exp(-2 pi i j k / R): the butterflies of which fft_lines.cuh makes lines. Backward transforms are conj(forward(conj)).
 #pragma once
 #include "complex.cuh"
 

@@ -27,6 +27,7 @@ struct FftTask {
     // Along, non-zero: batches are summed by each block, and added to what is there if it is 2.
     int sum;
 };
+static_assert(sizeof(FftTask) == 344);
 
 // A batch's lines of a block.
 struct FftPlace {

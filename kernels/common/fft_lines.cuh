@@ -17,6 +17,7 @@ struct FftPass {
     // To divide by: see `divide`.
     unsigned by_stride, by_count;
 };
+static_assert(sizeof(FftPass) == 24);
 
 // Mirrors `DeviceLine` in src/gpu/fft/line.rs.
 struct FftLine {
@@ -27,6 +28,7 @@ struct FftLine {
     int length, passes;
     FftPass pass[6];
 };
+static_assert(sizeof(FftLine) == 168);
 
 // n / d for n, d < 2^16, by a number that is 2^32 / d, rounded up (0 for d = 1).
 __device__ inline int divide(int n, unsigned by) { return by ? __umulhi(n, by) : n; }
@@ -46,6 +48,7 @@ struct FftWindow {
         return min(t, t + length);
     }
 };
+static_assert(sizeof(FftWindow) == 16);
 
 // The lines of a block in shared memory, and which of them a butterfly belongs to.
 template <bool ALONG> struct FftLines {

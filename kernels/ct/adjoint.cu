@@ -14,6 +14,7 @@ struct Adjoint {
     // Shared memory holds `width` bins of `views` views, 32 at most.
     int taps, width, views;
 };
+static_assert(sizeof(Adjoint) == 96);
 
 constexpr int SIDE = 32;
 // Pixels from one square of a thread to the next below it. Each warp has 8 by 4 squares at a time.

@@ -21,6 +21,7 @@ struct AluBackproject {
     // Bins that a view gets in the cache, views cached together.
     int slots, stage;
 };
+static_assert(sizeof(AluBackproject) == 80);
 
 // A view as seen from a tile: a position is origin + x * dx + y * dy for pixel (x, y) counted from the tile's middle, and
 // slot s of the cache holds what is at position lowest + s. `base` takes the bits of a rounded position, times the bytes of a

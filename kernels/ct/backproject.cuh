@@ -5,8 +5,9 @@
 struct ViewLine {
     double origin, dx, dy;
 };
+static_assert(sizeof(ViewLine) == 24);
 
-// Mirrors `Arguments` in src/ct/gpu/backproject.rs.
+// Mirrors `Arguments` in src/ct/gpu/projector.rs.
 struct Backproject {
     // Rows [group][view][pitch][lanes] of f32 or f16; slice = group * lanes + lane. Bins from `bins` to `pitch` are zero.
     const void *data;
@@ -18,6 +19,7 @@ struct Backproject {
     long long slice_stride, row_stride;
     int views, bins, pitch, slices, nx, ny;
 };
+static_assert(sizeof(Backproject) == 72);
 
 // A view's line seen from pixel (x, y): the whole bin in `bin`, the rest in `fraction` (0 to 1), so that positions near that
 // pixel are small numbers, exact in f32 however wide the detector is.

@@ -1,16 +1,18 @@
 // Rows made ready for back projection in one pass: corrected, filtered, weighted, converted and interleaved.
-#include "../common/fft.cuh"
+#include "../common/fft_registers.cuh"
 #include "rows.cuh"
 
-// Mirrors `Filter` in src/ct/gpu/filter.rs.
+using fft::Number;
+
+// Mirrors `Arguments` in src/ct/gpu/filter.rs.
 struct Filter {
     RawRows raw;
     PackedRows packed;
     // exp(-2 pi i k / N), `middle`: of its own length; response over N, 1 / N included, in the order of `respond`.
-    const float2 *roots;
+    const Number *roots;
     const float *response;
     // Lines that do not fit into shared memory: [line][N], from line `first` on; line = pair of slices * views + view.
-    float2 *scratch;
+    Number *scratch;
     long long first;
     // Beyond a row's ends: 0, or (non-zero) the edge values.
     int edge;
@@ -19,6 +21,7 @@ struct Filter {
     // Long lines: log2 of N, and the pass (0 first).
     int log, pass;
 };
+static_assert(sizeof(Filter) == 176);
 
 // A row's bins t, t + STEP, ... as they are, 0 from `bins` on.
 template <class T, int STEP> __device__ inline void load_raw(const RawRows &r, int view, int slice, int t, float (&v)[8]) {
@@ -63,7 +66,7 @@ template <int STEP> __device__ inline void correct(const RawRows &r, int slice, 
 }
 
 // Bins t, t + STEP, ... of slices `slice` and `slice` + 1.
-template <int STEP> __device__ inline void load_rows(const RawRows &r, int view, int slice, int t, float2 *v) {
+template <int STEP> __device__ inline void load_rows(const RawRows &r, int view, int slice, int t, Number *v) {
     float x[8], y[8] = {};
     bool both = slice + 1 < r.slices;
     if (r.type == ROW_U16) {
@@ -83,8 +86,8 @@ template <int STEP> __device__ inline void load_rows(const RawRows &r, int view,
 }
 
 // One bin of two slices.
-__device__ inline float2 load_pair(const RawRows &r, int view, int slice, int bin) {
-    float2 v = {0, 0};
+__device__ inline Number load_pair(const RawRows &r, int view, int slice, int bin) {
+    Number v = {0, 0};
     if (slice < r.slices) integral(r, view, slice, bin, v.x);
     if (slice + 1 < r.slices) integral(r, view, slice + 1, bin, v.y);
     return v;
@@ -105,13 +108,13 @@ __device__ inline void store_view(const Filter &f, int slice, int view, int t, i
     const PairOfRows to(p, slice, view);
 #pragma unroll 1
     for (int s = t; s < p.pitch; s += threads) {
-        float2 v = {0, 0};
+        Number v = {0, 0};
         if (p.oversampling == 1) {
             if (s < bins) v = value(s);
         } else {
             int at = s - p.zero, bin = at >> 2;
             float part = (at & 3) * 0.25f;
-            float2 l = bin >= 0 && bin < bins ? value(bin) : v, r = bin + 1 >= 0 && bin + 1 < bins ? value(bin + 1) : v;
+            Number l = bin >= 0 && bin < bins ? value(bin) : v, r = bin + 1 >= 0 && bin + 1 < bins ? value(bin + 1) : v;
             v = {fmaf(r.x - l.x, part, l.x), fmaf(r.y - l.y, part, l.y)};
         }
         to.store(s, v.x * scale.x, v.y * scale.y);
@@ -148,12 +151,12 @@ __device__ inline int stash_words(const Filter &p) { return p.width == 1 ? 0 : p
 
 // The pair of slices `first` + 2 i, as a line: their bins t, t + STEP, ..., one sample a bin. `stash`: [word][STEP threads].
 template <int STEP>
-__device__ inline void store_pairs(const Filter &p, float2 *v, float *stash, int i, int first, int view, int t, int thread) {
+__device__ inline void store_pairs(const Filter &p, Number *v, float *stash, int i, int first, int view, int t, int thread) {
     const PackedRows &q = p.packed;
     int slice = first + 2 * i;
     float2 scale = scales(p, slice, view);
 #pragma unroll
-    for (int j = 0; j < 8; j++) v[j] = t + j * STEP < p.raw.bins ? float2{v[j].x * scale.x, v[j].y * scale.y} : float2{0, 0};
+    for (int j = 0; j < 8; j++) v[j] = t + j * STEP < p.raw.bins ? Number{v[j].x * scale.x, v[j].y * scale.y} : Number{0, 0};
     const PairOfRows rows(q, first, view);
     char *to = rows.at(t);
     // Samples from this thread's first one to the end of the row.
@@ -201,12 +204,12 @@ struct Share {
 };
 
 // Response of a transform of 16 * THREADS places: [q][t][c] is that of place 16 t + 4 q + c.
-template <int THREADS> __device__ inline void respond(float2 (&v)[16], const float *response, int t) {
+template <int THREADS> __device__ inline void respond(Number (&v)[16], const float *response, int t) {
     const float4 *h4 = reinterpret_cast<const float4 *>(response) + t;
 #pragma unroll
     for (int q = 0; q < 4; q++) {
         float4 h = __ldg(h4 + q * THREADS);
-        float2 *x = v + 4 * q;
+        Number *x = v + 4 * q;
         x[0] = {x[0].x * h.x, x[0].y * h.x};
         x[1] = {x[1].x * h.y, x[1].y * h.y};
         x[2] = {x[2].x * h.z, x[2].y * h.z};
@@ -219,23 +222,23 @@ template <int THREADS> __device__ inline void respond(float2 (&v)[16], const flo
 template <int LOG, int LINES> __device__ inline void filter(const Filter &p) {
     using Line = fft::Line<LOG>;
     const int T = Line::THREADS;
-    extern __shared__ float2 lines[];
-    float2 *line = lines + threadIdx.y * Line::FLOAT2S;
+    extern __shared__ Number lines[];
+    Number *line = lines + threadIdx.y * Line::NUMBERS;
     const RawRows &raw = p.raw;
     int t = threadIdx.x;
     const Share share(p);
     // The block's last lines may have no view: they go along, for the barriers, and store nothing.
     int first = share.slice, view = share.views * LINES + threadIdx.y, read = min(view, raw.views - 1);
-    float *stash = reinterpret_cast<float *>(lines + LINES * Line::FLOAT2S) + threadIdx.y * stash_words(p) * T;
+    float *stash = reinterpret_cast<float *>(lines + LINES * Line::NUMBERS) + threadIdx.y * stash_words(p) * T;
     for (int i = 0; i < p.width; i++) {
         // Nothing that follows from it is worth a register for the whole loop.
         asm volatile("" : "+r"(t));
         int slice = first + 2 * i;
-        float2 v[16];
+        Number v[16];
         if (slice < raw.slices) {
             load_rows<T>(raw, read, slice, t, v);
             if (p.edge) {
-                float2 left = load_pair(raw, read, slice, 0), right = load_pair(raw, read, slice, raw.bins - 1);
+                Number left = load_pair(raw, read, slice, 0), right = load_pair(raw, read, slice, raw.bins - 1);
                 int half = raw.bins + (Line::N - raw.bins) / 2;
 #pragma unroll
                 for (int j = 0; j < 16; j++) {
@@ -259,7 +262,7 @@ template <int LOG, int LINES> __device__ inline void filter(const Filter &p) {
                 store_zeros<T>(p.packed, slice, view, t + 8 * T);
             }
         } else {
-            float2 *at = line + Line::base(t, T);
+            Number *at = line + Line::base(t, T);
 #pragma unroll
             for (int j = 0; j < 8; j++) at[Line::offset(T, j)] = v[j];
             __syncthreads();
@@ -287,7 +290,7 @@ FILTER(14, 1, 1)
 
 // Lines that do not fit into shared memory: passes of radix 16 over scratch, forward until the rest does (`middle`), and back.
 
-__device__ inline float2 *scratch_line(const Filter &p) { return p.scratch + ((long long)blockIdx.y << p.log); }
+__device__ inline Number *scratch_line(const Filter &p) { return p.scratch + ((long long)blockIdx.y << p.log); }
 
 // Element 0 of the 16 that a thread transforms, 2^shift apart; `rest`: its place among the first of a block's 16 parts.
 __device__ inline int long_element(const Filter &p, int &shift, int &rest) {
@@ -298,9 +301,9 @@ __device__ inline int long_element(const Filter &p, int &shift, int &rest) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) ct_filter_long_forward(const __grid_constant__ Filter p) {
-    float2 *line = scratch_line(p);
+    Number *line = scratch_line(p);
     int shift, rest, element = long_element(p, shift, rest);
-    float2 v[16];
+    Number v[16];
     if (p.pass == 0) {
         const RawRows &raw = p.raw;
         long long number = p.first + blockIdx.y;
@@ -318,17 +321,17 @@ extern "C" __global__ void __launch_bounds__(256) ct_filter_long_forward(const _
     }
     fft::dft<false, 4, false>(v);
 #pragma unroll
-    for (int j = 0; j < 16; j++) line[element + (j << shift)] = fft::mul(v[j], __ldg(p.roots + (rest * j << 4 * p.pass)));
+    for (int j = 0; j < 16; j++) line[element + (j << shift)] = v[j] * load_constant(p.roots + (rest * j << 4 * p.pass));
 }
 
 extern "C" __global__ void __launch_bounds__(256) ct_filter_long_backward(const __grid_constant__ Filter p) {
-    float2 *line = scratch_line(p);
+    Number *line = scratch_line(p);
     int shift, rest, element = long_element(p, shift, rest);
-    float2 v[16];
+    Number v[16];
 #pragma unroll
     for (int j = 0; j < 16; j++) {
-        float2 w = __ldg(p.roots + (rest * j << 4 * p.pass));
-        v[j] = fft::mul(line[element + (j << shift)], {w.x, -w.y});
+        Number w = load_constant(p.roots + (rest * j << 4 * p.pass));
+        v[j] = line[element + (j << shift)] * conj(w);
     }
     fft::dft<true, 4, false>(v);
 #pragma unroll
@@ -338,9 +341,9 @@ extern "C" __global__ void __launch_bounds__(256) ct_filter_long_backward(const 
 // Parts of 2^LOG: there, the response, and back. `roots` are those of 2^LOG.
 template <int LOG> __device__ inline void middle(const Filter &p) {
     using Line = fft::Line<LOG>;
-    extern __shared__ float2 lines[];
+    extern __shared__ Number lines[];
     int t = threadIdx.x;
-    float2 *part = scratch_line(p) + (blockIdx.x << LOG), v[16];
+    Number *part = scratch_line(p) + (blockIdx.x << LOG), v[16];
 #pragma unroll
     for (int j = 0; j < 16; j++) v[j] = part[t + j * Line::THREADS];
     Line::template first<false>(v);
@@ -361,7 +364,7 @@ MIDDLE(12)
 MIDDLE(13)
 
 extern "C" __global__ void __launch_bounds__(256) ct_filter_long_store(const __grid_constant__ Filter p) {
-    const float2 *line = scratch_line(p);
+    const Number *line = scratch_line(p);
     long long number = p.first + blockIdx.y;
     int slice = number / p.raw.views * 2, view = number % p.raw.views;
     int t = blockIdx.x * blockDim.x + threadIdx.x;
@@ -378,7 +381,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) ct_pack(const __grid_consta
             for (int i = 0; i < p.width; i++) {
                 int bin = start + t;
                 asm volatile("" : "+r"(bin));
-                float2 v[8] = {};
+                Number v[8] = {};
                 if (share.slice + 2 * i < p.raw.slices) load_rows<256>(p.raw, view, share.slice + 2 * i, bin, v);
                 store_pairs<256>(p, v, stash, i, share.slice, view, bin, t);
             }

@@ -8,13 +8,14 @@
 #include <cfloat>
 
 // Where the ray of a bin crosses a line: origin + bin * along + line * across, in samples of the line.
-// Mirrors `Ray` in src/ct/gpu/forward.rs.
+// Mirrors `DeviceRay` in src/ct/gpu/forward.rs.
 struct Ray {
     double origin, along, across;
     // Length of the ray between two lines.
     float step;
     int view;
 };
+static_assert(sizeof(Ray) == 32);
 
 // Mirrors `Arguments` in src/ct/gpu/forward.rs.
 struct Forward {
@@ -28,6 +29,7 @@ struct Forward {
     // `width`: samples of a line that shared memory has room for, of 2 * LINES lines; wider strips are read from global memory.
     int ray_count, bins, slices, lines, samples, width;
 };
+static_assert(sizeof(Forward) == 64);
 
 // Mirrors `PackArguments` in src/ct/gpu/forward.rs.
 struct PackVolume {
@@ -38,6 +40,7 @@ struct PackVolume {
     float *packed;
     int slices, nx, ny;
 };
+static_assert(sizeof(PackVolume) == 56);
 
 constexpr int THREADS = 512;
 // Lines in shared memory at a time; the next ones are on their way meanwhile.

@@ -25,6 +25,7 @@ struct HybridBackproject {
     unsigned *counters;
     int texture_parts, parts;
 };
+static_assert(sizeof(HybridBackproject) == 104);
 
 constexpr int hybrid_multiprocessors = 1024;
 

@@ -11,6 +11,7 @@ struct Range {
     unsigned long long *first, *replaced;
     long long view_weight, slice_weight, offset;
 };
+static_assert(sizeof(Range) == 120);
 
 // Four elements in one load.
 template <class T> struct Four;
@@ -135,6 +136,7 @@ extern "C" __global__ void __launch_bounds__(256) ct_range(const __grid_constant
 struct Findings {
     unsigned long long first, replaced;
 };
+static_assert(sizeof(Findings) == 16);
 
 // Before and after a look at the data. Kernels do what copies could do too, because the copy engines are busy with volumes that
 // leave: a few bytes would wait behind them, and the stream with them. Mirrors `Report` in src/ct/gpu/rows.rs.
@@ -145,6 +147,7 @@ struct Report {
     Findings *host;
     int padded;
 };
+static_assert(sizeof(Report) == 32);
 
 extern "C" __global__ void ct_begin(const __grid_constant__ Report p) {
     for (int i = threadIdx.x; i < p.padded; i += blockDim.x) p.largest[i] = 0;
@@ -165,6 +168,7 @@ struct Scale {
     // Data are f16: powers of two that bring the bound to 2^13 or just below; else 1.
     int half, slices, padded;
 };
+static_assert(sizeof(Scale) == 40);
 
 extern "C" __global__ void ct_scale(const __grid_constant__ Scale p) {
     int slice = blockIdx.x * blockDim.x + threadIdx.x;

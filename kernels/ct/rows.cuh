@@ -17,6 +17,7 @@ struct RawRows {
     // Without a flat field: non-zero if values are transmissions, integral = -ln(max(value, minimum)).
     int transmission;
 };
+static_assert(sizeof(RawRows) == 72);
 
 __device__ inline float raw_value(const RawRows &r, int view, int slice, int bin) {
     long long at = view * r.view_stride + slice * r.slice_stride + bin * r.bin_stride;
@@ -58,6 +59,7 @@ struct PackedRows {
     // Samples a bin (1 or 4), and samples before bin 0.
     int oversampling, zero;
 };
+static_assert(sizeof(PackedRows) == 56);
 
 // Slices `slice` (even) and `slice` + 1 of a view.
 struct PairOfRows {

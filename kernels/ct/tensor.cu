@@ -21,6 +21,7 @@ struct TensorBackproject {
     // compute capability 9.0.
     __align__(64) unsigned char map[128];
 };
+static_assert(sizeof(TensorBackproject) == 256);
 
 namespace {
 

@@ -21,6 +21,7 @@ struct TextureBackproject {
     Backproject b;
     const cudaTextureObject_t *textures;
 };
+static_assert(sizeof(TextureBackproject) == 80);
 
 // A view's line as the inner loop reads it, relative to the middle of the tile. Small numbers are added up first; `whole`, the
 // bin plus the 0.5 between bins and texture coordinates, comes last, so that only that addition rounds noticeably.

@@ -1,7 +1,7 @@
 // Between the caller's arrays, of any strides and precision, and contiguous complex ones.
 #include "../common/complex.cuh"
 
-// Mirrors `Copy` in src/mri/gpu/array.rs.
+// Mirrors `Arguments` in src/mri/gpu/array.rs.
 struct Copy {
     void *array, *packed;
     // Of the array, slowest dimension first; strides in elements. Dimensions that follow each other without a gap are one.
@@ -16,6 +16,7 @@ struct Copy {
     // Values of all arrays of a call that are not finite and not replaced: then nothing is written.
     unsigned long long *guard;
 };
+static_assert(sizeof(Copy) == 120);
 
 __device__ inline long long element(const Copy &p, long long i) {
     if (p.rank == 1) return i * p.strides[3];

@@ -8,7 +8,7 @@
 // overflow harmlessly, so that a phase of 100 cycles is as precise as one of a tenth. Integer products are slow, though: where a
 // block's targets are close to each other, phases are split at their centre. The centre's share turns the sources' values, once
 // for all targets; the rest is small enough for f32.
-#include <cuda_runtime.h>
+#include "../common/complex.cuh"
 
 // Mirrors `PlaceArguments` in src/mri/gpu/direct.rs.
 struct DirectPlace {
@@ -21,6 +21,7 @@ struct DirectPlace {
     long long count;
     int dims;
 };
+static_assert(sizeof(DirectPlace) == 72);
 
 // Mirrors `SumArguments` in src/mri/gpu/direct.rs.
 struct DirectSum {
@@ -38,6 +39,7 @@ struct DirectSum {
     // Greatest share of a phase of 1 in a target's component, in cycles (f32).
     float reach[4];
 };
+static_assert(sizeof(DirectSum) == 96);
 
 // Mirrors `FinishArguments` in src/mri/gpu/direct.rs.
 struct DirectFinish {
@@ -46,6 +48,7 @@ struct DirectFinish {
     long long count;
     int splits;
 };
+static_assert(sizeof(DirectFinish) == 32);
 
 namespace {
 
@@ -60,16 +63,13 @@ constexpr float NEAR = 24;
 
 template <typename T> struct Types;
 template <> struct Types<float> {
-    typedef float2 Complex;
     typedef int4 Place;
 };
 template <> struct Types<double> {
-    typedef double2 Complex;
     struct alignas(16) Place {
         double x, y, z, w;
     };
 };
-template <typename T> using Complex = typename Types<T>::Complex;
 template <typename T> using Place = typename Types<T>::Place;
 
 // a b / 2^32 + c
@@ -80,7 +80,7 @@ __device__ inline int multiply_high_add(int a, int b, int c) {
 }
 
 // Least-maximum polynomials of sin(2 pi r) and cos(2 pi r) for |r| <= 1/2: error 1e-9 and 1e-8, about 2e-7 with rounding.
-__device__ inline float2 polynomial_cycle(float r) {
+__device__ inline Complex<float> polynomial_cycle(float r) {
     float z = r * r;
     float s = 3.1996936798095703f, c = 6.5296101570129395f;
     s = fmaf(s, z, -14.868611335754395f), c = fmaf(c, z, -25.968313217163086f);
@@ -109,7 +109,7 @@ template <bool FIELD> struct Cycle<float, FIELD> {
         angle = centre * -6.2831853071795865f;
     }
 
-    template <bool HARDWARE> __device__ float2 get(const int4 &a, const int4 &b) const {
+    template <bool HARDWARE> __device__ Complex<float> get(const int4 &a, const int4 &b) const {
         int phase = multiply_high_add(a.x, b.x, start);
         phase = multiply_high_add(a.y, b.y, phase);
         phase = multiply_high_add(a.z, b.z, phase);
@@ -121,7 +121,7 @@ template <bool FIELD> struct Cycle<float, FIELD> {
     }
 
     // The same for places made by `from_centre`; their product is in radians.
-    template <bool HARDWARE> static __device__ float2 get_near(const int4 &a, const int4 &b) {
+    template <bool HARDWARE> static __device__ Complex<float> get_near(const int4 &a, const int4 &b) {
         float radians = __int_as_float(a.z) * __int_as_float(b.z);
         radians = fmaf(__int_as_float(a.y), __int_as_float(b.y), radians);
         radians = fmaf(__int_as_float(a.x), __int_as_float(b.x), radians);
@@ -175,10 +175,10 @@ __device__ inline int4 from_centre(const int4 &a, const int4 &centre, float scal
 template <bool FIELD> struct Cycle<double, FIELD> {
     __device__ Cycle(int) {}
 
-    template <bool HARDWARE> __device__ double2 get(const Place<double> &a, const Place<double> &b) const {
+    template <bool HARDWARE> __device__ Complex<double> get(const Place<double> &a, const Place<double> &b) const {
         double phase = fma(a.x, b.x, fma(a.y, b.y, a.z * b.z));
         if (FIELD) phase = fma(a.w, b.w, phase);
-        double2 c;
+        Complex<double> c;
         sincospi(2 * (phase - rint(phase)), &c.y, &c.x);
         return c;
     }

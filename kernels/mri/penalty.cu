@@ -3,7 +3,7 @@
 
 constexpr int THREADS = 256;
 
-// Mirrors `Differences` in src/mri/gpu/penalty.rs.
+// Mirrors `DifferencesArguments` in src/mri/gpu/penalty.rs.
 struct Differences {
     const void *x;
     void *out;
@@ -14,6 +14,7 @@ struct Differences {
     // Along x, y, z.
     int sizes[3];
 };
+static_assert(sizeof(Differences) == 56);
 
 template <class T> __device__ inline void differences(const Differences &p) {
     const Complex<T> *x = static_cast<const Complex<T> *>(p.x);
@@ -36,7 +37,7 @@ template <class T> __device__ inline void differences(const Differences &p) {
     }
 }
 
-// Mirrors `Rows`: out[row] = sum of values times x at their columns; or lambda times that is added.
+// Mirrors `RowsArguments`: out[row] = sum of values times x at their columns; or lambda times that is added.
 struct Rows {
     const unsigned long long *starts, *columns;
     const void *values, *x;
@@ -45,6 +46,7 @@ struct Rows {
     long long rows;
     int add;
 };
+static_assert(sizeof(Rows) == 64);
 
 template <class T> __device__ inline void rows(const Rows &p) {
     const Complex<T> *values = static_cast<const Complex<T> *>(p.values), *x = static_cast<const Complex<T> *>(p.x);

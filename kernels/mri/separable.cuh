@@ -5,7 +5,7 @@
 // the other factors), and one pair of real factors, cos and sin, serves both. The other two axes make columns: column (i, j)
 // lies at i + W (j mod period) on the second axis and at j / period on the third.
 #pragma once
-
+#include "../common/complex.cuh"
 #include <cuda_fp16.h>
 
 // Mirrors `Grid` in src/mri/gpu/separable.rs.
@@ -21,32 +21,17 @@ struct Grid {
     // Blocks of folded positions.
     int blocks;
 };
-
-template <typename T> struct Pair;
-template <> struct Pair<float> {
-    typedef float2 type;
-};
-template <> struct Pair<double> {
-    typedef double2 type;
-};
-template <typename T> using Complex = typename Pair<T>::type;
-
-template <typename C> __device__ inline C multiply(C a, C b) {
-    C c;
-    c.x = fma(a.x, b.x, -a.y * b.y);
-    c.y = fma(a.x, b.y, a.y * b.x);
-    return c;
-}
+static_assert(sizeof(Grid) == 44);
 
 // exp(2 pi i phase), the phase in cycles.
 template <typename T> __device__ inline Complex<T> cycle(double phase);
-template <> __device__ inline float2 cycle<float>(double phase) {
-    float2 c;
+template <> __device__ inline Complex<float> cycle<float>(double phase) {
+    Complex<float> c;
     sincospif(2 * (float)(phase - rint(phase)), &c.y, &c.x);
     return c;
 }
-template <> __device__ inline double2 cycle<double>(double phase) {
-    double2 c;
+template <> __device__ inline Complex<double> cycle<double>(double phase) {
+    Complex<double> c;
     sincospi(2 * (phase - rint(phase)), &c.y, &c.x);
     return c;
 }

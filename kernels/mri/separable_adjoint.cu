@@ -5,7 +5,7 @@
 // In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `AdjointFactors` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FactorArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on, as the next two are.
@@ -19,8 +19,9 @@ struct AdjointFactors {
     long long samples;
     int groups;
 };
+static_assert(sizeof(AdjointFactors) == 120);
 
-// Mirrors `AdjointProduct` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `ProductArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointProduct {
     Grid grid;
     const char *folded, *first, *second;
@@ -30,8 +31,9 @@ struct AdjointProduct {
     // Adds to the partial sums instead of replacing them.
     int accumulate;
 };
+static_assert(sizeof(AdjointProduct) == 96);
 
-// Mirrors `AdjointFinish` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FinishArguments` in src/mri/gpu/separable_adjoint.rs.
 struct AdjointFinish {
     const void *partials;
     const float *scale;
@@ -41,6 +43,7 @@ struct AdjointFinish {
     int n[3];
     int splits;
 };
+static_assert(sizeof(AdjointFinish) == 64);
 
 namespace {
 
@@ -62,13 +65,13 @@ template <typename T> struct Layout {
     static constexpr int KEEP = 4;
 };
 
-__device__ inline void store_factors(char *table, int factor, int quarter, const float2 (&v)[4]) {
+__device__ inline void store_factors(char *table, int factor, int quarter, const Complex<float> (&v)[4]) {
     char *at = table + factor * 64 + quarter * 16;
     *(float4 *)at = {v[0].x, v[1].x, v[2].x, v[3].x};
     *(float4 *)(at + 512) = {v[0].y, v[1].y, v[2].y, v[3].y};
 }
 
-__device__ inline void store_factors(char *table, int factor, int quarter, const double2 (&v)[4]) {
+__device__ inline void store_factors(char *table, int factor, int quarter, const Complex<double> (&v)[4]) {
     char *at = table + factor * 64 + quarter * 16;
     *(double2 *)at = {v[0].x, v[1].x};
     *(double2 *)(at + 512) = {v[2].x, v[3].x};
@@ -92,11 +95,11 @@ __device__ inline void load_factors(const char *at, double (&re)[4], double (&im
 
 // Folded factors: [high, low][tile][half of the depth][8 values][8 samples] of f16. Depth 2 q + {0, 1, 8, 9} of a product is
 // samples 4 q + {0, 1, 2, 3}, so that a thread needs four in a row.
-__device__ inline void store_folded(char *table, int position, int quarter, const float2 (&v)[4]) {
+__device__ inline void store_folded(char *table, int position, int quarter, const Complex<float> (&v)[4]) {
     char *at = table + position / 4 * 256 + position % 4 * 32 + quarter * 4;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float2 a = v[2 * half], b = v[2 * half + 1];
+        Complex<float> a = v[2 * half], b = v[2 * half + 1];
         unsigned high, low;
         split(a.x, b.x, high, low);
         *(unsigned *)(at + half * 128) = high;
@@ -108,11 +111,11 @@ __device__ inline void store_folded(char *table, int position, int quarter, cons
 }
 
 // In f64: [tile][half][8 values][quarter][2 samples].
-__device__ inline void store_folded(char *table, int position, int quarter, const double2 (&v)[4]) {
+__device__ inline void store_folded(char *table, int position, int quarter, const Complex<double> (&v)[4]) {
     char *at = table + position / 4 * 1024 + position % 4 * 128 + quarter * 16;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        double2 a = v[2 * half], b = v[2 * half + 1];
+        Complex<double> a = v[2 * half], b = v[2 * half + 1];
         *(double2 *)(at + half * 512) = {a.x, b.x};
         *(double2 *)(at + half * 512 + 64) = {a.y, b.y};
     }
@@ -142,7 +145,7 @@ template <typename T> __device__ inline void factors(const AdjointFactors &p) {
             T scale = p.scale ? *p.scale : 1;
             if (p.weights) scale *= ((const T *)p.weights)[m];
             d.x *= scale, d.y *= scale;
-            v[s] = multiply(d, cycle<T>(first_phase(g, point, index)));
+            v[s] = d * cycle<T>(first_phase(g, point, index));
         } else {
             v[s] = cycle<T>(second_phase(g, point, index, FIRSTS));
         }

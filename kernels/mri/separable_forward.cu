@@ -5,7 +5,7 @@
 // second factor and summed; the first factor comes last. In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `ForwardFold` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FoldArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFold {
     Grid grid;
     const void *image;
@@ -16,8 +16,9 @@ struct ForwardFold {
     // [block of folded positions][first / 16][second][TILE].
     char *folded;
 };
+static_assert(sizeof(ForwardFold) == 96);
 
-// Mirrors `ForwardFactors` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FactorArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on.
@@ -26,8 +27,9 @@ struct ForwardFactors {
     void *first, *second;
     long long samples, padded;
 };
+static_assert(sizeof(ForwardFactors) == 88);
 
-// Mirrors `ForwardProduct` in src/mri/gpu/separable_forward.rs.
+// Mirrors `ProductArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardProduct {
     Grid grid;
     const double *points;
@@ -38,8 +40,9 @@ struct ForwardProduct {
     long long samples, padded;
     int splits;
 };
+static_assert(sizeof(ForwardProduct) == 112);
 
-// Mirrors `ForwardFinish` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FinishArguments` in src/mri/gpu/separable_forward.rs.
 struct ForwardFinish {
     const void *partials;
     const float *scale;
@@ -47,6 +50,7 @@ struct ForwardFinish {
     long long samples, padded;
     int count;
 };
+static_assert(sizeof(ForwardFinish) == 48);
 
 namespace {
 
@@ -63,7 +67,7 @@ template <typename T> struct Layout {
 
 // Where P and Q of a position go, in a tile of 16 columns. In f32 [16 values deep][high, low][4 columns][half of the depth]
 // [columns' real, imaginary parts][8 values deep] of f16; a position is two values deep.
-__device__ inline void store_fold(char *tile, int position, int column, float2 p, float2 q) {
+__device__ inline void store_fold(char *tile, int position, int column, Complex<float> p, Complex<float> q) {
     char *at = tile + position / 8 * 2048 + column / 4 * 256 + position / 4 % 2 * 128 + column % 4 * 32 + position % 4 * 4;
     unsigned high, low;
     split(p.x, q.x, high, low);
@@ -75,7 +79,7 @@ __device__ inline void store_fold(char *tile, int position, int column, float2 p
 }
 
 // In f64 [4 positions][4 columns][real, imaginary][position][2].
-__device__ inline void store_fold(char *tile, int position, int column, double2 p, double2 q) {
+__device__ inline void store_fold(char *tile, int position, int column, Complex<double> p, Complex<double> q) {
     char *at = tile + position / 4 * 2048 + column / 4 * 512 + column % 4 * 128 + position % 4 * 16;
     *(double2 *)at = {p.x, q.x};
     *(double2 *)(at + 64) = {p.y, q.y};
@@ -134,7 +138,7 @@ template <> struct Product<float> {
         for (int s = 0; s < STEPS; s++)
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                float2 v = factor(i / 4 * 2 + i % 2, 8 * s + i % 4 / 2 * 4 + lane % 4);
+                Complex<float> v = factor(i / 4 * 2 + i % 2, 8 * s + i % 4 / 2 * 4 + lane % 4);
                 split(v.x, v.y, high[s][i / 4][i % 4], low[s][i / 4][i % 4]);
             }
     }
@@ -156,9 +160,9 @@ template <> struct Product<float> {
     }
 
     // Of sample row (8 apart) and column 4 t + lane % 4.
-    __device__ float2 get(int row, int t) const {
+    __device__ Complex<float> get(int row, int t) const {
         const float(&c)[4] = sums[t / 2][row / 2][t % 2];
-        return row % 2 ? float2{c[2], c[3]} : float2{c[0], c[1]};
+        return row % 2 ? Complex<float>{c[2], c[3]} : Complex<float>{c[0], c[1]};
     }
 };
 
@@ -173,7 +177,7 @@ template <> struct Product<double> {
         for (int s = 0; s < STEPS; s++)
 #pragma unroll
             for (int row = 0; row < 2; row++) {
-                double2 v = factor(row, 4 * s + lane % 4);
+                Complex<double> v = factor(row, 4 * s + lane % 4);
                 factors[s][row] = v.x, factors[s][2 + row] = v.y;
             }
     }
@@ -191,8 +195,8 @@ template <> struct Product<double> {
             }
     }
 
-    __device__ double2 get(int row, int t) const {
-        return row ? double2{sums[t][2], sums[t][3]} : double2{sums[t][0], sums[t][1]};
+    __device__ Complex<double> get(int row, int t) const {
+        return row ? Complex<double>{sums[t][2], sums[t][3]} : Complex<double>{sums[t][0], sums[t][1]};
     }
 };
 

@@ -1,16 +1,17 @@
 // A power of two that brings complex f32 data to where their f16 parts neither overflow nor go subnormal.
-#include <cuda_runtime.h>
+#include "../common/complex.cuh"
 
-// Mirrors `Scale` in src/mri/gpu/separable.rs.
+// Mirrors `ScaleArguments` in src/mri/gpu/separable.rs.
 struct Scale {
     // Values (complex), and real weights of them or NULL.
-    const float2 *values;
+    const Complex<float> *values;
     const float *weights;
     long long count;
     // A maximum for each of BLOCKS blocks.
     float *peaks;
     float *scale;
 };
+static_assert(sizeof(Scale) == 40);
 
 namespace {
 
@@ -31,7 +32,7 @@ __device__ inline float block_maximum(float value) {
 extern "C" __global__ void __launch_bounds__(THREADS) scale_peaks(const __grid_constant__ Scale p) {
     float peak = 0;
     for (long long at = blockIdx.x * (long long)THREADS + threadIdx.x; at < p.count; at += (long long)BLOCKS * THREADS) {
-        float2 v = p.values[at];
+        Complex<float> v = p.values[at];
         float weight = p.weights ? fabsf(p.weights[at]) : 1;
         peak = fmaxf(peak, fmaxf(fabsf(v.x), fabsf(v.y)) * weight);
     }

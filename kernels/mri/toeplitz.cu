@@ -17,6 +17,7 @@ struct Toeplitz {
     // Lines of a block (2^log_width), and blocks of an outer index.
     int width, log_width, chunks;
 };
+static_assert(sizeof(Toeplitz) == 256);
 
 template <class T> struct ToeplitzLine {
     const Toeplitz &p;
@@ -151,6 +152,7 @@ struct RealPart {
     void *to;
     long long count;
 };
+static_assert(sizeof(RealPart) == 24);
 
 template <class T> __device__ inline void real_part(const RealPart &p) {
     const long long step = (long long)gridDim.x * blockDim.x;

@@ -14,6 +14,7 @@ struct Combine {
     double a, b;
     long long count;
 };
+static_assert(sizeof(Combine) == 40);
 
 template <class T> __device__ inline void combine(const Combine &p) {
     const Complex<T> *x = static_cast<const Complex<T> *>(p.x);
@@ -39,6 +40,7 @@ struct Dot {
     // Memory of the host.
     double *result;
 };
+static_assert(sizeof(Dot) == 72);
 
 __device__ inline double block_sum(double v) {
     __shared__ double warps[THREADS / 32];
@@ -101,6 +103,7 @@ struct Weigh {
     void *samples;
     long long count, coils;
 };
+static_assert(sizeof(Weigh) == 32);
 
 template <class T> __device__ inline void weigh(const Weigh &p) {
     each(p.count, [&](long long i) {
@@ -120,6 +123,7 @@ struct Coils {
     long long voxels, count;
     int add;
 };
+static_assert(sizeof(Coils) == 48);
 
 template <class T> __device__ inline void see(const Coils &p) {
     const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps);
@@ -147,6 +151,7 @@ struct Fill {
     double value;
     long long count;
 };
+static_assert(sizeof(Fill) == 24);
 
 template <class T> __device__ inline void fill(const Fill &p) {
     each(p.count, [&](long long i) { static_cast<Complex<T> *>(p.to)[i] = {(T)p.value, 0}; });

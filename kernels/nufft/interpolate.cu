@@ -20,6 +20,7 @@ template <typename Real> struct Interpolate {
     int size[3];
     int coils;
 };
+static_assert(sizeof(Interpolate<float>) == 72 && sizeof(Interpolate<double>) == 72);
 
 // Points that a warp takes at a time.
 constexpr int BATCH = 8, THREADS = 256, WARPS = THREADS / 32;
@@ -201,7 +202,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void interpolat
                     for (int j = 0; j < YS; j++) {
 #pragma unroll
                         for (int k = 0; k < XS; k++) {
-                            C g = __ldg(grid + z * plane + (long long)y[j] * p.size[0] + x[k]);
+                            C g = load_constant(grid + z * plane + (long long)y[j] * p.size[0] + x[k]);
                             s = C{fma(g.x, w[j][k], s.x), fma(g.y, w[j][k], s.y)};
                         }
                     }

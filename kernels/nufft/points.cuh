@@ -4,15 +4,7 @@
 // what they touch lies in the tile and a margin of WINDOW - 1 behind it. WINDOW, a power of two, is at least the width; the
 // difference lets points whose starts differ by up to WINDOW - width share one window of the grid: a cell of points.
 #pragma once
-
-template <typename Real> struct ComplexOf;
-template <> struct ComplexOf<float> {
-    typedef float2 type;
-};
-template <> struct ComplexOf<double> {
-    typedef double2 type;
-};
-template <typename Real> using Complex = typename ComplexOf<Real>::type;
+#include "../common/complex.cuh"
 
 // Extents of a tile; a pass of spreading keeps PLANES_AT_ONCE of the window's planes (of the grids of as many coils in two
 // dimensions) in shared memory, of which a warp has PLANES_A_WARP. Mirrors `Tile` in src/nufft/gpu/tile.rs.
@@ -64,15 +56,16 @@ template <typename Real> struct alignas(4 * sizeof(Real)) Point {
 
 __device__ inline int place(unsigned at, int axis) { return at >> 5 * axis & 31; }
 
-// Points of one tile, not more than a block takes. Mirrors `Part` in src/nufft/gpu/sort.rs.
+// Points of one tile, not more than a block takes. Its size is `PART_BYTES` in src/nufft/gpu/sort.rs.
 struct Part {
     int begin, end;
     // Of the tile, on the grid: x, y, z.
     int origin[3];
 };
+static_assert(sizeof(Part) == 20);
 
 // Values of the spreading function: a thread holds the polynomial of one grid point of the width, as a function of u.
-// Mirrors `COEFFICIENTS` in src/nufft/gpu/tile.rs.
+// How many they are, `terms` says in src/nufft/gpu/tile.rs.
 template <typename Real> struct Polynomial {
     static constexpr int COUNT = sizeof(Real) == 4 ? 10 : 25;
     Real c[COUNT];

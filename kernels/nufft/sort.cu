@@ -1,4 +1,4 @@
-// Sorts points by tile and cell, and lists the parts that blocks take. Stable, so the order is always the same.
+// Numbers points by tile and cell, for sorting, packs them in the order found, and lists the parts that blocks take.
 #include "points.cuh"
 
 // Mirrors `LocateArguments` in src/nufft/gpu/sort.rs.
@@ -15,21 +15,7 @@ template <typename Real> struct Locate {
     unsigned *bad;
     Point<Real> *points;
 };
-
-// Mirrors `RadixArguments`.
-struct Radix {
-    const unsigned *keys, *values;
-    unsigned *keys_out, *values_out;
-    // [digit][block]: how many keys of a block have this digit; then, how many come before them.
-    unsigned *counts;
-    int count, shift;
-};
-
-// Mirrors `ScanArguments`: in place, each element becomes the sum of those before it.
-struct Scan {
-    unsigned *data, *sums;
-    long long count;
-};
+static_assert(sizeof(Locate<float>) == 128 && sizeof(Locate<double>) == 128);
 
 // Mirrors `PartsArguments`.
 struct Parts {
@@ -40,6 +26,7 @@ struct Parts {
     int count, tiles, cells, limit;
     int tile[3], tile_count[2];
 };
+static_assert(sizeof(Parts) == 72);
 
 constexpr int THREADS = 256;
 
@@ -87,114 +74,6 @@ template <typename Real> __device__ inline void points(const Locate<Real> &p) {
         point.at |= (start - home) << 5 * a | home << (15 + 5 * a);
     }
     p.points[i] = point;
-}
-
-// Keys of a block, a warp's one after the other.
-constexpr int ITEMS = 16, WARPS = THREADS / 32, KEYS = THREADS * ITEMS, DIGITS = 256;
-
-extern "C" __global__ void __launch_bounds__(THREADS) radix_count(const __grid_constant__ Radix p) {
-    __shared__ unsigned counts[DIGITS];
-    counts[threadIdx.x] = 0;
-    __syncthreads();
-    for (int i = 0; i < ITEMS; i++) {
-        long long at = blockIdx.x * (long long)KEYS + i * THREADS + threadIdx.x;
-        if (at < p.count) atomicAdd(&counts[p.keys[at] >> p.shift & DIGITS - 1], 1);
-    }
-    __syncthreads();
-    p.counts[threadIdx.x * (long long)gridDim.x + blockIdx.x] = counts[threadIdx.x];
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) radix_scatter(const __grid_constant__ Radix p) {
-    // How many keys with a digit a warp has met; then, where its first one goes.
-    __shared__ unsigned counts[WARPS][DIGITS];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int w = 0; w < WARPS; w++) counts[w][threadIdx.x] = 0;
-    __syncthreads();
-    unsigned key[ITEMS], rank[ITEMS];
-    const long long first = blockIdx.x * (long long)KEYS + warp * (ITEMS * 32) + lane;
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        long long at = first + i * 32;
-        bool valid = at < p.count;
-        key[i] = valid ? p.keys[at] : 0;
-        unsigned digit = valid ? key[i] >> p.shift & DIGITS - 1 : DIGITS;
-        unsigned same = __match_any_sync(~0u, digit);
-        unsigned before = valid ? counts[warp][digit] : 0;
-        rank[i] = before + __popc(same & (1u << lane) - 1);
-        __syncwarp();
-        if (valid && same >> lane == 1) counts[warp][digit] = before + __popc(same);
-        __syncwarp();
-    }
-    __syncthreads();
-    unsigned to = p.counts[threadIdx.x * (long long)gridDim.x + blockIdx.x];
-    for (int w = 0; w < WARPS; w++) {
-        unsigned n = counts[w][threadIdx.x];
-        counts[w][threadIdx.x] = to;
-        to += n;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        long long at = first + i * 32;
-        if (at >= p.count) break;
-        unsigned place = counts[warp][key[i] >> p.shift & DIGITS - 1] + rank[i];
-        p.keys_out[place] = key[i];
-        p.values_out[place] = p.values[at];
-    }
-}
-
-// The sum of a block's values up to this thread's.
-__device__ inline unsigned running_sum(unsigned v, unsigned &total) {
-    __shared__ unsigned of_warp[WARPS];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int apart = 1; apart < 32; apart *= 2) {
-        unsigned other = __shfl_up_sync(~0u, v, apart);
-        if (lane >= apart) v += other;
-    }
-    __syncthreads();
-    if (lane == 31) of_warp[warp] = v;
-    __syncthreads();
-    total = 0;
-    for (int w = 0; w < WARPS; w++) {
-        if (w < warp) v += of_warp[w];
-        total += of_warp[w];
-    }
-    return v;
-}
-
-// A block scans KEYS elements, ITEMS a thread; `scan_sums` leaves their sum, `scan_top` (one block) scans the sums, and
-// `scan_apply` finishes.
-extern "C" __global__ void __launch_bounds__(THREADS) scan_sums(const __grid_constant__ Scan p) {
-    unsigned sum = 0, total;
-    for (int i = 0; i < ITEMS; i++) {
-        long long at = blockIdx.x * (long long)KEYS + i * THREADS + threadIdx.x;
-        if (at < p.count) sum += p.data[at];
-    }
-    running_sum(sum, total);
-    if (threadIdx.x == 0) p.sums[blockIdx.x] = total;
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) scan_top(const __grid_constant__ Scan p) {
-    unsigned carried = 0;
-    const long long blocks = (p.count + KEYS - 1) / KEYS;
-    for (long long start = 0; start < blocks; start += THREADS) {
-        long long at = start + threadIdx.x;
-        unsigned v = at < blocks ? p.sums[at] : 0, total;
-        unsigned sum = running_sum(v, total);
-        if (at < blocks) p.sums[at] = carried + sum - v;
-        carried += total;
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) scan_apply(const __grid_constant__ Scan p) {
-    const long long first = blockIdx.x * (long long)KEYS + threadIdx.x * ITEMS;
-    unsigned v[ITEMS], sum = 0, total;
-    for (int i = 0; i < ITEMS; i++) sum += v[i] = first + i < p.count ? p.data[first + i] : 0;
-    unsigned before = p.sums[blockIdx.x] + running_sum(sum, total) - sum;
-    for (int i = 0; i < ITEMS; i++) {
-        if (first + i < p.count) p.data[first + i] = before;
-        before += v[i];
-    }
 }
 
 // How many of the keys are below a limit.

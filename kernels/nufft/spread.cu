@@ -20,6 +20,7 @@ template <typename Real> struct Spread {
     Complex<Real> *tiles;
     int coils, first_part, parts;
 };
+static_assert(sizeof(Spread<float>) == 72 && sizeof(Spread<double>) == 72);
 
 // Mirrors `SumArguments` in src/nufft/gpu/spread.rs.
 template <typename Real> struct Sum {
@@ -32,6 +33,7 @@ template <typename Real> struct Sum {
     // The first tile to make, and what the slots hold.
     int first_tile, first_slot, slots, parts, coils;
 };
+static_assert(sizeof(Sum<float>) == 72 && sizeof(Sum<double>) == 72);
 
 constexpr int BATCH = 32;
 
@@ -90,7 +92,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void spread(con
 #pragma unroll
         for (int r = 0; r < ROUNDS; r++) {
             point[r] = p.points[index(start, r)];
-            value[r] = has_value ? __ldg(values + from[r]) : C{0, 0};
+            value[r] = has_value ? load_constant(values + from[r]) : C{0, 0};
         }
     };
     fetch_order(part.begin);
@@ -295,7 +297,7 @@ template <typename Real, int DIMS, int WINDOW> __device__ inline void sum(const 
         for (int n = 0; n < source.parts; n++, from += T::COUNT) {
             C v[COLUMN];
 #pragma unroll
-            for (int i = 0; i < COLUMN; i++) v[i] = i * LAYERS < deep ? __ldg(from + i * LAYERS * T::PLANE) : C{0, 0};
+            for (int i = 0; i < COLUMN; i++) v[i] = i * LAYERS < deep ? load_constant(from + i * LAYERS * T::PLANE) : C{0, 0};
 #pragma unroll
             for (int i = 0; i < COLUMN; i++) total[i] = C{total[i].x + v[i].x, total[i].y + v[i].y};
         }

@@ -18,6 +18,7 @@ struct Copy {
     // All bits of the index of the first error flipped (0: there is none), and how many values are not finite.
     unsigned long long *found;
 };
+static_assert(sizeof(Copy) == 96);
 
 // Along x, so that most callers' arrays are read in order.
 template <class F> __device__ inline void each_voxel(const Copy &p, F f) {
@@ -50,6 +51,7 @@ struct Volumes {
     int column, nz;
     float value;
 };
+static_assert(sizeof(Volumes) == 48);
 
 template <class F> __device__ inline void each(const Volumes &p, F f) {
     for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < p.count; i += gridDim.x * (long long)THREADS)
@@ -74,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_mask(const __grid_co
     });
 }
 
-// Mirrors `Facts`: what values there are; a block's sum each, values are not below 0.
+// Mirrors `FactsArguments`: what values there are; a block's sum each, values are not below 0.
 struct Facts {
     const float *volume;
     long long count;
@@ -83,6 +85,7 @@ struct Facts {
     // The largest value's bits; 1 if some value is 0.
     unsigned *largest, *zero;
 };
+static_assert(sizeof(Facts) == 48);
 
 extern "C" __global__ void __launch_bounds__(THREADS) array_facts(const __grid_constant__ Facts p) {
     __shared__ double warps[THREADS / 32];
@@ -116,6 +119,7 @@ struct Total {
     double2 *tally, *total;
     int count;
 };
+static_assert(sizeof(Total) == 24);
 
 extern "C" __global__ void __launch_bounds__(THREADS) array_total(const __grid_constant__ Total p) {
     __shared__ double2 parts[THREADS];

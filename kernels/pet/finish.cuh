@@ -15,6 +15,7 @@ struct Finish {
     // Largest quotient of what Fourier transforms expect.
     float most;
 };
+static_assert(sizeof(Finish) == 56);
 
 // Expected counts below are none: their quotients would leave the range of f32.
 #define LEAST_EXPECTED 1e-30f

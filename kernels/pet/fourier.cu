@@ -35,6 +35,7 @@ struct Fourier {
     int add;
     int width, log_width, chunks;
 };
+static_assert(sizeof(Fourier) == 360);
 
 struct Block {
     // Row pair or kx, and the first of its lines.
@@ -65,12 +66,6 @@ template <class Load, class Store> __device__ inline void transform(const Fourie
         if (k) __syncthreads();
         with_radix(p.line.pass[k].radix, Step<Load, Store>{p, lines, shared, load, store, k});
     }
-}
-
-// What no thread of the launch writes.
-__device__ inline Number fetch(const Number *p) {
-    const float2 v = __ldg(reinterpret_cast<const float2 *>(p));
-    return {v.x, v.y};
 }
 
 __device__ inline float coefficient(const Fourier &p, int cell) { return p.map ? p.coefficients[p.map[cell]] : 1; }
@@ -160,7 +155,7 @@ struct LoadPairs {
             const int y = position + r * stride;
             v[r] = {0, 0};
             if (y < p.ny && z < p.nz) {
-                const Number a = fetch(from + (here + y / 2) * p.column), b = fetch(from + (there + y / 2) * p.column);
+                const Number a = load_constant(from + (here + y / 2) * p.column), b = load_constant(from + (there + y / 2) * p.column);
                 v[r] = y % 2 ? Number{a.y + b.y, b.x - a.x} : Number{a.x + b.x, a.y - b.y};
             }
         }
@@ -201,13 +196,13 @@ struct LoadProducts {
         const Number zero = {0, 0};
         if (p.even) {
 #pragma unroll
-            for (int r = 0; r < R; r++) v[r] = inside ? fetch(from + r * step) * __ldg(w + r * w_step) : zero;
+            for (int r = 0; r < R; r++) v[r] = inside ? load_constant(from + r * step) * __ldg(w + r * w_step) : zero;
 #pragma unroll 1
             for (int d = 1; d <= p.reach; d++) {
                 const bool down = inside && z >= d, up = z + d < p.nz;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
-                    const Number below = down ? fetch(from + r * step - d) : zero, above = up ? fetch(from + r * step + d) : zero;
+                    const Number below = down ? load_constant(from + r * step - d) : zero, above = up ? load_constant(from + r * step + d) : zero;
                     const float re = __ldg(w + r * w_step + 2 * d - 1), im = __ldg(w + r * w_step + 2 * d);
                     v[r].x += (below.x + above.x) * re - (below.y - above.y) * im;
                     v[r].y += (below.y + above.y) * re + (below.x - above.x) * im;
@@ -224,7 +219,7 @@ struct LoadProducts {
                 if (!inside || (unsigned)(z + there) >= p.nz) continue;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
-                    v[r] = v[r] + fetch(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
+                    v[r] = v[r] + load_constant(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
                 }
             }
         }
@@ -271,7 +266,7 @@ struct RowsBack {
             v[r] = {0, 0};
             if (z < p.nz) {
                 const Number *there = from + (long long)(mirrored ? p.long_x - k : k) * p.ny * p.column;
-                const Number a = fetch(there), b = both ? fetch(there + p.column) : Number{0, 0};
+                const Number a = load_constant(there), b = both ? load_constant(there + p.column) : Number{0, 0};
                 // The conjugate of both rows' sum.
                 v[r] = mirrored ? Number{a.x + b.y, a.y - b.x} : Number{a.x - b.y, -a.y - b.x};
             }

@@ -50,6 +50,7 @@ struct Gather {
     // Groups of 4 weights of the axial factor (0: there is none), and of zeros and weights in front of its middle.
     int axial_groups, axial_front;
 };
+static_assert(sizeof(Gather) == 216);
 
 // What a group has in shared memory; offsets in 16 bytes.
 struct Stage {

@@ -16,6 +16,7 @@ struct Plain {
     // The kernel is that of the data's voxel, taken from its other end.
     int of_data;
 };
+static_assert(sizeof(Plain) == 112);
 
 extern "C" __global__ void __launch_bounds__(256) plain_gather(const __grid_constant__ Plain p) {
     Sums sums;

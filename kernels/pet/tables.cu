@@ -12,6 +12,7 @@ struct Expand {
     long long count;
     int kernel, identifiers;
 };
+static_assert(sizeof(Expand) == 48);
 
 template <bool OF_DATA> __device__ inline void expand(const Expand &p) {
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i < p.count * p.identifiers; i += gridDim.x * 256ll) {

@@ -1,8 +1,9 @@
 //! One GPU: its primary context, shared with every other user of CUDA in the process, and its kernels.
 
+use super::address::owner;
 use super::driver::{check, device_count, probe};
-use super::kernel::{Function, Modules};
-use super::memory::owner;
+use super::kernel::Function;
+use super::module::Modules;
 use crate::cpu::buffer::Plain;
 use crate::error::{Result, fail};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute};

@@ -1,28 +1,42 @@
 //! NVIDIA GPUs through the driver's own interface: probe, devices, memory, streams, kernels. Never names a modality.
 //!
+//! `cudarc` is used for its loading of the driver and its raw bindings (`cudarc::driver::sys`) alone. Its safe layer makes the primary
+//! context current and leaves it so, where a library has to put the caller's choice back; and it has no descriptions of textures and
+//! of tensor maps.
+//!
 //! The driver is loaded when the first context asks for a GPU, so the library loads where there is none.
 
-mod boxes;
+mod address;
 mod device;
 mod driver;
 pub(crate) mod fft;
 mod graph;
 mod kernel;
+mod launch;
 mod memory;
+mod module;
 mod pool;
 mod precision;
 mod queue;
+mod radix_sort;
+mod scan;
 mod stream;
+mod tensor_map;
 mod texture;
 
-pub(crate) use boxes::BoxMap;
+pub(crate) use address::is_pinned;
 pub use device::Device;
 pub use driver::device_count;
 pub(crate) use graph::Graph;
-pub(crate) use kernel::{LEAST_CAPABILITY, Launch, built_for};
-pub(crate) use memory::{DeviceMemory, Pinned, Rows, is_pinned, scatter};
+pub(crate) use kernel::Function;
+pub(crate) use launch::{Launch, mirrored};
+pub(crate) use memory::{DeviceMemory, Pinned, Rows, scatter};
+pub(crate) use module::{LEAST_CAPABILITY, built_for};
 pub(crate) use pool::{Lent, Pool};
 pub(crate) use precision::{DeviceReal, Precision};
 pub(crate) use queue::{Queue, then_wait};
+pub(crate) use radix_sort::{Pairs, RadixSort};
+pub(crate) use scan::Scan;
 pub(crate) use stream::{Event, Stream};
+pub(crate) use tensor_map::TensorMap;
 pub(crate) use texture::{Texel, Texture};

@@ -1,7 +1,8 @@
 //! The GPU that a plan computes on: its stream, memory that is used again, and plain launches.
 
 use super::device::Device;
-use super::kernel::Launch;
+use super::kernel::Function;
+use super::launch::Launch;
 use super::memory::{self, DeviceMemory, Rows};
 use super::pool::{Lent, Pool};
 use super::stream::{Event, Stream};
@@ -10,7 +11,7 @@ use crate::error::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Blocks of a plain launch for each multiprocessor, at most.
+/// Maximum of a plain launch's blocks for each multiprocessor.
 const BLOCKS: usize = 16;
 const THREADS: usize = 256;
 
@@ -35,7 +36,8 @@ pub(crate) struct Queue {
     pub(crate) device: Arc<Device>,
     pub(crate) stream: Stream,
     pub(crate) pool: Arc<Pool>,
-    /// Counts what a call read and must not have.
+    /// How many NaN and infinite values a call has read since [`Queue::start`], where they are not replaced; kernels that write the
+    /// caller's arrays do nothing unless this is 0.
     pub(crate) guard: DeviceMemory,
     /// The caller's stream is waited for by this.
     arrived: Event,
@@ -60,7 +62,7 @@ impl Queue {
         self.stream.wait(&self.arrived)
     }
 
-    /// At least one and at most [`BLOCKS`] blocks a multiprocessor, of 256 threads, for `count` elements.
+    /// One block or more, up to [`BLOCKS`] for each multiprocessor, of [`THREADS`] threads, for `count` elements.
     pub(crate) fn shape(&self, count: usize) -> Launch {
         let blocks = count.div_ceil(THREADS).clamp(1, BLOCKS * self.device.multiprocessors());
         Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 }
@@ -73,7 +75,16 @@ impl Queue {
     /// GPU is current.
     pub(crate) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.device.function(image, name)?.launch(&self.stream, self.shape(count), parameter) }
+        unsafe { self.launch_each(&self.device.function(image, name)?, count, parameter) }
+    }
+
+    /// The same for a kernel that was looked up before.
+    ///
+    /// # Safety
+    /// As for `each`.
+    pub(crate) unsafe fn launch_each<P: Copy>(&self, kernel: &Function, count: usize, parameter: &P) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { kernel.launch(&self.stream, self.shape(count), parameter) }
     }
 
     /// Memory of the pool, with the host's values; they have been read when this returns.

@@ -5,7 +5,7 @@ use super::state::State;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Launch, Stream, mirrored};
 
 const SIDE: usize = 32;
 const MAX_VIEWS: usize = 32;
@@ -23,6 +23,7 @@ struct AdjointArguments {
     width: i32,
     views: i32,
 }
+mirrored!(AdjointArguments, 96);
 
 /// max(|cos|, |sin|) of a view's angle.
 fn major(g: &Geometry, view: usize) -> f64 {
@@ -39,7 +40,7 @@ pub(super) fn tents(g: &Geometry) -> Result<Vec<[f32; 2]>> {
 }
 
 /// Sums `b.slices` slices of rows packed `lanes` side by side.
-pub(super) fn launch(state: &State, case: &Case, lanes: usize, b: Arguments, stream: &Stream) -> Result<()> {
+pub(super) fn launch(state: &mut State, case: &Case, lanes: usize, b: Arguments, stream: &Stream) -> Result<()> {
     let g = case.geometry;
     let reach = (0..g.views()).map(|v| major(g, v) * g.ratio()).fold(0.0, f64::max);
     let square = (0..g.views()).map(|v| {
@@ -55,17 +56,24 @@ pub(super) fn launch(state: &State, case: &Case, lanes: usize, b: Arguments, str
     let bytes = LINE + width * 4 * lanes * per;
     let views = (SHARED / bytes).min(MAX_VIEWS);
     let (nx, ny) = (b.nx as usize, b.ny as usize);
-    let (name, taps, launch) = if views == 0 {
+    let wide = views == 0;
+    let (taps, launch) = if wide {
         let shape = Launch { grid: [(nx * ny).div_ceil(4), groups, 1], block: [128, 1, 1], shared: 0 };
-        (format!("adjoint_wide_{lanes}"), (2.0 * reach - 1e-9).ceil().max(1.0) as usize, shape)
+        ((2.0 * reach - 1e-9).ceil().max(1.0) as usize, shape)
     } else {
         let grid = [nx.div_ceil(SIDE) * ny.div_ceil(SIDE), groups.div_ceil(per), 1];
         let shape = Launch { grid, block: [128 * per, 1, 1], shared: views * bytes };
-        let (kind, double) = (if narrow { "adjoint" } else { "adjoint_taps" }, if per == 2 { "x2" } else { "" });
-        (format!("{kind}_{lanes}{double}"), taps, shape)
+        (taps, shape)
     };
+    let name = || match (wide, narrow, if per == 2 { "x2" } else { "" }) {
+        (true, ..) => format!("adjoint_wide_{lanes}"),
+        (false, true, double) => format!("adjoint_{lanes}{double}"),
+        (false, false, double) => format!("adjoint_taps_{lanes}{double}"),
+    };
+    let variant = ("ct/adjoint", [usize::from(wide), usize::from(narrow), per, lanes]);
+    let function = state.kernels.projector(&state.device, variant, name)?;
     let arguments =
         AdjointArguments { b, tent: case.tents, taps: taps as i32, width: width as i32, views: views as i32 };
     // SAFETY: AdjointArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
-    unsafe { state.device.function("ct/adjoint", &name)?.launch(stream, launch, &arguments) }
+    unsafe { function.launch(stream, launch, &arguments) }
 }

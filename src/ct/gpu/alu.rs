@@ -5,7 +5,7 @@ use super::rows::Format;
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Launch, Stream, mirrored};
 
 /// Bytes of a view's line in shared memory, and of what the system takes of each block's.
 const LINE: usize = 144;
@@ -24,6 +24,7 @@ pub(super) struct AluArguments {
     pub(super) slots: i32,
     pub(super) stage: i32,
 }
+mirrored!(AluArguments, 80);
 
 /// One size of tile of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -120,22 +121,26 @@ pub(super) fn refusal(case: &Case, format: Format) -> Option<String> {
     fit(case, format, 1, None).is_none().then(why)
 }
 
-pub(super) fn launch(state: &State, case: &Case, format: Format, b: Arguments, stream: &Stream) -> Result<()> {
+pub(super) fn launch(state: &mut State, case: &Case, format: Format, b: Arguments, stream: &Stream) -> Result<()> {
     let Some(fit) = fit(case, format, b.slices as usize, Some(&state.device)) else {
         fail!(Internal, "an ALU kernel was chosen that does not fit");
     };
     let (tile, shared) = (fit.tile, fit.bytes(fit.stage));
-    let name = format!(
-        "alu_{}_{}x{}_{}",
-        if case.interpolation == Interpolation::Linear { "linear" } else { "nearest" },
-        if format.half { "f16" } else { "f32" },
-        format.lanes,
-        tile.side
-    );
+    let linear = case.interpolation == Interpolation::Linear;
+    let name = || {
+        format!(
+            "alu_{}_{}x{}_{}",
+            if linear { "linear" } else { "nearest" },
+            if format.half { "f16" } else { "f32" },
+            format.lanes,
+            tile.side
+        )
+    };
+    let variant = ("ct/alu", [usize::from(linear), usize::from(format.half), format.lanes, tile.side]);
     let groups = (b.slices as usize).div_ceil(format.lanes);
     let grid = [(b.nx as usize).div_ceil(tile.side), (b.ny as usize).div_ceil(tile.side), groups];
     let arguments = AluArguments { b, slots: fit.slots as i32, stage: fit.stage as i32 };
-    let function = state.device.function("ct/alu", &name)?;
+    let function = state.kernels.projector(&state.device, variant, name)?;
     // SAFETY: AluArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
     unsafe { function.launch(stream, Launch { grid, block: [tile.threads, 1, 1], shared }, &arguments) }
 }

@@ -6,9 +6,11 @@ use crate::ct::options::Interpolation;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream};
 
-pub(super) fn launch(state: &State, case: &Case, lanes: usize, b: Arguments, stream: &Stream) -> Result<()> {
-    let interpolation = if case.interpolation == Interpolation::Linear { "linear" } else { "nearest" };
-    let function = state.device.function("ct/direct", &format!("ct_direct_{interpolation}_{lanes}"))?;
+pub(super) fn launch(state: &mut State, case: &Case, lanes: usize, b: Arguments, stream: &Stream) -> Result<()> {
+    let linear = case.interpolation == Interpolation::Linear;
+    let name = || format!("ct_direct_{}_{lanes}", if linear { "linear" } else { "nearest" });
+    let variant = ("ct/direct", [usize::from(linear), lanes, 0, 0]);
+    let function = state.kernels.projector(&state.device, variant, name)?;
     let grid = [(b.nx as usize).div_ceil(32) * (b.ny as usize).div_ceil(8), (b.slices as usize).div_ceil(lanes), 1];
     // SAFETY: the kernel takes what `Arguments` mirrors; the caller keeps the buffers until the stream is there.
     unsafe { function.launch(stream, Launch { grid, block: [32, 8, 1], shared: 0 }, &b) }

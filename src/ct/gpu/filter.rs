@@ -5,7 +5,7 @@ use super::state::{Slot, State};
 use crate::cpu::buffer::collected;
 use crate::ct::rows::filter::{Filter, Padding, response};
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Launch, Stream};
+use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ const SHORT: std::ops::RangeInclusive<u32> = 6..=14;
 const LONGEST_WITH_ONE_PASS: u32 = 17;
 /// Lines of longer transforms are worked on in batches of so many bytes.
 const BATCH: usize = 256 << 20;
+const IMAGE: &str = "ct/filter";
 
 /// Mirrors `Filter` in `kernels/ct/filter.cu`.
 #[repr(C)]
@@ -32,6 +33,7 @@ struct Arguments {
     log: i32,
     pass: i32,
 }
+mirrored!(Arguments, 176);
 
 /// A filter on the device.
 #[derive(Debug)]
@@ -45,6 +47,31 @@ pub(super) struct DeviceFilter {
     part_roots: DeviceMemory,
     response: DeviceMemory,
     edge: bool,
+    kernels: Kernels,
+}
+
+#[derive(Debug)]
+enum Kernels {
+    /// Lines that fit into shared memory.
+    Short(Function),
+    /// Passes through global memory on either side of the part in shared memory.
+    Long { forward: Function, middle: Function, backward: Function, store: Function },
+}
+
+impl Kernels {
+    /// `part`: log2 of what a block transforms in shared memory.
+    fn new(device: &Device, passes: u32, part: u32) -> Result<Self> {
+        let kernel = |name: &str| device.function(IMAGE, name);
+        Ok(match passes {
+            0 => Self::Short(kernel(&format!("ct_filter_{part}"))?),
+            _ => Self::Long {
+                forward: kernel("ct_filter_long_forward")?,
+                middle: kernel(&format!("ct_filter_middle_{part}"))?,
+                backward: kernel("ct_filter_long_backward")?,
+                store: kernel("ct_filter_long_store")?,
+            },
+        })
+    }
 }
 
 /// log2 of the transforms' length for rows of `bins`.
@@ -93,6 +120,7 @@ impl DeviceFilter {
             part_roots: DeviceMemory::from_slice(device, &roots(1 << part)?)?,
             response: DeviceMemory::from_slice(device, &table)?,
             edge: padding == Padding::Edge,
+            kernels: Kernels::new(device, passes, part)?,
         };
         Ok(Some((filter, gain)))
     }
@@ -125,31 +153,39 @@ pub(super) fn run(
     let wide = lanes >= 4 && packed.oversampling == 1;
     let mut arguments =
         Arguments { raw, packed, roots: 0, response: 0, scratch: 0, first: 0, edge: 0, width: 1, log: 0, pass: 0 };
-    let launch = |name: &str, grid: [usize; 3], block: [usize; 3], shared: usize, arguments: &Arguments| {
+    let launch = |kernel: &Function, grid: [usize; 3], block: [usize; 3], shared: usize, arguments: &Arguments| {
         // SAFETY: Arguments mirrors the kernels' struct; the buffers live until the stream is there.
-        unsafe { device.function("ct/filter", name)?.launch(stream, Launch { grid, block, shared }, arguments) }
+        unsafe { kernel.launch(stream, Launch { grid, block, shared }, arguments) }
     };
     let Some(f) = filter else {
         arguments.width = if wide { 2 } else { 1 };
         let parts = group / (2 * arguments.width as usize);
         let shared = if wide { 256 * aside } else { 0 };
-        return launch("ct_pack", [views * parts, padded / group, 1], [256, 1, 1], shared, &arguments);
+        return launch(
+            state.kernels.pack(device)?,
+            [views * parts, padded / group, 1],
+            [256, 1, 1],
+            shared,
+            &arguments,
+        );
     };
     arguments.roots = f.roots.address();
     arguments.response = f.response.address();
     arguments.edge = f.edge.into();
     arguments.log = f.log as i32;
     let n = 1usize << f.log;
-    if f.passes == 0 {
-        // Lines of a block, as the kernels are stamped out.
-        let lines = [16, 8, 8, 4, 2].get((f.log - SHORT.start()) as usize).copied().unwrap_or(1);
-        let shared = |width: i32| lines * (line_bytes(f.log) + if width > 1 { aside * n / 16 } else { 0 });
-        arguments.width = if wide && shared(2) <= device.shared_bytes() { 2 } else { 1 };
-        let parts = group / (2 * arguments.width as usize);
-        let grid = [views.div_ceil(lines) * parts, padded / group, 1];
-        let name = format!("ct_filter_{}", f.log);
-        return launch(&name, grid, [n / 16, lines, 1], shared(arguments.width), &arguments);
-    }
+    let (forward, middle, backward, store) = match &f.kernels {
+        Kernels::Short(kernel) => {
+            // Lines of a block, as the kernels are stamped out.
+            let lines = [16, 8, 8, 4, 2].get((f.log - SHORT.start()) as usize).copied().unwrap_or(1);
+            let shared = |width: i32| lines * (line_bytes(f.log) + if width > 1 { aside * n / 16 } else { 0 });
+            arguments.width = if wide && shared(2) <= device.shared_bytes() { 2 } else { 1 };
+            let parts = group / (2 * arguments.width as usize);
+            let grid = [views.div_ceil(lines) * parts, padded / group, 1];
+            return launch(kernel, grid, [n / 16, lines, 1], shared(arguments.width), &arguments);
+        }
+        Kernels::Long { forward, middle, backward, store } => (forward, middle, backward, store),
+    };
     let all = views * padded / 2;
     let batch = all.min((BATCH / (8 * n)).clamp(1, 65535));
     arguments.scratch = lines.take(device, batch * 8 * n)?.address();
@@ -160,18 +196,17 @@ pub(super) fn run(
         let blocks = [n / 4096, count, 1];
         for pass in 0..f.passes {
             arguments.pass = pass as i32;
-            launch("ct_filter_long_forward", blocks, [256, 1, 1], 0, &arguments)?;
+            launch(forward, blocks, [256, 1, 1], 0, &arguments)?;
         }
-        let middle = Arguments { roots: f.part_roots.address(), ..arguments };
-        let name = format!("ct_filter_middle_{part}");
+        let inner = Arguments { roots: f.part_roots.address(), ..arguments };
         let threads = (1usize << part) / 16;
-        launch(&name, [1 << (4 * f.passes), count, 1], [threads, 1, 1], line_bytes(part), &middle)?;
+        launch(middle, [1 << (4 * f.passes), count, 1], [threads, 1, 1], line_bytes(part), &inner)?;
         for pass in (0..f.passes).rev() {
             arguments.pass = pass as i32;
-            launch("ct_filter_long_backward", blocks, [256, 1, 1], 0, &arguments)?;
+            launch(backward, blocks, [256, 1, 1], 0, &arguments)?;
         }
         let pieces = (packed.pitch as usize).div_ceil(256);
-        launch("ct_filter_long_store", [pieces, count, 1], [256, 1, 1], 0, &arguments)?;
+        launch(store, [pieces, count, 1], [256, 1, 1], 0, &arguments)?;
     }
     Ok(())
 }

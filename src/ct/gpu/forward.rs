@@ -5,7 +5,7 @@ use crate::cpu::buffer::{append, collected};
 use crate::ct::geometry::Geometry;
 use crate::ct::ray::{Axis, Ray};
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Launch, Stream};
+use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ struct DeviceRay {
     step: f32,
     view: i32,
 }
+mirrored!(DeviceRay, 32);
 
 /// Mirrors `Forward`.
 #[repr(C)]
@@ -42,6 +43,7 @@ struct Arguments {
     samples: i32,
     width: i32,
 }
+mirrored!(Arguments, 64);
 
 /// Mirrors `PackVolume`.
 #[repr(C)]
@@ -56,6 +58,7 @@ struct PackArguments {
     nx: i32,
     ny: i32,
 }
+mirrored!(PackArguments, 56);
 
 /// A slab's volume and projections on the device; strides in elements.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +81,9 @@ struct Rays {
     sparse: bool,
     /// Samples of a line that shared memory holds.
     width: usize,
+    /// Packs the volume for them.
+    pack: Function,
+    kernel: Function,
 }
 
 /// A forward projection made ready for slabs of so many slices side by side.
@@ -112,10 +118,10 @@ impl DeviceForward {
             append(&mut lists[axis as usize], ray)?;
         }
         let [rows, columns] = lists;
-        let rays = |list: &[Ray], lines| {
-            if list.is_empty() { Ok(None) } else { Rays::new(device, list, g.bins, lines, lanes).map(Some) }
+        let rays = |list: &[Ray], way, lines| {
+            if list.is_empty() { Ok(None) } else { Rays::new(device, list, g.bins, (way, lines), lanes).map(Some) }
         };
-        Ok(Self { lanes, rays: [rays(&rows, g.ny)?, rays(&columns, g.nx)?] })
+        Ok(Self { lanes, rays: [rays(&rows, "rows", g.ny)?, rays(&columns, "columns", g.nx)?] })
     }
 
     pub(super) fn run(
@@ -141,15 +147,14 @@ impl DeviceForward {
         };
         for axis in [Axis::Rows, Axis::Columns] {
             let Some(rays) = &self.rays[axis as usize] else { continue };
-            let (way, lines, samples) = match axis {
-                Axis::Rows => ("rows", g.ny, g.nx),
-                Axis::Columns => ("columns", g.nx, g.ny),
+            let (lines, samples) = match axis {
+                Axis::Rows => (g.ny, g.nx),
+                Axis::Columns => (g.nx, g.ny),
             };
             let tiles = g.nx.div_ceil(TILE) * g.ny.div_ceil(TILE);
             let launch = Launch { grid: [tiles, groups, 1], block: [256, 1, 1], shared: 0 };
-            let function = state.device.function("ct/forward", &format!("pack_{way}_{lanes}"))?;
             // SAFETY: PackArguments mirrors the kernel's struct; the buffers live until the stream is there.
-            unsafe { function.launch(stream, launch, &pack)? };
+            unsafe { rays.pack.launch(stream, launch, &pack)? };
             let arguments = Arguments {
                 volume: packed,
                 rays: rays.rays.address(),
@@ -166,10 +171,8 @@ impl DeviceForward {
             let (bins, views) = block(rays.sparse);
             let grid = [g.bins.div_ceil(bins) * rays.count.div_ceil(views), groups, 1];
             let launch = Launch { grid, block: [512, 1, 1], shared: 2 * LINES * rays.width * 4 * lanes };
-            let kind = if rays.sparse { "forward_sparse" } else { "forward" };
-            let function = state.device.function("ct/forward", &format!("{kind}_{lanes}"))?;
             // SAFETY: as above.
-            unsafe { function.launch(stream, launch, &arguments)? };
+            unsafe { rays.kernel.launch(stream, launch, &arguments)? };
         }
         Ok(())
     }
@@ -181,7 +184,7 @@ fn block(sparse: bool) -> (usize, usize) {
 }
 
 impl Rays {
-    fn new(device: &Arc<Device>, list: &[Ray], bins: usize, lines: usize, lanes: usize) -> Result<Self> {
+    fn new(device: &Arc<Device>, list: &[Ray], bins: usize, (way, lines): (&str, usize), lanes: usize) -> Result<Self> {
         let room = SHARED / (2 * LINES * 4 * lanes);
         let [dense, sparse] = [false, true].map(|s| Fit::new(list, bins, lines, room, s));
         let (sparse, fit) = if dense.share >= 0.8 { (false, dense) } else { (true, sparse) };
@@ -193,7 +196,10 @@ impl Rays {
             view: r.view as i32,
         };
         let rays = DeviceMemory::from_slice(device, &collected(list.iter().map(ray))?)?;
-        Ok(Self { rays, count: list.len(), sparse, width: fit.width })
+        let pack = device.function("ct/forward", &format!("pack_{way}_{lanes}"))?;
+        let kind = if sparse { "forward_sparse" } else { "forward" };
+        let kernel = device.function("ct/forward", &format!("{kind}_{lanes}"))?;
+        Ok(Self { rays, count: list.len(), sparse, width: fit.width, pack, kernel })
     }
 }
 

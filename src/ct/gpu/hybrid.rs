@@ -7,7 +7,7 @@ use super::state::State;
 use super::texture;
 use crate::ct::options::Interpolation;
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Launch, Stream, mirrored};
 
 const SIDE: usize = 64;
 const MAX_TILES: usize = 1 << 24;
@@ -25,6 +25,7 @@ struct HybridArguments {
     texture_parts: i32,
     parts: i32,
 }
+mirrored!(HybridArguments, 104);
 
 fn tiles(case: &Case, format: Format, slices: usize) -> usize {
     let g = case.geometry;
@@ -77,19 +78,17 @@ pub(super) fn launch(
     let shared = fit.bytes(stage).max(LEAST_SHARED);
     let a = AluArguments { b, slots: fit.slots as i32, stage: stage as i32 };
     let arguments = HybridArguments { a, textures, counters: counters.address(), texture_parts, parts };
-    let name = format!(
-        "hybrid_{}_{}x{}",
-        if exact {
-            "exact"
-        } else if linear {
-            "linear"
-        } else {
-            "nearest"
-        },
-        if format.half { "f16" } else { "f32" },
-        format.lanes
-    );
+    let name = || {
+        let way = match (exact, linear) {
+            (true, _) => "exact",
+            (false, true) => "linear",
+            (false, false) => "nearest",
+        };
+        format!("hybrid_{way}_{}x{}", if format.half { "f16" } else { "f32" }, format.lanes)
+    };
+    let variant = ("ct/hybrid", [usize::from(exact), usize::from(linear), usize::from(format.half), format.lanes]);
+    let function = state.kernels.projector(&state.device, variant, name)?;
     let launch = Launch { grid: [tiles, 1, 1], block: [256, 1, 1], shared };
     // SAFETY: HybridArguments mirrors the kernel's struct; the caller keeps the buffers until the stream is there.
-    unsafe { state.device.function("ct/hybrid", &name)?.launch(stream, launch, &arguments) }
+    unsafe { function.launch(stream, launch, &arguments) }
 }

@@ -53,7 +53,7 @@ pub(super) fn seconds(state: &mut State, case: &Case, projector: Projector, slic
 
 /// Fills with uniform numbers between -1 and 1.
 fn noise(state: &State, data: &DeviceMemory, half: bool, stream: &Stream) -> Result<()> {
-    use crate::gpu::Launch;
+    use crate::gpu::{Launch, mirrored};
     /// Mirrors `Noise` in `kernels/common/copy.cu`.
     #[repr(C)]
     #[derive(Clone, Copy)]
@@ -62,6 +62,7 @@ fn noise(state: &State, data: &DeviceMemory, half: bool, stream: &Stream) -> Res
         count: i64,
         half: i32,
     }
+    mirrored!(Noise, 24);
     let count = (data.bytes() / if half { 2 } else { 4 }) as i64;
     let noise = Noise { to: data.address(), count, half: half.into() };
     let launch = Launch { grid: [16 * state.device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };

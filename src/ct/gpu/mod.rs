@@ -8,6 +8,7 @@ pub(super) mod engine;
 mod filter;
 mod forward;
 mod hybrid;
+mod kernels;
 mod measure;
 mod projector;
 mod rows;

@@ -6,7 +6,7 @@ use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::ct::options::Interpolation;
 use crate::error::Result;
-use crate::gpu::Stream;
+use crate::gpu::{Stream, mirrored};
 
 /// Mirrors `ViewLine` in `kernels/ct/backproject.cuh`: in samples of the packed rows.
 #[repr(C)]
@@ -16,6 +16,7 @@ pub(super) struct ViewLine {
     pub(super) dx: f64,
     pub(super) dy: f64,
 }
+mirrored!(ViewLine, 24);
 
 /// Mirrors `Backproject`.
 #[repr(C)]
@@ -34,6 +35,7 @@ pub(super) struct Arguments {
     pub(super) nx: i32,
     pub(super) ny: i32,
 }
+mirrored!(Arguments, 72);
 
 /// A back projector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::filter::{self, DeviceFilter};
 use super::state::{Scratch, State};
 use crate::array::DType;
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Launch, Pinned, Stream};
+use crate::gpu::{DeviceMemory, Launch, Pinned, Stream, mirrored};
 
 /// Mirrors `RawRows`.
 #[repr(C)]
@@ -24,6 +24,7 @@ pub(super) struct RawRows {
     pub(super) bins: i32,
     pub(super) transmission: i32,
 }
+mirrored!(RawRows, 72);
 
 /// `RowType` of an element type.
 pub(super) fn row_type(dtype: DType) -> i32 {
@@ -50,6 +51,7 @@ pub(super) struct PackedRows {
     pub(super) oversampling: i32,
     zero: i32,
 }
+mirrored!(PackedRows, 56);
 
 /// Mirrors `Range`.
 #[repr(C)]
@@ -63,6 +65,7 @@ struct Range {
     slice_weight: i64,
     offset: i64,
 }
+mirrored!(Range, 120);
 
 /// Mirrors `Report`.
 #[repr(C)]
@@ -73,6 +76,7 @@ struct Report {
     host: u64,
     padded: i32,
 }
+mirrored!(Report, 32);
 
 /// Mirrors `Scale`.
 #[repr(C)]
@@ -86,6 +90,7 @@ struct Scale {
     slices: i32,
     padded: i32,
 }
+mirrored!(Scale, 40);
 
 /// How packed rows are laid out: `[group][view][pitch][lanes]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +141,7 @@ pub(super) struct Findings {
     /// Values replaced by 0.
     pub(super) replaced: u64,
 }
+mirrored!(Findings, 16);
 
 /// Weights of the indices in the caller's tensor, for messages.
 #[derive(Clone, Copy, Debug)]
@@ -168,12 +174,13 @@ impl Packing<'_> {
         let (views, slices) = (self.raw.views as usize, self.raw.slices as usize);
         let padded = self.format.groups(slices) * self.format.lanes;
         let device = &state.device;
+        let kernels = state.kernels.rows(device)?;
         let largest = scratch.largest.take(device, 4 * padded)?.address();
         let findings = self.findings.address();
         let report = Report { largest, findings, host: self.found.data().addr() as u64, padded: padded as i32 };
         let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: Report mirrors the kernel's struct; the buffers live until the stream is waited for.
-        unsafe { device.function("ct/range", "ct_begin")?.launch(stream, launch, &report)? };
+        unsafe { kernels.begin.launch(stream, launch, &report)? };
         let range = Range {
             raw: self.raw,
             largest,
@@ -187,10 +194,10 @@ impl Packing<'_> {
         let blocks = views.min((32 * device.multiprocessors()).div_ceil(slices));
         let launch = Launch { grid: [blocks, slices, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: as above.
-        unsafe { device.function("ct/range", "ct_range")?.launch(stream, launch, &range)? };
+        unsafe { kernels.range.launch(stream, launch, &range)? };
         let launch = Launch { grid: [1, 1, 1], block: [1, 1, 1], shared: 0 };
         // SAFETY: as above; page-locked memory has the same address on the device.
-        unsafe { device.function("ct/range", "ct_report")?.launch(stream, launch, &report) }
+        unsafe { kernels.report.launch(stream, launch, &report) }
     }
 
     /// Corrects, filters, weighs, converts and interleaves the rows; `scratch.down` undoes the slices' scales.
@@ -213,7 +220,7 @@ impl Packing<'_> {
         };
         let launch = Launch { grid: [padded.div_ceil(128), 1, 1], block: [128, 1, 1], shared: 0 };
         // SAFETY: as above.
-        unsafe { device.function("ct/range", "ct_scale")?.launch(stream, launch, &scale)? };
+        unsafe { state.kernels.rows(device)?.scale.launch(stream, launch, &scale)? };
 
         let packed_rows = PackedRows {
             data: self.packed,

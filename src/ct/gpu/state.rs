@@ -1,5 +1,6 @@
 //! What a plan keeps on one GPU from call to call.
 
+use super::kernels::Kernels;
 use super::texture::Textures;
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Pinned};
@@ -59,6 +60,7 @@ impl PinnedSlot {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) device: Arc<Device>,
+    pub(super) kernels: Kernels,
     /// Over the packed rows of the last launch that used textures.
     pub(super) textures: Option<Textures>,
     /// By which the hybrid kernels' blocks share out their tiles.

@@ -4,7 +4,7 @@ use super::projector::{Arguments, Case, widest};
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::Result;
-use crate::gpu::{BoxMap, Launch, Stream};
+use crate::gpu::{Launch, Stream, TensorMap, mirrored};
 
 const TILE: [usize; 2] = [32, 24];
 const THREADS: usize = 384;
@@ -24,8 +24,9 @@ struct TensorArguments {
     b: Arguments,
     stages: i32,
     planes: i32,
-    map: BoxMap,
+    map: TensorMap,
 }
+mirrored!(TensorArguments, 256);
 
 /// The smallest window that serves the case.
 fn window(case: &Case) -> Option<usize> {
@@ -52,19 +53,24 @@ pub(super) fn refusal(case: &Case) -> Option<String> {
     (stages(window, case.shared) < 2).then(|| "the GPU has too little shared memory for tensor kernels".to_string())
 }
 
-pub(super) fn launch(state: &State, case: &Case, split: bool, b: Arguments, stream: &Stream) -> Result<()> {
+pub(super) fn launch(state: &mut State, case: &Case, split: bool, b: Arguments, stream: &Stream) -> Result<()> {
     let window = window(case).unwrap_or(WINDOWS[1]);
     let stages = stages(window, case.shared);
     let parts = if split { 2 } else { 1 };
     let planes = (b.slices as usize).div_ceil(8) * parts;
     let map = if state.device.capability().0 >= 9 {
-        BoxMap::new(b.data, [2 * b.pitch as usize, b.views as usize, planes], [2 * window, 1, PLANES])?
+        TensorMap::new(b.data, [2 * b.pitch as usize, b.views as usize, planes], [2 * window, 1, PLANES])?
     } else {
-        BoxMap::NONE
+        TensorMap::NONE
     };
-    let precision = if split { "split" } else { "half" };
-    let interpolation = if case.interpolation == Interpolation::Linear { "linear" } else { "nearest" };
-    let function = state.device.function("ct/tensor", &format!("ct_tensor_{precision}_{interpolation}_{window}"))?;
+    let linear = case.interpolation == Interpolation::Linear;
+    let name = || {
+        let precision = if split { "split" } else { "half" };
+        let interpolation = if linear { "linear" } else { "nearest" };
+        format!("ct_tensor_{precision}_{interpolation}_{window}")
+    };
+    let variant = ("ct/tensor", [usize::from(split), usize::from(linear), window, 0]);
+    let function = state.kernels.projector(&state.device, variant, name)?;
     let arguments = TensorArguments { b, stages: stages as i32, planes: planes as i32, map };
     let grid = [(b.nx as usize).div_ceil(TILE[0]), (b.ny as usize).div_ceil(TILE[1]), planes.div_ceil(PLANES)];
     let shared = stages * VIEWS * PLANES * window * 16 + 8 * 16;

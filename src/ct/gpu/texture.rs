@@ -5,7 +5,7 @@ use super::rows::Format;
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture};
+use crate::gpu::{DeviceMemory, Launch, Stream, Texel, Texture, mirrored};
 
 const TILE: usize = 16;
 /// Limits of two-dimensional textures over rows in memory.
@@ -21,6 +21,7 @@ struct TextureArguments {
     b: Arguments,
     textures: u64,
 }
+mirrored!(TextureArguments, 80);
 
 /// Textures over the packed rows of a slab, which they must not outlive.
 #[derive(Debug)]
@@ -79,14 +80,17 @@ pub(super) fn launch(
 ) -> Result<()> {
     let linear = case.interpolation == Interpolation::Linear;
     let textures = textures(state, format, linear, &b, stream)?;
-    let name = format!(
-        "texture_{}{}x{}_{}",
-        if standard { "standard_" } else { "" },
-        if format.half { "f16" } else { "f32" },
-        format.lanes,
-        if linear { "linear" } else { "nearest" }
-    );
-    let function = state.device.function("ct/texture", &name)?;
+    let name = || {
+        format!(
+            "texture_{}{}x{}_{}",
+            if standard { "standard_" } else { "" },
+            if format.half { "f16" } else { "f32" },
+            format.lanes,
+            if linear { "linear" } else { "nearest" }
+        )
+    };
+    let variant = ("ct/texture", [usize::from(standard), usize::from(format.half), format.lanes, usize::from(linear)]);
+    let function = state.kernels.projector(&state.device, variant, name)?;
     let groups = (b.slices as usize).div_ceil(format.lanes);
     let grid = [(b.nx as usize).div_ceil(TILE), (b.ny as usize).div_ceil(TILE), groups];
     let arguments = TextureArguments { b, textures };

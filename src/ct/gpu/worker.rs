@@ -2,6 +2,7 @@
 
 use super::choice::{ALL, Candidate};
 use super::forward::Slices;
+use super::kernels::Kernels;
 use super::projector::Arguments;
 use super::rows::{Findings, Packing, RawRows, row_type};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, source};
@@ -79,7 +80,12 @@ impl Worker {
         let slots = [SlabSlot::new(device)?, SlabSlot::new(device)?];
         let (compute, scratch) = (Stream::new(device)?, Scratch::default());
         Ok(Self {
-            state: State { device: device.clone(), textures: None, counters: Slot::default() },
+            state: State {
+                device: device.clone(),
+                kernels: Kernels::default(),
+                textures: None,
+                counters: Slot::default(),
+            },
             up,
             down,
             compute,

@@ -1,8 +1,8 @@
 //! Transforms between a small image and a large grid, of which the image is a part or the wanted part.
 
-use super::Direction;
+use super::direction::Direction;
 use super::line::{Line, Window};
-use super::pass::{Pass, Side, Sum};
+use super::pass::{Kernels, Pass, Side, Sum};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Precision, Stream};
 use std::sync::Arc;
@@ -43,6 +43,7 @@ pub(crate) struct PrunedFft {
     y: Line,
     x: Line,
     factors: [DeviceMemory; 3],
+    kernels: Kernels,
 }
 
 impl PrunedFft {
@@ -75,6 +76,7 @@ impl PrunedFft {
             y: line(grid[1])?,
             x: line(grid[2])?,
             factors: [upload(fz)?, upload(fy)?, upload(fx)?],
+            kernels: Kernels::new(device, precision)?,
         })
     }
 
@@ -192,7 +194,8 @@ impl PrunedFft {
         batches: usize,
         direction: Direction,
     ) -> Pass<'a> {
-        Pass { line, axis, lines, batches, from, to, direction, scale: 1.0, map_stride: 0, sum: Sum::No }
+        let (kernels, sum) = (&self.kernels, Sum::No);
+        Pass { kernels, line, axis, lines, batches, from, to, direction, scale: 1.0, map_stride: 0, sum }
     }
 }
 

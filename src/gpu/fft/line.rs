@@ -1,7 +1,7 @@
 //! Transforms of lines of one length: factors, tables, and how many lines a block takes. Mirrors `kernels/common/fft_lines.cuh`.
 
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, Precision};
+use crate::gpu::{Device, DeviceMemory, Precision, mirrored};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ struct DevicePass {
     by_stride: u32,
     by_count: u32,
 }
+mirrored!(DevicePass, 24);
 
 /// Mirrors `FftLine`.
 #[repr(C)]
@@ -33,6 +34,7 @@ pub(crate) struct DeviceLine {
     passes: i32,
     pass: [DevicePass; MAX_PASSES],
 }
+mirrored!(DeviceLine, 168);
 
 /// Mirrors `FftWindow`.
 #[repr(C)]
@@ -43,6 +45,7 @@ pub(crate) struct DeviceWindow {
     count: i32,
     whole: i32,
 }
+mirrored!(DeviceWindow, 16);
 
 /// The part of a line that an array holds or that is wanted: `count` positions from `start` on, cyclically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,14 @@
 //! Fourier transforms of grids on the GPU, one axis a pass, with nothing but the driver. Windows of a grid stand for the parts
 //! that are not zero, or that are wanted: only these are read and written.
 
+mod direction;
 mod grid;
 mod line;
 mod pass;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use direction::Direction;
 pub(crate) use grid::{Images, Maps, PrunedFft};
 pub(crate) use line::{DeviceLine, DeviceWindow, Line, MAX_LENGTH, Window};
-pub(crate) use pass::{Pass, Side, Sum};
-
-/// Sign of the exponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// exp(-2 pi i j k / n).
-    Forward,
-    /// exp(+2 pi i j k / n), unscaled.
-    Backward,
-}
+pub(crate) use pass::{Kernels, Pass, Side, Sum};

@@ -1,9 +1,9 @@
 //! Launches `kernels/common/fft_lines.cu`.
 
-use super::Direction;
+use super::direction::Direction;
 use super::line::{DeviceLine, DeviceWindow, Line, Window};
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Stream};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 /// Mirrors `FftTask`.
 #[repr(C)]
@@ -31,6 +31,7 @@ struct Arguments {
     backward: i32,
     sum: i32,
 }
+mirrored!(Arguments, 344);
 
 /// One side of a pass: an array of `[batch][z][y][x]`, x fastest.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +78,24 @@ pub(crate) enum Sum {
     Add,
 }
 
+/// The kernels of one precision: for lines along the fastest axis, and across it.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    along: Function,
+    across: Function,
+}
+
+impl Kernels {
+    pub(crate) fn new(device: &Device, precision: Precision) -> Result<Self> {
+        let kernel = |way| device.function("common/fft_lines", &format!("fft_lines_{way}_{}", precision.suffix()));
+        Ok(Self { along: kernel("along")?, across: kernel("across")? })
+    }
+}
+
 /// Transforms of all lines of a grid along one axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a> {
+    pub(crate) kernels: &'a Kernels,
     pub(crate) line: &'a Line,
     /// 0: z, 1: y, 2: x.
     pub(crate) axis: usize,
@@ -143,9 +159,8 @@ impl Pass<'_> {
         let batches = if self.sum == Sum::No { self.batches } else { 1 };
         let grid = [chunks * outer * batches, 1, 1];
         let launch = Launch { grid, block: [shape.threads, 1, 1], shared: shape.shared };
-        let (way, suffix) = (if along { "along" } else { "across" }, self.line.precision().suffix());
-        let function = self.line.device().function("common/fft_lines", &format!("fft_lines_{way}_{suffix}"))?;
+        let kernel = if along { &self.kernels.along } else { &self.kernels.across };
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { function.launch(stream, launch, &arguments) }
+        unsafe { kernel.launch(stream, launch, &arguments) }
     }
 }

@@ -105,7 +105,9 @@ fn check_lines(device: &Arc<Device>, n: usize, axis: usize, others: [usize; 2], 
         let values = random(all, n as u64);
         let memory = upload(device, &values, precision);
         let side = Side::new(memory.address(), dims, Window::all(n));
+        let kernels = Kernels::new(device, precision).expect("kernels");
         let pass = Pass {
+            kernels: &kernels,
             line: &line,
             axis,
             lines: dims,

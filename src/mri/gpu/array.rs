@@ -24,6 +24,7 @@ struct Arguments {
     found: u64,
     guard: u64,
 }
+crate::gpu::mirrored!(Arguments, 120);
 
 impl Arguments {
     fn new<const N: usize>(layout: &Layout<N>, packed: u64, queue: &Queue) -> Self {

@@ -3,7 +3,7 @@
 use super::direct_order::Order;
 use super::separable::{Regions, splits};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 const THREADS: usize = 128;
 /// Sources in shared memory.
@@ -99,6 +99,7 @@ struct PlaceArguments {
     count: i64,
     dims: i32,
 }
+mirrored!(PlaceArguments, 72);
 
 /// Mirrors `DirectSum`.
 #[repr(C)]
@@ -117,6 +118,7 @@ struct SumArguments {
     fraction: i32,
     reach: [f32; 4],
 }
+mirrored!(SumArguments, 96);
 
 /// Mirrors `DirectFinish`.
 #[repr(C)]
@@ -127,6 +129,7 @@ struct FinishArguments {
     count: i64,
     splits: i32,
 }
+mirrored!(FinishArguments, 32);
 
 /// Sums over any voxels or samples, exactly.
 #[derive(Debug)]
@@ -139,9 +142,37 @@ pub(crate) struct Direct {
     /// Offsets in the workspace.
     targets: usize,
     sources: usize,
-    order: Option<Order>,
-    partials: usize,
+    /// With its offset.
+    order: Option<(Order, usize)>,
+    /// Of partial sums, and of what finding the order needs before them.
+    scratch: usize,
     bytes: usize,
+    kernels: Kernels,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    place: Function,
+    /// For one coil, and for several.
+    sums: [Function; 2],
+    finish: Function,
+}
+
+impl Kernels {
+    fn new(device: &Device, problem: &DirectProblem) -> Result<Self> {
+        let DirectProblem { precision, field, sines, .. } = *problem;
+        let name = precision.suffix();
+        let sines = if sines == Sines::Hardware { "hardware" } else { "precise" };
+        // In f64 the field's share does not count.
+        let field = if field || precision == Precision::F64 { "_field" } else { "" };
+        let kernel = |kind: &str| device.function("mri/direct", &format!("direct_{kind}"));
+        let sum = |coils: usize| kernel(&format!("{sines}{field}_{name}_{coils}"));
+        Ok(Self {
+            place: kernel(&format!("place_{name}"))?,
+            sums: [sum(1)?, sum(COILS)?],
+            finish: kernel(&format!("finish_{name}"))?,
+        })
+    }
 }
 
 /// Targets of a thread, for one coil and for several.
@@ -180,14 +211,20 @@ impl Direct {
         let sources = regions.add(source_count * place);
         // f64 needs no neighbours.
         let order = match problem.precision {
-            Precision::F32 => Some(Order::new(target_count, &mut regions)?),
+            Precision::F32 => Some(Order::new(device, target_count)?),
             Precision::F64 => None,
         };
         let partial = |splits: usize, coils| if splits > 1 { splits * coils * target_count } else { 0 };
         let partials = partial(splits[0], 1).max(partial(splits[1], COILS));
-        let partials = regions.add(partials * problem.precision.complex());
+        let scratch = partials * problem.precision.complex();
+        let scratch = regions.add(order.as_ref().map_or(0, Order::scratch_bytes).max(scratch));
+        let order = order.map(|order| {
+            let offset = regions.add(order.bytes());
+            (order, offset)
+        });
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, partials, bytes })
+        let kernels = Kernels::new(device, problem)?;
+        Ok(Self { problem: *problem, scales, fraction, splits, targets, sources, order, scratch, bytes, kernels })
     }
 
     /// Bytes that a run needs, aligned to 256.
@@ -200,13 +237,7 @@ impl Direct {
     /// # Safety
     /// The arrays have the plan's sizes, hold no more than its bounds, and are valid until the stream has passed the launches, as
     /// the workspace is; the plan's GPU is current.
-    pub(crate) unsafe fn run(
-        &self,
-        device: &Device,
-        arrays: &DirectArrays,
-        workspace: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(crate) unsafe fn run(&self, arrays: &DirectArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let DirectProblem { voxels, samples, field, precision, direction, .. } = self.problem;
         let [mut position_scale, mut point_scale] = self.scales;
         let fourth = |address| if field { address } else { 0 };
@@ -227,12 +258,13 @@ impl Direct {
         let [target_places, source_places] = [self.targets, self.sources].map(|offset| workspace + offset as u64);
         for ((side, scale), places) in [(targets, target_places), (sources, source_places)] {
             // SAFETY: by this function's contract.
-            unsafe { self.place(device, side, scale, places, stream)? };
+            unsafe { self.place(side, scale, places, stream)? };
         }
         let mut order = 0;
-        if let Some(o) = &self.order {
+        if let Some((o, offset)) = &self.order {
+            order = workspace + *offset as u64;
             // SAFETY: by this function's contract.
-            order = unsafe { o.run(device, target_places, workspace, stream)? };
+            unsafe { o.run(target_places, order, workspace + self.scratch as u64, stream)? };
         }
         let [voxel_bounds, sample_bounds] = self.problem.bounds.sides();
         let most = if direction == Direction::Forward { voxel_bounds } else { sample_bounds };
@@ -257,7 +289,7 @@ impl Direct {
                 reach,
             };
             // SAFETY: by this function's contract.
-            unsafe { self.sum(device, sums, workspace, stream)? };
+            unsafe { self.sum(sums, workspace, stream)? };
             coil += coils;
         }
         Ok(())
@@ -267,7 +299,6 @@ impl Direct {
     /// As for `run`.
     unsafe fn place(
         &self,
-        device: &Device,
         (points, fourth, count): (u64, u64, usize),
         scale: [f64; 4],
         places: u64,
@@ -275,19 +306,17 @@ impl Direct {
     ) -> Result<()> {
         let dims = self.problem.dims as i32;
         let arguments = PlaceArguments { points, fourth, scale, places, count: count as i64, dims };
-        let function = device.function("mri/direct", &format!("direct_place_{}", self.problem.precision.suffix()))?;
         // SAFETY: by the contract of `run`; the struct mirrors the kernel's.
-        unsafe { function.launch(stream, line(count), &arguments) }
+        unsafe { self.kernels.place.launch(stream, line(count), &arguments) }
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn sum(&self, device: &Device, mut sums: SumArguments, workspace: u64, stream: &Stream) -> Result<()> {
-        let DirectProblem { precision, field, sines, .. } = self.problem;
+    unsafe fn sum(&self, mut sums: SumArguments, workspace: u64, stream: &Stream) -> Result<()> {
         let several = sums.coils > 1;
         let splits = sums.splits as usize;
         let finish = FinishArguments {
-            partials: workspace + self.partials as u64,
+            partials: workspace + self.scratch as u64,
             sums: sums.sums,
             count: i64::from(sums.coils) * sums.target_count,
             splits: sums.splits,
@@ -295,20 +324,14 @@ impl Direct {
         if splits > 1 {
             sums.sums = finish.partials;
         }
-        let name = precision.suffix();
-        let sines = if sines == Sines::Hardware { "hardware" } else { "precise" };
-        // In f64 the field's share does not count.
-        let field = if field || precision == Precision::F64 { "_field" } else { "" };
-        let coils = if several { COILS } else { 1 };
-        let function = device.function("mri/direct", &format!("direct_{sines}{field}_{name}_{coils}"))?;
-        let blocks = (sums.target_count as usize).div_ceil(THREADS * targets(precision)[usize::from(several)]);
+        let blocks =
+            (sums.target_count as usize).div_ceil(THREADS * targets(self.problem.precision)[usize::from(several)]);
         let launch = Launch { grid: [blocks, splits, 1], block: [THREADS, 1, 1], shared: 0 };
         // SAFETY: by the contract of `run`; the struct mirrors the kernel's.
-        unsafe { function.launch(stream, launch, &sums)? };
+        unsafe { self.kernels.sums[usize::from(several)].launch(stream, launch, &sums)? };
         if splits > 1 {
-            let function = device.function("mri/direct", &format!("direct_finish_{name}"))?;
             // SAFETY: as above.
-            unsafe { function.launch(stream, line(finish.count as usize), &finish)? };
+            unsafe { self.kernels.finish.launch(stream, line(finish.count as usize), &finish)? };
         }
         Ok(())
     }

@@ -2,71 +2,78 @@
 
 use super::separable::Regions;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Stream};
+use crate::gpu::{Device, Function, Launch, Pairs, RadixSort, Stream, mirrored};
 
-/// Places of a tile, tiles of a block, values of a digit.
-const TILE: usize = 1024;
-const WARPS: usize = 4;
-const DIGITS: usize = 256;
+const THREADS: usize = 256;
+/// Of a cell's number; sorting by them ends where it began.
+const BITS: usize = 15;
 
-/// Mirrors `DirectOrder`.
+/// Mirrors `DirectKeys`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct OrderArguments {
+struct KeyArguments {
     places: u64,
-    from: u64,
-    to: u64,
-    counts: u64,
+    keys: u64,
+    order: u64,
     count: i64,
-    tiles: i32,
-    shift: i32,
 }
+mirrored!(KeyArguments, 32);
 
 /// Sorts places by cell, always to the same order.
 #[derive(Debug)]
 pub(super) struct Order {
     count: usize,
-    /// Offsets in the workspace.
-    orders: [usize; 2],
-    counts: usize,
+    keys: Function,
+    sort: RadixSort,
+    /// Offsets in scratch memory: keys twice, the indices' second memory, and what sorting needs.
+    scratch_keys: [usize; 2],
+    scratch_order: usize,
+    scratch_sort: usize,
+    scratch_bytes: usize,
 }
 
 impl Order {
-    pub(super) fn new(count: usize, regions: &mut Regions) -> Result<Self> {
+    pub(super) fn new(device: &Device, count: usize) -> Result<Self> {
         if count > i32::MAX as usize {
             fail!(OutOfRange, "{count} voxels or samples: at most {} are summed in single precision", i32::MAX);
         }
-        let orders = [(); 2].map(|()| regions.add(4 * count));
-        let counts = regions.add(4 * DIGITS * count.div_ceil(TILE));
-        Ok(Self { count, orders, counts })
+        let mut scratch = Regions::default();
+        Ok(Self {
+            count,
+            keys: device.function("mri/direct_order", "direct_order_keys")?,
+            sort: RadixSort::new(device)?,
+            scratch_keys: [(); 2].map(|()| scratch.add(size_of::<u32>() * count)),
+            scratch_order: scratch.add(size_of::<u32>() * count),
+            scratch_sort: scratch.add(RadixSort::scratch_bytes(count)),
+            scratch_bytes: scratch.bytes(),
+        })
     }
 
-    /// The address of the order of integer places.
+    /// Bytes of the order.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<u32>() * self.count
+    }
+
+    /// Bytes that `run` needs besides.
+    pub(super) fn scratch_bytes(&self) -> usize {
+        self.scratch_bytes
+    }
+
+    /// Writes the order of integer places.
     ///
     /// # Safety
-    /// The places and the workspace are valid until the stream has passed the launches; the GPU is current.
-    pub(super) unsafe fn run(&self, device: &Device, places: u64, workspace: u64, stream: &Stream) -> Result<u64> {
-        let tiles = self.count.div_ceil(TILE);
-        let [first, last] = self.orders.map(|offset| workspace + offset as u64);
-        // A cell's number has 15 bits.
-        for (from, to, shift) in [(0, first, 0), (first, last, 8)] {
-            let arguments = OrderArguments {
-                places,
-                from,
-                to,
-                counts: workspace + self.counts as u64,
-                count: self.count as i64,
-                tiles: tiles as i32,
-                shift,
-            };
-            let each = Launch { grid: [tiles.div_ceil(WARPS), 1, 1], block: [32 * WARPS, 1, 1], shared: 0 };
-            let one = Launch { grid: [1; 3], block: [1024, 1, 1], shared: 0 };
-            for (name, launch) in [("count", each), ("scan", one), ("move", each)] {
-                let function = device.function("mri/direct_order", &format!("direct_order_{name}"))?;
-                // SAFETY: by this function's contract; the struct mirrors the kernel's.
-                unsafe { function.launch(stream, launch, &arguments)? };
-            }
+    /// The places, the order and the scratch memory are valid until the stream has passed the launches; the GPU is current.
+    pub(super) unsafe fn run(&self, places: u64, order: u64, scratch: u64, stream: &Stream) -> Result<()> {
+        const { assert!(!RadixSort::ends_in_second(BITS)) };
+        let at = |offset: usize| scratch + offset as u64;
+        let [keys, spare_keys] = self.scratch_keys.map(at);
+        let arguments = KeyArguments { places, keys, order, count: self.count as i64 };
+        let launch = Launch { grid: [self.count.div_ceil(THREADS), 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        let pairs = [Pairs { keys, values: order }, Pairs { keys: spare_keys, values: at(self.scratch_order) }];
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe {
+            self.keys.launch(stream, launch, &arguments)?;
+            self.sort.run(pairs, self.count, BITS, at(self.scratch_sort), stream)
         }
-        Ok(last)
     }
 }

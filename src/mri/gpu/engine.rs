@@ -467,7 +467,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
                     let weights = self.differences.as_ref().map_or(0, |w| w.address());
                     add_differences::<T>(queue, (lambda, weights), self.scan.grid, x, to)
                 }
-                (Penalty::Matrix, Some(matrix)) => matrix.add::<T>(queue, lambda, x, to),
+                (Penalty::Matrix, Some(matrix)) => matrix.add(queue, lambda, x, to),
                 (Penalty::Matrix, None) => fail!(Internal, "a plan refuses a matrix that was not set"),
             }
         }

@@ -1,7 +1,7 @@
 //! Launches `kernels/mri/penalty.cu`: R of the penalty lambda |R rho|^2, on the GPU.
 
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Lent, Queue};
+use crate::gpu::{DeviceReal, Function, Lent, Queue, mirrored};
 use crate::mri::regulariser::{Matrix, Rows};
 
 const IMAGE: &str = "mri/penalty";
@@ -17,6 +17,7 @@ struct DifferencesArguments {
     voxels: i64,
     sizes: [i32; 3],
 }
+mirrored!(DifferencesArguments, 56);
 
 /// Mirrors `Rows`.
 #[repr(C)]
@@ -31,6 +32,7 @@ struct RowsArguments {
     rows: i64,
     add: i32,
 }
+mirrored!(RowsArguments, 64);
 
 /// A matrix's rows on the device.
 #[derive(Debug)]
@@ -39,6 +41,7 @@ struct DeviceRows {
     columns: Lent,
     values: Lent,
     count: usize,
+    kernel: Function,
 }
 
 impl DeviceRows {
@@ -46,7 +49,8 @@ impl DeviceRows {
         let (starts, columns, values) = rows.parts();
         let count = starts.len() - 1;
         let (starts, columns) = (queue.upload(starts)?, queue.upload(columns)?);
-        Ok(Self { starts, columns, values: queue.upload(values)?, count })
+        let kernel = queue.device.function(IMAGE, &format!("penalty_rows_{}", T::PRECISION.suffix()))?;
+        Ok(Self { starts, columns, values: queue.upload(values)?, count, kernel })
     }
 
     fn bytes(&self) -> u64 {
@@ -54,7 +58,7 @@ impl DeviceRows {
     }
 
     /// out = rows times x; or lambda times that is added.
-    unsafe fn launch<T: DeviceReal>(&self, queue: &Queue, x: u64, out: u64, lambda: Option<f64>) -> Result<()> {
+    unsafe fn launch(&self, queue: &Queue, x: u64, out: u64, lambda: Option<f64>) -> Result<()> {
         let arguments = RowsArguments {
             starts: self.starts.address(),
             columns: self.columns.address(),
@@ -65,9 +69,8 @@ impl DeviceRows {
             rows: self.count as i64,
             add: lambda.is_some().into(),
         };
-        let name = format!("penalty_rows_{}", T::PRECISION.suffix());
         // SAFETY: the struct mirrors the kernel's; the rest by the contract of `DeviceMatrix::add`.
-        unsafe { queue.each(IMAGE, &name, self.count, &arguments) }
+        unsafe { queue.launch_each(&self.kernel, self.count, &arguments) }
     }
 }
 
@@ -95,12 +98,12 @@ impl DeviceMatrix {
     ///
     /// # Safety
     /// x and out are images on this GPU until the stream has passed this; the GPU is current.
-    pub(super) unsafe fn add<T: DeviceReal>(&self, queue: &Queue, lambda: f64, x: u64, out: u64) -> Result<()> {
+    pub(super) unsafe fn add(&self, queue: &Queue, lambda: f64, x: u64, out: u64) -> Result<()> {
         let product = self.product.address();
         // SAFETY: by this function's contract; the product has a value for each row.
         unsafe {
-            self.forward.launch::<T>(queue, x, product, None)?;
-            self.adjoint.launch::<T>(queue, product, out, Some(lambda))
+            self.forward.launch(queue, x, product, None)?;
+            self.adjoint.launch(queue, product, out, Some(lambda))
         }
     }
 }

@@ -2,7 +2,7 @@
 //! `kernels/mri/separable_scale.cu`.
 
 use crate::error::{Result, fail};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 /// Most voxels along an axis.
 const MOST_VOXELS: usize = 1 << 15;
@@ -35,6 +35,7 @@ pub(super) struct Grid {
     pub(super) period: i32,
     pub(super) blocks: i32,
 }
+mirrored!(Grid, 44);
 
 /// How a kernel cuts its work.
 #[derive(Clone, Copy, Debug)]
@@ -139,25 +140,41 @@ struct ScaleArguments {
     peaks: u64,
     scale: u64,
 }
+mirrored!(ScaleArguments, 40);
 
-/// Bytes that `scale` needs; the scale comes first.
-pub(super) const SCALE_BYTES: usize = 256 + 4 * SCALE_BLOCKS;
+/// Kernels that find a power of two that suits complex f32 data times weights.
+#[derive(Debug)]
+pub(super) struct Scale {
+    peaks: Function,
+    choose: Function,
+}
 
-/// Finds a power of two that suits complex f32 data times weights (0: ones), and puts it at `workspace`.
-///
-/// # Safety
-/// The arrays are valid until the stream has passed the launches; the GPU is current.
-pub(super) unsafe fn scale(
-    device: &Device,
-    (values, weights, count): (u64, u64, usize),
-    workspace: u64,
-    stream: &Stream,
-) -> Result<()> {
-    let arguments = ScaleArguments { values, weights, count: count as i64, peaks: workspace + 256, scale: workspace };
-    for (name, blocks) in [("scale_peaks", SCALE_BLOCKS), ("scale_choose", 1)] {
-        let launch = Launch { grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0 };
-        // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { device.function("mri/separable_scale", name)?.launch(stream, launch, &arguments)? };
+impl Scale {
+    /// Bytes that `run` needs; the scale comes first.
+    pub(super) const BYTES: usize = 256 + 4 * SCALE_BLOCKS;
+
+    pub(super) fn new(device: &Device) -> Result<Self> {
+        let kernel = |name| device.function("mri/separable_scale", name);
+        Ok(Self { peaks: kernel("scale_peaks")?, choose: kernel("scale_choose")? })
     }
-    Ok(())
+
+    /// Puts the scale of data times weights (0: ones) at `workspace`.
+    ///
+    /// # Safety
+    /// The arrays are valid until the stream has passed the launches; the GPU is current.
+    pub(super) unsafe fn run(
+        &self,
+        (values, weights, count): (u64, u64, usize),
+        workspace: u64,
+        stream: &Stream,
+    ) -> Result<()> {
+        let arguments =
+            ScaleArguments { values, weights, count: count as i64, peaks: workspace + 256, scale: workspace };
+        for (kernel, blocks) in [(&self.peaks, SCALE_BLOCKS), (&self.choose, 1)] {
+            let launch = Launch { grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0 };
+            // SAFETY: by this function's contract; the struct mirrors the kernel's.
+            unsafe { kernel.launch(stream, launch, &arguments)? };
+        }
+        Ok(())
+    }
 }

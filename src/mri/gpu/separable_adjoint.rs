@@ -1,8 +1,8 @@
 //! Launches `kernels/mri/separable_adjoint.cu`.
 
-use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
+use super::separable::{Cut, Grid, Problem, Regions, Scale, piece, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 /// First and second factors of a block.
 const FIRSTS: usize = 8;
@@ -44,6 +44,7 @@ struct FactorArguments {
     samples: i64,
     groups: i32,
 }
+mirrored!(FactorArguments, 120);
 
 /// Mirrors `AdjointProduct`.
 #[repr(C)]
@@ -58,6 +59,7 @@ struct ProductArguments {
     splits: i32,
     accumulate: i32,
 }
+mirrored!(ProductArguments, 96);
 
 /// Mirrors `AdjointFinish`.
 #[repr(C)]
@@ -70,6 +72,7 @@ struct FinishArguments {
     n: [i32; 3],
     splits: i32,
 }
+mirrored!(FinishArguments, 64);
 
 /// Device addresses of an adjoint sum.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +103,30 @@ pub(crate) struct Adjoint {
     second: usize,
     partials: usize,
     bytes: usize,
+    kernels: Kernels,
+    /// Blocks of the last kernel.
+    finish_blocks: usize,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    /// In f32.
+    scale: Option<Scale>,
+    factors: Function,
+    product: Function,
+    finish: Function,
+}
+
+impl Kernels {
+    fn new(device: &Device, precision: Precision) -> Result<Self> {
+        let kernel = |kind| device.function("mri/separable_adjoint", &format!("adjoint_{kind}_{}", precision.suffix()));
+        Ok(Self {
+            scale: if precision == Precision::F32 { Some(Scale::new(device)?) } else { None },
+            factors: kernel("factors")?,
+            product: kernel("product")?,
+            finish: kernel("finish")?,
+        })
+    }
 }
 
 impl Adjoint {
@@ -115,11 +142,26 @@ impl Adjoint {
         let splits = splits(Self::blocks(&grid), stages, 3, device.multiprocessors());
         let mut regions = Regions::default();
         // The scale lies at the start.
-        regions.add(SCALE_BYTES);
+        regions.add(Scale::BYTES);
         let [folded, first, second] = group.map(|bytes| regions.add(piece / 16 * bytes));
         let partials = regions.add(splits * problem.voxels.iter().product::<usize>() * problem.precision.complex());
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, grid, strides, piece, splits, folded, first, second, partials, bytes })
+        let kernels = Kernels::new(device, problem.precision)?;
+        let finish_blocks = 8 * device.multiprocessors();
+        Ok(Self {
+            problem: *problem,
+            grid,
+            strides,
+            piece,
+            splits,
+            folded,
+            first,
+            second,
+            partials,
+            bytes,
+            kernels,
+            finish_blocks,
+        })
     }
 
     fn blocks(grid: &Grid) -> usize {
@@ -136,35 +178,28 @@ impl Adjoint {
     /// # Safety
     /// The arrays have the plan's sizes and are valid until the stream has passed the launches, as the workspace is; the plan's
     /// GPU is current.
-    pub(crate) unsafe fn run(
-        &self,
-        device: &Device,
-        arrays: &AdjointArrays,
-        workspace: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(crate) unsafe fn run(&self, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let complex = self.problem.precision.complex() as u64;
         let voxels: usize = self.problem.voxels.iter().product();
         for coil in 0..arrays.coils as u64 {
             let data = arrays.data + coil * self.problem.samples as u64 * complex;
             let image = arrays.image + coil * voxels as u64 * complex;
             // SAFETY: by this function's contract.
-            unsafe { self.coil(device, &AdjointArrays { data, image, ..*arrays }, workspace, stream)? };
+            unsafe { self.coil(&AdjointArrays { data, image, ..*arrays }, workspace, stream)? };
         }
         Ok(())
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn coil(&self, device: &Device, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
+    unsafe fn coil(&self, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let Problem { precision, samples, dims, .. } = self.problem;
-        let (grid, layout, name) = (self.grid, Layout::of(precision), precision.suffix());
-        let function = |kind: &str| device.function("mri/separable_adjoint", &format!("adjoint_{kind}_{name}"));
+        let (grid, layout, kernels) = (self.grid, Layout::of(precision), &self.kernels);
         let mut scaled = 0;
-        if precision == Precision::F32 {
+        if let Some(scale) = &kernels.scale {
             scaled = workspace;
             // SAFETY: by the contract of `run`.
-            unsafe { scale(device, (arrays.data, arrays.weights, samples), workspace, stream)? };
+            unsafe { scale.run((arrays.data, arrays.weights, samples), workspace, stream)? };
         }
         let [folded, first, second, partials] =
             [self.folded, self.first, self.second, self.partials].map(|offset| workspace + offset as u64);
@@ -187,7 +222,7 @@ impl Adjoint {
             let entries = grid.blocks as usize * layout.positions + (grid.firsts + grid.seconds) as usize;
             let launch = Launch { grid: [(groups * entries * 4).div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
             // SAFETY: by the contract of `run`; the structs mirror the kernels'.
-            unsafe { function("factors")?.launch(stream, launch, &factors)? };
+            unsafe { kernels.factors.launch(stream, launch, &factors)? };
             let product = ProductArguments {
                 grid,
                 folded,
@@ -201,7 +236,7 @@ impl Adjoint {
             let shared = layout.stages * layout.groups * (FOLDED + 3 * layout.factors);
             let launch = Launch { grid: [Self::blocks(&grid), self.splits, 1], block: [256, 1, 1], shared };
             // SAFETY: as above.
-            unsafe { function("product")?.launch(stream, launch, &product)? };
+            unsafe { kernels.product.launch(stream, launch, &product)? };
         }
         let finish = FinishArguments {
             partials,
@@ -211,8 +246,8 @@ impl Adjoint {
             n: grid.n,
             splits: self.splits as i32,
         };
-        let launch = Launch { grid: [8 * device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
+        let launch = Launch { grid: [self.finish_blocks, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: as above.
-        unsafe { function("finish")?.launch(stream, launch, &finish) }
+        unsafe { kernels.finish.launch(stream, launch, &finish) }
     }
 }

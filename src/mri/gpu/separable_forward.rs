@@ -1,8 +1,8 @@
 //! Launches `kernels/mri/separable_forward.cu`.
 
-use super::separable::{Cut, Grid, Problem, Regions, SCALE_BYTES, piece, scale, splits};
+use super::separable::{Cut, Grid, Problem, Regions, Scale, piece, splits};
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
 /// Columns of a tile, neighbours in the first factor; bytes of a tile; tiles in shared memory.
 const FIRSTS: usize = 16;
@@ -27,6 +27,7 @@ struct FoldArguments {
     scale: u64,
     folded: u64,
 }
+mirrored!(FoldArguments, 96);
 
 /// Mirrors `ForwardFactors`.
 #[repr(C)]
@@ -39,6 +40,7 @@ struct FactorArguments {
     samples: i64,
     padded: i64,
 }
+mirrored!(FactorArguments, 88);
 
 /// Mirrors `ForwardProduct`.
 #[repr(C)]
@@ -54,6 +56,7 @@ struct ProductArguments {
     padded: i64,
     splits: i32,
 }
+mirrored!(ProductArguments, 112);
 
 /// Mirrors `ForwardFinish`.
 #[repr(C)]
@@ -66,6 +69,7 @@ struct FinishArguments {
     padded: i64,
     count: i32,
 }
+mirrored!(FinishArguments, 48);
 
 /// Device addresses of a forward sum.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +98,30 @@ pub(crate) struct Forward {
     second: usize,
     partials: usize,
     bytes: usize,
+    kernels: Kernels,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    /// In f32.
+    scale: Option<Scale>,
+    fold: Function,
+    factors: Function,
+    product: Function,
+    finish: Function,
+}
+
+impl Kernels {
+    fn new(device: &Device, precision: Precision) -> Result<Self> {
+        let kernel = |kind| device.function("mri/separable_forward", &format!("forward_{kind}_{}", precision.suffix()));
+        Ok(Self {
+            scale: if precision == Precision::F32 { Some(Scale::new(device)?) } else { None },
+            fold: kernel("fold")?,
+            factors: kernel("factors")?,
+            product: kernel("product")?,
+            finish: kernel("finish")?,
+        })
+    }
 }
 
 impl Forward {
@@ -108,12 +136,13 @@ impl Forward {
         let splits = splits(piece / samples * blocks, tiles, 8, device.multiprocessors());
         let mut regions = Regions::default();
         // The scale lies at the start.
-        regions.add(SCALE_BYTES);
+        regions.add(Scale::BYTES);
         let folded = regions.add(blocks * tiles * TILE);
         let [first, second, partials] =
             [firsts, seconds, blocks * splits].map(|count| regions.add(count * piece * complex));
         let bytes = regions.bytes();
-        Ok(Self { problem: *problem, grid, strides, piece, splits, folded, first, second, partials, bytes })
+        let kernels = Kernels::new(device, problem.precision)?;
+        Ok(Self { problem: *problem, grid, strides, piece, splits, folded, first, second, partials, bytes, kernels })
     }
 
     /// Bytes that a run needs, aligned to 256.
@@ -126,44 +155,37 @@ impl Forward {
     /// # Safety
     /// The arrays have the plan's sizes and are valid until the stream has passed the launches, as the workspace is; the plan's
     /// GPU is current.
-    pub(crate) unsafe fn run(
-        &self,
-        device: &Device,
-        arrays: &ForwardArrays,
-        workspace: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub(crate) unsafe fn run(&self, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let complex = self.problem.precision.complex() as u64;
         let voxels: usize = self.problem.voxels.iter().product();
         for coil in 0..arrays.coils as u64 {
             let data = arrays.data + coil * self.problem.samples as u64 * complex;
             let image = arrays.image + coil * voxels as u64 * complex;
             // SAFETY: by this function's contract.
-            unsafe { self.coil(device, &ForwardArrays { data, image, ..*arrays }, workspace, stream)? };
+            unsafe { self.coil(&ForwardArrays { data, image, ..*arrays }, workspace, stream)? };
         }
         Ok(())
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn coil(&self, device: &Device, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
+    unsafe fn coil(&self, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
         let Problem { precision, samples, dims, voxels } = self.problem;
-        let (grid, name) = (self.grid, precision.suffix());
+        let (grid, kernels) = (self.grid, &self.kernels);
         let (block_samples, positions) = block(precision);
-        let function = |kind: &str| device.function("mri/separable_forward", &format!("forward_{kind}_{name}"));
         let line = |threads: usize| Launch { grid: [threads.div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
         let blocks = grid.blocks as usize;
         let mut scaled = 0;
-        if precision == Precision::F32 {
+        if let Some(scale) = &kernels.scale {
             scaled = workspace;
             // SAFETY: by the contract of `run`.
-            unsafe { scale(device, (arrays.image, 0, voxels.iter().product()), workspace, stream)? };
+            unsafe { scale.run((arrays.image, 0, voxels.iter().product()), workspace, stream)? };
         }
         let [folded, first, second, partials] =
             [self.folded, self.first, self.second, self.partials].map(|offset| workspace + offset as u64);
         let fold = FoldArguments { grid, image: arrays.image, strides: self.strides, scale: scaled, folded };
         // SAFETY: by the contract of `run`; the structs mirror the kernels'.
-        unsafe { function("fold")?.launch(stream, line(blocks * positions * grid.columns()), &fold)? };
+        unsafe { kernels.fold.launch(stream, line(blocks * positions * grid.columns()), &fold)? };
         for start in (0..samples).step_by(self.piece) {
             let count = self.piece.min(samples - start);
             let padded = count.next_multiple_of(block_samples);
@@ -171,7 +193,7 @@ impl Forward {
             let factors = FactorArguments { grid, points, first, second, samples: count as i64, padded: padded as i64 };
             let launch = line(padded * (grid.firsts + grid.seconds) as usize);
             // SAFETY: as above.
-            unsafe { function("factors")?.launch(stream, launch, &factors)? };
+            unsafe { kernels.factors.launch(stream, launch, &factors)? };
             let product = ProductArguments {
                 grid,
                 points,
@@ -186,7 +208,7 @@ impl Forward {
             let shared = STAGES * (TILE + block_samples * precision.complex());
             let launch = Launch { grid: [padded / block_samples, blocks, self.splits], block: [256, 1, 1], shared };
             // SAFETY: as above.
-            unsafe { function("product")?.launch(stream, launch, &product)? };
+            unsafe { kernels.product.launch(stream, launch, &product)? };
             let data = arrays.data + (start * precision.complex()) as u64;
             let finish = FinishArguments {
                 partials,
@@ -197,7 +219,7 @@ impl Forward {
                 count: (blocks * self.splits) as i32,
             };
             // SAFETY: as above.
-            unsafe { function("finish")?.launch(stream, line(count), &finish)? };
+            unsafe { kernels.finish.launch(stream, line(count), &finish)? };
         }
         Ok(())
     }

@@ -166,8 +166,8 @@ fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usiz
     let _current = device.enter().unwrap();
     // SAFETY: sizes are the problem's, and all memory outlives the wait.
     unsafe {
-        adjoint.run(device, &to, workspace.address(), &stream).unwrap();
-        forward.run(device, &from, workspace.address(), &stream).unwrap();
+        adjoint.run(&to, workspace.address(), &stream).unwrap();
+        forward.run(&from, workspace.address(), &stream).unwrap();
     }
     stream.synchronize().unwrap();
     let [image_found, data_found] = [&image_out, &data_out].map(|m| download(device, m, precision));
@@ -234,7 +234,7 @@ fn direct(
         };
         let _current = device.enter().unwrap();
         // SAFETY: sizes are the problem's, and all memory outlives the wait.
-        unsafe { plan.run(device, &arrays, workspace.address(), &stream).unwrap() };
+        unsafe { plan.run(&arrays, workspace.address(), &stream).unwrap() };
         stream.synchronize().unwrap();
         let found = download(device, &output, precision);
         let mut worst = 0.0f64;

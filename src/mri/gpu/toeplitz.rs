@@ -4,8 +4,8 @@
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
 
 use crate::error::{Result, fail};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Line, Maps, Pass, Side, Sum, Window};
-use crate::gpu::{Device, Launch, Precision, Stream};
+use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Sum, Window};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 use std::sync::Arc;
 
 /// Mirrors `Toeplitz`.
@@ -27,6 +27,7 @@ struct Arguments {
     log_width: i32,
     chunks: i32,
 }
+mirrored!(Arguments, 256);
 
 /// Mirrors `RealPart`.
 #[repr(C)]
@@ -36,6 +37,7 @@ struct RealPart {
     to: u64,
     count: i64,
 }
+mirrored!(RealPart, 24);
 
 /// Device memory that a product works on.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,9 @@ pub(crate) struct Toeplitz {
     z: Option<Line>,
     y: Line,
     x: Line,
+    passes: Kernels,
+    kernel: Function,
+    real_part: Function,
 }
 
 impl Toeplitz {
@@ -68,7 +73,10 @@ impl Toeplitz {
         let [gz, gy, gx] = grid;
         let line = |n| Line::new(device, n, precision);
         let z = if grid[0] > 1 { Some(line(gz)?) } else { None };
-        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)? })
+        let passes = Kernels::new(device, precision)?;
+        let kernel = |name| device.function("mri/toeplitz", &format!("{name}_{}", precision.suffix()));
+        let (kernel, real_part) = (kernel("toeplitz")?, kernel("toeplitz_real_part")?);
+        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)?, passes, kernel, real_part })
     }
 
     /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
@@ -100,9 +108,8 @@ impl Toeplitz {
         let arguments = RealPart { from: spectrum, to: real, count: self.grid.iter().product::<usize>() as i64 };
         let device = self.x.device();
         let launch = Launch { grid: [8 * device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
-        let name = format!("toeplitz_real_part_{}", self.x.precision().suffix());
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { device.function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
+        unsafe { self.real_part.launch(stream, launch, &arguments) }
     }
 
     /// The product for each of so many images. The spectrum: the transform of q on the grid, in natural order `[kz][ky][kx]`,
@@ -216,14 +223,14 @@ impl Toeplitz {
         };
         let launch =
             Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
-        let name = format!("toeplitz_{}", line.precision().suffix());
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { line.device().function("mri/toeplitz", &name)?.launch(stream, launch, &arguments) }
+        unsafe { self.kernel.launch(stream, launch, &arguments) }
     }
 
     fn pass<'a>(&'a self, line: &'a Line, axis: usize, lines: [usize; 3], from: Side, to: Side) -> Pass<'a> {
         let (direction, sum) = (Direction::Forward, Sum::No);
-        Pass { line, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
+        let kernels = &self.passes;
+        Pass { kernels, line, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
     }
 
     /// Bytes of a complex number.

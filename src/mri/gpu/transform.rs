@@ -220,7 +220,7 @@ impl<T: DeviceReal> Transform<T> {
                     let data = samples + self.behind(coil * self.samples);
                     let arrays = ForwardArrays { points, image: image.address, data, coils: count };
                     // SAFETY: by this function's contract.
-                    unsafe { forward.run(&queue.device, &arrays, workspace.address(), &queue.stream) }
+                    unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
                 })
             }
             Way::Direct { both, .. } => {
@@ -231,7 +231,7 @@ impl<T: DeviceReal> Transform<T> {
                     let output = samples + self.behind(coil * self.samples);
                     let arrays = DirectArrays { input: image.address, output, coils: count, ..self.direct_arrays()? };
                     // SAFETY: by this function's contract.
-                    unsafe { forward.run(&queue.device, &arrays, workspace.address(), &queue.stream) }
+                    unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
                 })
             }
         }
@@ -264,7 +264,7 @@ impl<T: DeviceReal> Transform<T> {
                     let data = samples + self.behind(coil * self.samples);
                     let arrays = AdjointArrays { points, weights: 0, data, image: image.address, coils: count };
                     // SAFETY: by this function's contract.
-                    unsafe { adjoint.run(&queue.device, &arrays, workspace.address(), &queue.stream)? };
+                    unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
                     self.merge(place, images, image, coil, count)
                 })
             }
@@ -275,7 +275,7 @@ impl<T: DeviceReal> Transform<T> {
                     let input = samples + self.behind(coil * self.samples);
                     let arrays = DirectArrays { input, output: image.address, coils: count, ..self.direct_arrays()? };
                     // SAFETY: by this function's contract.
-                    unsafe { adjoint.run(&queue.device, &arrays, workspace.address(), &queue.stream)? };
+                    unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
                     self.merge(place, images, image, coil, count)
                 })
             }

@@ -19,6 +19,7 @@ struct Combine {
     b: f64,
     count: i64,
 }
+crate::gpu::mirrored!(Combine, 40);
 
 /// Mirrors `Dot`.
 #[repr(C)]
@@ -34,6 +35,7 @@ struct Dot {
     done: u64,
     result: u64,
 }
+crate::gpu::mirrored!(Dot, 72);
 
 /// Mirrors `Weigh`.
 #[repr(C)]
@@ -44,6 +46,7 @@ struct Weigh {
     count: i64,
     coils: i64,
 }
+crate::gpu::mirrored!(Weigh, 32);
 
 /// Mirrors `Coils`.
 #[repr(C)]
@@ -56,6 +59,7 @@ struct Coils {
     count: i64,
     add: i32,
 }
+crate::gpu::mirrored!(Coils, 48);
 
 /// Mirrors `Fill`.
 #[repr(C)]
@@ -65,6 +69,7 @@ struct Fill {
     value: f64,
     count: i64,
 }
+crate::gpu::mirrored!(Fill, 24);
 
 /// Addresses are of complex numbers on the queue's GPU; they stay valid until its stream has passed the call, and the GPU is
 /// current: that is the contract of all methods.

@@ -4,9 +4,8 @@ use super::sort::Points;
 use super::spread::Values;
 use super::tile::Spreading;
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Launch, Stream};
+use crate::gpu::{DeviceReal, Launch, Stream, mirrored};
 
-const IMAGE: &str = "nufft/interpolate";
 /// Mirrors the kernel's.
 const THREADS: usize = 256;
 /// Limit of a launch's second dimension.
@@ -26,6 +25,7 @@ struct InterpolateArguments {
     size: [i32; 3],
     coils: i32,
 }
+mirrored!(InterpolateArguments, 72);
 
 impl<T: DeviceReal> Spreading<T> {
     /// `values[coil][coil_stride]` = sum over the grid of `grid[coil][z][y][x]` times function, at the points.
@@ -41,7 +41,6 @@ impl<T: DeviceReal> Spreading<T> {
         stream: &Stream,
     ) -> Result<()> {
         let _current = self.device.enter()?;
-        let interpolate = self.device.function(IMAGE, &self.kernel("interpolate"))?;
         let (together, complex) = (self.coils_at_once(), 2 * size_of::<T>());
         for first in (0..coils).step_by(MAX_GROUPS * together) {
             let some = (coils - first).min(MAX_GROUPS * together);
@@ -62,7 +61,7 @@ impl<T: DeviceReal> Spreading<T> {
                 shared: self.interpolate_shared(),
             };
             // SAFETY: InterpolateArguments mirrors the kernel's struct; the rest by this function's contract.
-            unsafe { interpolate.launch(stream, launch, &arguments)? };
+            unsafe { self.kernels.interpolate.launch(stream, launch, &arguments)? };
         }
         Ok(())
     }

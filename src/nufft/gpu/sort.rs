@@ -2,20 +2,17 @@
 
 use super::tile::Spreading;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, DeviceReal, Launch, Pinned, Rows, Stream};
+use crate::gpu::{Device, DeviceMemory, DeviceReal, Launch, Pairs, Pinned, RadixSort, Rows, Scan, Stream, mirrored};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 const IMAGE: &str = "nufft/sort";
 const THREADS: usize = 256;
-/// Keys of a block; mirrors `KEYS`.
-const KEYS: usize = 4096;
-const DIGIT_BITS: usize = 8;
 /// Bytes of a `Part`.
 const PART_BYTES: usize = 20;
 
 /// Kernels look a little further, in 32 bits.
-const MAX_POINTS: usize = i32::MAX as usize - KEYS;
+const MAX_POINTS: usize = i32::MAX as usize - 4096;
 
 /// Coordinates of points on the device, f64, in cycles per voxel from -0.5 to 0.5: f32 would err by 1e-5 radians at 100 voxels.
 #[derive(Clone, Copy, Debug)]
@@ -46,28 +43,7 @@ struct LocateArguments {
     bad: u64,
     points: u64,
 }
-
-/// Mirrors `Radix`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct RadixArguments {
-    keys: u64,
-    values: u64,
-    keys_out: u64,
-    values_out: u64,
-    counts: u64,
-    count: i32,
-    shift: i32,
-}
-
-/// Mirrors `Scan`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct ScanArguments {
-    data: u64,
-    sums: u64,
-    count: i64,
-}
+mirrored!(LocateArguments, 128);
 
 /// Mirrors `Parts`.
 #[repr(C)]
@@ -84,6 +60,7 @@ struct PartsArguments {
     tile: [i32; 3],
     tile_count: [i32; 2],
 }
+mirrored!(PartsArguments, 72);
 
 /// Points sorted by tile and cell, on the device.
 #[derive(Debug)]
@@ -134,7 +111,7 @@ impl<T: DeviceReal> Points<T> {
             (cells, bins) = ([1; 3], tile_total as u64);
         }
 
-        let mut keys = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
+        let keys = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
         let mut order = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
         let found = DeviceMemory::from_slice(device, &[u32::MAX])?;
         let points = DeviceMemory::new(device, count * 4 * size_of::<T>())?;
@@ -163,31 +140,15 @@ impl<T: DeviceReal> Points<T> {
             fail!(OutOfRange, "point {bad} is NaN or not within -0.5 to 0.5 cycles per voxel");
         }
 
-        let blocks = count.div_ceil(KEYS);
-        let counts = DeviceMemory::new(device, (blocks << DIGIT_BITS) * 4)?;
-        let sums = DeviceMemory::new(device, (blocks << DIGIT_BITS).max(tile_total + 1).div_ceil(KEYS) * 4)?;
-        let over_keys = Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 };
         let bits = (u64::BITS - (bins - 1).leading_zeros()) as usize;
-        for pass in 0..bits.div_ceil(DIGIT_BITS) {
-            let radix = RadixArguments {
-                keys: keys[0].address(),
-                values: order[0].address(),
-                keys_out: keys[1].address(),
-                values_out: order[1].address(),
-                counts: counts.address(),
-                count: count as i32,
-                shift: (pass * DIGIT_BITS) as i32,
-            };
-            // SAFETY: RadixArguments mirrors the kernels' struct; as above.
-            unsafe {
-                kernel("radix_count")?.launch(stream, over_keys, &radix)?;
-                scan(device, counts.address(), sums.address(), blocks << DIGIT_BITS, stream)?;
-                kernel("radix_scatter")?.launch(stream, over_keys, &radix)?;
-            }
-            keys.swap(0, 1);
-            order.swap(0, 1);
-        }
+        let scratch = DeviceMemory::new(device, RadixSort::scratch_bytes(count))?;
+        let pairs = [0, 1].map(|k| Pairs { keys: keys[k].address(), values: order[k].address() });
+        // SAFETY: as above.
+        unsafe { RadixSort::new(device)?.run(pairs, count, bits, scratch.address(), stream)? };
+        let sorted = usize::from(RadixSort::ends_in_second(bits));
+        order.swap(0, sorted);
         let [order, _] = order;
+        let keys = &keys[sorted];
         locate.order = order.address();
         // SAFETY: as for the keys.
         unsafe { kernel(&format!("points_{}", T::PRECISION.suffix()))?.launch(stream, each(count), &locate)? };
@@ -195,7 +156,7 @@ impl<T: DeviceReal> Points<T> {
         let first_point = DeviceMemory::new(device, (tile_total + 1) * 4)?;
         let first_part = DeviceMemory::new(device, (tile_total + 1) * 4)?;
         let mut list = PartsArguments {
-            keys: keys[0].address(),
+            keys: keys.address(),
             first_point: first_point.address(),
             first_part: first_part.address(),
             parts: 0,
@@ -206,10 +167,11 @@ impl<T: DeviceReal> Points<T> {
             tile: tile.map(|n| n as i32),
             tile_count: [tiles[0] as i32, tiles[1] as i32],
         };
+        let sums = DeviceMemory::new(device, Scan::scratch_bytes(tile_total + 1))?;
         // SAFETY: PartsArguments mirrors the kernels' struct; as above.
         unsafe {
             kernel("count_parts")?.launch(stream, each(tile_total + 1), &list)?;
-            scan(device, first_part.address(), sums.address(), tile_total + 1, stream)?;
+            Scan::new(device)?.run(first_part.address(), tile_total + 1, sums.address(), stream)?;
         }
         let layers =
             Rows { address: first_part.address(), pitch: tiles[0] * tiles[1] * 4, bytes: 4, count: tiles[2] + 1 };
@@ -222,21 +184,6 @@ impl<T: DeviceReal> Points<T> {
         stream.synchronize()?;
         Ok(Self { points, order, parts, part_count, first_part, layers, precision: PhantomData })
     }
-}
-
-/// Replaces each of `count` u32 by the sum of those before it; `sums` has room for one in `KEYS` of them.
-///
-/// # Safety
-/// Both are valid until the stream is there; the GPU is current.
-unsafe fn scan(device: &Device, data: u64, sums: u64, count: usize, stream: &Stream) -> Result<()> {
-    let arguments = ScanArguments { data, sums, count: count as i64 };
-    let blocks = count.div_ceil(KEYS);
-    for (name, blocks) in [("scan_sums", blocks), ("scan_top", 1), ("scan_apply", blocks)] {
-        let launch = Launch { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 };
-        // SAFETY: ScanArguments mirrors the kernels' struct; the rest by this function's contract.
-        unsafe { device.function(IMAGE, name)?.launch(stream, launch, &arguments)? };
-    }
-    Ok(())
 }
 
 /// Numbers from the device, one a row, after the stream's work.

@@ -3,9 +3,7 @@
 use super::sort::Points;
 use super::tile::Spreading;
 use crate::error::{Result, fail};
-use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream};
-
-const IMAGE: &str = "nufft/spread";
+use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream, mirrored};
 
 /// Mirrors `Spread`.
 #[repr(C)]
@@ -22,6 +20,7 @@ struct SpreadArguments {
     first_part: i32,
     parts: i32,
 }
+mirrored!(SpreadArguments, 72);
 
 /// Mirrors `Sum`.
 #[repr(C)]
@@ -38,6 +37,7 @@ struct SumArguments {
     parts: i32,
     coils: i32,
 }
+mirrored!(SumArguments, 72);
 
 /// Layers of tiles that are made together, and the parts that reach into them, which may go round the end.
 #[derive(Clone, Copy, Debug)]
@@ -119,8 +119,6 @@ impl<T: DeviceReal> Spreading<T> {
         let room = tiles.bytes() / (self.tile.count * complex);
         let slabs = self.slabs(points, room)?;
         let _current = self.device.enter()?;
-        let spread = self.device.function(IMAGE, &self.kernel("spread"))?;
-        let sum = self.device.function(IMAGE, &self.kernel("sum"))?;
         let together = self.coils_at_once();
         // Blocks along the second dimension.
         let groups = (room / points.part_count).clamp(1, MAX_GROUPS);
@@ -148,7 +146,7 @@ impl<T: DeviceReal> Spreading<T> {
                 };
                 if slab.parts > 0 {
                     // SAFETY: SpreadArguments mirrors the kernel's struct; the rest by this function's contract.
-                    unsafe { spread.launch(stream, launch, &arguments)? };
+                    unsafe { self.kernels.spread.launch(stream, launch, &arguments)? };
                 }
                 let layer = counts[0] * counts[1];
                 let arguments = SumArguments {
@@ -166,7 +164,7 @@ impl<T: DeviceReal> Spreading<T> {
                 let blocks = (slab.layers.1 - slab.layers.0) * layer * self.tile.sum_blocks(self.dims);
                 let launch = Launch { grid: [blocks, some.div_ceil(together), 1], block: [256, 1, 1], shared: 0 };
                 // SAFETY: SumArguments mirrors the kernel's struct; as above.
-                unsafe { sum.launch(stream, launch, &arguments)? };
+                unsafe { self.kernels.sum.launch(stream, launch, &arguments)? };
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::sort::part_limit;
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, DeviceReal, Precision};
+use crate::gpu::{Device, DeviceMemory, DeviceReal, Function, Precision};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -92,7 +92,16 @@ pub(crate) struct Spreading<T> {
     pub(super) window: usize,
     pub(super) tile: Tile,
     pub(super) coefficients: DeviceMemory,
+    pub(super) kernels: Kernels,
     precision: PhantomData<T>,
+}
+
+/// Kernels for one precision, number of dimensions and window.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    pub(super) spread: Function,
+    pub(super) sum: Function,
+    pub(super) interpolate: Function,
 }
 
 impl<T: DeviceReal> Spreading<T> {
@@ -119,6 +128,13 @@ impl<T: DeviceReal> Spreading<T> {
             let start = (most - count + row) * window;
             table[start..start + width].iter_mut().zip(values).for_each(|(to, v)| *to = T::of(*v));
         }
+        let variant = format!("{}_{dims}d_{window}", T::PRECISION.suffix());
+        let kernel = |image, verb| device.function(image, &format!("{verb}_{variant}"));
+        let kernels = Kernels {
+            spread: kernel("nufft/spread", "spread")?,
+            sum: kernel("nufft/spread", "sum")?,
+            interpolate: kernel("nufft/interpolate", "interpolate")?,
+        };
         Ok(Self {
             device: device.clone(),
             size: [nx, ny, nz],
@@ -127,13 +143,9 @@ impl<T: DeviceReal> Spreading<T> {
             window,
             tile: Tile::of::<T>(shape, width),
             coefficients: DeviceMemory::from_slice(device, &table)?,
+            kernels,
             precision: PhantomData,
         })
-    }
-
-    /// Such as "spread_f32_3d_8".
-    pub(super) fn kernel(&self, verb: &str) -> String {
-        format!("{verb}_{}_{}d_{}", T::PRECISION.suffix(), self.dims, self.window)
     }
 
     /// Tiles along x, y, z.

@@ -26,6 +26,7 @@ struct Copy {
     first: i64,
     found: u64,
 }
+crate::gpu::mirrored!(Copy, 96);
 
 /// Mirrors `Volumes`.
 #[repr(C)]
@@ -39,6 +40,7 @@ struct Volumes {
     nz: i32,
     value: f32,
 }
+crate::gpu::mirrored!(Volumes, 48);
 
 /// Mirrors `Facts`.
 #[repr(C)]
@@ -52,6 +54,7 @@ struct FactsArguments {
     largest: u64,
     zero: u64,
 }
+crate::gpu::mirrored!(FactsArguments, 48);
 
 /// Mirrors `Total`.
 #[repr(C)]
@@ -61,6 +64,7 @@ struct Total {
     total: u64,
     count: i32,
 }
+crate::gpu::mirrored!(Total, 24);
 
 /// Where a volume's voxels lie: columns along z, `[y][x]`, each as long as a multiple of 4.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! What becomes of a projection's sums: mirrors `kernels/pet/finish.cuh`.
 
+use crate::gpu::mirrored;
+
 /// See [`Finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -30,6 +32,7 @@ pub(super) struct Finish {
     /// See [`MOST_QUOTIENT`](crate::pet::engine::MOST_QUOTIENT).
     pub(super) most: f32,
 }
+mirrored!(Finish, 56);
 
 impl Finish {
     pub(super) fn new(what: What, output: u64) -> Self {

@@ -7,7 +7,7 @@ use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
 use crate::error::Result;
 use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
-use crate::gpu::{Launch, Lent, Precision, Queue};
+use crate::gpu::{Function, Launch, Lent, Precision, Queue, mirrored};
 use crate::pet::expansion::Expansion;
 use crate::pet::spectrum::{Slices, spectrum};
 use crate::pet::tables::Tables;
@@ -52,6 +52,7 @@ struct Arguments {
     log_width: i32,
     chunks: i32,
 }
+mirrored!(Arguments, 360);
 
 /// What a view has on the GPU.
 pub(super) struct Spectra {
@@ -240,6 +241,15 @@ pub(super) struct Fourier {
     error: f32,
     rounding: f32,
     concentration: f32,
+    kernels: Kernels,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    rows_there: Function,
+    columns_there: Function,
+    columns_back: Function,
+    rows_back: Function,
 }
 
 impl Fourier {
@@ -249,7 +259,27 @@ impl Fourier {
         let lines = [shared.line(queue, x)?, shared.line(queue, y)?];
         let work = shared.work(queue, spectra.work() as usize)?;
         let Spectra { term, varying, identifiers, sizes, slices, error, rounding, concentration, .. } = *spectra;
-        Ok(Self { memory, term, varying, identifiers, lines, work, sizes, slices, error, rounding, concentration })
+        let kernel = |name| queue.device.function(IMAGE, name);
+        let kernels = Kernels {
+            rows_there: kernel("fourier_rows_there")?,
+            columns_there: kernel("fourier_columns_there")?,
+            columns_back: kernel("fourier_columns_back")?,
+            rows_back: kernel("fourier_rows_back")?,
+        };
+        Ok(Self {
+            memory,
+            term,
+            varying,
+            identifiers,
+            lines,
+            work,
+            sizes,
+            slices,
+            error,
+            rounding,
+            concentration,
+            kernels,
+        })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -322,14 +352,14 @@ impl Fourier {
             unsafe {
                 if forward || k == 0 {
                     let there = Arguments { from: input, to: work, peaks, ..base };
-                    self.rows(queue, "fourier_rows_there", if forward { factors(k, there) } else { there })?;
+                    self.rows(queue, &self.kernels.rows_there, if forward { factors(k, there) } else { there })?;
                     let there = Arguments { from: work, to: all_at, ..base };
-                    self.columns(queue, "fourier_columns_there", there)?;
+                    self.columns(queue, &self.kernels.columns_there, there)?;
                 }
                 let spectrum = self.memory.address() + (k * self.term) as u64;
                 let add = i32::from(forward && k > 0);
                 let back = Arguments { from: all_at, to: rows_at, spectrum, add, ..base };
-                self.columns(queue, "fourier_columns_back", back)?;
+                self.columns(queue, &self.kernels.columns_back, back)?;
                 let last = k + 1 == rank;
                 if !forward || last {
                     let (earlier, later) = if forward {
@@ -338,7 +368,7 @@ impl Fourier {
                         (if k > 0 { between } else { 0 }, if last { 0 } else { between })
                     };
                     let back = Arguments { from: rows_at, earlier, later, peaks, ..base };
-                    self.rows(queue, "fourier_rows_back", if forward { back } else { factors(k, back) })?;
+                    self.rows(queue, &self.kernels.rows_back, if forward { back } else { factors(k, back) })?;
                 }
             }
         }
@@ -349,23 +379,30 @@ impl Fourier {
     ///
     /// # Safety
     /// As for `launch`.
-    unsafe fn rows(&self, queue: &Queue, name: &str, arguments: Arguments) -> Result<()> {
+    unsafe fn rows(&self, queue: &Queue, kernel: &Function, arguments: Arguments) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.step(queue, name, &self.lines[0], self.sizes.pairs(), arguments) }
+        unsafe { self.step(queue, kernel, &self.lines[0], self.sizes.pairs(), arguments) }
     }
 
     /// A block for one kx and parts of its lines.
     ///
     /// # Safety
     /// As for `launch`.
-    unsafe fn columns(&self, queue: &Queue, name: &str, arguments: Arguments) -> Result<()> {
+    unsafe fn columns(&self, queue: &Queue, kernel: &Function, arguments: Arguments) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.step(queue, name, &self.lines[1], self.sizes.half(), arguments) }
+        unsafe { self.step(queue, kernel, &self.lines[1], self.sizes.half(), arguments) }
     }
 
     /// # Safety
     /// As for `launch`.
-    unsafe fn step(&self, queue: &Queue, name: &str, line: &Line, outer: usize, arguments: Arguments) -> Result<()> {
+    unsafe fn step(
+        &self,
+        queue: &Queue,
+        kernel: &Function,
+        line: &Line,
+        outer: usize,
+        arguments: Arguments,
+    ) -> Result<()> {
         let shape = line.across();
         let chunks = self.sizes.place.shape[0].div_ceil(shape.width);
         let blocks = outer * chunks;
@@ -380,6 +417,6 @@ impl Fourier {
         let launch =
             Launch { grid: [blocks, 1, 1], block: [line.threads(shape.width, THREADS), 1, 1], shared: shape.shared };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { queue.device.function(IMAGE, name)?.launch(&queue.stream, launch, &arguments) }
+        unsafe { kernel.launch(&queue.stream, launch, &arguments) }
     }
 }

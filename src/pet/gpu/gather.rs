@@ -5,7 +5,7 @@ use super::finish::{Finish, What};
 use super::projection::{Direction, Parts};
 use super::steps::{CHAIN, Group, Segment, Steps};
 use crate::error::{Result, fail};
-use crate::gpu::{Launch, Lent, Queue};
+use crate::gpu::{Function, Launch, Lent, Queue, mirrored};
 use crate::pet::tables::Tables;
 
 const IMAGE: &str = "pet/gather";
@@ -55,6 +55,7 @@ struct Arguments {
     axial_groups: i32,
     axial_front: i32,
 }
+mirrored!(Arguments, 216);
 
 /// Mirrors `Expand` in `kernels/pet/tables.cu`.
 #[repr(C)]
@@ -68,6 +69,7 @@ struct Expand {
     kernel: i32,
     identifiers: i32,
 }
+mirrored!(Expand, 48);
 
 /// Taps of a segment as they lie together by sum.
 fn together(taps: usize) -> usize {
@@ -327,6 +329,9 @@ pub(super) struct Gather {
     weight_bytes: usize,
     /// Of adjoint and forward, if they are kept.
     weights: Option<[Lent; 2]>,
+    /// Of adjoint and forward; those that make weights, where there are several kernels.
+    kernels: [Function; 2],
+    expand: Option<[Function; 2]>,
 }
 
 impl Gather {
@@ -334,6 +339,14 @@ impl Gather {
     /// The GPU is current.
     pub(super) unsafe fn new(queue: &Queue, from: &Arranged, keep: bool) -> Result<Self> {
         let Arranged { plan, parts, places, columns, kernel, weight_bytes } = from;
+        let (device, tables) = (&queue.device, "pet/tables");
+        let (kernels, expand) = match weight_bytes {
+            0 => ([device.function(IMAGE, "gather_one")?, device.function(IMAGE, "gather_one")?], None),
+            _ => (
+                [device.function(IMAGE, "gather_of_sum")?, device.function(IMAGE, "gather_of_data")?],
+                Some([device.function(tables, "tables_of_sum")?, device.function(tables, "tables_of_data")?]),
+            ),
+        };
         let mut made = Self {
             plan: *plan,
             memory: queue.upload(parts.bytes())?,
@@ -342,11 +355,12 @@ impl Gather {
             kernel: *kernel,
             weight_bytes: *weight_bytes as usize,
             weights: None,
+            kernels,
+            expand,
         };
-        if keep && made.weight_bytes > 0 {
+        if let (true, Some(expand)) = (keep, &made.expand) {
             // SAFETY: by this function's contract.
-            made.weights =
-                Some(unsafe { [made.expand(queue, Direction::Adjoint)?, made.expand(queue, Direction::Forward)?] });
+            made.weights = Some(unsafe { [made.expand(queue, &expand[0])?, made.expand(queue, &expand[1])?] });
         }
         Ok(made)
     }
@@ -369,7 +383,7 @@ impl Gather {
     ///
     /// # Safety
     /// The GPU is current.
-    unsafe fn expand(&self, queue: &Queue, direction: Direction) -> Result<Lent> {
+    unsafe fn expand(&self, queue: &Queue, kernel: &Function) -> Result<Lent> {
         let weights = queue.pool.take(self.weight_bytes)?;
         let Places { columns, offsets, values, .. } = self.places;
         let arguments = Expand {
@@ -381,12 +395,8 @@ impl Gather {
             kernel: self.kernel as i32,
             identifiers: self.plan.arguments.identifiers,
         };
-        let name = match direction {
-            Direction::Adjoint => "tables_of_sum",
-            Direction::Forward => "tables_of_data",
-        };
         // SAFETY: the struct mirrors the kernel's; memory of these sizes, which stays in the pool.
-        unsafe { queue.each("pet/tables", name, self.weight_bytes / 16, &arguments)? };
+        unsafe { queue.launch_each(kernel, self.weight_bytes / 16, &arguments)? };
         Ok(weights)
     }
 
@@ -394,22 +404,16 @@ impl Gather {
     /// Volumes of the shape that this was made for, in use by the queue's stream alone; the GPU is current.
     pub(super) unsafe fn launch(&self, queue: &Queue, direction: Direction, input: u64, to: Finish) -> Result<()> {
         let k = direction as usize;
-        let variant = self.weight_bytes > 0;
         // Goes back to the pool with the launch under way, whose stream later users follow.
         let made;
-        let weights = match &self.weights {
-            Some(weights) => weights[k].address(),
-            None if variant => {
+        let weights = match (&self.weights, &self.expand) {
+            (Some(weights), _) => weights[k].address(),
+            (None, Some(expand)) => {
                 // SAFETY: by this function's contract.
-                made = unsafe { self.expand(queue, direction)? };
+                made = unsafe { self.expand(queue, &expand[k])? };
                 made.address()
             }
-            None => 0,
-        };
-        let name = match direction {
-            _ if !variant => "gather_one",
-            Direction::Adjoint => "gather_of_sum",
-            Direction::Forward => "gather_of_data",
+            (None, None) => 0,
         };
         let Places { groups, axial, map, records, .. } = self.places;
         let arguments = Arguments {
@@ -425,6 +429,6 @@ impl Gather {
         let launch =
             Launch { grid: [self.plan.blocks, 1, 1], block: [SUMMING + FETCHING, 1, 1], shared: self.plan.shared };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { queue.device.function(IMAGE, name)?.launch(&queue.stream, launch, &arguments) }
+        unsafe { self.kernels[k].launch(&queue.stream, launch, &arguments) }
     }
 }

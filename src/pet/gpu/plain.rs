@@ -4,7 +4,7 @@ use super::array::Place;
 use super::finish::Finish;
 use super::projection::{Direction, Parts};
 use crate::error::{Result, fail};
-use crate::gpu::{Lent, Queue};
+use crate::gpu::{Function, Lent, Queue, mirrored};
 use crate::pet::tables::Tables;
 
 /// Mirrors `Plain`.
@@ -23,6 +23,7 @@ struct Arguments {
     count: i32,
     of_data: i32,
 }
+mirrored!(Arguments, 112);
 
 /// A view's kernels as they are.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(super) struct Plain {
     values: u64,
     map: u64,
     count: i32,
+    kernel: Function,
 }
 
 impl Plain {
@@ -49,7 +51,8 @@ impl Plain {
         let memory = queue.upload(parts.bytes())?;
         let [offsets, values, map] = places.map(|p| memory.address() + p as u64);
         let Ok(count) = i32::try_from(count) else { fail!(SizeOverflow, "kernels of {count} voxels are too large") };
-        Ok(Self { memory, offsets, values, map, count })
+        let kernel = queue.device.function("pet/plain", "plain_gather")?;
+        Ok(Self { memory, offsets, values, map, count, kernel })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -77,6 +80,6 @@ impl Plain {
         let (column, of_data) = (column as i32, i32::from(direction == Direction::Forward));
         let arguments = Arguments { input, offsets, values, map, to, nx, ny, nz, column, count, of_data };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { queue.each("pet/plain", "plain_gather", shape.iter().product(), &arguments) }
+        unsafe { queue.launch_each(&self.kernel, shape.iter().product(), &arguments) }
     }
 }

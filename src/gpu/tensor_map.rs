@@ -1,4 +1,5 @@
-//! Maps of device arrays, from which kernels fetch boxes in one instruction (compute capability 9.0 and later).
+//! Tensor maps: descriptions of device arrays, from which the tensor memory accelerator (TMA, compute capability 9.0 and later) copies
+//! boxes to shared memory in one instruction.
 
 use super::driver::check;
 use crate::error::Result;
@@ -10,9 +11,9 @@ use cudarc::driver::sys::{
 /// A `CUtensorMap`, as a kernel takes it.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
-pub(crate) struct BoxMap([u8; 128]);
+pub(crate) struct TensorMap([u8; 128]);
 
-impl BoxMap {
+impl TensorMap {
     /// Where no kernel looks at it.
     pub(crate) const NONE: Self = Self([0; 128]);
 

@@ -1,0 +1,75 @@
+//! Kernels of a plan on one GPU, looked up when first launched.
+
+use crate::error::Result;
+use crate::gpu::{Device, Function};
+use std::sync::OnceLock;
+
+/// What tells the kernels of back projectors apart: the source, and all that a name is made from.
+pub(super) type Variant = (&'static str, [usize; 4]);
+
+/// Those of `kernels/ct/range.cu`.
+#[derive(Debug)]
+pub(super) struct RowKernels {
+    pub(super) begin: Function,
+    pub(super) range: Function,
+    pub(super) report: Function,
+    pub(super) scale: Function,
+}
+
+impl RowKernels {
+    fn new(device: &Device) -> Result<Self> {
+        let kernel = |name| device.function("ct/range", name);
+        Ok(Self {
+            begin: kernel("ct_begin")?,
+            range: kernel("ct_range")?,
+            report: kernel("ct_report")?,
+            scale: kernel("ct_scale")?,
+        })
+    }
+}
+
+/// All but those that tables hold, such as the filter's.
+#[derive(Debug, Default)]
+pub(super) struct Kernels {
+    rows: OnceLock<RowKernels>,
+    pack: OnceLock<Function>,
+    /// Few: a plan has one projector, unless it measures them all.
+    projectors: Vec<(Variant, Function)>,
+}
+
+impl Kernels {
+    pub(super) fn rows(&self, device: &Device) -> Result<&RowKernels> {
+        kept(&self.rows, || RowKernels::new(device))
+    }
+
+    /// Packs rows that are not filtered.
+    pub(super) fn pack(&self, device: &Device) -> Result<&Function> {
+        kept(&self.pack, || device.function("ct/filter", "ct_pack"))
+    }
+
+    /// A back projector's; `name` is called when it is new.
+    pub(super) fn projector(
+        &mut self,
+        device: &Device,
+        variant: Variant,
+        name: impl FnOnce() -> String,
+    ) -> Result<Function> {
+        if let Some((_, kernel)) = self.projectors.iter().find(|(v, _)| *v == variant) {
+            return Ok(kernel.clone());
+        }
+        let kernel = device.function(variant.0, &name())?;
+        self.projectors.push((variant, kernel.clone()));
+        Ok(kernel)
+    }
+}
+
+/// The value that is there, or made now.
+fn kept<V>(place: &OnceLock<V>, make: impl FnOnce() -> Result<V>) -> Result<&V> {
+    match place.get() {
+        Some(value) => Ok(value),
+        None => {
+            let value = make()?;
+            Ok(place.get_or_init(|| value))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Launches of kernels, and the structs that they take.
+
+use super::driver::check;
+use super::kernel::Function;
+use super::stream::Stream;
+use crate::error::{Result, fail};
+use cudarc::driver::sys;
+use std::ffi::c_void;
+
+/// States the size of a struct that a kernel has too. Its `static_assert` there states the same size, so that neither side is changed
+/// without the other.
+macro_rules! mirrored {
+    ($own:ty, $bytes:literal) => {
+        const _: () = assert!(size_of::<$own>() == $bytes, "another size than in the kernel");
+    };
+}
+pub(crate) use mirrored;
+
+/// Shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    pub(crate) grid: [usize; 3],
+    pub(crate) block: [usize; 3],
+    /// Dynamic shared memory.
+    pub(crate) shared: usize,
+}
+
+impl Function {
+    /// Launches with one parameter, a struct that the kernel takes by value.
+    ///
+    /// # Safety
+    /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
+    /// GPU is current.
+    pub(crate) unsafe fn launch<P: Copy>(&self, stream: &Stream, launch: Launch, parameter: &P) -> Result<()> {
+        let Launch { grid, block, shared } = launch;
+        let limits = [i32::MAX as usize, 65535, 65535];
+        if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
+            fail!(Internal, "a grid of {grid:?} blocks is out of range");
+        }
+        // Static shared memory counts too.
+        const USUAL: usize = 32 << 10;
+        if shared > USUAL {
+            self.raise_shared_limit()?;
+        }
+        let [gx, gy, gz] = grid.map(|n| n as u32);
+        let [bx, by, bz] = block.map(|n| n as u32);
+        let mut parameters = [std::ptr::from_ref(parameter).cast_mut().cast::<c_void>()];
+        let (raw, list, none) = (self.raw(), parameters.as_mut_ptr(), std::ptr::null_mut());
+        // SAFETY: by this function's contract; the driver copies the parameter.
+        check("cuLaunchKernel", unsafe {
+            sys::cuLaunchKernel(raw, gx, gy, gz, bx, by, bz, shared as u32, stream.raw(), list, none)
+        })
+    }
+}
