@@ -276,6 +276,14 @@ impl Context {
         }
     }
 
+    /// Tells the log of values that were not finite, or could not be corrected, and were replaced by 0; warns of many.
+    pub(crate) fn tell_of_replaced(&self, replaced: u64, of: usize) {
+        if replaced > 0 {
+            let level = if replaced as f64 >= 0.01 * of as f64 { LogLevel::Warning } else { LogLevel::Info };
+            self.log(level, || format!("{replaced} of {of} values were not usable and replaced by 0"));
+        }
+    }
+
     /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
     /// thread, as MATLAB and most user interfaces need. `work` says how far it is.
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {

@@ -272,6 +272,12 @@ fn odd_angles_are_logged() {
         let (n, last) = (angles.len(), angles[angles.len() - 1]);
         assert!(logged(angles).contains("they may be degrees"), "{n} angles to {last}");
     }
+    // Ranges that no turn ends, in even steps; golden ratios of anything else are no degrees.
+    for (last, count) in [(100.0, 61), (120.0, 121), (183.0, 181), (200.0, 400), (370.0, 741)] {
+        let angles = steps(0.0, last / f64::from(count - 1), count);
+        assert!(logged(angles).contains("they may be degrees"), "{count} angles to {last}");
+    }
+    assert!(logged(steps(0.0, PI / 180.0 * PI / 180.0, 180)).contains("converted to radians twice"));
     // Golden angles reach 90 and 180 rad too.
     for golden in [PI * (5f64.sqrt() - 1.0) / 2.0, PI * (3.0 - 5f64.sqrt())] {
         for count in [38, 47, 94, 150, 186] {

@@ -90,3 +90,13 @@ fn honest_axes_are_not_warned_of() {
     assert_eq!(warnings(Geometry { nx: 9, ny: 9, ..Geometry::new(half_turn(5), 1) }), Vec::<String>::new());
     assert_eq!(warnings(Geometry::new(vec![0.3], BINS)), Vec::<String>::new());
 }
+
+/// A volume many times as wide as what the detector sees is one in other units.
+#[test]
+fn a_volume_far_wider_than_the_detector_is_warned_of() {
+    for (pixel_size, warned) in [(1.0, 0), (4.0, 0), (6.5, 1), (40.0, 1), (0.1, 0)] {
+        let seen = warnings(Geometry { pixel_size, ..Geometry::new(half_turn(90), BINS) });
+        assert_eq!(seen.len(), warned, "{seen:?}");
+        assert!(seen.iter().all(|m| m.contains("are both in one unit?")), "{seen:?}");
+    }
+}

@@ -66,7 +66,7 @@ pub(crate) fn crop(side: usize, offset: f64, part: Range<usize>, names: [&str; 2
     if start >= end || end > side {
         fail!(
             OutOfRange,
-            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side})"
+            "{pixel}_begin is {start} and {pixel}_end {end}; they must ascend, and end at {name} ({side}) at most"
         );
     }
     // The axis stays where it is: at (side - 1) / 2 + offset of the whole, `start` less in the part. All halves are exact.

@@ -23,16 +23,29 @@ fn warn_of_degrees(context: &Context, g: &Geometry) {
     let degrees = [90.0, 180.0, 360.0, 540.0, 720.0, 1080.0, 1440.0];
     // Golden angles, of a half turn and of a whole one, reach any span.
     let golden = [1.941_61, 2.399_96].iter().any(|angle| (step - angle).abs() < 0.01);
-    // Steps of twentieths, over many turns: nobody's radians.
-    let decimal = step >= 0.05 && (20.0 * step - (20.0 * step).round()).abs() < 1e-5 && span > 2.0 * TAU;
-    if !golden && (decimal || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
+    let turns = span / TAU;
+    // Steps of twentieths, or even ones of more than a quarter of a radian, over many turns: nobody's radians.
+    let twentieths = step >= 0.05 && (20.0 * step - (20.0 * step).round()).abs() < 1e-5;
+    let wide = step >= 0.25 && g.angles.windows(2).all(|a| ((a[1] - a[0]).abs() - step).abs() < 1e-6 * span);
+    let odd = turns > 2.0 && (twentieths || wide);
+    if !golden && (odd || degrees.iter().any(|turn| (span - turn).abs() <= 1.5 * step)) {
         context.log(LogLevel::Warning, || {
-            let turns = span / TAU;
-            format!(
-                "angles run from {first} to {last} rad, {turns:.1} turns: they may be degrees, and have to be radians"
-            )
+            let [first, last, turns] = [first, last, (10.0 * turns).round() / 10.0].map(short);
+            format!("angles run from {first} to {last} rad, {turns} turns: they may be degrees, and have to be radians")
         });
     }
+    // Nobody takes so many views of so little.
+    if span > 0.0 && span < 0.1 && g.views() > 30 {
+        context.log(LogLevel::Warning, || {
+            let ([first, last], degrees) = ([first, last].map(short), span.to_degrees());
+            format!("angles run from {first} to {last} rad, {degrees:.2} degrees in all: were they converted to radians twice?")
+        });
+    }
+}
+
+/// A number in few digits, however large it is.
+fn short(v: f64) -> String {
+    if v.abs() < 1e9 { v.to_string() } else { format!("{v:e}") }
 }
 
 fn tell_of_angles(context: &Context, angular: &Result<Arc<Angular>>) {
@@ -75,10 +88,16 @@ fn warn_of_axis(context: &Context, g: &Geometry) {
 }
 
 fn warn_of_units(context: &Context, g: &Geometry) {
+    let wide = g.nx.max(g.ny) as f64 * g.ratio() / g.bins as f64;
     if !(0.02..=50.0).contains(&g.ratio()) {
         context.log(LogLevel::Warning, || {
             let (pixel, pitch) = (g.pixel_size, g.bin_pitch);
             format!("pixel_size is {pixel} and bin_pitch {pitch}, {:.4} bins: are both in one unit?", g.ratio())
+        });
+    } else if wide > 5.0 && g.bins >= 8 {
+        context.log(LogLevel::Warning, || {
+            let (pixel, pitch, side) = (g.pixel_size, g.bin_pitch, g.nx.max(g.ny));
+            format!("{side} pixels of pixel_size {pixel} are {wide:.1} times as wide as the detector, whose bin_pitch is {pitch}: are both in one unit?")
         });
     }
 }

@@ -116,6 +116,9 @@ impl Ct {
         };
         let task = plan.task(operator, options, correction, *stream)?;
         self.replaced = work(&mut **engine, context, &task)?;
+        let shape =
+            if operator == Operator::Forward { task.geometry.volume_shape() } else { task.geometry.projection_shape() };
+        context.tell_of_replaced(self.replaced, shape.iter().product());
         Ok(())
     }
 

@@ -4,13 +4,18 @@ use crate::error::{Error, Result, Status, fail};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
 
+/// Bytes of a thread's last message, its end included.
+const MESSAGE: usize = 4096;
+/// It stays in one place, so that the order in which `printf("%d %s", isoc_x(), isoc_last_error())` calls does not matter.
+type Message = [u8; MESSAGE];
+
 thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::default();
+    static LAST_ERROR: RefCell<Message> = const { RefCell::new([0; MESSAGE]) };
     static THREAD_MARK: Cell<u8> = const { Cell::new(0) };
 }
 
@@ -25,13 +30,22 @@ pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> Status {
     match result {
         Ok(()) => Status::Ok,
         Err(error) => {
-            let mut bytes = error.message.into_bytes();
-            bytes.retain(|b| *b != 0);
-            let text = CString::new(bytes).unwrap_or_default();
-            let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+            let _ = LAST_ERROR.try_with(|last| store(&error.message, &mut last.borrow_mut()));
             error.status
         }
     }
+}
+
+/// As much of a text as there is place for, without zeros inside.
+fn store(text: &str, to: &mut Message) {
+    let mut end = 0;
+    for c in text.chars().filter(|c| *c != '\0') {
+        if end + c.len_utf8() >= MESSAGE {
+            break;
+        }
+        end += c.encode_utf8(&mut to[end..]).len();
+    }
+    to[end] = 0;
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
@@ -39,9 +53,9 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The thread's last message; the pointer lives until the thread's next failing call.
+/// The thread's last message; the pointer lives as long as the thread.
 pub(super) fn last_error() -> *const c_char {
-    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr().cast()).unwrap_or(c"".as_ptr())
 }
 
 /// Live handles of one type. A handle is a number dressed as a pointer, never dereferenced and never used twice, so a NULL,

@@ -135,9 +135,7 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
     let (sum, size) = values.iter().fold((0.0, 0.0), |(s, a), v| (s + f64::from(*v), a + f64::from(v.abs())));
     if sum < -0.5 * size {
         let least = values[0];
-        return Some(format!(
-            "most of what they sum to is negative, down to {least}, as logarithms without their minus are"
-        ));
+        return Some(format!("they are mostly negative, down to {least}, as logarithms without their minus are"));
     }
     let beside = profiles.iter().filter(|p| (0.7..=1.3).contains(&p.0)).count() as f64;
     if at(0.01) >= -0.05 && at(0.99) <= 1.5 && beside >= 0.9 * n && inside < 0.9 * outside {
