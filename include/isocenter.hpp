@@ -906,8 +906,8 @@ public:
 
         // Cuts the slice down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of the slice that
         // this geometry describes, counted from 0, ends not included: volume[:, row_begin:row_end, column_begin:column_end] of the full
-        // one, in NumPy's words, whose order is the other way round: columns come first here, as x before y. It sets nx, ny, x_offset and
-        // y_offset from what they are: so it comes after whatever else sets them, and a second region counts from the first one's corner.
+        // one, in NumPy's words, whose order is the other way round: columns come first here, as x before y. Call it last: it
+        // changes nx, ny, x_offset and y_offset, and a second region counts from the first one's corner.
         outcome<void> region(int64_t column_begin, int64_t column_end, int64_t row_begin, int64_t row_end) {
             isoc_ct_geometry c{};
             c.struct_size = sizeof c;
