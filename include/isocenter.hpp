@@ -523,14 +523,21 @@ public:
     result(result_status &&failure) noexcept : result_status(std::move(failure)) {}
     result(T &&value) : value_(std::move(value)) {}
 
-    // There is no value where the call failed.
-    T &operator*() & noexcept { return *value_; }
-    const T &operator*() const & noexcept { return *value_; }
-    T &&operator*() && noexcept { return std::move(*value_); }
-    T *operator->() noexcept { return &*value_; }
-    const T *operator->() const noexcept { return &*value_; }
+    // There is no value where the call failed: to ask for it says so on stderr, and ends the program.
+    T &operator*() & noexcept { return there(), *value_; }
+    const T &operator*() const & noexcept { return there(), *value_; }
+    T &&operator*() && noexcept { return there(), std::move(*value_); }
+    T *operator->() noexcept { return there(), &*value_; }
+    const T *operator->() const noexcept { return there(), &*value_; }
 
 private:
+    void there() const noexcept {
+        if (value_) return;
+        std::fprintf(stderr, "isocenter: the value of a call that failed was asked for: %s: %s\n", isoc_status_string(status()),
+                     message());
+        std::terminate();
+    }
+
     std::optional<T> value_;
 };
 template <> class [[nodiscard]] result<void> : public result_status {
@@ -706,6 +713,14 @@ struct callbacks {
     log_function log;
 };
 
+// A handle as an argument of a call. It keeps the callbacks for as long as the call takes, since one of them may destroy the object
+// that the call is made with, and that may have been the last one to own them.
+template <class C> struct handle_in_use {
+    C *raw;
+    std::shared_ptr<const callbacks> callbacks_kept;
+    operator C *() const noexcept { return raw; }
+};
+
 // Owns a C handle. Moved, never copied; what was moved from is empty, and calls on it are ISOC_STATUS_NULL_POINTER.
 template <class C, isoc_status (*Destroy)(C *)> class handle {
 public:
@@ -734,6 +749,9 @@ protected:
     template <bool Writable> static named_array<Writable> named(const char *parameter, const basic_tensor<Writable> &t) noexcept {
         return { parameter, t };
     }
+
+    // How methods pass the handle on.
+    handle_in_use<C> self() const noexcept { return { raw_, callbacks_ }; }
 
     // Plans call their context's callbacks, whether it is still there or not.
     const std::shared_ptr<const callbacks> &shared() const noexcept { return callbacks_; }
@@ -888,7 +906,8 @@ public:
 
         // Cuts the slice down to a region of interest: columns column_begin to column_end and rows row_begin to row_end of the slice that
         // this geometry describes, counted from 0, ends not included: volume[:, row_begin:row_end, column_begin:column_end] of the full
-        // one, in NumPy's words, whose order is the other way round: columns come first here, as x before y. See isoc_ct_region.
+        // one, in NumPy's words, whose order is the other way round: columns come first here, as x before y. Call it last: it
+        // changes nx, ny, x_offset and y_offset, and a second region counts from the first one's corner.
         outcome<void> region(int64_t column_begin, int64_t column_end, int64_t row_begin, int64_t row_end) {
             isoc_ct_geometry c{};
             c.struct_size = sizeof c;
@@ -961,82 +980,82 @@ public:
     // Sets scan and volume. Forgets weights of your own; the flat field stays while rows and bins do.
     // C++20: set_geometry({ .bins = 256, .angles = angles }).
     outcome<void> set_geometry(const geometry &scan) {
-        return detail::call(isoc_ct_set_geometry, get(), detail::lowered_struct<isoc_ct_geometry>(scan));
+        return detail::call(isoc_ct_set_geometry, self(), detail::lowered_struct<isoc_ct_geometry>(scan));
     }
 
     // Sets options, or the defaults.
     outcome<void> set_options() { return set_options(options()); }
     outcome<void> set_options(const options &wanted) {
-        return detail::call(isoc_ct_set_options, get(), detail::lowered_struct<isoc_ct_options>(wanted));
+        return detail::call(isoc_ct_set_options, self(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
 
     // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
     // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
-        return detail::call(isoc_ct_set_flat_field, get(), named("flats", flats), named("darks", darks));
+        return detail::call(isoc_ct_set_flat_field, self(), named("flats", flats), named("darks", darks));
     }
 
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.
-    outcome<void> set_stream(void *stream) { return detail::call(isoc_ct_set_stream, get(), stream); }
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_ct_set_stream, self(), stream); }
 
     // Measures the GPU's back projectors for this geometry and keeps to the fastest.
-    outcome<void> tune() { return detail::call(isoc_ct_tune, get()); }
+    outcome<void> tune() { return detail::call(isoc_ct_tune, self()); }
 
     // What the plan found in the geometry and decided.
     outcome<info> get_info() {
         info found;
-        return detail::get(found, isoc_ct_get_info, get(), static_cast<isoc_ct_info *>(&found));
+        return detail::get(found, isoc_ct_get_info, self(), static_cast<isoc_ct_info *>(&found));
     }
 
     // Bytes of working memory that reconstruct will allocate, of the host or of each GPU.
     outcome<uint64_t> memory() {
         uint64_t bytes = 0;
-        return detail::get(bytes, isoc_ct_memory, get(), &bytes);
+        return detail::get(bytes, isoc_ct_memory, self(), &bytes);
     }
 
     // Writes the angular weight of each view, in radians, and returns how many there are; an empty span asks for that alone.
     outcome<int64_t> get_angular_weights(span<double> weights) {
         int64_t found = 0;
-        return detail::get(found, isoc_ct_get_angular_weights, get(), weights.data(), weights.count(), &found);
+        return detail::get(found, isoc_ct_get_angular_weights, self(), weights.data(), weights.count(), &found);
     }
 
     // Takes weights of your own, one a view, in radians, until the next set_geometry.
     outcome<void> set_angular_weights(span<const double> weights) {
         // No list means the plan's own weights: an empty vector, whose data() may be NULL, must not.
         static constexpr double none = 0;
-        return detail::call(isoc_ct_set_angular_weights, get(), weights.data() ? weights.data() : &none, weights.count());
+        return detail::call(isoc_ct_set_angular_weights, self(), weights.data() ? weights.data() : &none, weights.count());
     }
 
     // Goes back to the weights that the plan works out.
     outcome<void> set_angular_weights() {
         static constexpr const double *own = nullptr;
-        return detail::call(isoc_ct_set_angular_weights, get(), own, int64_t{ 0 });
+        return detail::call(isoc_ct_set_angular_weights, self(), own, int64_t{ 0 });
     }
 
     // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
     // counts and others by options.input. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_reconstruct, get(), named("projections", projections), named("volume", volume));
+        return detail::call(isoc_ct_reconstruct, self(), named("projections", projections), named("volume", volume));
     }
 
     // The ramp filter alone: projections -> f32 of the same shape.
     outcome<void> filter(const const_tensor &projections, const tensor &filtered) {
-        return detail::call(isoc_ct_filter, get(), named("projections", projections), named("filtered", filtered));
+        return detail::call(isoc_ct_filter, self(), named("projections", projections), named("filtered", filtered));
     }
 
     // The sum over views alone, weighted if the options say so: f32 projections -> f32 volume.
     outcome<void> backproject(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_backproject, get(), named("projections", projections), named("volume", volume));
+        return detail::call(isoc_ct_backproject, self(), named("projections", projections), named("volume", volume));
     }
 
     // Line integrals of a volume: f32 (slices, ny, nx) -> f32 projections.
     outcome<void> forward(const const_tensor &volume, const tensor &projections) {
-        return detail::call(isoc_ct_forward, get(), named("volume", volume), named("projections", projections));
+        return detail::call(isoc_ct_forward, self(), named("volume", volume), named("projections", projections));
     }
 
     // The exact transpose of forward: f32 projections -> f32 volume.
     outcome<void> adjoint(const const_tensor &projections, const tensor &volume) {
-        return detail::call(isoc_ct_adjoint, get(), named("projections", projections), named("volume", volume));
+        return detail::call(isoc_ct_adjoint, self(), named("projections", projections), named("volume", volume));
     }
 
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
@@ -1053,7 +1072,7 @@ public:
         const isoc_ct_write_fn on_write = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
             return detail::frame::run([=] { return (*static_cast<job *>(user)->second)(slab_of<const float>(first, count, *t)); });
         };
-        return detail::call(isoc_ct_reconstruct_stream, get(), dtype_of<T>::value, read ? on_read : nullptr,
+        return detail::call(isoc_ct_reconstruct_stream, self(), dtype_of<T>::value, read ? on_read : nullptr,
                             write ? on_write : nullptr, static_cast<void *>(&both));
     }
 
@@ -1065,12 +1084,12 @@ public:
 
     // A phantom's exact mean over each pixel: f32 (slices, ny, nx).
     outcome<void> phantom_volume(span<const ellipse> ellipses, const tensor &volume) {
-        return detail::call(isoc_ct_phantom_volume, get(), ellipses.data(), ellipses.count(), named("volume", volume));
+        return detail::call(isoc_ct_phantom_volume, self(), ellipses.data(), ellipses.count(), named("volume", volume));
     }
 
     // A phantom's exact line integrals: f32 projections.
     outcome<void> phantom_projections(span<const ellipse> ellipses, const tensor &projections) {
-        return detail::call(isoc_ct_phantom_projections, get(), ellipses.data(), ellipses.count(), named("projections", projections));
+        return detail::call(isoc_ct_phantom_projections, self(), ellipses.data(), ellipses.count(), named("projections", projections));
     }
 
 private:
@@ -1106,105 +1125,105 @@ public:
     // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets all
     // that was set for another: weights, maps, field, positions, the penalty's weights and matrix, Q.
     outcome<void> set_geometry(const isoc_mri_geometry &scan, const const_tensor &trajectory) {
-        return detail::call(isoc_mri_set_geometry, get(), detail::filled<isoc_mri_geometry>(scan), named("trajectory", trajectory));
+        return detail::call(isoc_mri_set_geometry, self(), detail::filled<isoc_mri_geometry>(scan), named("trajectory", trajectory));
     }
 
     // Sets options, or the defaults. Another method, tolerance or upsampling forgets Q.
     outcome<void> set_options(const isoc_mri_options &wanted = options()) {
-        return detail::call(isoc_mri_set_options, get(), detail::filled<isoc_mri_options>(wanted));
+        return detail::call(isoc_mri_set_options, self(), detail::filled<isoc_mri_options>(wanted));
     }
 
     // As ct::set_stream.
-    outcome<void> set_stream(void *stream) { return detail::call(isoc_mri_set_stream, get(), stream); }
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_mri_set_stream, self(), stream); }
 
     // Sets density weights: real (samples), not negative; copied. nullptr: 1. Forgets Q.
-    outcome<void> set_weights(const const_tensor &weights) { return detail::call(isoc_mri_set_weights, get(), named("weights", weights)); }
+    outcome<void> set_weights(const const_tensor &weights) { return detail::call(isoc_mri_set_weights, self(), named("weights", weights)); }
 
     // Finds density weights and sets them. `density`: ISOC_MRI_DENSITY_..., which says what `parameter` is.
     outcome<void> compute_weights(uint32_t density, int64_t parameter = 0) {
-        return detail::call(isoc_mri_compute_weights, get(), density, parameter);
+        return detail::call(isoc_mri_compute_weights, self(), density, parameter);
     }
 
     // Writes the density weights: real (samples).
-    outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, get(), named("weights", weights)); }
+    outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, self(), named("weights", weights)); }
 
     // Sets coil sensitivities: complex (coils, nz, ny, nx); copied. nullptr: none, an image for each coil.
-    outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, get(), named("maps", maps)); }
+    outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, self(), named("maps", maps)); }
 
     // Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. nullptr for both: none.
     outcome<void> set_field(const const_tensor &field, const const_tensor &times) {
-        return detail::call(isoc_mri_set_field, get(), named("field", field), named("times", times));
+        return detail::call(isoc_mri_set_field, self(), named("field", field), named("times", times));
     }
 
     // Sets where voxels are: real (nz, ny, nx, axes), x first, in voxels; copied. nullptr: on the grid.
     outcome<void> set_positions(const const_tensor &positions) {
-        return detail::call(isoc_mri_set_positions, get(), named("positions", positions));
+        return detail::call(isoc_mri_set_positions, self(), named("positions", positions));
     }
 
     // Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first; copied. nullptr: 1.
     outcome<void> set_difference_weights(const const_tensor &weights) {
-        return detail::call(isoc_mri_set_difference_weights, get(), named("weights", weights));
+        return detail::call(isoc_mri_set_difference_weights, self(), named("weights", weights));
     }
 
     // Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows: row i has the entries row_starts[i] to row_starts[i + 1] of `columns` and
     // `values`, real or complex; copied. One more row_starts than rows, as many columns as values.
     outcome<void> set_matrix(span<const int64_t> row_starts, span<const int64_t> columns, const const_tensor &values) {
-        return detail::call(isoc_mri_set_matrix, get(), row_starts.count() - 1, row_starts.data(), columns.data(), columns.count(),
+        return detail::call(isoc_mri_set_matrix, self(), row_starts.count() - 1, row_starts.data(), columns.data(), columns.count(),
                             named("values", values));
     }
 
     // What the plan found and decided.
     outcome<info> get_info() {
         info found;
-        return detail::get(found, isoc_mri_get_info, get(), static_cast<isoc_mri_info *>(&found));
+        return detail::get(found, isoc_mri_get_info, self(), static_cast<isoc_mri_info *>(&found));
     }
 
     // Most bytes of working memory that reconstruct uses.
     outcome<uint64_t> memory() {
         uint64_t bytes = 0;
-        return detail::get(bytes, isoc_mri_memory, get(), &bytes);
+        return detail::get(bytes, isoc_mri_memory, self(), &bytes);
     }
 
     // samples = F image.
     outcome<void> forward(const const_tensor &image, const tensor &samples) {
-        return detail::call(isoc_mri_forward, get(), named("image", image), named("samples", samples));
+        return detail::call(isoc_mri_forward, self(), named("image", image), named("samples", samples));
     }
 
     // image = F^H samples, unscaled.
     outcome<void> adjoint(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_adjoint, get(), named("samples", samples), named("image", image));
+        return detail::call(isoc_mri_adjoint, self(), named("samples", samples), named("image", image));
     }
 
     // image = F^H W samples.
     outcome<void> gridding(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_gridding, get(), named("samples", samples), named("image", image));
+        return detail::call(isoc_mri_gridding, self(), named("samples", samples), named("image", image));
     }
 
     // out = (F^H W F + lambda R^H R) image.
     outcome<void> normal(const const_tensor &image, const tensor &out) {
-        return detail::call(isoc_mri_normal, get(), named("image", image), named("out", out));
+        return detail::call(isoc_mri_normal, self(), named("image", image), named("out", out));
     }
 
     // Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &samples, const tensor &image) {
-        return detail::call(isoc_mri_reconstruct, get(), named("samples", samples), named("image", image));
+        return detail::call(isoc_mri_reconstruct, self(), named("samples", samples), named("image", image));
     }
 
     // Writes the relative residuals of image `image` in the last reconstruct, before the first iteration and after each; returns how many
     // there are. An empty span asks for that alone; one that is too small is an error.
     outcome<int64_t> history(int64_t image, span<double> residuals) {
         int64_t found = 0;
-        return detail::get(found, isoc_mri_history, get(), image, residuals.data(), residuals.count(), &found);
+        return detail::get(found, isoc_mri_history, self(), image, residuals.data(), residuals.count(), &found);
     }
 
     // Makes Q unless it is there; reconstruct does so by itself.
-    outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, get()); }
+    outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, self()); }
 
     // Copies Q out: real (q_nz, q_ny, q_nx) of get_info.
-    outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, get(), named("q", q)); }
+    outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, self(), named("q", q)); }
 
     // Takes a Q of a plan with the same grid, trajectory and weights.
-    outcome<void> import_q(const const_tensor &q) { return detail::call(isoc_mri_import_q, get(), named("q", q)); }
+    outcome<void> import_q(const const_tensor &q) { return detail::call(isoc_mri_import_q, self(), named("q", q)); }
 
     // The ellipsoids of a Shepp-Logan head, 2 half_xy voxels wide and high, 2 half_z deep (0: a plane). `kind`: ISOC_MRI_SHEPP_LOGAN_KIND_...
     static outcome<std::array<ellipsoid, ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS>> shepp_logan(uint32_t kind, double half_xy, double half_z = 0) {
@@ -1214,18 +1233,18 @@ public:
 
     // What one coil without a profile measures of a phantom, exactly: complex (samples).
     outcome<void> phantom_samples(span<const ellipsoid> ellipsoids, const tensor &samples) {
-        return detail::call(isoc_mri_phantom_samples, get(), ellipsoids.data(), ellipsoids.count(), named("samples", samples));
+        return detail::call(isoc_mri_phantom_samples, self(), ellipsoids.data(), ellipsoids.count(), named("samples", samples));
     }
 
     // A phantom's mean over each voxel: complex (nz, ny, nx).
     outcome<void> phantom_image(span<const ellipsoid> ellipsoids, const tensor &image) {
-        return detail::call(isoc_mri_phantom_image, get(), ellipsoids.data(), ellipsoids.count(), named("image", image));
+        return detail::call(isoc_mri_phantom_image, self(), ellipsoids.data(), ellipsoids.count(), named("image", image));
     }
 
     // Compares an image with the true one, both complex (nz, ny, nx): peak signal-to-noise ratio in dB, error in percent.
     outcome<quality> compare(const const_tensor &image, const const_tensor &truth) {
         quality found{};
-        return detail::get(found, isoc_mri_compare, get(), named("image", image), named("truth", truth), &found.psnr, &found.percent_error);
+        return detail::get(found, isoc_mri_compare, self(), named("image", image), named("truth", truth), &found.psnr, &found.percent_error);
     }
 
 private:
@@ -1308,32 +1327,32 @@ public:
     // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order, keeps
     // the response.
     outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
-        return detail::call(isoc_pet_set_geometry, get(), detail::filled<isoc_pet_geometry>(lattice), named("views", views));
+        return detail::call(isoc_pet_set_geometry, self(), detail::filled<isoc_pet_geometry>(lattice), named("views", views));
     }
 
     // Writes the views' directions: azimuth and tilt of each, so two numbers a view; returns how many views there are. An empty span asks
     // for that alone; one that is too small is an error.
     outcome<int64_t> get_views(span<double> directions) {
         int64_t found = 0;
-        return detail::get(found, isoc_pet_get_views, get(), directions.data(), detail::groups(directions.size(), 2, "directions", "view"),
+        return detail::get(found, isoc_pet_get_views, self(), directions.data(), detail::groups(directions.size(), 2, "directions", "view"),
                            &found);
     }
 
     // Sets the response of all views that have no tables of their own; copied.
     outcome<void> set_response(const response &widths) {
-        return detail::call(isoc_pet_set_response, get(), detail::lowered_struct<isoc_pet_response>(widths));
+        return detail::call(isoc_pet_set_response, self(), detail::lowered_struct<isoc_pet_response>(widths));
     }
 
     // Sets the caller's own kernels of a view; copied. `map`: (ny, nx); `offsets`: (n, 3), x, y, z; `values`: (kernels, n).
     outcome<void> set_tables(int64_t view, span<const uint32_t> map, span<const int32_t> offsets, span<const float> values) {
-        return detail::call(isoc_pet_set_tables, get(), view, map.data(), map.count(), offsets.data(),
+        return detail::call(isoc_pet_set_tables, self(), view, map.data(), map.count(), offsets.data(),
                             detail::groups(offsets.size(), 3, "offsets", "offset"), values.data(), values.count());
     }
 
     // How large a view's tables are.
     outcome<table_sizes> get_table_sizes(int64_t view) {
         table_sizes sizes;
-        return detail::get(sizes, isoc_pet_get_table_sizes, get(), view, static_cast<isoc_pet_table_sizes *>(&sizes));
+        return detail::get(sizes, isoc_pet_get_table_sizes, self(), view, static_cast<isoc_pet_table_sizes *>(&sizes));
     }
 
     // Writes a view's tables as set_tables takes them, and the mass that the cut left of each kernel; returns the numbers that there are of
@@ -1342,64 +1361,64 @@ public:
         tables to;
         to.map = map.data(), to.map_capacity = map.count(), to.offsets = offsets.data(), to.offset_capacity = offsets.count() / 3;
         to.values = values.data(), to.value_capacity = values.count(), to.mass = mass.data(), to.mass_capacity = mass.count();
-        return detail::get(to, isoc_pet_get_tables, get(), view, static_cast<isoc_pet_tables *>(&to));
+        return detail::get(to, isoc_pet_get_tables, self(), view, static_cast<isoc_pet_tables *>(&to));
     }
 
     // Sets options, or the defaults.
     outcome<void> set_options(const isoc_pet_options &wanted = options()) {
-        return detail::call(isoc_pet_set_options, get(), detail::filled<isoc_pet_options>(wanted));
+        return detail::call(isoc_pet_set_options, self(), detail::filled<isoc_pet_options>(wanted));
     }
 
     // Sets the order of views in a pass, each at most once; the others are not used.
-    outcome<void> set_order(span<const int64_t> order) { return detail::call(isoc_pet_set_order, get(), order.data(), order.count()); }
+    outcome<void> set_order(span<const int64_t> order) { return detail::call(isoc_pet_set_order, self(), order.data(), order.count()); }
 
     // As ct::set_stream.
-    outcome<void> set_stream(void *stream) { return detail::call(isoc_pet_set_stream, get(), stream); }
+    outcome<void> set_stream(void *stream) { return detail::call(isoc_pet_set_stream, self(), stream); }
 
     // What the plan found and decided.
     outcome<info> get_info() {
         info found;
-        return detail::get(found, isoc_pet_get_info, get(), static_cast<isoc_pet_info *>(&found));
+        return detail::get(found, isoc_pet_get_info, self(), static_cast<isoc_pet_info *>(&found));
     }
 
     // Most bytes of working memory that reconstruct uses. Makes the kernels.
     outcome<uint64_t> memory() {
         uint64_t bytes = 0;
-        return detail::get(bytes, isoc_pet_memory, get(), &bytes);
+        return detail::get(bytes, isoc_pet_memory, self(), &bytes);
     }
 
     // Histo-images = H image, f32, of all views.
     outcome<void> forward(const const_tensor &image, const tensor &histo_images) {
-        return detail::call(isoc_pet_forward, get(), all_views, int64_t{ 0 }, named("image", image), named("histo_images", histo_images));
+        return detail::call(isoc_pet_forward, self(), all_views, int64_t{ 0 }, named("image", image), named("histo_images", histo_images));
     }
 
     // Histo-images = H image, f32 (view_count, nz, ny, nx), of the views that are named, in their order.
     outcome<void> forward(span<const int64_t> views, const const_tensor &image, const tensor &histo_images) {
-        return detail::call(isoc_pet_forward, get(), listed(views), views.count(), named("image", image),
+        return detail::call(isoc_pet_forward, self(), listed(views), views.count(), named("image", image),
                             named("histo_images", histo_images));
     }
 
     // Image = sum of H' histo-images over all views: the exact transpose of forward.
     outcome<void> adjoint(const const_tensor &histo_images, const tensor &image) {
-        return detail::call(isoc_pet_adjoint, get(), all_views, int64_t{ 0 }, named("histo_images", histo_images), named("image", image));
+        return detail::call(isoc_pet_adjoint, self(), all_views, int64_t{ 0 }, named("histo_images", histo_images), named("image", image));
     }
 
     // Image = sum of H' histo-images, (view_count, nz, ny, nx), over the views that are named.
     outcome<void> adjoint(span<const int64_t> views, const const_tensor &histo_images, const tensor &image) {
-        return detail::call(isoc_pet_adjoint, get(), listed(views), views.count(), named("histo_images", histo_images),
+        return detail::call(isoc_pet_adjoint, self(), listed(views), views.count(), named("histo_images", histo_images),
                             named("image", image));
     }
 
     // Image = sum of H' A over all views. `factors`: f32 histo-images, or nullptr for 1.
     outcome<void> sensitivity(const const_tensor &factors, const tensor &image) {
-        return detail::call(isoc_pet_sensitivity, get(), named("factors", factors), named("image", image));
+        return detail::call(isoc_pet_sensitivity, self(), named("factors", factors), named("image", image));
     }
 
     // Reconstructs from measured histo-images, f32 or u32, with `factors` (attenuation x normalisation; nullptr: 1) and `additive` (scatter
     // + randoms; nullptr: 0), f32 histo-images. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &measured, const const_tensor &factors, const const_tensor &additive,
                               const tensor &image) {
-        return detail::call(isoc_pet_reconstruct, get(), named("measured", measured), named("factors", factors),
+        return detail::call(isoc_pet_reconstruct, self(), named("measured", measured), named("factors", factors),
                             named("additive", additive), named("image", image));
     }
 
@@ -1407,7 +1426,7 @@ public:
     // small is an error.
     outcome<int64_t> history(span<iteration> passes) {
         int64_t found = 0;
-        return detail::get(found, isoc_pet_history, get(), passes.data(), passes.count(), &found);
+        return detail::get(found, isoc_pet_history, self(), passes.data(), passes.count(), &found);
     }
 
     // Adds list-mode events to histo-images, u32 or f32 in host memory, which begin as zeros. Positions: real (events, 3) of x, y, z in
@@ -1415,14 +1434,14 @@ public:
     outcome<dropped> deposit(const const_tensor &first_positions, const const_tensor &second_positions,
                              const const_tensor &time_differences, const tensor &histo_images) {
         dropped events;
-        return detail::get(events, isoc_pet_deposit, get(), named("first_positions", first_positions),
+        return detail::get(events, isoc_pet_deposit, self(), named("first_positions", first_positions),
                            named("second_positions", second_positions), named("time_differences", time_differences),
                            named("histo_images", histo_images), static_cast<isoc_pet_dropped *>(&events));
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...
     outcome<void> phantom_image(span<const body> bodies, uint32_t quantity, const tensor &image) {
-        return detail::call(isoc_pet_phantom_image, get(), bodies.data(), bodies.count(), quantity, named("image", image));
+        return detail::call(isoc_pet_phantom_image, self(), bodies.data(), bodies.count(), quantity, named("image", image));
     }
 
     // Simulates as many events as the arrays hold, which are as those of deposit. `activity`: f32 (nz, ny, nx) in host memory in place of
@@ -1430,7 +1449,7 @@ public:
     outcome<tally> simulate(const scan &setup, const const_tensor &activity, const tensor &first_positions,
                             const tensor &second_positions, const tensor &time_differences) {
         tally drawn;
-        return detail::get(drawn, isoc_pet_simulate, get(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
+        return detail::get(drawn, isoc_pet_simulate, self(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
                            named("first_positions", first_positions), named("second_positions", second_positions),
                            named("time_differences", time_differences),
                            static_cast<isoc_pet_tally *>(&drawn));
@@ -1440,7 +1459,7 @@ public:
     // one out.
     outcome<void> expect(const scan &setup, const const_tensor &activity, const isoc_pet_tally &drawn, const tensor &factors,
                          const tensor &additive) {
-        return detail::call(isoc_pet_expect, get(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
+        return detail::call(isoc_pet_expect, self(), detail::lowered_struct<isoc_pet_scan>(setup), named("activity", activity),
                             detail::filled<isoc_pet_tally>(drawn), named("factors", factors), named("additive", additive));
     }
 
@@ -1448,14 +1467,14 @@ public:
     // sphere in mm. Image f32 in host memory.
     outcome<double> contrast_recovery(const const_tensor &image, span<const double> centres, double ratio) {
         double recovery = 0;
-        return detail::get(recovery, isoc_pet_contrast_recovery, get(), named("image", image), centres.data(),
+        return detail::get(recovery, isoc_pet_contrast_recovery, self(), named("image", image), centres.data(),
                            detail::groups(centres.size(), 3, "centres", "sphere"), ratio, &recovery);
     }
 
     // Standard deviation over mean in the central disc of 50 mm. Image f32 in host memory.
     outcome<double> noise(const const_tensor &image) {
         double deviation = 0;
-        return detail::get(deviation, isoc_pet_noise, get(), named("image", image), &deviation);
+        return detail::get(deviation, isoc_pet_noise, self(), named("image", image), &deviation);
     }
 
 private:

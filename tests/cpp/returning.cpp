@@ -4,6 +4,10 @@
 
 #include <isocenter.hpp>
 
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #if ISOCENTER_EXCEPTIONS
 #error "to be compiled with -fno-exceptions or -DISOCENTER_NO_EXCEPTIONS"
 #endif
@@ -111,10 +115,39 @@ void creates() {
     expect("a phantom that is not known", head.status() == ISOC_STATUS_UNKNOWN_VALUE, seen(head));
 }
 
+// What a child of this process says on stderr where `asks` ends it by SIGABRT; otherwise nothing.
+template <class F> std::string last_words(F &&asks) {
+    int ends[2];
+    if (pipe(ends) != 0) return "";
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        asks();
+        _exit(0);
+    }
+    close(ends[1]);
+    std::string said;
+    for (char c; read(ends[0], &c, 1) == 1;) said += c;
+    close(ends[0]);
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? said : "";
+}
+
+void ends_without_a_value() {
+    iso::context::options none;
+    none.device = ISOC_CONTEXT_DEVICE_GPU, none.gpus = { 1000 };
+    const auto failed = iso::context::create(none);
+    auto also = iso::context::create(none);
+    for (const std::string &said : { last_words([&] { (void)(*failed).get(); }), last_words([&] { (void)failed->get(); }),
+                                     last_words([&] { iso::context taken = std::move(*also); }) })
+        expect("no value where a call failed", has(said.c_str(), iso::status_string(failed.status())) && has(said.c_str(), failed.message()), said);
+}
+
 } // namespace
 
 int main() {
     reconstructs();
     creates();
+    ends_without_a_value();
     return finish();
 }

@@ -1,15 +1,19 @@
-// Scans with a known answer for the example that streams HDF5, and a look at the volume that it wrote.
-//   scan_files write FOLDER               FOLDER/nxtomo.h5 and FOLDER/exchange.h5: a disk in each row, of attenuation 0.01 (row + 1)
+// Scans with a known answer for the examples that read HDF5, a look at the volume that they wrote, and what they have to refuse.
+//   scan_files write FOLDER               FOLDER/nxtomo.h5 and FOLDER/exchange.h5: a disk in each row, of attenuation 0.01 (row + 1); then
+//                                         whether they, and links to them, are refused as names of a volume, and words as numbers
 //   scan_files check VOLUME FIRST COUNT   whether the volume has that of rows FIRST to FIRST + COUNT
 //   scan_files same VOLUME VOLUME         whether two volumes are equal
 //   scan_files part VOLUME PART C0 C1 R0 R1   whether one has columns C0 to C1, rows R0 to R1 of the other, to rounding
 #include "check.hpp"
 
-#include "hdf5.hpp" // of the example
+#include "arguments.hpp" // of the examples
+#include "find_axis.hpp"
+#include "scan_file.hpp"
 
 #include <isocenter.hpp>
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace {
 
@@ -71,6 +75,76 @@ void write(const std::string &folder) {
     put(nxtomo, "/entry0000/sample/rotation_angle", turns, { frames });
 }
 
+// Whether `call` throws, with these words.
+template <class F> void expect_refused(const char *what, const std::string &words, F &&call) {
+    std::string said = "no exception";
+    try {
+        call();
+    } catch (const std::exception &e) {
+        said = e.what();
+    }
+    expect(what, has(said.c_str(), words.c_str()), said);
+}
+
+// A scan must not be replaced by its volume, by whatever name either goes.
+void refused_outputs(const std::string &folder) {
+    const std::string nxtomo = folder + "/nxtomo.h5", exchange = folder + "/exchange.h5", link = folder + "/link.h5",
+                      hard = folder + "/hard.h5", linking = folder + "/linking.h5", part = folder + "/whole.h5.part";
+    for (const std::string &path : { link, hard, linking, part }) unlink(path.c_str());
+    expect("links", symlink("nxtomo.h5", link.c_str()) == 0 && ::link(nxtomo.c_str(), hard.c_str()) == 0 &&
+                        symlink("nxtomo.h5", part.c_str()) == 0);
+    const scan_file scan(nxtomo);
+    for (const std::string &output : { nxtomo, folder + "/../" + folder.substr(folder.rfind('/') + 1) + "/nxtomo.h5", link, hard })
+        expect_refused("a volume over its scan", output + ": the scan is read from this file", [&] { scan.check_output(output); });
+    expect_refused("a volume whose part is the scan", "the scan is read from " + part, [&] { scan.check_output(folder + "/whole.h5"); });
+    for (const std::string &output : { exchange, folder + "/none.h5", folder + "/none/none.h5" })
+        scan.check_output(output);
+    scan_file(link).check_output(exchange);
+    expect_refused("a volume over a scan that is read by a link", "the scan is read from", [&] { scan_file(link).check_output(nxtomo); });
+
+    // A file whose data are in another one.
+    {
+        const h5::id file(H5Fcreate(linking.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), linking);
+        h5::check(H5Lcreate_external("exchange.h5", "/exchange", file, "/exchange", H5P_DEFAULT, H5P_DEFAULT), linking);
+    }
+    const scan_file linked(linking);
+    for (const std::string &output : { linking, exchange })
+        expect_refused("a volume over linked data", "the scan is read from", [&] { linked.check_output(output); });
+    linked.check_output(nxtomo);
+    for (const std::string &path : { link, hard, linking, part }) unlink(path.c_str());
+}
+
+void refused_numbers() {
+    expect("whole numbers", whole_number("N", "-12") == -12 && whole_number("N", "1", 1) == 1);
+    for (const char *word : { "", "a", "1.5", "1 ", " 1", "0x10", "1e3", "99999999999999999999" })
+        expect_refused("no whole number", std::string("N is '") + word + "'; it must be a whole number", [&] { whole_number("N", word); });
+    expect_refused("a number that is too small", "N is 0; it must be 1 or more", [] { whole_number("N", "0", 1); });
+    expect("numbers", number_from_zero("N", "0.5") == 0.5 && number_from_zero("N", "0") == 0 && number_from_zero("N", "1e3") == 1000);
+    for (const char *word : { "", "a", "1.5x", "-1", "nan", "inf", "1e999" })
+        expect_refused("no number", std::string("N is '") + word + "'; it must be a number of 0 or more", [&] { number_from_zero("N", word); });
+}
+
+// Rows that find_axis cannot tell the axis of.
+void refused_rows() {
+    const isocenter::context context;
+    std::vector<double> angles;
+    for (int k = 0; k < 40; k++) angles.push_back(3.14159265358979 * k / 39);
+    std::vector<float> row(angles.size() * bins);
+    const auto refused = [&](const char *what, const char *words) {
+        expect_refused(what, words, [&] { find_axis(context, row, angles, bins); });
+    };
+    refused("a row of zeros", "the row has no object in it");
+    row[7] = NAN;
+    refused("a row with NaN", "NaN or infinite");
+    row.pop_back();
+    refused("a row that is too short", "rows has 2559 values; it must have angles (40) x bins (64)");
+    row.assign(angles.size() * bins, 0), angles.push_back(3.2);
+    refused("an angle too many", "rows has 2560 values; it must have angles (41) x bins (64)");
+    angles.assign(40, 1);
+    refused("one angle", "no two views are half a turn apart");
+    expect_refused("no bins", "bins (0)", [&] { find_axis(context, {}, {}, 0); });
+}
+
 std::vector<float> volume(const std::string &path, std::vector<hsize_t> &sizes) {
     const h5::id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path), set = h5::open_set(file, "/exchange/data");
     sizes = h5::sizes(set, 3, path);
@@ -111,6 +185,7 @@ int main(int argc, char **argv) try {
     const std::string what = argc > 2 ? argv[1] : "";
     if (what == "write") {
         write(argv[2]);
+        refused_outputs(argv[2]), refused_numbers(), refused_rows();
     } else if (what == "check" && argc == 5) {
         check(argv[2], std::stoi(argv[3]), std::stoi(argv[4]));
     } else if (what == "same" && argc == 4) {

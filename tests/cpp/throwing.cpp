@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <thread>
 #if __cplusplus >= 202002L
 #include <span>
@@ -369,6 +370,38 @@ void callbacks() {
     expect("log: an exception comes out", thrown_by([&] { third.set_geometry(m, { trajectory, { 2, 2 } }); }) == 7);
 }
 
+// The last owner of callbacks is an object that they destroy: they stay until its call returns.
+void destroyed_by_callbacks() {
+    std::optional<iso::ct> ct;
+    std::optional<iso::mri> mri;
+    int reports = 0, logs = 0;
+    iso::context::options options;
+    options.device = ISOC_CONTEXT_DEVICE_CPU;
+    options.on_progress = [&, kept = std::string(100, 'p')](double, const char *) {
+        ct.reset();
+        reports += kept == std::string(100, 'p');
+        return next::proceed;
+    };
+    ct.emplace(iso::context(options));
+    options.on_log = [&, kept = std::string(100, 'l')](int, const char *) {
+        mri.reset();
+        logs += kept == std::string(100, 'l');
+    };
+    mri.emplace(iso::context(options));
+    options = {};
+    iso::ct::geometry g;
+    g.angles = std::vector<double>{ 0, pi / 3, 2 * pi / 3 }, g.bins = bins;
+    ct->set_geometry(g);
+    const std::vector<float> projections(3 * bins, 1.0f);
+    std::vector<float> volume(bins * bins);
+    ct->reconstruct({ projections, { 3, bins } }, { volume, { bins, bins } });
+    expect("progress: destroys its plan", reports > 0 && !ct && volume[bins / 2 * bins + bins / 2] != 0, std::to_string(reports));
+    iso::mri::geometry m;
+    m.unit = ISOC_MRI_UNIT_RADIANS_PER_VOXEL, m.nx = m.ny = 8, m.samples = 2;
+    mri->set_geometry(m, { std::vector<double>{ 0.001, 0.001, 0.002, 0.001 }, { 2, 2 } });
+    expect("log: destroys its plan", logs > 0 && !mri, std::to_string(logs));
+}
+
 void streams(const iso::context &context) {
     scan s(context);
     s.plan.reconstruct(s.p(), s.v());
@@ -588,6 +621,7 @@ int main() {
         moves(context);
         errors(context);
         callbacks();
+        destroyed_by_callbacks();
         streams(context);
         threads();
         mri(context);

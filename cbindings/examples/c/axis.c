@@ -29,7 +29,7 @@ static double parabola(double left, double middle, double right) {
 }
 
 /* The two views nearest to half a turn apart mirror each other about the axis. Returns the axis, or a negative number
- * if no two views oppose each other to 5 degrees. */
+ * if no two views oppose each other to 5 degrees, or a row is uniform wherever they overlap. */
 static double coarse_axis(const float *rows, const double *angles, int64_t views, int64_t bins) {
     int64_t p = 0, q = 0;
     double nearest = 5 * PI / 180;
@@ -55,6 +55,7 @@ static double coarse_axis(const float *rows, const double *angles, int64_t views
             best = twice;
         }
     }
+    if (highest <= -1) return -1;
     double below = mirrored_correlation(a, b, bins, best - 1), above = mirrored_correlation(a, b, bins, best + 1);
     return 0.5 * ((double)best + parabola(below, highest, above));
 }

@@ -8,7 +8,7 @@
 enum { AXIS_CANDIDATES = 17 };
 
 typedef struct {
-    double coarse;                /* by correlation of opposite views; negative if there are none */
+    double coarse;                /* by correlation of opposite views; negative if it cannot be told */
     double best;                  /* by the cleanest slice */
     double first;                 /* the first candidate; the others follow bin by bin */
     float score[AXIS_CANDIDATES]; /* their artefacts, relative to the cleanest */

@@ -73,6 +73,19 @@ static char *output_path(const settings *set, const char *ending) {
     return path;
 }
 
+/* Whether two paths lead to one file. */
+static int same_file(const char *a, const char *b) {
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* The scan would be lost where a result's name is a link to it. */
+static int spares_input(const settings *set, const char *output) {
+    if (!same_file(set->input, output)) return 1;
+    fprintf(stderr, "error: %s: the scan is read from this file; results need another name\n", output);
+    return 0;
+}
+
 static int ascending(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
@@ -149,7 +162,8 @@ int main(int argc, char **argv) {
     }
     volume_path = output_path(&set, "_volume.h5");
     picture_path = output_path(&set, "_slice.png");
-    if (!volume_path || !picture_path || scan_read(&input, set.input) != 0) goto end;
+    if (!volume_path || !picture_path || !spares_input(&set, volume_path) || !spares_input(&set, picture_path)) goto end;
+    if (scan_read(&input, set.input) != 0) goto end;
     const int64_t n = input.bins, shape[] = { input.rows, n, n };
     printf("Isocenter      %s: %s\n", isoc_version(), isoc_build_info());
     printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, n);
@@ -161,7 +175,8 @@ int main(int argc, char **argv) {
         TRY(axis_find(ctx, &bar, &input, &search));
         axis = search.best;
         if (axis < 0) {
-            fprintf(stderr, "error: no two views are half a turn apart to find the axis from: give it by --axis\n");
+            fprintf(stderr, "error: the axis cannot be found, as no two views are half a turn apart or a row is uniform: "
+                            "give it by --axis\n");
             goto end;
         }
         printf("rotation axis  %.2f, found in %.2f s (from opposite views alone: %.2f)\n", axis, demo_seconds() - begin,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace find_axis_detail {
@@ -24,14 +25,16 @@ inline double coarse(const std::vector<float> &rows, const std::vector<double> &
         }
     if (second == 0) throw std::runtime_error("no two views are half a turn apart, to 5 degrees: the axis must be given");
     const float *a = &rows[first * static_cast<std::size_t>(bins)], *b = &rows[second * static_cast<std::size_t>(bins)];
-    double best = 0, least = HUGE_VAL;
+    double best = 0, least = HUGE_VAL, most = 0;
     for (int64_t twice = bins / 2; twice <= 3 * bins / 2; twice++) { // at least half of the bins have to overlap
         const int64_t begin = std::max<int64_t>(0, twice - bins + 1), end = std::min(bins, twice + 1);
         double sum = 0;
         for (int64_t k = begin; k < end; k++) sum += std::pow(double{ a[k] } - double{ b[twice - k] }, 2);
         sum /= static_cast<double>(end - begin);
         if (sum < least) least = sum, best = 0.5 * static_cast<double>(twice);
+        most = std::max(most, sum);
     }
+    if (!(least < most)) throw std::runtime_error("the row has no object in it, or too few bins: the axis must be given");
     return best;
 }
 
@@ -49,9 +52,15 @@ inline double negativity(const std::vector<float> &slice, int64_t n) {
 
 } // namespace find_axis_detail
 
-// The axis as a fractional bin. `rows`: line integrals of one detector row, (views, bins); `angles` in radians.
+// The axis as a fractional bin. `rows`: line integrals of one detector row, (views, bins); `angles` in radians. Throws where the axis cannot
+// be told: no two views are half a turn apart, or there is nothing in the row.
 inline double find_axis(const isocenter::context &context, std::vector<float> rows, std::vector<double> angles, int64_t bins) {
     namespace detail = find_axis_detail;
+    if (bins < 1 || rows.size() % static_cast<std::size_t>(bins) != 0 || rows.size() / static_cast<std::size_t>(bins) != angles.size())
+        throw std::invalid_argument("find_axis: rows has " + std::to_string(rows.size()) + " values; it must have angles (" +
+                                    std::to_string(angles.size()) + ") x bins (" + std::to_string(bins) + ")");
+    if (!std::all_of(rows.begin(), rows.end(), [](float value) { return std::isfinite(value); }))
+        throw std::runtime_error("the row has values that are NaN or infinite: the axis must be given");
     double best = detail::coarse(rows, angles, bins);
     // Over a full turn a wrong axis only blurs, without arcs: half a turn is kept.
     const double begin = *std::min_element(angles.begin(), angles.end());

@@ -63,6 +63,15 @@ inline id open_set(hid_t file, const std::string &path) {
     return { H5Dopen2(file, path.c_str(), H5P_DEFAULT), "no data set " + path };
 }
 
+// The file that a file or data set is in.
+inline std::string file_name(const id &of) {
+    const ssize_t size = check(H5Fget_name(of, nullptr, 0), "a file without a name");
+    std::string name(static_cast<std::size_t>(size) + 1, '\0');
+    check(H5Fget_name(of, name.data(), name.size()), "a file without a name");
+    name.pop_back();
+    return name;
+}
+
 // Sizes of a data set of `ndim` dimensions.
 inline std::vector<hsize_t> sizes(const id &set, int ndim, const std::string &path) {
     const id space(H5Dget_space(set), "no data space: " + path);

@@ -1,6 +1,7 @@
 // A measured scan, from counts to attenuation: flats and darks, the rotation axis, a region of interest, progress, Ctrl-C.
 //   measured SCAN.h5 VOLUME.h5 [COLUMN_BEGIN COLUMN_END ROW_BEGIN ROW_END]
 //   c++ -std=c++17 measured.cpp $(pkg-config --cflags --libs isocenter hdf5) -Wl,-rpath,$(pkg-config --variable=libdir isocenter)
+#include "arguments.hpp"
 #include "find_axis.hpp"
 #include "scan_file.hpp" // Data Exchange and NXtomo
 
@@ -32,8 +33,12 @@ static std::vector<float> lines(const scan_file &scan, hsize_t row) {
 
 int main(int argc, char **argv) try {
     if (argc != 3 && argc != 7) throw std::invalid_argument("usage: measured SCAN.h5 VOLUME.h5 [COLUMN_BEGIN COLUMN_END ROW_BEGIN ROW_END]");
+    int64_t region[4] = {};
+    const char *const words[] = { "COLUMN_BEGIN", "COLUMN_END", "ROW_BEGIN", "ROW_END" };
+    for (int k = 0; k < argc - 3; k++) region[k] = whole_number(words[k], argv[3 + k]);
     h5::begin(); // one line of our own in place of HDF5's stack
     const scan_file scan(argv[1]);
+    scan.check_output(argv[2]);
     if (scan.flats.count == 0) throw std::runtime_error("the scan has no flat fields");
     std::signal(SIGINT, interrupt);
     isocenter::context::options wanted;
@@ -51,7 +56,7 @@ int main(int argc, char **argv) try {
     std::fprintf(stderr, "finding the axis");
     const double axis = find_axis(context, lines(scan, scan.rows / 2), scan.angles, geometry.bins);
     geometry.axis = axis, searching = false;
-    if (argc == 7) geometry.region(std::stol(argv[3]), std::stol(argv[4]), std::stol(argv[5]), std::stol(argv[6]));
+    if (argc == 7) geometry.region(region[0], region[1], region[2], region[3]); // after all else that sets nx and ny
     isocenter::ct ct(context);
     ct.set_geometry(geometry);
     isocenter::ct::options options;

@@ -10,7 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
+
+// What a volume's name ends in while it is not whole.
+constexpr const char *volume_part = ".part";
 
 class scan_file {
 public:
@@ -47,6 +51,19 @@ public:
         return H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE ? H5Tget_size(type) : 0;
     }
 
+    // Refuses a path for the volume that is, by whatever name, a file that the scan is read from: it would be lost.
+    void check_output(const std::string &path) const {
+        const auto refuse = [&](const std::string &source) {
+            for (const std::string &written : { path, path + volume_part })
+                if (same_file(source, written))
+                    throw std::runtime_error(path + ": the scan is read from " + (written == path ? "this file" : written) +
+                                             "; the volume needs another name");
+        };
+        refuse(h5::file_name(file_));
+        for (const frames *which : { &views, &flats, &darks }) // links may lead to other files
+            if (which->count > 0) refuse(h5::file_name(h5::open_set(file_, which->path)));
+    }
+
     // Reads rows first to first + count of all these frames, (frames, count, bins).
     template <class T> void read(const frames &which, hsize_t first, hsize_t count, T *out) const {
         const h5::id set = h5::open_set(file_, which.path), space(H5Dget_space(set), "no data space: " + which.path);
@@ -68,6 +85,11 @@ public:
     }
 
 private:
+    static bool same_file(const std::string &a, const std::string &b) {
+        struct stat one, other;
+        return stat(a.c_str(), &one) == 0 && stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    }
+
     static constexpr const char *key_path = "instrument/detector/image_key";
 
     static herr_t find_key(hid_t, const char *name, const H5L_info_t *, void *found) {
@@ -173,7 +195,7 @@ private:
         }
 
         h5::id create(const std::string &path) {
-            const std::string name = path + ".part";
+            const std::string name = path + volume_part;
             h5::id file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), name + " cannot be created");
             name_ = name;
             return file;

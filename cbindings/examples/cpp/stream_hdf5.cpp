@@ -3,10 +3,12 @@
 // See scan_file.hpp for what is read. The volume, f32 (slices, bins, bins), becomes /exchange/data of a new file. Without --axis the middle of
 // the detector is taken: measured.cpp finds the axis.
 //   c++ -std=c++17 stream_hdf5.cpp $(pkg-config --cflags --libs isocenter hdf5) -Wl,-rpath,$(pkg-config --variable=libdir isocenter)
+#include "arguments.hpp"
 #include "scan_file.hpp"
 
 #include <isocenter.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -30,22 +32,23 @@ settings parse(int argc, char **argv) {
         "  --memory MB          most working memory of the host, which sets the size of slabs";
     settings set;
     int k = 1;
-    const auto number = [&] {
-        char *end = nullptr;
-        const double value = ++k < argc ? std::strtod(argv[k], &end) : -1;
-        if (!end || end == argv[k] || *end || !(value >= 0)) throw std::invalid_argument(usage);
-        return value;
+    const auto next = [&] {
+        if (++k == argc) throw std::invalid_argument(usage);
+        return argv[k];
     };
     for (; k < argc; k++) {
         const std::string word = argv[k];
-        if (word == "--axis") set.axis = number();
-        else if (word == "--pitch") set.pitch = number();
-        else if (word == "--memory") set.memory = static_cast<uint64_t>(1e6 * number());
-        else if (word == "--rows") set.first_row = static_cast<hsize_t>(number()), set.rows = static_cast<hsize_t>(number());
+        if (word == "--axis") set.axis = number_from_zero(word, next());
+        else if (word == "--pitch") set.pitch = number_from_zero(word, next());
+        else if (word == "--memory") set.memory = static_cast<uint64_t>(1e6 * std::min(number_from_zero(word, next()), 1e12));
+        else if (word == "--rows")
+            set.first_row = static_cast<hsize_t>(whole_number("FIRST of --rows", next(), 0)),
+            set.rows = static_cast<hsize_t>(whole_number("COUNT of --rows", next(), 1));
         else if (word[0] == '-' || !set.output.empty()) throw std::invalid_argument(usage);
         else (set.input.empty() ? set.input : set.output) = word;
     }
     if (set.output.empty()) throw std::invalid_argument(usage);
+    if (set.pitch == 0) throw std::invalid_argument("--pitch is 0; it must be above 0");
     return set;
 }
 
@@ -112,6 +115,7 @@ int main(int argc, char **argv) try {
     h5::begin(); // one line of our own in place of HDF5's stack
     const settings set = parse(argc, argv);
     const scan_file scan(set.input);
+    scan.check_output(set.output);
     if (set.first_row + set.rows > scan.rows || set.first_row >= scan.rows)
         throw std::runtime_error("--rows: the scan has " + std::to_string(scan.rows));
     if (scan.flats.count == 0) std::puts("no flat fields: values are taken as line integrals");
