@@ -1,9 +1,9 @@
 //! CT on the processor.
 
+use super::division;
 use super::filter::FilterRows;
 use super::forward::Forward;
 use super::gather::Gather;
-use super::groups;
 use super::work::{Call, Work};
 use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
@@ -66,7 +66,7 @@ fn streamed(task: &Task, dtype: DType, cap: u64, threads: usize, work: &dyn Work
 impl Engine for CpuEngine {
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
         let (work, cap) = (work(context, task)?, context.memory_cap(self.workspace.bytes()));
-        let slabs = groups::all(task.geometry.slices, cap, context.threads(), &*work)?;
+        let slabs = division::all(task.geometry.slices, cap, context.threads(), &*work)?;
         let bytes = slabs.iter().map(|slab| work.slab_bytes(slab, cap)).max().unwrap_or(0);
         Ok(Needs { slab: slabs[0].count, bytes, padded_bins: padded_bins(task.geometry.bins) })
     }
@@ -74,7 +74,7 @@ impl Engine for CpuEngine {
     fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
         let (work, cap) = (work(context, task)?, context.memory_cap(self.workspace.bytes()));
         let slices = task.geometry.slices;
-        groups::log(context, task.operator.name(), &groups::all(slices, cap, context.threads(), &*work)?);
+        division::log(context, task.operator.name(), &division::all(slices, cap, context.threads(), &*work)?);
         let processor = Processor::new(context, task, &*work, &mut self.workspace, cap, slices);
         let mut ends = Whole { arrays: *arrays, context: Some(context) };
         processor.run(&mut ends)
@@ -167,7 +167,7 @@ impl Worker for Processor<'_> {
             _ => arrays.write(),
         };
         let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut *self.workspace);
-        self.smaller = groups::smaller(&slab, work);
+        self.smaller = division::smaller(&slab, work);
         context.on_workers(job, |job| {
             work.run(&Call { context, job, input: &input, target: &target, arrays }, &slab, cap, workspace)
         })?;

@@ -2,11 +2,12 @@
 //! the ray's major axis a step a line, linear interpolation across it. A gather: each bin sums the volume's lines that its
 //! ray crosses, so no two tasks write the same bin.
 
+use super::division;
 use super::groups::Groups;
 use super::interleaved::{Interleaved, MAX_DISTANCE};
 use super::pack;
-use super::single::{BLOCK, Single, Spread};
-use super::term::{Grid, RowLayout, Taps, Term};
+use super::single::{Single, Spread};
+use super::term::{BLOCK, Grid, RowLayout, Taps, Term};
 use super::work::{Call, Work};
 use crate::context::Stage;
 use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
@@ -205,6 +206,10 @@ impl Work for Forward<'_> {
     fn tasks(&self, lanes: usize) -> usize {
         let blocks: usize = self.rays.iter().map(|r| r.len().div_ceil(VIEWS)).sum();
         blocks * self.geometry.bins.div_ceil(strip_bins(lanes))
+    }
+
+    fn next(&self, slices: std::ops::Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
+        division::next(slices, cap, threads, self)
     }
 
     fn reads_first(&self) -> bool {

@@ -1,11 +1,12 @@
 //! Gathers over bins: back projection (the papers' pixel-driven sum over views) and the adjoint of the forward projection
 //! differ only in how a pixel weighs the bins near it.
 
+use super::division;
 use super::groups::Groups;
 use super::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
 use super::pack;
-use super::single::{BLOCK, Single};
-use super::term::{RowLayout, Taps};
+use super::single::Single;
+use super::term::{BLOCK, RowLayout, Taps};
 use super::tiles::{Terms, Tile, Tiles, ViewLine};
 use super::work::{Call, Work};
 use crate::context::Stage;
@@ -265,6 +266,10 @@ impl Work for Gather<'_> {
 
     fn tasks(&self, lanes: usize) -> usize {
         Tiles::new(self.geometry, lanes).count()
+    }
+
+    fn next(&self, slices: std::ops::Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
+        division::next(slices, cap, threads, self)
     }
 
     fn reads_first(&self) -> bool {

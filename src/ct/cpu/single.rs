@@ -1,15 +1,8 @@
 //! One slice: neighbouring elements in SIMD lanes. Their positions lie close together, so one contiguous load and a lane
 //! permutation replace a gather.
 
-use super::term::{Run, Taps, Term, tent};
+use super::term::{BLOCK, Run, Taps, Term, tent};
 use crate::cpu::simd::{Kernel, Simd};
-
-/// Elements summed in registers; every grid's rows are a multiple of this long in memory.
-pub(super) const BLOCK: usize = 64;
-/// Most samples that a window reads, at any level.
-pub(super) const WINDOW: usize = 34;
-/// Zeros on both sides of a row, so that windows partly outside need no clamping.
-pub(super) const PAD: usize = 128;
 
 /// How far apart neighbouring elements' positions are: what the widest lanes' window must span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,6 +3,13 @@
 use crate::cpu::simd::Simd;
 use std::marker::PhantomData;
 
+/// Elements that [`super::single`] sums in registers; every grid's rows are a multiple of this long in memory.
+pub(super) const BLOCK: usize = 64;
+/// Maximum number of samples that its windows read, at any level.
+pub(super) const WINDOW: usize = 34;
+/// Zeros on both sides of a row, so that windows partly outside need no clamping.
+pub(super) const PAD: usize = 128;
+
 /// How a position between samples is read. Position x falls in cell k = floor(x), fraction t = x - k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Taps {
@@ -91,7 +98,7 @@ pub(super) struct RowLayout {
 impl RowLayout {
     /// Padding wide enough for `taps` (and for the windows that [`super::single`] reads when there is one lane).
     pub(super) fn new(samples: usize, taps: usize, lanes: usize) -> Self {
-        let pad = if lanes == 1 { super::single::PAD + taps } else { taps };
+        let pad = if lanes == 1 { PAD + taps } else { taps };
         Self { samples, pad, lanes }
     }
 
@@ -150,10 +157,10 @@ impl RowLayout {
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
         // Elements beyond `len`, up to a whole vector block, are computed too and thrown away.
-        let spare = along * super::single::BLOCK as f64;
+        let spare = along * BLOCK as f64;
         let least = first + dr.min(0.0) + (de + spare).min(0.0);
         let most = first + dr.max(0.0) + (de + spare).max(0.0);
-        let room = (self.pad - taps) as f64 - super::single::WINDOW as f64;
+        let room = (self.pad - taps) as f64 - WINDOW as f64;
         least >= -room && most <= self.samples as f64 + room
     }
 }

@@ -1,6 +1,6 @@
 //! What an operator does to a slab on the processor.
 
-use super::groups::{self, Groups};
+use super::groups::Groups;
 use crate::array::ArrayMut;
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
@@ -31,9 +31,7 @@ pub(super) trait Work: Sync {
     /// Whether all data of a slab are read before any of its results is written.
     fn reads_first(&self) -> bool;
     /// The first slab of these slices.
-    fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
-        groups::next(slices, cap, threads, self)
-    }
+    fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups>;
     /// Works on a slab within `cap` bytes.
     fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()>;
 }

@@ -1,6 +1,7 @@
 //! Launches `kernels/ct/adjoint.cu`.
 
-use super::projector::{Arguments, Case, widest};
+use super::case::{Arguments, Case, widest};
+
 use super::state::State;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;

@@ -1,7 +1,8 @@
 //! Launches `kernels/ct/alu.cu`.
 
-use super::projector::{Arguments, Case, too_tall, widest};
-use super::rows::Format;
+use super::case::{Arguments, Case, too_tall, widest};
+
+use super::format::Format;
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::{Result, fail};

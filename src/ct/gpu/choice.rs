@@ -3,7 +3,8 @@
 //! A small model: a projector works on whole blocks of slices, at a rate that was measured; the least time wins. The rates are
 //! from an H200 (benches/results), or the caller's own GPU after `tune`. Elsewhere they serve as ratios.
 
-use super::projector::{Case, Projector};
+use super::case::Case;
+use super::projector::Projector;
 use crate::ct::options::{Interpolation, Kernel, Precision};
 use crate::error::{Result, fail};
 

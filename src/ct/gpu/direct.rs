@@ -1,6 +1,7 @@
 //! Launches `kernels/ct/direct.cu`.
 
-use super::projector::{Arguments, Case};
+use super::case::{Arguments, Case};
+
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::Result;

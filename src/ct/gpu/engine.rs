@@ -1,7 +1,7 @@
 //! CT on the GPUs of a context: several take slabs from one queue, so that a slow one takes fewer.
 
+use super::case::Case;
 use super::choice::ALL;
-use super::projector::Case;
 use super::sizes::{SLOTS, Sizes, smaller};
 use super::tables::Tables;
 use super::worker::{self, Call, Pending};

@@ -1,6 +1,6 @@
 //! The filter on a GPU: its tables, and the launches of `kernels/ct/filter.cu`.
 
-use super::rows::{PackedRows, RawRows};
+use super::format::{PackedRows, RawRows};
 use super::state::{Slot, State};
 use crate::cpu::buffer::collected;
 use crate::ct::rows::filter::{Filter, Padding, response};

@@ -1,10 +1,12 @@
 //! Launches `kernels/ct/hybrid.cu`.
 
 use super::alu::{self, AluArguments};
-use super::projector::{Arguments, Case};
-use super::rows::Format;
+use super::case::{Arguments, Case};
+
+use super::format::Format;
 use super::state::State;
 use super::texture;
+use super::textures::Textures;
 use crate::ct::options::Interpolation;
 use crate::error::{Result, fail};
 use crate::gpu::{Launch, Stream, mirrored};
@@ -65,7 +67,8 @@ pub(super) fn launch(
         fail!(Internal, "a hybrid kernel was chosen that does not fit");
     };
     let linear = case.interpolation == Interpolation::Linear;
-    let textures = texture::textures(state, format, linear && !exact, &b, stream)?;
+    let State { device, textures, .. } = state;
+    let textures = Textures::over(textures, device, (format, linear && !exact), &b, stream)?;
     let counters = state.counters.take(&state.device, 4 * COUNTERS)?;
     counters.clear(stream)?;
     let tiles = tiles(case, format, b.slices as usize);

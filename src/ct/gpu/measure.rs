@@ -1,6 +1,7 @@
 //! Timing the back projectors on the caller's own GPU.
 
-use super::projector::{Arguments, Case, Projector, view_lines};
+use super::case::{Arguments, Case, view_lines};
+use super::projector::Projector;
 use super::state::State;
 use crate::error::Result;
 use crate::gpu::{DeviceMemory, Event, Stream};

@@ -2,10 +2,12 @@
 
 mod adjoint;
 mod alu;
+mod case;
 mod choice;
 mod direct;
 pub(super) mod engine;
 mod filter;
+mod format;
 mod forward;
 mod hybrid;
 mod kernels;
@@ -17,5 +19,6 @@ mod state;
 mod tables;
 mod tensor;
 mod texture;
+mod textures;
 mod transfer;
 mod worker;

@@ -1,57 +1,10 @@
-//! Rows on the GPU: raw ones as they were uploaded, packed ones as a back projector reads them, and what lies between.
-//! The structs mirror those of `kernels/ct/rows.cuh` and `range.cu`.
+//! Rows on their way from raw to packed, on a GPU. The structs mirror those of `kernels/ct/range.cu`.
 
 use super::filter::{self, DeviceFilter};
+use super::format::{Format, PackedRows, RawRows};
 use super::state::{Scratch, State};
-use crate::array::DType;
 use crate::error::Result;
 use crate::gpu::{DeviceMemory, Launch, Pinned, Stream, mirrored};
-
-/// Mirrors `RawRows`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawRows {
-    pub(super) data: u64,
-    pub(super) view_stride: i64,
-    pub(super) slice_stride: i64,
-    pub(super) bin_stride: i64,
-    pub(super) dark: u64,
-    pub(super) gain: u64,
-    pub(super) minimum: f32,
-    pub(super) kind: i32,
-    pub(super) views: i32,
-    pub(super) slices: i32,
-    pub(super) bins: i32,
-    pub(super) transmission: i32,
-}
-mirrored!(RawRows, 72);
-
-/// `RowType` of an element type.
-pub(super) fn row_type(dtype: DType) -> i32 {
-    match dtype {
-        DType::F32 => 0,
-        DType::U16 => 1,
-        DType::U8 => 2,
-        dtype => unreachable!("{dtype:?} is no type of projections"),
-    }
-}
-
-/// Mirrors `PackedRows`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PackedRows {
-    data: u64,
-    view_scale: u64,
-    slice_scale: u64,
-    views: i32,
-    pub(super) pitch: i32,
-    pub(super) lanes: i32,
-    pub(super) half: i32,
-    pub(super) split: i32,
-    pub(super) oversampling: i32,
-    zero: i32,
-}
-mirrored!(PackedRows, 56);
 
 /// Mirrors `Range`.
 #[repr(C)]
@@ -91,46 +44,6 @@ struct Scale {
     padded: i32,
 }
 mirrored!(Scale, 40);
-
-/// How packed rows are laid out: `[group][view][pitch][lanes]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Format {
-    /// Slices side by side: 1, 2, 4 or 8.
-    pub(super) lanes: usize,
-    /// f16 instead of f32.
-    pub(super) half: bool,
-    /// f16 in two parts, high and low: a group of each.
-    pub(super) split: bool,
-    /// Samples a bin.
-    pub(super) oversampling: usize,
-    /// Rows follow each other without gaps (one sample a bin).
-    pub(super) tight: bool,
-}
-
-impl Format {
-    /// Samples of a row, and samples before bin 0.
-    pub(super) fn samples(&self, bins: usize) -> (usize, usize) {
-        // The outermost samples lie between the edge bins and the zeros beyond them.
-        let zero = self.oversampling - 1;
-        (self.oversampling * bins + zero, zero)
-    }
-
-    /// Samples from one row to the next: aligned as textures need it whatever the texel, or none in between.
-    pub(super) fn pitch(&self, bins: usize) -> usize {
-        if self.tight { bins } else { self.samples(bins).0.next_multiple_of(128) }
-    }
-
-    /// Groups of `lanes` slices; an even number of slices, since rows are filtered in pairs.
-    pub(super) fn groups(&self, slices: usize) -> usize {
-        slices.next_multiple_of(2).div_ceil(self.lanes)
-    }
-
-    /// Bytes of the rows of some slices.
-    pub(super) fn bytes(&self, slices: usize, views: usize, bins: usize) -> u64 {
-        let element = if self.half { 2 } else { 4 } * if self.split { 2 } else { 1 };
-        (self.groups(slices) * self.lanes) as u64 * views as u64 * self.pitch(bins) as u64 * element
-    }
-}
 
 /// What the host learns of a slab's data.
 #[repr(C)]

@@ -1,9 +1,11 @@
 //! How a GPU cuts a call into slabs, and which parts of the arrays a slab takes.
 
+use super::case::Case;
 use super::choice::{Candidate, Wish};
+use super::format::Format;
 use super::forward;
-use super::projector::{Case, Projector};
-use super::rows::{Format, IndexWeights};
+use super::projector::Projector;
+use super::rows::IndexWeights;
 use super::transfer::Block;
 use crate::array::Layout;
 use crate::context::Context;

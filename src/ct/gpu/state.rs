@@ -1,7 +1,7 @@
 //! What a plan keeps on one GPU from call to call.
 
 use super::kernels::Kernels;
-use super::texture::Textures;
+use super::textures::Textures;
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Pinned};
 use std::sync::Arc;

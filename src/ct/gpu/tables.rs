@@ -1,9 +1,10 @@
 //! Tables that one call needs on one GPU besides its slabs.
 
 use super::adjoint;
+use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
-use super::projector::{Projector, view_lines};
+use super::projector::Projector;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;

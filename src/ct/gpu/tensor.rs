@@ -1,6 +1,7 @@
 //! Launches `kernels/ct/tensor.cu`.
 
-use super::projector::{Arguments, Case, widest};
+use super::case::{Arguments, Case, widest};
+
 use super::state::State;
 use crate::ct::options::Interpolation;
 use crate::error::Result;

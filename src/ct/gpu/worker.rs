@@ -1,10 +1,11 @@
 //! One GPU of a plan: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
 
+use super::case::Arguments;
 use super::choice::{ALL, Candidate};
+use super::format::{RawRows, row_type};
 use super::forward::Slices;
 use super::kernels::Kernels;
-use super::projector::Arguments;
-use super::rows::{Findings, Packing, RawRows, row_type};
+use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, source};
 use super::state::{Scratch, Slot, State};
 use super::tables::Tables;
