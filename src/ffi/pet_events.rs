@@ -8,8 +8,7 @@ use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
 use crate::pet::events::EventLayouts;
 use crate::pet::phantom::{Object, Phantom, Quantity, Shape};
-use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
-use crate::pet::simulation_source::Source;
+use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
 use crate::tensor::{Counts, Number};
 
 /// Shape of a body.

@@ -4,8 +4,8 @@
 //! IEEE Trans. Med. Imag. 13(4), 1994. MLEM: L. A. Shepp, Y. Vardi, IEEE Trans. Med. Imag. 1(2), 1982.
 
 use super::engine::{Engine, Facts, Ratio};
-use super::simulation_random::{OneByOne, Random};
 use crate::context::{Context, Job, Stage};
+use crate::cpu::random::{OneByOne, Random};
 use crate::error::Result;
 
 /// What is iterated.

@@ -1,8 +1,8 @@
 //! The view at the smallest angle to a direction, among few candidates.
 
-use super::elementary::whole;
 use super::view::View;
 use crate::cpu::buffer::zeros;
+use crate::cpu::elementary::whole;
 use crate::error::Result;
 use std::f64::consts::{FRAC_PI_2, PI};
 

@@ -2,12 +2,12 @@
 
 use super::columns::{Columns, Layout as Place};
 use crate::cpu::buffer::{filled, zeros};
+use crate::cpu::elementary::ln_single;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
 use crate::error::Result;
 use crate::pet::array::{read_row, replace};
-use crate::pet::elementary::ln_single;
 use crate::pet::engine::{Histos, LEAST_EXPECTED, Ratio, Tally};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;

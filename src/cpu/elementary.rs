@@ -3,16 +3,16 @@
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E};
 use std::ops::{Add, Mul};
 
-/// Rounded down, 0 to `most`, which 32 bits hold; NaN is 0.
+/// Rounded down, 0 to `max`, which 32 bits hold; NaN is 0.
 #[inline(always)]
-pub(super) fn whole(v: f64, most: f64) -> i32 {
+pub(crate) fn whole(v: f64, max: f64) -> i32 {
     // SAFETY: clamped, and not NaN, which `max` leaves out.
-    unsafe { v.max(0.0).min(most).to_int_unchecked() }
+    unsafe { v.max(0.0).min(max).to_int_unchecked() }
 }
 
 /// Angle of (x, y), x, y >= 0, to 2e-14; NaN of (0, 0).
 #[inline(always)]
-pub(super) fn angle(x: f64, y: f64) -> f64 {
+pub(crate) fn angle(x: f64, y: f64) -> f64 {
     /// atan(t) / t over t^2, for t to tan(pi/8), exact in Chebyshev's points.
     const ATAN: [f64; 9] = [
         0.999_999_999_999_973_2,
@@ -36,7 +36,7 @@ pub(super) fn angle(x: f64, y: f64) -> f64 {
 
 /// exp(x) for |x| to 700, to 3e-10 of it.
 #[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     /// From here on the distance of numbers is 1, so that the lowest bits are the whole part.
     const LARGE: f64 = 1.5 * (1u64 << 52) as f64;
     const TERMS: [f64; 9] =
@@ -52,7 +52,7 @@ pub(super) fn exp(x: f64) -> f64 {
 
 /// ln(x) for normal x in 0..=1, to 1e-12.
 #[inline(always)]
-pub(super) fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     /// Bits of sqrt(1/2): mantissas are taken from there to sqrt(2).
     const START: u64 = 0x3FE6_A09E_667F_3BCD;
     const BIAS: u64 = 1024;
@@ -68,7 +68,7 @@ pub(super) fn ln(x: f64) -> f64 {
 
 /// ln(x) for normal x above 0, to 1e-7 and to 2e-7 of it.
 #[inline(always)]
-pub(super) fn ln_single(x: f32) -> f32 {
+pub(crate) fn ln_single(x: f32) -> f32 {
     /// Bits of sqrt(1/2), as above.
     const START: u32 = 0x3F35_04F3;
     const TERMS: [f32; 5] = [2.0, 2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0];

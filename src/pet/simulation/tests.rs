@@ -1,13 +1,15 @@
-use super::super::deposit::deposit;
-use super::super::lattice::Lattice;
-use super::super::phantom::{Object, Shape, SpherePhantom};
-use super::super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
-use super::super::view::View;
-use super::super::views::Views;
+use super::simulate::CHUNK;
 use super::*;
-use crate::context::{Compute, ContextOptions};
+use crate::context::{Compute, Context, ContextOptions};
 use crate::cpu::level::Level;
-use crate::error::Status;
+use crate::error::{Result, Status};
+use crate::pet::deposit::deposit;
+use crate::pet::events::EventLayouts;
+use crate::pet::lattice::Lattice;
+use crate::pet::phantom::{Object, Phantom, Quantity, Shape, SpherePhantom};
+use crate::pet::response::{FWHM_PER_SIGMA, HALF_LIGHT, Radial};
+use crate::pet::view::View;
+use crate::pet::views::Views;
 use crate::tensor::{Counts, Layout, Number};
 use std::f64::consts::PI;
 
@@ -223,7 +225,7 @@ fn compare_with_expected(scan: &Scan, phantom: &Phantom, views: &Views) {
     let count = lattice.voxels();
     let (mut events, tally) = simulated(scan, 600_000, 7);
     let counts = deposited(&mut events, views, &lattice);
-    let activity = phantom.voxel_means(super::super::phantom::Quantity::Activity, &lattice).unwrap();
+    let activity = phantom.voxel_means(Quantity::Activity, &lattice).unwrap();
     let (mut factors, mut additive) = (vec![0.0f32; 6 * count], vec![0.0f32; 6 * count]);
     let to = |array: &mut Vec<f32>| Layout::new(array.as_mut_ptr().cast_const().cast(), Counts::F32, [6, 25, 33, 33]);
     let context = context(Level::detect(), 2);

@@ -10,16 +10,16 @@
 //! solid angle is `cos^3(tilt) du d(azimuth)`. Which u miss the detectors is known for each voxel, and taken away exactly;
 //! survival and background are those of the part's middle.
 
-use super::elementary::exp;
-use super::lattice::Lattice;
-use super::phantom::{Object, Shape};
-use super::response::HALF_LIGHT;
-use super::simulation::{Scan, Tally};
-use super::views::{Strip, Views};
+use super::scan::{Scan, Tally};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::zeros;
+use crate::cpu::elementary::exp;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
+use crate::pet::lattice::Lattice;
+use crate::pet::phantom::{Object, Shape};
+use crate::pet::response::HALF_LIGHT;
+use crate::pet::views::{Strip, Views};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
 use std::f64::consts::TAU;

@@ -1,14 +1,14 @@
 //! Draws of events of one kind until as many as are wanted were measured, many draws at a time.
 
-use super::elementary::ln;
-use super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
-use super::simulation::Scan;
-use super::simulation_random::{DRAWS, Each, OneByOne, Random, normal, turn};
-use super::simulation_source::{Decays, Sampler, UNIFORMS};
+use super::sampler::{Decays, Sampler, UNIFORMS};
+use super::scan::Scan;
 use crate::context::Job;
 use crate::cpu::buffer::reserved;
+use crate::cpu::elementary::ln;
 use crate::cpu::level::Level;
+use crate::cpu::random::{BATCH, Batch, OneByOne, Random, normal, turn};
 use crate::error::{Result, fail};
+use crate::pet::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ impl Kind {
 }
 
 /// Draws after which a scan that measured none of them is taken to measure nothing.
-const MOST_DRAWS: u64 = 1 << 22;
+const MAX_DRAWS: u64 = 1 << 22;
 
 /// Streams of random numbers besides those of the kinds: which event is of which kind, and the blur of the time.
 pub(super) const KINDS: u32 = Kind::ALL.len() as u32;
 const TIMING: u32 = KINDS + 1;
 
-/// See the module.
+/// Draws the events of a scan.
 pub(super) struct Drawer<'a> {
     pub(super) scan: &'a Scan<'a>,
     pub(super) sampler: &'a Sampler<'a>,
@@ -41,14 +41,14 @@ pub(super) struct Drawer<'a> {
 struct Lines {
     /// What true events are made of.
     decays: Decays,
-    place: [Each; 3],
-    along: [Each; 3],
+    place: [Batch; 3],
+    along: [Batch; 3],
     /// The detectors, as distances from the place.
-    ends: [Each; 2],
+    ends: [Batch; 2],
     /// The event, likewise; decays get theirs once they are measured.
-    at: Each,
+    at: Batch,
     /// Those that are measured.
-    measured: [bool; DRAWS],
+    measured: [bool; BATCH],
 }
 
 impl Lines {
@@ -82,11 +82,11 @@ impl Drawer<'_> {
         let mut normals = OneByOne::normal(Random::new(self.seed, TIMING, chunk));
         let mut lines = Lines {
             decays: Decays::new(),
-            place: [[0.0; DRAWS]; 3],
-            along: [[0.0; DRAWS]; 3],
-            ends: [[0.0; DRAWS]; 2],
-            at: [0.0; DRAWS],
-            measured: [false; DRAWS],
+            place: [[0.0; BATCH]; 3],
+            along: [[0.0; BATCH]; 3],
+            ends: [[0.0; BATCH]; 2],
+            at: [0.0; BATCH],
+            measured: [false; BATCH],
         };
         let blur = HALF_LIGHT * self.scan.resolution.time / FWHM_PER_SIGMA;
         let mut events = reserved(n)?;
@@ -98,7 +98,7 @@ impl Drawer<'_> {
                 Kind::Scatter => self.scattered(&mut random, &mut lines),
                 Kind::Random => self.accidental(&mut random, &mut lines),
             }
-            for i in 0..DRAWS {
+            for i in 0..BATCH {
                 draws += 1;
                 since += 1;
                 if lines.measured[i] {
@@ -113,11 +113,11 @@ impl Drawer<'_> {
                     }
                 }
             }
-            if since > MOST_DRAWS {
+            if since > MAX_DRAWS {
                 let (across, long) = (self.scan.scanner.diameter, self.scan.scanner.axial_length);
                 fail!(
                     OutOfRange,
-                    "none of {MOST_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
+                    "none of {MAX_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
                      {long} mm, which see none of the phantom",
                     ["true", "scatter", "random"][kind as usize]
                 );
@@ -131,11 +131,11 @@ impl Drawer<'_> {
         let resolution = &self.scan.resolution;
         let ([a, b, c, d], [e, f, g, survival]) = (random.uniform(), random.uniform());
         let [v, p, q, _] = random.uniform();
-        let uniforms: [Each; UNIFORMS] = [a, b, c, d, e, f, g];
+        let uniforms: [Batch; UNIFORMS] = [a, b, c, d, e, f, g];
         self.sampler.draw(&uniforms, &mut lines.decays);
         lines.place = lines.decays.place;
         self.directions(&lines.decays.azimuth, &v, &mut lines.along);
-        let mut width = [0.0; DRAWS];
+        let mut width = [0.0; BATCH];
         for (i, width) in width.iter_mut().enumerate() {
             let [x, y, _] = lines.radial(i);
             *width = lines.place[0][i] * x + lines.place[1][i] * y;
@@ -144,7 +144,7 @@ impl Drawer<'_> {
             *w = resolution.radial.fwhm(*w) / FWHM_PER_SIGMA;
         }
         let axial = resolution.axial / FWHM_PER_SIGMA;
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let [m, n] = normal(p[i], q[i]);
             let (radial, w) = (lines.radial(i), lines.along[2][i]);
             let across = [-w * radial[1], w * radial[0], (1.0 - w * w).sqrt()];
@@ -153,11 +153,11 @@ impl Drawer<'_> {
             }
         }
         self.find_ends(lines);
-        let mut integral = [0.0; DRAWS];
+        let mut integral = [0.0; BATCH];
         self.scan.attenuation.line_integrals(&lines.place, &lines.along, &mut integral);
-        for i in 0..DRAWS {
-            let Decays { real, least, .. } = &lines.decays;
-            lines.measured[i] &= real[i] & (-ln(survival[i]) > integral[i] - least[i]);
+        for i in 0..BATCH {
+            let Decays { real, minimum, .. } = &lines.decays;
+            lines.measured[i] &= real[i] & (-ln(survival[i]) > integral[i] - minimum[i]);
         }
     }
 
@@ -165,7 +165,7 @@ impl Drawer<'_> {
     fn scattered(&self, random: &mut Random, lines: &mut Lines) {
         let ([a, b, c, d], [e, ..]) = (random.uniform(), random.uniform());
         self.directions(&a, &b, &mut lines.along);
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let [x, y] = normal(c[i], d[i]).map(|v| v * self.scan.background.scatter_sigma);
             (lines.place[0][i], lines.place[1][i]) = (x, y);
             lines.place[2][i] = self.scan.scanner.axial_length * (e[i] - 0.5);
@@ -178,7 +178,7 @@ impl Drawer<'_> {
         let (scanner, window) = (&self.scan.scanner, self.scan.background.window);
         let (radius, steepest) = (scanner.diameter / 2.0, scanner.max_tilt.sin());
         let ([a, b, c, d], [e, ..]) = (random.uniform(), random.uniform());
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let end = |u: f64, v: f64| {
                 let [cos, sin] = turn(u);
                 [radius * cos, radius * sin, scanner.axial_length * (v - 0.5)]
@@ -198,9 +198,9 @@ impl Drawer<'_> {
 
     /// Isotropic within the scanner's tilts.
     #[inline(always)]
-    fn directions(&self, u: &Each, v: &Each, along: &mut [Each; 3]) {
+    fn directions(&self, u: &Batch, v: &Batch, along: &mut [Batch; 3]) {
         let steepest = self.scan.scanner.max_tilt.sin();
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let [cos, sin] = turn(u[i]);
             let w = steepest * (2.0 * v[i] - 1.0);
             let c = (1.0 - w * w).sqrt();
@@ -213,7 +213,7 @@ impl Drawer<'_> {
     fn find_ends(&self, lines: &mut Lines) {
         let radius = self.scan.scanner.diameter / 2.0;
         let reach = self.scan.scanner.axial_length / 2.0;
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let [x, y, z] = [0, 1, 2].map(|d| lines.place[d][i]);
             let [u, v, w] = [0, 1, 2].map(|d| lines.along[d][i]);
             let (square, middle) = (u * u + v * v, -(x * u + y * v));

@@ -4,11 +4,11 @@
 //! drawn, and ranges of azimuth, in proportion to the activity and to the largest survival of any line from there. What was drawn
 //! too often by that is kept less often, by the line's own survival over the largest: the events are distributed as before.
 
-use super::phantom::{Object, Phantom, Shape};
-use super::response::FWHM_PER_SIGMA;
-use super::simulation::Scan;
+use super::scan::Scan;
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
+use crate::pet::phantom::{Object, Phantom, Shape};
+use crate::pet::response::FWHM_PER_SIGMA;
 use std::f64::consts::PI;
 
 /// Parts of bodies and azimuths.
@@ -16,8 +16,8 @@ pub(super) struct Envelope<'a> {
     squares: Vec<Square<'a>>,
     /// Ranges of half a turn.
     ranges: usize,
-    /// Least line integral of each square and range.
-    least: Vec<f64>,
+    /// Minimum line integral of each square and range.
+    minimum: Vec<f64>,
 }
 
 /// A part of a body's extent.
@@ -30,9 +30,9 @@ pub(super) struct Square<'a> {
 /// Sides of squares in mm, and ranges of azimuth, if memory allows.
 const SIDE: f64 = 10.0;
 const RANGES: usize = 64;
-/// Most squares along a body, and in all with their ranges; and bytes of each, with what it takes to choose one.
+/// Maximum of squares along a body, and of squares and ranges in all; and bytes of each, with what it takes to choose one.
 const ALONG: usize = 64;
-const MOST: usize = 1 << 20;
+const MAX_TOTAL: usize = 1 << 20;
 const BYTES: u64 = 32;
 /// No normal number is larger: they are made of uniform ones that are at least 2^-33.
 const FARTHEST: f64 = 6.8;
@@ -40,7 +40,7 @@ const FARTHEST: f64 = 6.8;
 impl<'a> Envelope<'a> {
     pub(super) fn new(phantom: &'a Phantom, scan: &Scan, memory_cap: u64) -> Result<Self> {
         let bodies: Vec<&Object> = phantom.objects().iter().filter(|o| o.activity > 0.0).collect();
-        let room = (memory_cap / BYTES).min(MOST as u64) as usize / bodies.len().max(1);
+        let room = (memory_cap / BYTES).min(MAX_TOTAL as u64) as usize / bodies.len().max(1);
         let ranges = room.clamp(1, RANGES);
         let along = ((room / ranges) as f64).sqrt().floor().clamp(1.0, ALONG as f64);
         let limits = Limits::new(scan);
@@ -61,27 +61,27 @@ impl<'a> Envelope<'a> {
             };
             squares.extend((0..count[0] * count[1]).map(square).filter(Square::meets_body));
         }
-        let mut least = zeros::<f64>(squares.len() * ranges)?;
-        for (k, least) in least.iter_mut().enumerate() {
+        let mut minimum = zeros::<f64>(squares.len() * ranges)?;
+        for (k, minimum) in minimum.iter_mut().enumerate() {
             let azimuth = PI * ((k % ranges) as f64 + 0.5) / ranges as f64;
-            *least = limits.least(&squares[k / ranges], azimuth, PI / ranges as f64);
+            *minimum = limits.minimum(&squares[k / ranges], azimuth, PI / ranges as f64);
         }
-        Ok(Self { squares, ranges, least })
+        Ok(Self { squares, ranges, minimum })
     }
 
     /// In proportion to what is measured at most.
     pub(super) fn weights(&self) -> impl ExactSizeIterator<Item = f64> {
-        self.least.iter().enumerate().map(|(k, least)| {
+        self.minimum.iter().enumerate().map(|(k, minimum)| {
             let Square { body, size, .. } = &self.squares[k / self.ranges];
-            body.activity * size.iter().product::<f64>() * (-least).exp() / self.ranges as f64
+            body.activity * size.iter().product::<f64>() * (-minimum).exp() / self.ranges as f64
         })
     }
 
-    /// A square, an azimuth of half a turn (in turns) and the least line integral there.
+    /// A square, an azimuth of half a turn (in turns) and the minimum line integral there.
     #[inline(always)]
     pub(super) fn at(&self, k: usize, part: f64) -> (&Square<'a>, f64, f64) {
         let azimuth = ((k % self.ranges) as f64 + part) / (2 * self.ranges) as f64;
-        (&self.squares[k / self.ranges], azimuth, self.least[k])
+        (&self.squares[k / self.ranges], azimuth, self.minimum[k])
     }
 }
 
@@ -140,7 +140,7 @@ impl Limits {
     }
 
     /// Below the line integral of every line from a square whose azimuth is at most half of `range` away.
-    fn least(&self, square: &Square, azimuth: f64, range: f64) -> f64 {
+    fn minimum(&self, square: &Square, azimuth: f64, range: f64) -> f64 {
         let (sin, cos) = azimuth.sin_cos();
         let [x, y] = square.centre();
         let integral = |o: &Object| {
@@ -162,10 +162,10 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::response::Radial;
-    use super::super::simulation::{Background, Resolution, Scanner};
-    use super::super::simulation_source::Source;
+    use super::super::scan::{Background, Resolution, Scanner};
+    use super::super::source::Source;
     use super::*;
+    use crate::pet::response::Radial;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
@@ -194,8 +194,8 @@ mod tests {
         let mut random = StdRng::seed_from_u64(1);
         let mut tight = 0;
         for _ in 0..200_000 {
-            let k = random.random_range(0..envelope.least.len());
-            let (square, azimuth, least) = envelope.at(k, random.random_range(0.0..1.0));
+            let k = random.random_range(0..envelope.minimum.len());
+            let (square, azimuth, minimum) = envelope.at(k, random.random_range(0.0..1.0));
             let (sin, cos) = (2.0 * PI * azimuth).sin_cos();
             let tilt: f64 = random.random_range(-1.0..1.0) * scan.scanner.max_tilt;
             let blur = random.random_range(-1.0..1.0) * farthest;
@@ -208,8 +208,8 @@ mod tests {
             assert!(ends[0] < ends[1]);
             let mut integral = [0.0];
             phantom.line_integrals(&moved.map(|v| [v]), &along.map(|v| [v]), &mut integral);
-            assert!(integral[0] >= least - 1e-9, "{} {least}", integral[0]);
-            tight += usize::from(integral[0] < least + 1.0);
+            assert!(integral[0] >= minimum - 1e-9, "{} {minimum}", integral[0]);
+            tight += usize::from(integral[0] < minimum + 1.0);
         }
         assert!(tight > 50_000, "{tight}");
     }

@@ -2,13 +2,13 @@
 //! J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011.
 
 use super::elementary::ln;
-use crate::cpu::turns::cos_sin_scalar;
+use super::turns::cos_sin_scalar;
 
-/// Draws that are made together, in loops that the compiler vectorises.
-pub(super) const DRAWS: usize = 128;
+/// Numbers that are made together, in loops that the compiler vectorises.
+pub(crate) const BATCH: usize = 128;
 
-/// A number for each draw.
-pub(super) type Each = [f64; DRAWS];
+/// A number for each of as many draws.
+pub(crate) type Batch = [f64; BATCH];
 
 /// Ten rounds of the generator: four random words for a counter and a key.
 #[inline(always)]
@@ -23,7 +23,7 @@ fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 
 /// A stream of numbers.
 #[derive(Debug)]
-pub(super) struct Random {
+pub(crate) struct Random {
     key: [u32; 2],
     /// Upper words of the counter.
     stream: [u32; 3],
@@ -31,11 +31,11 @@ pub(super) struct Random {
 }
 
 /// Whole blocks that 32 bits count.
-const BLOCKS: u32 = u32::MAX / DRAWS as u32;
+const BLOCKS: u32 = u32::MAX / BATCH as u32;
 
 impl Random {
     /// `kind` and `number` tell streams apart; `kind` is below 2^16.
-    pub(super) fn new(seed: u64, kind: u32, number: u64) -> Self {
+    pub(crate) fn new(seed: u64, kind: u32, number: u64) -> Self {
         let halves = |v: u64| [v as u32, (v >> 32) as u32];
         let [low, high] = halves(number);
         Self { key: halves(seed), stream: [kind << 16, low, high], blocks: 0 }
@@ -43,11 +43,11 @@ impl Random {
 
     /// Four uniform numbers for each draw, between 0 and 1, neither of which they are.
     #[inline(always)]
-    pub(super) fn uniform(&mut self) -> [Each; 4] {
-        let mut out = [[0.0; DRAWS]; 4];
-        let first = self.blocks * DRAWS as u32;
+    pub(crate) fn uniform(&mut self) -> [Batch; 4] {
+        let mut out = [[0.0; BATCH]; 4];
+        let first = self.blocks * BATCH as u32;
         let [stream, low, high] = self.stream;
-        for i in 0..DRAWS {
+        for i in 0..BATCH {
             let words = philox([first + i as u32, stream, low, high], self.key);
             for (plane, word) in out.iter_mut().zip(words) {
                 plane[i] = (f64::from(word) + 0.5) / 4_294_967_296.0;
@@ -63,37 +63,37 @@ impl Random {
 
 /// Cosine and sine of an angle, uniform if `u` is, to 1e-8.
 #[inline(always)]
-pub(super) fn turn(u: f64) -> [f64; 2] {
+pub(crate) fn turn(u: f64) -> [f64; 2] {
     let (cos, sin) = cos_sin_scalar(u - 0.5);
     [cos, sin]
 }
 
 /// Two of the standard normal distribution, of uniform ones.
 #[inline(always)]
-pub(super) fn normal(u: f64, v: f64) -> [f64; 2] {
+pub(crate) fn normal(u: f64, v: f64) -> [f64; 2] {
     let radius = (-2.0 * ln(u)).sqrt();
     turn(v).map(|c| radius * c)
 }
 
 /// Numbers one by one: uniform ones, or what `of` makes of them.
-pub(super) struct OneByOne {
+pub(crate) struct OneByOne {
     random: Random,
-    of: fn([Each; 4]) -> [Each; 4],
-    block: [Each; 4],
+    of: fn([Batch; 4]) -> [Batch; 4],
+    block: [Batch; 4],
     used: usize,
 }
 
 impl OneByOne {
-    pub(super) fn uniform(random: Random) -> Self {
-        Self { random, of: |u| u, block: [[0.0; DRAWS]; 4], used: 4 * DRAWS }
+    pub(crate) fn uniform(random: Random) -> Self {
+        Self { random, of: |u| u, block: [[0.0; BATCH]; 4], used: 4 * BATCH }
     }
 
-    pub(super) fn normal(random: Random) -> Self {
+    pub(crate) fn normal(random: Random) -> Self {
         Self { of: normals, ..Self::uniform(random) }
     }
 
-    pub(super) fn next(&mut self) -> f64 {
-        if self.used == 4 * DRAWS {
+    pub(crate) fn next(&mut self) -> f64 {
+        if self.used == 4 * BATCH {
             self.block = (self.of)(self.random.uniform());
             self.used = 0;
         }
@@ -102,9 +102,9 @@ impl OneByOne {
     }
 }
 
-fn normals([a, b, c, d]: [Each; 4]) -> [Each; 4] {
-    let mut out = [[0.0; DRAWS]; 4];
-    for i in 0..DRAWS {
+fn normals([a, b, c, d]: [Batch; 4]) -> [Batch; 4] {
+    let mut out = [[0.0; BATCH]; 4];
+    for i in 0..BATCH {
         [out[0][i], out[1][i]] = normal(a[i], b[i]);
         [out[2][i], out[3][i]] = normal(c[i], d[i]);
     }
