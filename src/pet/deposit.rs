@@ -51,12 +51,12 @@ impl Dropped {
 
 /// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
 const CHUNK: usize = 1 << 15;
-/// Most chunks between two rounds of counting, of 128 KiB and a little each.
+/// Maximum of chunks between two rounds of counting, of 128 KiB and a little each.
 const CHUNKS: usize = 256;
 /// Counts of a region: 512 kB, few enough pages for the processor's table of them.
 const REGION: u64 = 1 << 17;
-/// Most regions; sorting would miss the cache for every event if there were many more.
-const MOST_REGIONS: u64 = 1 << 10;
+/// Maximum of regions; sorting would miss the cache for every event if there were many more.
+const MAX_REGIONS: u64 = 1 << 10;
 
 /// Adds events to the histo-images `[view][z][y][x]`, and says which ones it dropped.
 ///
@@ -142,7 +142,7 @@ impl<'a> Regions<'a> {
             fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
         }
         let len = Span::of(histos).len;
-        let region = len.div_ceil(MOST_REGIONS).next_power_of_two().max(REGION);
+        let region = len.div_ceil(MAX_REGIONS).next_power_of_two().max(REGION);
         if region > 1 << 32 {
             fail!(TensorStrides, "the histo-images span {len} elements; it must be at most 2^42");
         }
@@ -154,12 +154,12 @@ impl<'a> Regions<'a> {
         let a_chunk = (4 * (CHUNK + self.count + 1)) as u64;
         let a_thread = (8 * CHUNK) as u64;
         let (cap, fixed) = (context.memory_cap(0), context.threads() as u64 * a_thread);
-        let most = cap.saturating_sub(fixed) / a_chunk;
-        if most == 0 {
+        let fitting = cap.saturating_sub(fixed) / a_chunk;
+        if fitting == 0 {
             let needed = fixed + a_chunk;
             fail!(MemoryCap, "depositing events needs {needed} bytes; the context's memory cap is {cap}");
         }
-        Ok(events.div_ceil(CHUNK).min(CHUNKS).min(most as usize))
+        Ok(events.div_ceil(CHUNK).min(CHUNKS).min(fitting as usize))
     }
 
     /// Counts the events of a region; returns how many found their voxel full.
@@ -295,7 +295,7 @@ impl Task<'_> {
             let (mut tilted, mut outside) = (0, 0);
             for i in 0..BLOCK {
                 let q = [place[0][i], place[1][i], place[2][i]];
-                // Whatever is not finite in the event makes one of these so; the difference is then NaN.
+                // Any non-finite number of the event makes one of these so; the difference is then NaN.
                 let sum = q[0] + q[1] + q[2] + squares[i];
                 #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
                 let good = (sum - sum == 0.0) & (squares[i] > 0.0);

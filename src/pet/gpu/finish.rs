@@ -1,6 +1,6 @@
 //! What becomes of a projection's sums: mirrors `kernels/pet/finish.cuh`.
 
-/// See [`Finish`].
+/// How a sum changes the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum What {
@@ -27,7 +27,7 @@ pub(super) struct Finish {
     pub(super) step: u64,
     pub(super) tally: u64,
     pub(super) what: What,
-    /// See [`MOST_QUOTIENT`](crate::pet::engine::MOST_QUOTIENT).
+    /// Upper bound of the quotients, [`MAX_QUOTIENT`](crate::pet::engine::MAX_QUOTIENT) times the largest factor.
     pub(super) most: f32,
 }
 

@@ -1,13 +1,13 @@
 //! The steps of a projection by Fourier transforms: rows to and from frequencies along x, columns along y with the product
 //! between both transforms, and the axial factor alone.
 
-use super::columns::{Columns, Layout};
-use super::fourier::Fourier;
+use super::Fourier;
 use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::lanes::Strand;
 use crate::cpu::shared::Shared;
 use crate::cpu::vector::{Kernel, Vector, dispatch};
 use crate::error::Result;
+use crate::pet::cpu::columns::{Columns, Layout};
 use rayon::prelude::*;
 use std::ops::Range;
 

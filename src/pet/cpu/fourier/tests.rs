@@ -1,10 +1,10 @@
 //! Projections by Fourier transforms against plain sums in f64 and against the gather.
 
-use super::columns::Columns;
-use super::fourier::Fourier;
-use super::tests::Case;
+use super::Fourier;
 use crate::cpu::level::Level;
 use crate::pet::cases::{ASYMMETRIC, dot, largest, lattices, noise, plain, responses, view};
+use crate::pet::cpu::columns::Columns;
+use crate::pet::cpu::tests::Case;
 use crate::pet::expansion::Expansion;
 use crate::pet::lattice::Lattice;
 use crate::pet::response::{Cut, Radial, Response, Shape};

@@ -4,12 +4,15 @@
 //! Columns of voxels along z in SIMD lanes. Two rows make one complex line. Grids are longer than the lattice by the kernel's
 //! reach, so that what is cyclic does not show.
 
-use super::columns::{Columns, Layout};
-use super::fourier_stages::{Lines, Rows};
+mod project;
+mod stages;
+#[cfg(test)]
+mod tests;
+
+use super::columns::Layout;
 use crate::cpu::buffer::copied;
 use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
 use crate::cpu::level::Level;
-use crate::cpu::shared::Shared;
 use crate::error::{Result, fail};
 use crate::pet::expansion::Expansion;
 use crate::pet::spectrum::{Slices, spectrum};
@@ -58,13 +61,6 @@ impl Grid {
     }
 }
 
-/// What a projection does at both ends.
-#[derive(Clone, Copy)]
-enum Direction {
-    Forward,
-    Adjoint,
-}
-
 impl Fourier {
     pub(crate) fn new(tables: &Tables, expansion: &Expansion, layout: &Layout, level: Level) -> Result<Self> {
         let [nz, ny, nx] = layout.shape;
@@ -76,7 +72,7 @@ impl Fourier {
             fail!(OutOfRange, "the response reaches {reach} voxels along z; the columns' margin is {margin}");
         }
         let [x, y, z] = reach(tables);
-        let [along_x, along_y] = [nx + x, ny + y].map(|least| LaneFft::new(good_length(least), level));
+        let [along_x, along_y] = [nx + x, ny + y].map(|minimum| LaneFft::new(good_length(minimum), level));
         let slices = Slices { reach: z, even: expansion.symmetric() };
         let vectors = nz.div_ceil(lanes(level));
         let grid =
@@ -127,38 +123,6 @@ impl Fourier {
         nz.div_ceil(8) as f64 * ((4.4 + 3.0 * (rank - 1.0)) * transforms + rank * band)
     }
 
-    /// y(p) = sum_m K_a(p+m)(-m) f(p+m); `room` is what [`Fourier::room`] says, contents do not matter.
-    pub(crate) fn forward(&self, image: &Columns, histo: &mut Columns, room: &mut [f32]) -> Result<()> {
-        self.project(Direction::Forward, image, histo, room)
-    }
-
-    /// b(x) = sum_m K_a(x)(m) y(x+m)
-    pub(crate) fn adjoint(&self, histo: &Columns, image: &mut Columns, room: &mut [f32]) -> Result<()> {
-        self.project(Direction::Adjoint, histo, image, room)
-    }
-
-    fn project(&self, direction: Direction, input: &Columns, output: &mut Columns, room: &mut [f32]) -> Result<()> {
-        assert!(input.layout() == self.layout && output.layout() == self.layout && room.len() == self.room());
-        let forward = matches!(direction, Direction::Forward);
-        let (data, len) = (Shared::new(room), self.grid.lines(self.layout.shape[1]));
-        let lines = Lines { data, len };
-        // Along z once: before the terms part, or after they have met.
-        let axial = Some(self.axial.as_slice()).filter(|a| a.len() > 1);
-        let (before, after) = if forward && self.rank() > 1 { (None, axial) } else { (axial, None) };
-        for first in (0..self.rank()).step_by(self.group()) {
-            let terms = first..self.rank().min(first + self.group());
-            let (source, target) = if forward { (Some(terms.clone()), None) } else { (None, Some(terms.clone())) };
-            self.rows(Rows::Spread { input: input.data(), axial: before }, lines, source)?;
-            self.frequencies(&self.spectra[terms], forward, lines)?;
-            let result = Shared::new(output.data_mut());
-            self.rows(Rows::Collect { output: result, add: first > 0 }, lines, target)?;
-        }
-        if let Some(axial) = after {
-            self.along_z(axial, output)?;
-        }
-        Ok(())
-    }
-
     /// Terms that are projected at once: more would save a transform each time, and need more room.
     fn group(&self) -> usize {
         const ROOM: usize = 1 << 26;
@@ -168,6 +132,6 @@ impl Fourier {
 
 /// Voxels that the kernels reach along x, y, z.
 fn reach(tables: &Tables) -> [usize; 3] {
-    let most = |d: usize| tables.offsets().iter().map(|o| o[d].unsigned_abs() as usize).max().unwrap_or(0);
-    [most(0), most(1), most(2)]
+    let farthest = |d: usize| tables.offsets().iter().map(|o| o[d].unsigned_abs() as usize).max().unwrap_or(0);
+    [farthest(0), farthest(1), farthest(2)]
 }

@@ -52,9 +52,9 @@ impl Region {
             fail!(OutOfRange, "a disc of {} mm at {centre:?} mm leaves the lattice, {x} x {y} x {z} mm", diameters[1]);
         }
         let distance = |z: usize| (lattice.position(2, z) - centre[2]).abs();
-        let least = (0..nz).map(distance).fold(f64::INFINITY, f64::min);
+        let nearest = (0..nz).map(distance).fold(f64::INFINITY, f64::min);
         let mut pixels = Vec::new();
-        for z in (0..nz).filter(|z| distance(*z) <= least + 1e-6 * lattice.voxel()[2]) {
+        for z in (0..nz).filter(|z| distance(*z) <= nearest + 1e-6 * lattice.voxel()[2]) {
             for y in 0..ny {
                 for x in 0..nx {
                     let edges = |d: usize, j: usize| {
