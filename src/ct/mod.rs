@@ -11,7 +11,7 @@ mod gpu;
 mod input;
 mod kind;
 mod operators;
-pub mod phantom;
+mod phantom;
 mod pipeline;
 mod stream;
 mod tiles;

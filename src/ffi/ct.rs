@@ -4,11 +4,11 @@ use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, r
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
 use crate::cpu::buffer::{collected, copied};
-use crate::ct::phantom::{Ellipse, SheppLogan};
 use crate::ct::{
     Ct, Filter, Geometry, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Order, Padding, Precision, Slab, crop,
 };
 use crate::error::{Result, Status, fail};
+use crate::phantom::{Ellipse, SheppLogan};
 use crate::tensor::{DType, View, ViewMut};
 use std::ffi::c_void;
 
@@ -792,7 +792,7 @@ pub unsafe extern "C" fn isoc_ct_reconstruct(
 impl From<&isoc_ct_ellipse> for Ellipse {
     fn from(e: &isoc_ct_ellipse) -> Self {
         let isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle } = *e;
-        Ellipse { value, x, y, semi_x, semi_y, angle }
+        Ellipse { value, centre: [x, y], semi: [semi_x, semi_y], angle }
     }
 }
 
@@ -815,8 +815,8 @@ pub unsafe extern "C" fn isoc_ct_shepp_logan(
             1 => SheppLogan::Modified,
             v => fail!(UnknownValue, "kind is {v}; it must be 0 or 1 (isoc_ct_shepp_logan_kind)"),
         };
-        let made = kind.ellipses(radius)?.map(|e| {
-            let Ellipse { value, x, y, semi_x, semi_y, angle } = e;
+        let made = kind.section(radius)?.map(|e| {
+            let Ellipse { value, centre: [x, y], semi: [semi_x, semi_y], angle } = e;
             isoc_ct_ellipse { value, x, y, semi_x, semi_y, angle }
         });
         // SAFETY: by this function's contract.

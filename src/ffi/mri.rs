@@ -5,10 +5,10 @@ use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
-use crate::mri::phantom::{Ellipsoid, SheppLogan};
 use crate::mri::{
     Array, Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit,
 };
+use crate::phantom::{Ellipsoid, SheppLogan};
 use crate::tensor::Number;
 use std::ffi::c_void;
 
@@ -967,12 +967,12 @@ pub unsafe extern "C" fn isoc_mri_shepp_logan(
             angle: 0.0,
         }; ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS as usize];
         if half_z == 0.0 {
-            for (to, e) in found.iter_mut().zip(kind.ellipses(half_xy)?) {
+            for (to, e) in found.iter_mut().zip(kind.head_slice(half_xy)?) {
                 let Ellipsoid { value, centre: [x, y], semi: [semi_x, semi_y], angle } = e;
                 *to = isoc_mri_ellipsoid { value, x, y, semi_x, semi_y, angle, ..*to };
             }
         } else {
-            for (to, e) in found.iter_mut().zip(kind.ellipsoids(half_xy, half_z)?) {
+            for (to, e) in found.iter_mut().zip(kind.head(half_xy, half_z)?) {
                 let Ellipsoid { value, centre: [x, y, z], semi: [semi_x, semi_y, semi_z], angle } = e;
                 *to = isoc_mri_ellipsoid { value, x, y, z, semi_x, semi_y, semi_z, angle };
             }

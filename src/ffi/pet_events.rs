@@ -7,8 +7,9 @@ use crate::error::{Result, Status, fail};
 use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
 use crate::pet::events::EventLayouts;
-use crate::pet::phantom::{Object, Phantom, Quantity, Shape};
+use crate::pet::phantom::{Object, Phantom, Quantity};
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
+use crate::phantom::Shape;
 use crate::tensor::{Counts, Number};
 
 /// Shape of a body.

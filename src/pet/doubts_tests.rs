@@ -1,11 +1,12 @@
 use super::super::events::EventLayouts;
-use super::super::phantom::{Object, Phantom, Shape};
+use super::super::phantom::{Object, Phantom};
 use super::super::plan::Pet;
 use super::super::response::Radial;
 use super::super::simulation::{Background, Resolution, Scan, Scanner, Source};
 use super::super::views::Views;
 use super::*;
 use crate::context::{Compute, Context, ContextOptions, LogLevel};
+use crate::phantom::Shape;
 use crate::tensor::{Counts, Layout, Number};
 use std::sync::{Arc, Mutex};
 

@@ -7,8 +7,9 @@
 use super::scan::Scan;
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
-use crate::pet::phantom::{Object, Phantom, Shape};
+use crate::pet::phantom::{Object, Phantom};
 use crate::pet::response::FWHM_PER_SIGMA;
+use crate::phantom::Shape;
 use std::f64::consts::PI;
 
 /// Parts of bodies and azimuths.

@@ -6,10 +6,11 @@ use crate::error::{Result, Status};
 use crate::pet::deposit::deposit;
 use crate::pet::events::EventLayouts;
 use crate::pet::lattice::Lattice;
-use crate::pet::phantom::{Object, Phantom, Quantity, Shape, SpherePhantom};
+use crate::pet::phantom::{Object, Phantom, Quantity, SpherePhantom};
 use crate::pet::response::{FWHM_PER_SIGMA, HALF_LIGHT, Radial};
 use crate::pet::view::View;
 use crate::pet::views::Views;
+use crate::phantom::Shape;
 use crate::tensor::{Counts, Layout, Number};
 use std::f64::consts::PI;
 
