@@ -1,4 +1,4 @@
-//! What every CPU path shares: instruction-set levels, SIMD traits, elementary functions, random numbers, Fourier transforms, and large buffers.
+//! What every CPU path shares: instruction-set levels, SIMD kernels, elementary functions, random numbers, Fourier transforms, and large buffers.
 
 pub mod buffer;
 pub(crate) mod elementary;
@@ -8,6 +8,5 @@ pub mod level;
 pub(crate) mod memory;
 pub(crate) mod random;
 pub(crate) mod shared;
-pub(crate) mod simd;
+pub mod simd;
 pub(crate) mod turns;
-pub mod vector;

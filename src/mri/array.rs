@@ -2,7 +2,7 @@
 
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{Buffer, Plain};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::tensor::{Element, Layout, Number};
 use rayon::prelude::*;

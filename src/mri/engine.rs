@@ -5,7 +5,7 @@ use super::regulariser::{Matrix, Penalty};
 use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Progress};
 use crate::context::{Context, Job, NanPolicy};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::krylov::Stop;
 use crate::tensor::{Layout, Number};

@@ -13,6 +13,7 @@ use super::views::{NONE, Views};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::{Result, fail};
 use crate::tensor::{Counts, Layout};
 use rayon::prelude::*;
@@ -224,7 +225,7 @@ impl Task<'_> {
                         let places = places.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
-                        let dropped = self.locate(from, n, places);
+                        let dropped = vectorised(self.level, Locate { task: self, from, n, places });
                         sort(places, self.regions.shift, offsets, starts);
                         job.advance(part(n));
                         Ok(dropped)
@@ -247,23 +248,9 @@ impl Task<'_> {
         Ok(dropped)
     }
 
-    /// [`Task::locate_any`] with the level's instructions; its results are the same with all of them.
-    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
-        #[cfg(target_arch = "x86_64")]
-        if self.level.has_avx2() {
-            #[target_feature(enable = "avx2,fma")]
-            fn locate_avx2(task: &Task, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
-                task.locate_any(from, n, out)
-            }
-            // SAFETY: the level says that the processor has these instructions.
-            return unsafe { locate_avx2(self, from, n, out) };
-        }
-        self.locate_any(from, n, out)
-    }
-
     /// Where `n` events from `from` on belong.
     #[inline(always)]
-    fn locate_any(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
+    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
         out.resize(CHUNK, 0);
         let mut found = 0;
         let mut dropped = Dropped::default();
@@ -328,6 +315,23 @@ impl Task<'_> {
         }
         out.truncate(found);
         dropped
+    }
+}
+
+/// [`Task::locate`] of some events.
+struct Locate<'a> {
+    task: &'a Task<'a>,
+    from: usize,
+    n: usize,
+    places: &'a mut Vec<u64>,
+}
+
+impl Plain for Locate<'_> {
+    type Output = Dropped;
+
+    #[inline(always)]
+    fn run(self) -> Dropped {
+        self.task.locate(self.from, self.n, self.places)
     }
 }
 

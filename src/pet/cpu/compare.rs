@@ -5,7 +5,7 @@ use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::elementary::ln_single;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::Result;
 use crate::pet::array::{read_row, replace};
 use crate::pet::engine::{MIN_EXPECTED, Ratio, Tally};

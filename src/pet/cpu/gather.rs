@@ -8,7 +8,7 @@ use super::taps::{Group, Run, Taps, Weights};
 use crate::cpu::buffer::{collected, copied, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::{Result, fail};
 use crate::pet::tables::Tables;
 use rayon::prelude::*;

@@ -7,6 +7,7 @@ use crate::cpu::buffer::reserved;
 use crate::cpu::elementary::ln;
 use crate::cpu::level::Level;
 use crate::cpu::random::{BATCH, Batch, OneByOne, Random, normal, turn};
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::{Result, fail};
 use crate::pet::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 
@@ -37,6 +38,27 @@ pub(super) struct Drawer<'a> {
     pub(super) seed: u64,
 }
 
+/// Events, and how many draws they took.
+type Drawn = (Vec<[f64; 7]>, u64);
+
+/// [`Drawer::draw`] as code for a level.
+struct Draw<'a> {
+    drawer: &'a Drawer<'a>,
+    kind: Kind,
+    chunk: u64,
+    n: usize,
+    job: &'a Job,
+}
+
+impl Plain for Draw<'_> {
+    type Output = Result<Drawn>;
+
+    #[inline(always)]
+    fn run(self) -> Result<Drawn> {
+        self.drawer.draw_any(self.kind, self.chunk, self.n, self.job)
+    }
+}
+
 /// Lines through places, and where on them their events are measured.
 struct Lines {
     /// What true events are made of.
@@ -62,22 +84,12 @@ impl Lines {
 
 impl Drawer<'_> {
     /// So many events, and how many draws it took.
-    pub(super) fn draw(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
-        #[cfg(target_arch = "x86_64")]
-        if self.level.has_avx2() {
-            #[target_feature(enable = "avx2,fma")]
-            fn draw_avx2(drawer: &Drawer, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
-                drawer.draw_any(kind, chunk, n, job)
-            }
-            // SAFETY: the level says that the processor has these instructions.
-            return unsafe { draw_avx2(self, kind, chunk, n, job) };
-        }
-        self.draw_any(kind, chunk, n, job)
+    pub(super) fn draw(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<Drawn> {
+        vectorised(self.level, Draw { drawer: self, kind, chunk, n, job })
     }
 
-    /// The same with any instructions, and the same events.
     #[inline(always)]
-    fn draw_any(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<(Vec<[f64; 7]>, u64)> {
+    fn draw_any(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<Drawn> {
         let mut random = Random::new(self.seed, kind as u32, chunk);
         let mut normals = OneByOne::normal(Random::new(self.seed, TIMING, chunk));
         let mut lines = Lines {

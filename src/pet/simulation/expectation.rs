@@ -15,6 +15,7 @@ use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::zeros;
 use crate::cpu::elementary::exp;
 use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::{Result, fail};
 use crate::pet::lattice::Lattice;
 use crate::pet::phantom::Object;
@@ -175,6 +176,23 @@ impl Expectation<'_> {
     }
 }
 
+/// [`Rows::add`] as code for a level.
+struct Add<'a> {
+    rows: &'a mut Rows,
+    of: &'a Expectation<'a>,
+    part: Part,
+    y: usize,
+}
+
+impl Plain for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.rows.add(self.of, &self.part, self.y);
+    }
+}
+
 /// What a task needs: a row of voxels along x, at all z.
 struct Rows {
     /// `[z][x]`
@@ -211,26 +229,13 @@ impl Rows {
         self.sums.fill(0.0);
         for part in cell.iter().flat_map(|strip| parts(strip, of.scan.scanner.max_tilt)) {
             job.check()?;
-            self.add(level, of, &part, y);
+            vectorised(level, Add { rows: self, of, part, y });
         }
         Ok(())
     }
 
-    fn add(&mut self, level: Level, of: &Expectation, part: &Part, y: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if level.has_avx2() {
-            #[target_feature(enable = "avx2,fma")]
-            fn add_avx2(rows: &mut Rows, of: &Expectation, part: &Part, y: usize) {
-                rows.add_any(of, part, y);
-            }
-            // SAFETY: the level says that the processor has these instructions.
-            return unsafe { add_avx2(self, of, part, y) };
-        }
-        self.add_any(of, part, y);
-    }
-
     #[inline(always)]
-    fn add_any(&mut self, of: &Expectation, part: &Part, y: usize) {
+    fn add(&mut self, of: &Expectation, part: &Part, y: usize) {
         let (lattice, scanner) = (of.lattice, &of.scan.scanner);
         let nx = lattice.along()[0];
         let (sin, cos) = part.azimuth.sin_cos();

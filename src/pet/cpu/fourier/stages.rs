@@ -5,7 +5,7 @@ use super::Fourier;
 use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::lanes::Strand;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::Result;
 use crate::pet::cpu::columns::{Columns, Layout};
 use rayon::prelude::*;
