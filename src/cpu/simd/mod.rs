@@ -4,16 +4,14 @@
 //! enabled around all of it, and picks one when called. Call it inside the parallel task, not around it. Crates of portable vectors
 //! lack the table lookups, or have no vectors for processors without AVX2.
 
-mod lookup;
 mod portable;
 mod real;
 mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use lookup::Lookup;
 pub use real::Real;
-pub use vector::Vector;
+pub use vector::{Lookup, Vector};
 
 use super::level::{Instructions, Level};
 

@@ -1,7 +1,6 @@
 //! SSE2 or NEON, whatever the target always has.
 
-use super::lookup::Lookup;
-use super::vector::Vector;
+use super::vector::{Lookup, Vector};
 
 macro_rules! portable {
     ($vector:ty, $element:ty, $lanes:literal) => {

@@ -1,7 +1,6 @@
 //! AVX2 with FMA, and AVX-512 F.
 
-use super::lookup::Lookup;
-use super::vector::Vector;
+use super::vector::{Lookup, Vector};
 use std::arch::x86_64::*;
 
 macro_rules! x86 {
