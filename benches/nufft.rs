@@ -5,7 +5,7 @@
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use isocenter::cpu::level::Level;
-use isocenter::cpu::vector::Real;
+use isocenter::cpu::simd::Real;
 use isocenter::nufft::{Plan, Settings};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};

@@ -9,6 +9,7 @@
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`mri`] | non-Cartesian MRI |
 //! | [`pet`] | DIRECT time-of-flight PET |
+//! | [`phantom`] | ellipses and ellipsoids: exact integrals, transforms and means |
 //! | `krylov` | conjugate gradient |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
@@ -27,3 +28,4 @@ mod krylov;
 pub mod mri;
 pub mod nufft;
 pub mod pet;
+pub mod phantom;

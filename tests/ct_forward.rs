@@ -5,8 +5,8 @@ mod common;
 use common::scene::*;
 use common::*;
 use isocenter::cpu::level::Level;
-use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Geometry, Order};
+use isocenter::phantom::Ellipse;
 use std::f64::consts::PI;
 
 fn angle_sets() -> Vec<(&'static str, Vec<f64>)> {
@@ -108,7 +108,7 @@ fn forward_of_a_disk_is_its_line_integrals() {
     const RADIUS: f64 = 500.0;
     let disk = |pixel: f64| {
         let (x, y, r) = (21.3 * pixel, -14.8 * pixel, RADIUS * pixel);
-        Ellipse { value: 1.0, x, y, semi_x: r, semi_y: r, angle: 0.0 }
+        Ellipse { value: 1.0, centre: [x, y], semi: [r; 2], angle: 0.0 }
     };
     let angles: Vec<f64> = (0..13).map(|v| 2.0 * PI * f64::from(v) / 13.0).chain([PI / 4.0, PI / 2.0, 1.0]).collect();
     for (pixel_size, bin_pitch, rows) in [(1.0, 1.0, 1), (1.0, 0.5, 1), (0.5, 1.0, 1), (2.0, 1.4, 1), (1.0, 1.0, 6)] {
@@ -123,9 +123,9 @@ fn forward_of_a_disk_is_its_line_integrals() {
         let (mut at_edge, mut elsewhere): (f64, f64) = (0.0, 0.0);
         for (k, (seen, exact)) in seen.iter().zip(&exact).enumerate() {
             let (sin, cos) = g.angles[k / (g.bins * g.rows)].sin_cos();
-            let s = ((k % g.bins) as f64 - g.axis[0]) * bin_pitch - (disk.x * cos + disk.y * sin);
-            let off = f64::from(seen - exact).abs() / (2.0 * disk.semi_x);
-            let edge = (s.abs() - disk.semi_x).abs() < EDGE * pixel_size;
+            let s = ((k % g.bins) as f64 - g.axis[0]) * bin_pitch - (disk.centre[0] * cos + disk.centre[1] * sin);
+            let off = f64::from(seen - exact).abs() / (2.0 * disk.semi[0]);
+            let edge = (s.abs() - disk.semi[0]).abs() < EDGE * pixel_size;
             let worst = if edge { &mut at_edge } else { &mut elsewhere };
             *worst = worst.max(off);
         }

@@ -7,9 +7,9 @@ use common::scene::{half_turn, line_integrals};
 use common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
-use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order, Slab};
 use isocenter::error::{Result, Status};
+use isocenter::phantom::Ellipse;
 use std::sync::{Arc, Mutex};
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -296,7 +296,7 @@ fn warned(g: &Geometry, p: &[f32]) -> Vec<String> {
 }
 
 fn disk(value: f64, x: f64, radius: f64) -> Ellipse {
-    Ellipse { value, x, y: 0.0, semi_x: radius, semi_y: radius, angle: 0.0 }
+    Ellipse { value, centre: [x, 0.0], semi: [radius; 2], angle: 0.0 }
 }
 
 /// A scan of some ellipses, each value changed.

@@ -5,12 +5,12 @@ mod common;
 use common::scene::*;
 use isocenter::array::ArrayMut;
 use isocenter::ct::Geometry;
-use isocenter::ct::phantom::{Ellipse, SheppLogan};
 use isocenter::error::Status;
+use isocenter::phantom::{Ellipse, SheppLogan};
 
 /// A tilted one, a needle, one smaller than a pixel on a pixel's corner, one that touches the slice's middle; some overlap.
 fn ellipses() -> Vec<Ellipse> {
-    let ellipse = |value, x, y, semi_x, semi_y, angle| Ellipse { value, x, y, semi_x, semi_y, angle };
+    let ellipse = |value, x, y, a, b, angle| Ellipse { value, centre: [x, y], semi: [a, b], angle };
     vec![
         ellipse(1.0, 3.0, -2.0, 9.0, 5.0, 0.7),
         ellipse(-0.5, 1.0, 4.0, 11.0, 0.06, -0.3),
@@ -62,11 +62,11 @@ fn pixel_means_keep_area_and_place() {
             let ((x, y), m) = (pixel_middle(&g, k / g.nx, k % g.nx), f64::from(*v) * g.pixel_size.powi(2));
             (mass, mx, my) = (mass + m, mx + m * x, my + m * y);
         }
-        let expected = std::f64::consts::PI * e.semi_x * e.semi_y * e.value;
+        let expected = std::f64::consts::PI * e.semi[0] * e.semi[1] * e.value;
         assert!((mass / expected - 1.0).abs() < 1e-6, "{e:?}: mass {mass}, not {expected}");
         // A pixel's mass sits in its middle, which is right to a pixel's sixth at worst where an edge crosses many.
         let (x, y) = (mx / mass, my / mass);
-        assert!((x - e.x).hypot(y - e.y) < 0.5 * g.pixel_size, "{e:?}: centre of mass ({x}, {y})");
+        assert!((x - e.centre[0]).hypot(y - e.centre[1]) < 0.5 * g.pixel_size, "{e:?}: centre of mass ({x}, {y})");
     }
 }
 
@@ -88,8 +88,8 @@ fn line_integrals_are_those_of_many_points() {
             let s = (k as f64 - g.axis[0]) * g.bin_pitch;
             let mut expected = 0.0;
             for e in &list {
-                let reach = e.semi_x.max(e.semi_y) + STEP;
-                let near = e.y * cos - e.x * sin;
+                let reach = e.semi[0].max(e.semi[1]) + STEP;
+                let near = e.centre[1] * cos - e.centre[0] * sin;
                 let steps = (2.0 * reach / STEP) as usize;
                 let point = |n: usize| near - reach + (n as f64 + 0.5) * STEP;
                 let inside = (0..steps).filter(|&n| contains(e, (s * cos - point(n) * sin, s * sin + point(n) * cos)));
@@ -106,7 +106,7 @@ fn line_integrals_are_those_of_many_points() {
 #[test]
 fn shepp_logan_is_the_published_one() {
     let value = |set: SheppLogan, x: f64, y: f64| {
-        let list = set.ellipses(50.0).expect("ellipses");
+        let list = set.section(50.0).expect("ellipses");
         list.iter().filter(|e| contains(e, (50.0 * x, 50.0 * y))).map(|e| e.value).sum::<f64>()
     };
     for (x, y, original, modified) in [
@@ -142,10 +142,10 @@ fn ellipses_without_area_are_refused() {
         assert!(volume.iter().all(|v| *v == 7.0), "written in spite of an error");
         error.status
     };
-    assert_eq!(status(&[OBJECT, Ellipse { semi_y: 0.0, ..OBJECT }]), Status::OutOfRange);
-    assert_eq!(status(&[Ellipse { semi_x: -1.0, ..OBJECT }]), Status::OutOfRange);
+    assert_eq!(status(&[OBJECT, Ellipse { semi: [30.0, 0.0], ..OBJECT }]), Status::OutOfRange);
+    assert_eq!(status(&[Ellipse { semi: [-1.0, 18.0], ..OBJECT }]), Status::OutOfRange);
     assert_eq!(status(&[Ellipse { value: f64::NAN, ..OBJECT }]), Status::NotFiniteParameter);
     for (radius, expected) in [(0.0, Status::OutOfRange), (f64::INFINITY, Status::NotFiniteParameter)] {
-        assert_eq!(SheppLogan::Modified.ellipses(radius).expect_err("a refusal").status, expected);
+        assert_eq!(SheppLogan::Modified.section(radius).expect_err("a refusal").status, expected);
     }
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::scene::*;
 use common::*;
-use isocenter::ct::phantom::{Ellipse, SheppLogan};
 use isocenter::ct::{Filter, Geometry, Interpolation, Options, Order, Padding};
+use isocenter::phantom::{Ellipse, SheppLogan};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -105,10 +105,8 @@ fn any_unit_of_length() {
         let mut ct = best_plan(&g);
         let object = Ellipse {
             value: 1.0 / unit,
-            x: OBJECT.x * unit,
-            y: OBJECT.y * unit,
-            semi_x: OBJECT.semi_x * unit,
-            semi_y: OBJECT.semi_y * unit,
+            centre: OBJECT.centre.map(|v| v * unit),
+            semi: OBJECT.semi.map(|v| v * unit),
             ..OBJECT
         };
         let projections = line_integrals(&ct, &g, &[object]);
@@ -275,7 +273,7 @@ fn a_flat_custom_response_scales() {
 /// f64 sums of the same formulas leave an RMS error of 0.0256, and f32 must not add to it.
 #[test]
 fn shepp_logan() {
-    let ellipses = SheppLogan::Modified.ellipses(124.0).expect("ellipses");
+    let ellipses = SheppLogan::Modified.section(124.0).expect("ellipses");
     let g = Geometry::new(half_turn(400), 256);
     let mut ct = best_plan(&g);
     let truth = pixel_means(&ct, &g, &ellipses);

@@ -1,7 +1,8 @@
 //! The analytic phantoms of MRI against quadrature and brute force: everything else is checked against them.
 
 use isocenter::error::Status;
-use isocenter::mri::phantom::{Ellipsoid, HEAD_SLICE, SheppLogan, kspace, voxel_means};
+use isocenter::mri::phantom::{kspace, voxel_means};
+use isocenter::phantom::{Ellipsoid, HEAD_SLICE, SheppLogan};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustfft::num_complex::Complex;
@@ -134,7 +135,7 @@ fn kspace_is_the_fourier_integral() {
 
 #[test]
 fn kspace_at_zero_is_the_volume() {
-    let list = SheppLogan::Original.ellipsoids(64.0, 50.0).expect("ellipsoids");
+    let list = SheppLogan::Original.head(64.0, 50.0).expect("ellipsoids");
     let volume: f64 = list.iter().map(|e| e.value * 4.0 / 3.0 * PI * e.semi.iter().product::<f64>()).sum();
     let seen = kspace(&list, &[[0.0; 3]]).expect("a transform")[0];
     assert!((seen - volume).norm() < 1e-14 * volume, "{seen}, not {volume}");
@@ -212,8 +213,8 @@ fn sums_over_voxels_approach_kspace() {
 /// Values of the published tables at places in one, two and three of their ellipsoids.
 #[test]
 fn shepp_logan_is_the_published_one() {
-    let original = SheppLogan::Original.ellipsoids(50.0, 20.0).expect("ellipsoids");
-    let modified = SheppLogan::Modified.ellipsoids(50.0, 20.0).expect("ellipsoids");
+    let original = SheppLogan::Original.head(50.0, 20.0).expect("ellipsoids");
+    let modified = SheppLogan::Modified.head(50.0, 20.0).expect("ellipsoids");
     for (x, y, z, first, second) in [
         (0.0, 0.9, 0.0, 2.0, 2.0),        // skull
         (0.0, 0.0, -0.89, 2.0, 2.0),      // skull
@@ -236,7 +237,7 @@ fn shepp_logan_is_the_published_one() {
         let seen = [value(&original, at), value(&modified, at)];
         assert!((seen[0] - first).abs() < 1e-12 && (seen[1] - second).abs() < 1e-12, "({x}, {y}, {z}) is {seen:?}");
         if z == HEAD_SLICE {
-            let flat = value(&SheppLogan::Modified.ellipses(50.0).expect("ellipses"), [at[0], at[1]]);
+            let flat = value(&SheppLogan::Modified.head_slice(50.0).expect("ellipses"), [at[0], at[1]]);
             assert!((flat - second).abs() < 1e-12, "({x}, {y}) of the slice is {flat}");
         }
     }
@@ -271,7 +272,7 @@ fn what_has_no_meaning_is_refused() {
     }
     assert_eq!(voxel_means(&[whole], [1, 1, usize::MAX / 16]).expect_err("a refusal").status, Status::OutOfMemory);
     for (half, expected) in [(0.0, Status::OutOfRange), (f64::NAN, Status::NotFiniteParameter)] {
-        assert_eq!(SheppLogan::Modified.ellipsoids(half, 1.0).expect_err("a refusal").status, expected);
-        assert_eq!(SheppLogan::Modified.ellipsoids(1.0, half).expect_err("a refusal").status, expected);
+        assert_eq!(SheppLogan::Modified.head(half, 1.0).expect_err("a refusal").status, expected);
+        assert_eq!(SheppLogan::Modified.head(1.0, half).expect_err("a refusal").status, expected);
     }
 }

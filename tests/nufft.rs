@@ -1,7 +1,7 @@
 //! The nonuniform Fourier transforms against plain f64 sums.
 
 use isocenter::cpu::level::Level;
-use isocenter::cpu::vector::Real;
+use isocenter::cpu::simd::Real;
 use isocenter::error::{Error, Status};
 use isocenter::nufft::{Plan, Settings};
 use rand::rngs::SmallRng;

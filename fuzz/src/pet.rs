@@ -6,7 +6,6 @@ use super::session::{Alone, Plan, run};
 use super::tensors::{F32, Made, U32, plain};
 use isocenter::error::Status;
 use isocenter::ffi::pet::*;
-use isocenter::ffi::pet_events::*;
 use isocenter::ffi::tensor::isoc_dtype;
 use std::ffi::c_void;
 use std::ptr;

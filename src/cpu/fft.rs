@@ -5,7 +5,7 @@
 
 use super::buffer::zeros;
 use super::shared::Shared;
-use super::vector::Real;
+use super::simd::Real;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;

@@ -1,9 +1,12 @@
 //! Fourier transforms of many lines side by side, one in each lane of a vector: lines of any stride without a shuffle.
 //!
 //! Stockham's order with radices of 2 to 8, twiddle factors rounded from double precision.
+//!
+//! Against rustfft on lines that are contiguous already, lengths 64 to 400, one thread: 0.28 to 0.44 ns a number with AVX2 and 0.22 to
+//! 0.44 with AVX-512, rustfft 0.40 to 0.77 (2026-11-22, a 2-core AMD EPYC VM); PET's lines are not, and would be transposed twice besides.
 
 use super::level::{Instructions, Level};
-use super::vector::{Kernel, Vector, dispatch};
+use super::simd::{Kernel, Vector, dispatch};
 use std::f64::consts::TAU;
 use std::ops::Range;
 
@@ -85,12 +88,12 @@ pub(crate) fn is_good_length(len: usize) -> bool {
     factors(len).is_some()
 }
 
-/// The length from `least` on whose transform is the cheapest.
-pub(crate) fn good_length(least: usize) -> usize {
-    let least = least.max(1);
+/// The length from `minimum` on whose transform is the cheapest.
+pub(crate) fn good_length(minimum: usize) -> usize {
+    let minimum = minimum.max(1);
     // The next power of 2 ends the search.
-    let all = least..=least.next_power_of_two();
-    all.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(least)
+    let all = minimum..=minimum.next_power_of_two();
+    all.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(minimum)
 }
 
 impl LaneFft {

@@ -60,12 +60,6 @@ impl Level {
         NAMES[self.0 as usize]
     }
 
-    /// Whether code for AVX2 with FMA may run.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn has_avx2(self) -> bool {
-        self.0 >= Instructions::Avx2
-    }
-
     pub(super) fn instructions(self) -> Instructions {
         self.0
     }

@@ -1,11 +1,12 @@
-//! What every CPU path shares: instruction-set levels, SIMD traits, Fourier transforms, and large buffers.
+//! What every CPU path shares: instruction-set levels, SIMD kernels, elementary functions, random numbers, Fourier transforms, and large buffers.
 
 pub mod buffer;
+pub(crate) mod elementary;
 pub(crate) mod fft;
 pub(crate) mod lanes;
 pub mod level;
 pub(crate) mod memory;
+pub(crate) mod random;
 pub(crate) mod shared;
-pub(crate) mod simd;
+pub mod simd;
 pub(crate) mod turns;
-pub mod vector;

@@ -1,6 +1,6 @@
 //! Sines and cosines of angles in turns.
 
-use super::vector::{Real, Vector};
+use super::simd::{Real, Vector};
 
 /// Minimax polynomials in the square of x, |x| <= 1/2, lowest power first: sin(pi x) / x and cos(pi x).
 struct Polynomials {
@@ -103,7 +103,7 @@ unsafe fn polynomial<T: Real, V: Vector<Element = T>>(terms: &[f64], x: V) -> V 
 mod tests {
     use super::*;
     use crate::cpu::level::Level;
-    use crate::cpu::vector::{Kernel, dispatch};
+    use crate::cpu::simd::{Kernel, dispatch};
 
     struct Errors<'a>(&'a mut f64);
 

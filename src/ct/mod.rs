@@ -9,7 +9,7 @@ mod geometry_warnings;
 mod gpu;
 mod operators;
 mod options;
-pub mod phantom;
+mod phantom;
 mod plan;
 mod ray;
 mod rows;

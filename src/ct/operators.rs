@@ -3,7 +3,7 @@
 use super::checks::{COUNTS, FLOATS, check, check_dtype};
 use super::engine::Engine;
 use super::geometry::Order;
-use super::phantom::{self, Ellipse};
+use super::phantom;
 use super::plan::{Ct, configured};
 use super::rows::doubts::{gpu_rows, host_rows, warn_of_kind};
 use super::rows::kind::{Correction, Corrector, InputKind};
@@ -13,6 +13,7 @@ use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::Context;
 use crate::error::Result;
 use crate::gpu::Stream;
+use crate::phantom::Ellipse;
 use rayon::prelude::*;
 
 impl Ct {

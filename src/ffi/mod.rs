@@ -9,5 +9,5 @@ pub mod ct;
 pub mod host;
 pub mod mri;
 pub mod pet;
-pub mod pet_events;
+mod plans;
 pub mod tensor;

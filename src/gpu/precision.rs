@@ -1,6 +1,6 @@
 //! Real numbers that kernels compute with.
 
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 
 /// Which numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

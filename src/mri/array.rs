@@ -3,7 +3,7 @@
 use crate::array::{DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{Buffer, Plain};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;

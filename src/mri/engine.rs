@@ -6,7 +6,7 @@ use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Progress};
 use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::krylov::Stop;
 use rustfft::num_complex::Complex;

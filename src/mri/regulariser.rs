@@ -1,7 +1,7 @@
 //! R of the penalty lambda |R rho|^2.
 
 use crate::cpu::buffer::{Buffer, collected, copied, zeros};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;

@@ -1,12 +1,13 @@
 //! Simulated scans, and measures of images.
 
 use super::engine::Engine;
-use super::phantom::{self, Ellipsoid};
+use super::phantom;
 use super::plan::{Array, Mri, each};
 use super::{array, measures};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::collected;
 use crate::error::Result;
+use crate::phantom::Ellipsoid;
 use rustfft::num_complex::Complex;
 
 impl Mri {

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::kernel::{Kernel, UPSAMPLING, smooth};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 
 /// What is tried, in rising order.

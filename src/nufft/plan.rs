@@ -10,7 +10,7 @@ use super::kernel::Kernel;
 use crate::cpu::buffer::Buffer;
 use crate::cpu::fft::{Axis, BoxFft};
 use crate::cpu::level::Level;
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Error, Result, Status, fail};
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;

@@ -1,6 +1,6 @@
 //! Rows of the caller's arrays in host memory, and what their values may be.
 
-use super::engine::Least;
+use super::engine::Sign;
 use crate::array::{DType, Layout};
 use crate::context::NanPolicy;
 use crate::error::{Result, fail};
@@ -60,7 +60,7 @@ pub(super) unsafe fn number<const N: usize>(from: &Layout<N>, at: [usize; N]) ->
     }
 }
 
-/// What is not finite counts as 0.
+/// Non-finite values count as 0.
 #[inline(always)]
 pub(super) fn replace(row: &mut [f32]) {
     for v in row {
@@ -69,14 +69,14 @@ pub(super) fn replace(row: &mut [f32]) {
     }
 }
 
-/// Of an array's values, 0 in the place of what is not finite.
+/// Of an array's values, 0 in the place of non-finite ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     pub(super) sum: f64,
     pub(super) largest: f32,
     /// Some value is 0.
     pub(super) zero: bool,
-    /// Values that are not finite.
+    /// Non-finite values.
     pub(super) replaced: u64,
 }
 
@@ -90,7 +90,7 @@ fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
     at
 }
 
-// What is asked of a row goes by loops that do one thing each: compilers make vectors of them.
+// One plain loop for each question about a row, so that compilers vectorise each.
 
 #[inline(always)]
 fn count(row: &[f32], of: impl Fn(f32) -> bool) -> u64 {
@@ -108,7 +108,7 @@ fn sum(row: &[f32]) -> f64 {
 /// Rows of a task.
 const ROWS: usize = 64;
 
-/// Looks at all values: those that are not finite, or too small, are errors that name the first one.
+/// Looks at all values: refused ones are an error that names the first.
 ///
 /// # Safety
 /// The array is readable.
@@ -116,13 +116,13 @@ pub(super) unsafe fn look<const N: usize>(
     from: &Layout<N>,
     name: &str,
     policy: NanPolicy,
-    least: Least,
+    sign: Sign,
 ) -> Result<Found> {
     let length = from.shape[N - 1];
     let rows = from.shape.iter().rev().skip(1).product::<usize>();
-    let least = if least == Least::Zero { 0.0 } else { f32::NEG_INFINITY };
+    let minimum = if sign == Sign::NonNegative { 0.0 } else { f32::NEG_INFINITY };
     let refused = policy == NanPolicy::Error;
-    let unfit = |v: f32| v.is_finite() & (v < least) | !v.is_finite() & refused;
+    let unfit = |v: f32| v.is_finite() & (v < minimum) | !v.is_finite() & refused;
     let part = |first: usize| {
         let mut row = vec![0.0; length];
         let (mut found, mut wrong) = (Found::default(), None);
@@ -138,7 +138,7 @@ pub(super) unsafe fn look<const N: usize>(
             }
             found.sum += sum(&row);
             // Above 0 bits are in the order of the numbers.
-            let largest = row.iter().fold(0, |most, v| most.max(v.to_bits() as i32));
+            let largest = row.iter().fold(0, |largest, v| largest.max(v.to_bits() as i32));
             found.largest = found.largest.max(f32::from_bits(largest as u32));
             found.zero |= count(&row, |v| v == 0.0) > 0;
             found.replaced += infinite;

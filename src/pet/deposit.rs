@@ -14,6 +14,7 @@ use crate::array::{DType, Layout};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 
@@ -51,12 +52,12 @@ impl Dropped {
 
 /// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
 const CHUNK: usize = 1 << 15;
-/// Most chunks between two rounds of counting, of 128 KiB and a little each.
+/// Maximum of chunks between two rounds of counting, of 128 KiB and a little each.
 const CHUNKS: usize = 256;
 /// Counts of a region: 512 kB, few enough pages for the processor's table of them.
 const REGION: u64 = 1 << 17;
-/// Most regions; sorting would miss the cache for every event if there were many more.
-const MOST_REGIONS: u64 = 1 << 10;
+/// Maximum of regions; sorting would miss the cache for every event if there were many more.
+const MAX_REGIONS: u64 = 1 << 10;
 
 /// Adds events to the histo-images `[view][z][y][x]`, and says which ones it dropped.
 ///
@@ -142,7 +143,7 @@ impl<'a> Regions<'a> {
             fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
         }
         let len = Span::of(histos).len;
-        let region = len.div_ceil(MOST_REGIONS).next_power_of_two().max(REGION);
+        let region = len.div_ceil(MAX_REGIONS).next_power_of_two().max(REGION);
         if region > 1 << 32 {
             fail!(TensorStrides, "the histo-images span {len} elements; it must be at most 2^42");
         }
@@ -154,12 +155,12 @@ impl<'a> Regions<'a> {
         let a_chunk = (4 * (CHUNK + self.count + 1)) as u64;
         let a_thread = (8 * CHUNK) as u64;
         let (cap, fixed) = (context.memory_cap(0), context.threads() as u64 * a_thread);
-        let most = cap.saturating_sub(fixed) / a_chunk;
-        if most == 0 {
+        let fitting = cap.saturating_sub(fixed) / a_chunk;
+        if fitting == 0 {
             let needed = fixed + a_chunk;
             fail!(MemoryCap, "depositing events needs {needed} bytes; the context's memory cap is {cap}");
         }
-        Ok(events.div_ceil(CHUNK).min(CHUNKS).min(most as usize))
+        Ok(events.div_ceil(CHUNK).min(CHUNKS).min(fitting as usize))
     }
 
     /// Counts the events of a region; returns how many found their voxel full.
@@ -224,7 +225,7 @@ impl Task<'_> {
                         let places = places.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
-                        let dropped = self.locate(from, n, places);
+                        let dropped = vectorised(self.level, Locate { task: self, from, n, places });
                         sort(places, self.regions.shift, offsets, starts);
                         job.advance(part(n));
                         Ok(dropped)
@@ -247,23 +248,9 @@ impl Task<'_> {
         Ok(dropped)
     }
 
-    /// [`Task::locate_any`] with the level's instructions; its results are the same with all of them.
-    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
-        #[cfg(target_arch = "x86_64")]
-        if self.level.has_avx2() {
-            #[target_feature(enable = "avx2,fma")]
-            fn locate_avx2(task: &Task, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
-                task.locate_any(from, n, out)
-            }
-            // SAFETY: the level says that the processor has these instructions.
-            return unsafe { locate_avx2(self, from, n, out) };
-        }
-        self.locate_any(from, n, out)
-    }
-
     /// Where `n` events from `from` on belong.
     #[inline(always)]
-    fn locate_any(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
+    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
         out.resize(CHUNK, 0);
         let mut found = 0;
         let mut dropped = Dropped::default();
@@ -295,7 +282,7 @@ impl Task<'_> {
             let (mut tilted, mut outside) = (0, 0);
             for i in 0..BLOCK {
                 let q = [place[0][i], place[1][i], place[2][i]];
-                // Whatever is not finite in the event makes one of these so; the difference is then NaN.
+                // Any non-finite number of the event makes one of these so; the difference is then NaN.
                 let sum = q[0] + q[1] + q[2] + squares[i];
                 #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
                 let good = (sum - sum == 0.0) & (squares[i] > 0.0);
@@ -328,6 +315,23 @@ impl Task<'_> {
         }
         out.truncate(found);
         dropped
+    }
+}
+
+/// [`Task::locate`] of some events.
+struct Locate<'a> {
+    task: &'a Task<'a>,
+    from: usize,
+    n: usize,
+    places: &'a mut Vec<u64>,
+}
+
+impl Plain for Locate<'_> {
+    type Output = Dropped;
+
+    #[inline(always)]
+    fn run(self) -> Dropped {
+        self.task.locate(self.from, self.n, self.places)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a plan computes with, on the processor or on a GPU: projections of a view, the comparison with measured counts, and what
 //! becomes of the image.
 
+use super::histos::Histos;
 use super::lattice::Lattice;
 use super::response::Response;
 use super::tables::Tables;
@@ -73,22 +74,12 @@ pub enum Projector {
     Fourier,
 }
 
-/// The caller's histo-images `[view][z][y][x]` of a reconstruction: `expected = factors * (H f) + additive`.
-#[derive(Clone, Copy, Debug)]
-pub struct Histos {
-    pub(crate) measured: Layout<4>,
-    /// Attenuation x normalisation; None is 1.
-    pub(crate) factors: Option<Layout<4>>,
-    /// Scatter + randoms; None is 0.
-    pub(crate) additive: Option<Layout<4>>,
-}
-
 /// Largest A d / e that Fourier transforms project, next to the largest A: their rounding, 1e-6 of the largest value at most, goes to
-/// all voxels, where sums give each no more than it has a part in. As much more than expected is a count where 1e-4 are.
-pub(super) const MOST_QUOTIENT: f32 = 1e4;
+/// all voxels, where sums give each no more than it has a part in. A count is as much more than expected where 1e-4 are.
+pub(super) const MAX_QUOTIENT: f32 = 1e4;
 
 /// Expected counts below are none: their quotients would leave the range of f32.
-pub(super) const LEAST_EXPECTED: f32 = 1e-30;
+pub(super) const MIN_EXPECTED: f32 = 1e-30;
 
 /// What becomes of measured d and expected e, in histo-image voxels with factor A. Where e is 0 and d is not, nothing does: the
 /// voxel is skipped and counted.
@@ -119,18 +110,19 @@ pub(super) struct Facts {
     pub(super) additive: f64,
     /// 1 without factors.
     pub(super) largest_factor: f32,
-    /// Some factor is 0.
-    pub(super) blind: bool,
+    /// Views with a factor of 0 do not see all of the image.
+    pub(super) has_zero_factor: bool,
 }
 
 impl Facts {
-    /// See [`MOST_QUOTIENT`].
-    pub(super) fn most_quotient(&self) -> f32 {
-        MOST_QUOTIENT * self.largest_factor
+    /// Upper bound of the quotients of projections by Fourier transforms.
+    pub(super) fn max_quotient(&self) -> f32 {
+        MAX_QUOTIENT * self.largest_factor
     }
 }
 
-/// See the module. All but the constructors and setters are called inside [`Engine::within`].
+/// The operations of a reconstruction, where the volumes are. All but the constructors and setters are called inside
+/// [`Engine::within`].
 pub(super) trait Engine: Sized + Send {
     /// An image or a histo-image of one view, where and in the order in which the engine keeps it.
     type Volume: Send;
@@ -165,12 +157,12 @@ pub(super) trait Engine: Sized + Send {
 
     fn zeros(&mut self) -> Result<Self::Volume>;
     fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
-    /// Copies a caller's array `[z][y][x]`; what is not finite is replaced by 0, and counted, or is an error. So are values below
-    /// 0 where `least` says so.
+    /// Copies a caller's array `[z][y][x]`; non-finite values are replaced by 0 and counted, or are an error, as the policy says.
+    /// Values below 0 are an error where `sign` says so.
     ///
     /// # Safety
     /// The array is readable until [`Engine::within`] returns.
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Self::Volume>;
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Self::Volume>;
     /// Copies into a caller's f32 array `[z][y][x]`.
     ///
     /// # Safety
@@ -184,7 +176,7 @@ pub(super) trait Engine: Sized + Send {
     /// image = image + H^T histo
     fn add_adjoint(&mut self, view: usize, histo: &Self::Volume, image: &mut Self::Volume) -> Result<()>;
 
-    /// Takes the histo-images of a reconstruction: none may have values below 0; what is not finite as in [`Engine::read`].
+    /// Takes the histo-images of a reconstruction: none may have values below 0; non-finite values as in [`Engine::read`].
     ///
     /// # Safety
     /// The arrays are readable and stay as they are until the data are dropped, which is before [`Engine::within`] returns.
@@ -242,9 +234,9 @@ pub(super) trait Engine: Sized + Send {
 /// Called with the part done.
 pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);
 
-/// Values that an array may have.
+/// Signs that the values of an array may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Least {
+pub(super) enum Sign {
     Any,
-    Zero,
+    NonNegative,
 }

@@ -1,7 +1,7 @@
 //! Kernels of a view as sums of few: `K_a = sum_r c_r(a) phi_r`, so that each term is a convolution.
 //!
 //! With the error `E_a` of kernel a, projections of values up to 1 are wrong by at most `max_a sum_m |E_a(m)|` (adjoint), and
-//! the error of the forward projection is its transpose. The rank is the least for which neither this sum, next to the sum 1
+//! the error of the forward projection is its transpose. The rank is the smallest for which neither this sum, next to the sum 1
 //! of a kernel, nor any `|E_a(m)|`, next to the largest value of all kernels, exceeds the tolerance.
 
 use super::tables::Tables;
@@ -31,8 +31,8 @@ struct Kernels<'a> {
 }
 
 impl Expansion {
-    /// None if more than `most` terms are needed.
-    pub(crate) fn new(tables: &Tables, tolerance: f64, most: usize) -> Result<Option<Self>> {
+    /// None if more than `max_rank` terms are needed.
+    pub(crate) fn new(tables: &Tables, tolerance: f64, max_rank: usize) -> Result<Option<Self>> {
         let kernels = Kernels { values: tables.values(), offsets: tables.offsets().len() };
         let symmetric = kernels.rows().all(|row| row.iter().eq(row.iter().rev()));
         let first = &kernels.values[..kernels.offsets];
@@ -43,11 +43,11 @@ impl Expansion {
         let largest = kernels.values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
         let mut spread = Spread::new(&kernels)?;
         // What the basis leaves must not count beside the tolerance; less than rounding of the kernels is not asked for at first.
-        let mut least = 0.1 * tolerance * f64::from(largest);
+        let mut distance = 0.1 * tolerance * f64::from(largest);
         loop {
-            let Some(grew) = spread.grow(&kernels, least, most)? else { return Ok(None) };
+            let Some(grew) = spread.grow(&kernels, distance, max_rank)? else { return Ok(None) };
             let full = !grew;
-            let (mut rank, highest) = (1, spread.basis.len().min(most));
+            let (mut rank, highest) = (1, spread.basis.len().min(max_rank));
             while rank <= highest {
                 let (coefficients, terms) = spread.best(rank, kernels.offsets)?;
                 let error = kernels.error(&coefficients, &terms, largest.into())?;
@@ -57,10 +57,10 @@ impl Expansion {
                 // Long expansions need not be the shortest.
                 rank = if rank < highest { (rank + 1 + rank / 10).min(highest) } else { rank + 1 };
             }
-            if full || spread.basis.len() > most {
+            if full || spread.basis.len() > max_rank {
                 return Ok(None);
             }
-            least *= 0.1;
+            distance *= 0.1;
         }
     }
 
@@ -105,8 +105,8 @@ impl Expansion {
     pub(super) fn rounding(&self) -> f32 {
         // Terms may be larger than what they add up to; they round apart from each other.
         let size = |r: usize| {
-            let most = self.coefficients(r).iter().fold(0.0f32, |m, c| m.max(c.abs()));
-            f64::from(most) * self.term(r).iter().map(|v| f64::from(v.abs())).sum::<f64>()
+            let largest = self.coefficients(r).iter().fold(0.0f32, |m, c| m.max(c.abs()));
+            f64::from(largest) * self.term(r).iter().map(|v| f64::from(v.abs())).sum::<f64>()
         };
         let squares: f64 = (0..self.rank).map(|r| size(r).powi(2)).sum();
         (ROUNDING * squares.sqrt()) as f32
@@ -155,17 +155,17 @@ impl Spread {
         Ok(Self { basis: Vec::new(), parts: Vec::new(), rest })
     }
 
-    /// Until no kernel is farther away than `least`; Some(false) once the basis cannot grow, None beyond twice `most`, and some.
-    fn grow(&mut self, kernels: &Kernels, least: f64, most: usize) -> Result<Option<bool>> {
+    /// Until no kernel is farther away than `distance`; Some(false) once the basis cannot grow, None beyond twice `max_rank`, and some.
+    fn grow(&mut self, kernels: &Kernels, distance: f64, max_rank: usize) -> Result<Option<bool>> {
         loop {
             let farthest = (0..kernels.count()).max_by(|a, b| self.rest[*a].total_cmp(&self.rest[*b])).unwrap_or(0);
-            if self.rest[farthest] <= least * least {
+            if self.rest[farthest] <= distance * distance {
                 return Ok(Some(true));
             }
             if self.basis.len() == kernels.count().min(kernels.offsets) {
                 return Ok(Some(false));
             }
-            if self.basis.len() > most.saturating_mul(2).saturating_add(8) {
+            if self.basis.len() > max_rank.saturating_mul(2).saturating_add(8) {
                 return Ok(None);
             }
             let mut v = collected(kernels.row(farthest).iter().map(|v| f64::from(*v)))?;

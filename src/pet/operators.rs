@@ -1,6 +1,7 @@
 //! What a plan computes: projections, sensitivity, reconstruction.
 
-use super::engine::{Engine, Histos, Least};
+use super::engine::{Engine, Sign};
+use super::histos::Histos;
 use super::plan::{Pet, each};
 use super::reconstruct::reconstruct;
 use crate::array::Layout;
@@ -8,7 +9,7 @@ use crate::context::Stage;
 use crate::error::Result;
 
 impl Pet {
-    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
+    /// Maximum of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, context) = (self.solve_settings()?, self.context.clone());
         each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -27,7 +28,7 @@ impl Pet {
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             // SAFETY: by this function's contract.
-            let image = unsafe { e.read(image, "image", policy, Least::Any) }?;
+            let image = unsafe { e.read(image, "image", policy, Sign::Any) }?;
             e.prepare(&context, views, 2, job)?;
             job.enter(Stage::Forward);
             let mut histo = e.zeros()?;
@@ -57,7 +58,7 @@ impl Pet {
             for (k, view) in views.iter().enumerate() {
                 job.check()?;
                 // SAFETY: by this function's contract.
-                let histo = unsafe { e.read(&histos.part(k), "histo_images", policy, Least::Any) }?;
+                let histo = unsafe { e.read(&histos.part(k), "histo_images", policy, Sign::Any) }?;
                 e.add_adjoint(*view, &histo, &mut sum)?;
                 job.advance(1.0 / views.len() as f64);
             }
@@ -85,7 +86,7 @@ impl Pet {
                 job.check()?;
                 if let Some(factors) = factors {
                     // SAFETY: by this function's contract.
-                    ones = unsafe { e.read(&factors.part(*view), "factors", policy, Least::Zero) }?;
+                    ones = unsafe { e.read(&factors.part(*view), "factors", policy, Sign::NonNegative) }?;
                 }
                 e.add_adjoint(*view, &ones, &mut sum)?;
                 job.advance(1.0 / views.len() as f64);
@@ -109,7 +110,7 @@ impl Pet {
             e.prepare(&context, &solve.order, solve.volumes(), job)?;
             let mut found = match solve.warm {
                 // SAFETY: by this function's contract.
-                true => unsafe { e.read(image, "image", context.nan_policy(), Least::Zero) }?,
+                true => unsafe { e.read(image, "image", context.nan_policy(), Sign::NonNegative) }?,
                 false => e.zeros()?,
             };
             // SAFETY: by this function's contract; the data live as long as this closure.

@@ -1,125 +1,11 @@
-//! Analytic phantoms of activity and attenuation: sums of cylinders along z, ellipsoids and boxes, with exact chords.
+//! Phantoms of activity and attenuation, in mm from the scanner's centre.
 
 use super::lattice::Lattice;
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
+use crate::phantom::{Shape, add_segment};
 use rayon::prelude::*;
-use std::f64::consts::{PI, TAU};
-
-/// A body, in mm from the scanner's centre; coordinates are x, y, z.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub enum Shape {
-    /// Along z.
-    Cylinder { centre: [f64; 3], radius: f64, length: f64 },
-    /// With its axes along x, y and z; a sphere if they are equal.
-    Ellipsoid { centre: [f64; 3], semi: [f64; 3] },
-    /// With its edges along x, y and z.
-    Box { centre: [f64; 3], size: [f64; 3] },
-}
-
-/// Interval of t with |a + t b| <= 1; where it is empty, the first end is not below the second.
-#[inline(always)]
-fn slab(a: f64, b: f64) -> [f64; 2] {
-    // b = 0 gives both ends an infinity: of different signs inside, of the same outside.
-    let (p, q) = ((-1.0 - a) / b, (1.0 - a) / b);
-    [p.min(q), p.max(q)]
-}
-
-/// Interval of t with sum of (a + t b)^2 <= 1, in the same way.
-#[inline(always)]
-fn ball<const D: usize>(a: [f64; D], b: [f64; D]) -> [f64; 2] {
-    let (mut aa, mut ab, mut bb) = (0.0, 0.0, 0.0);
-    for d in 0..D {
-        aa += a[d] * a[d];
-        ab += a[d] * b[d];
-        bb += b[d] * b[d];
-    }
-    let root = (ab * ab - bb * (aa - 1.0)).max(0.0).sqrt();
-    let everywhere = if aa <= 1.0 { f64::INFINITY } else { f64::NEG_INFINITY };
-    if bb > 0.0 { [(-ab - root) / bb, (-ab + root) / bb] } else { [-everywhere, everywhere] }
-}
-
-#[inline(always)]
-fn both([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
-    [a.max(c), b.min(d)]
-}
-
-impl Shape {
-    /// A sphere.
-    pub fn sphere(centre: [f64; 3], radius: f64) -> Self {
-        Shape::Ellipsoid { centre, semi: [radius; 3] }
-    }
-
-    /// Its middle, and how far it reaches along each axis.
-    pub(super) fn extent(&self) -> ([f64; 3], [f64; 3]) {
-        match *self {
-            Shape::Cylinder { centre, radius, length } => (centre, [radius, radius, length / 2.0]),
-            Shape::Ellipsoid { centre, semi } => (centre, semi),
-            Shape::Box { centre, size } => (centre, size.map(|s| s / 2.0)),
-        }
-    }
-
-    /// Volume in mm^3.
-    pub fn volume(&self) -> f64 {
-        let [a, b, c] = self.extent().1;
-        match self {
-            Shape::Cylinder { .. } => TAU * a * b * c,
-            Shape::Ellipsoid { .. } => 4.0 / 3.0 * PI * a * b * c,
-            Shape::Box { .. } => 8.0 * a * b * c,
-        }
-    }
-
-    /// Whether a place lies in it.
-    pub fn contains(&self, place: [f64; 3]) -> bool {
-        let (centre, reach) = self.extent();
-        let [x, y, z]: [f64; 3] = std::array::from_fn(|d| (place[d] - centre[d]) / reach[d]);
-        match self {
-            Shape::Cylinder { .. } => x * x + y * y <= 1.0 && z.abs() <= 1.0,
-            Shape::Ellipsoid { .. } => x * x + y * y + z * z <= 1.0,
-            Shape::Box { .. } => x.abs() <= 1.0 && y.abs() <= 1.0 && z.abs() <= 1.0,
-        }
-    }
-
-    /// Where the line `from + t * along` is inside: an interval of t, empty unless the first end is below the second.
-    #[inline(always)]
-    pub(super) fn chord(&self, from: [f64; 3], along: [f64; 3]) -> [f64; 2] {
-        let (centre, reach) = self.extent();
-        let a: [f64; 3] = std::array::from_fn(|d| (from[d] - centre[d]) / reach[d]);
-        let b: [f64; 3] = std::array::from_fn(|d| along[d] / reach[d]);
-        match self {
-            Shape::Cylinder { .. } => both(self.unending_chord(from, along), self.between_ends(from[2], along[2])),
-            Shape::Ellipsoid { .. } => ball(a, b),
-            Shape::Box { .. } => both(both(slab(a[0], b[0]), slab(a[1], b[1])), slab(a[2], b[2])),
-        }
-    }
-
-    /// The same if it had no ends along z.
-    #[inline(always)]
-    pub(super) fn unending_chord(&self, from: [f64; 3], along: [f64; 3]) -> [f64; 2] {
-        let (centre, reach) = self.extent();
-        let a: [f64; 2] = std::array::from_fn(|d| (from[d] - centre[d]) / reach[d]);
-        ball(a, std::array::from_fn(|d| along[d] / reach[d]))
-    }
-
-    /// Where a line from height `from` is between its ends along z.
-    #[inline(always)]
-    pub(super) fn between_ends(&self, from: f64, along: f64) -> [f64; 2] {
-        let (centre, reach) = self.extent();
-        slab((from - centre[2]) / reach[2], along / reach[2])
-    }
-
-    fn check(&self, k: usize) -> Result<()> {
-        let (centre, reach) = self.extent();
-        if !centre.iter().chain(&reach).all(|v| v.is_finite()) {
-            fail!(NotFiniteParameter, "bodies[{k}] is {centre:?} +- {reach:?} mm; its numbers must be finite");
-        }
-        if let Some(d) = reach.iter().position(|v| *v <= 0.0) {
-            fail!(OutOfRange, "bodies[{k}].half_{} is {}; it must be above 0", ["x", "y", "z"][d], reach[d]);
-        }
-        Ok(())
-    }
-}
+use std::f64::consts::PI;
 
 /// A body and what is in it. Where bodies overlap their values add, so an insert holds the differences to its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,7 +39,7 @@ impl Phantom {
     /// Objects of finite numbers, whose sizes are above 0.
     pub fn new(objects: Vec<Object>) -> Result<Self> {
         for (k, o) in objects.iter().enumerate() {
-            o.shape.check(k)?;
+            check(&o.shape, k)?;
             if !(o.activity.is_finite() && o.attenuation.is_finite()) {
                 let (a, m) = (o.activity, o.attenuation);
                 fail!(NotFiniteParameter, "bodies[{k}] has activity {a} and attenuation {m}; they must be finite");
@@ -229,6 +115,18 @@ impl Phantom {
     }
 }
 
+/// Refuses a body without volume, or with non-finite numbers.
+fn check(shape: &Shape, k: usize) -> Result<()> {
+    let (centre, reach) = shape.extent();
+    if !centre.iter().chain(&reach).all(|v| v.is_finite()) {
+        fail!(NotFiniteParameter, "bodies[{k}] is {centre:?} +- {reach:?} mm; its numbers must be finite");
+    }
+    if let Some(d) = reach.iter().position(|v| *v <= 0.0) {
+        fail!(OutOfRange, "bodies[{k}].half_{} is {}; it must be above 0", ["x", "y", "z"][d], reach[d]);
+    }
+    Ok(())
+}
+
 /// Adds `value` times each line's length within a body.
 #[inline(always)]
 fn add_chords<const N: usize>(
@@ -264,13 +162,7 @@ fn add_row(shape: &Shape, value: f64, lattice: &Lattice, at: [usize; 2], sums: &
         let part = |a: f64, b: f64, k: usize| a + (b - a) * (k as f64 + 0.5) / parts;
         let from = [left, part(y0, y1, k % LINES), part(z0, z1, k / LINES)];
         let [a, b] = shape.chord(from, [1.0, 0.0, 0.0]);
-        let (a, b) = (a.max(0.0) / size, (b / size).min(sums.len() as f64));
-        if a >= b {
-            continue;
-        }
-        for j in a as usize..(b.ceil() as usize).min(sums.len()) {
-            sums[j] += weight * ((b.min((j + 1) as f64)) - a.max(j as f64));
-        }
+        add_segment(sums, [a / size, b / size], weight);
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Options {
     pub subsets: usize,
     /// Of RAMLA: `relaxation / (1 + decay k)` in pass k, over the largest factor.
     pub relaxation: f64,
-    /// See there.
+    /// Decay of the relaxation with the passes.
     pub decay: f64,
     /// Begins with the image that it is given.
     pub warm_start: bool,

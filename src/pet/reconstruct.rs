@@ -4,8 +4,8 @@
 //! IEEE Trans. Med. Imag. 13(4), 1994. MLEM: L. A. Shepp, Y. Vardi, IEEE Trans. Med. Imag. 1(2), 1982.
 
 use super::engine::{Engine, Facts, Ratio};
-use super::simulation_random::{OneByOne, Random};
 use crate::context::{Context, Job, Stage};
+use crate::cpu::random::{OneByOne, Random};
 use crate::error::Result;
 
 /// What is iterated.
@@ -100,7 +100,7 @@ pub(super) fn reconstruct<E: Engine>(
     }
     let mut ratio = e.zeros()?;
     // Voxels that no view sees get no update that could take them to 0; a kernel of the model always sees its own voxel.
-    if facts.blind || e.scan().given.iter().any(Option::is_some) {
+    if facts.has_zero_factor || e.scan().given.iter().any(Option::is_some) {
         let mut seen = e.zeros()?;
         for view in &solve.order {
             job.check()?;

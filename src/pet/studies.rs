@@ -2,13 +2,13 @@
 
 use super::array::{look, read_row, write_row};
 use super::deposit::{Dropped, deposit};
-use super::engine::Least;
+use super::doubts;
+use super::engine::Sign;
 use super::events::{EventLayouts, Events};
-use super::merit;
+use super::measures;
 use super::phantom::{Phantom, Quantity};
 use super::plan::Pet;
 use super::simulation::{Scan, Tally};
-use super::units;
 use crate::array::Layout;
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::zeros;
@@ -37,8 +37,8 @@ impl Pet {
         let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, .. } = dropped;
         let with_view = events.len() as u64 - not_finite - equal_positions - outside_tilts;
         let outside = (outside_lattice == with_view).then_some(with_view);
-        let lost = || units::lost(&dropped, events.len() as u64);
-        if let Some(doubt) = units::doubt(&events, lattice, outside).or_else(lost) {
+        let lost = || doubts::lost(&dropped, events.len() as u64);
+        if let Some(doubt) = doubts::doubt(&events, lattice, outside).or_else(lost) {
             self.context.log(LogLevel::Warning, || doubt);
         }
         Ok(dropped)
@@ -88,7 +88,7 @@ impl Pet {
     /// The array is readable, in host memory.
     pub unsafe fn copy_image(&self, from: &Layout<3>, name: &str) -> Result<Vec<f32>> {
         // SAFETY: by this function's contract.
-        self.context.install(|| unsafe { look(from, name, NanPolicy::Error, Least::Any) })?;
+        self.context.install(|| unsafe { look(from, name, NanPolicy::Error, Sign::Any) })?;
         let mut values = zeros::<f32>(from.shape.iter().product())?;
         let [_, ny, nx] = from.shape;
         for (k, row) in values.chunks_exact_mut(nx).enumerate() {
@@ -98,23 +98,23 @@ impl Pet {
         Ok(values)
     }
 
-    /// See [`merit::contrast_recovery`].
+    /// Mean contrast recovery of spheres.
     ///
     /// # Safety
     /// As for [`Pet::copy_image`].
     pub unsafe fn contrast_recovery(&self, image: &Layout<3>, spheres: &[[f64; 3]], ratio: f64) -> Result<f64> {
         // SAFETY: by this function's contract.
         let image = unsafe { self.copy_image(image, "image") }?;
-        merit::contrast_recovery(&image, self.lattice()?, spheres, ratio)
+        measures::contrast_recovery(&image, self.lattice()?, spheres, ratio)
     }
 
-    /// See [`merit::noise`].
+    /// Relative standard deviation in the middle of the image.
     ///
     /// # Safety
     /// As for [`Pet::copy_image`].
     pub unsafe fn noise(&self, image: &Layout<3>) -> Result<f64> {
         // SAFETY: by this function's contract.
         let image = unsafe { self.copy_image(image, "image") }?;
-        merit::noise(&image, self.lattice()?)
+        measures::noise(&image, self.lattice()?)
     }
 }

@@ -252,8 +252,8 @@ impl<'a> Model<'a> {
     /// Smallest radial sigma, and the farthest that any component is kept.
     fn radial_extent(&self) -> (f64, f64) {
         let all = || self.radial.iter().flatten();
-        let least = all().map(|c| c.sigma).fold(f64::INFINITY, f64::min);
-        (least, all().map(|c| c.place.abs() + self.k * c.sigma).fold(0.0, f64::max))
+        let narrowest = all().map(|c| c.sigma).fold(f64::INFINITY, f64::min);
+        (narrowest, all().map(|c| c.place.abs() + self.k * c.sigma).fold(0.0, f64::max))
     }
 
     /// How far kernels reach along x, y, z in mm: by the widths of time, radial and axial.
@@ -272,7 +272,7 @@ impl<'a> Model<'a> {
     /// An error, which names the width that is to blame, if kernels are larger than the lattice, or narrower than makes sense on it.
     fn check_size(&self, response: &Response) -> Result<()> {
         let axial = response.axial_sigma();
-        let (least, _) = self.radial_extent();
+        let (sigma, _) = self.radial_extent();
         let (radial, narrowest) = match response.radial {
             Radial::Constant(_) => ("response.radial_fwhm", ""),
             Radial::Table { .. } => ("response.radial_table", " at its narrowest"),
@@ -280,18 +280,18 @@ impl<'a> Model<'a> {
         // Name, value, and sigma in mm for a value of 1.
         let widths = [
             ("response.tof_fwhm", response.tof_fwhm_ps, Unit::Picosecond, HALF_LIGHT / FWHM_PER_SIGMA),
-            (radial, least * FWHM_PER_SIGMA, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
+            (radial, sigma * FWHM_PER_SIGMA, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
             ("response.axial_fwhm", response.axial_fwhm, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
         ];
-        const LEAST: f64 = 0.02;
+        const MIN_SIGMA: f64 = 0.02;
         let side = self.lattice.voxel().into_iter().fold(0.0, f64::max);
-        let lowest = widths.map(|(.., sigma)| LEAST * side / sigma);
+        let lowest = widths.map(|(.., sigma)| MIN_SIGMA * side / sigma);
         for ((name, value, unit, sigma), lowest) in widths.into_iter().zip(lowest) {
-            if value * sigma < LEAST * side {
+            if value * sigma < MIN_SIGMA * side {
                 let at = if name == radial { narrowest } else { "" };
                 fail!(
                     OutOfRange,
-                    "{name} is {} {}{at}; it must be at least {}, a sigma of {LEAST} voxels of {} mm{}",
+                    "{name} is {} {}{at}; it must be at least {}, a sigma of {MIN_SIGMA} voxels of {} mm{}",
                     Short(value),
                     unit.name(),
                     Short(lowest),
@@ -307,17 +307,17 @@ impl<'a> Model<'a> {
             if reach < n as f64 {
                 continue;
             }
-            let most = (0..3).max_by(|a, b| parts[d][*a].total_cmp(&parts[d][*b])).unwrap_or(0);
-            let (width, _, unit, _) = widths[most];
-            let value = if most == 1 { response.radial.largest() } else { widths[most].1 };
+            let widest = (0..3).max_by(|a, b| parts[d][*a].total_cmp(&parts[d][*b])).unwrap_or(0);
+            let (width, _, unit, _) = widths[widest];
+            let value = if widest == 1 { response.radial.largest() } else { widths[widest].1 };
             // What the others leave, for a width that the reach is proportional to.
-            let left = n as f64 * voxel - (0..3).filter(|k| *k != most).map(|k| parts[d][k]).sum::<f64>();
-            let highest = value * left / parts[d][most];
-            let allowed = if highest > lowest[most] {
+            let left = n as f64 * voxel - (0..3).filter(|k| *k != widest).map(|k| parts[d][k]).sum::<f64>();
+            let highest = value * left / parts[d][widest];
+            let allowed = if highest > lowest[widest] {
                 format!(
                     "; it must be below {} beside the other widths{}",
                     Short(highest),
-                    unit.hint(value, [lowest[most], highest])
+                    unit.hint(value, [lowest[widest], highest])
                 )
             } else {
                 String::new()
@@ -342,11 +342,11 @@ impl<'a> Model<'a> {
 
     /// Where each axis is sampled in a voxel: its centre, or a rule where a sigma is below one voxel.
     fn nodes(&self) -> [Vec<(f64, f64)>; 3] {
-        let least = self.radial_extent().0.min(self.tof).min(self.axial.unwrap_or(f64::INFINITY));
+        let narrowest = self.radial_extent().0.min(self.tof).min(self.axial.unwrap_or(f64::INFINITY));
         let voxel = self.lattice.voxel();
         let side = if self.axial.is_some() { voxel[2] } else { 0.0 };
-        let integrate = least < voxel[0].max(voxel[1]).max(side);
-        let mut of_axis = voxel.map(|side| if integrate { nodes(side, least) } else { vec![(0.0, 1.0)] });
+        let integrate = narrowest < voxel[0].max(voxel[1]).max(side);
+        let mut of_axis = voxel.map(|side| if integrate { nodes(side, narrowest) } else { vec![(0.0, 1.0)] });
         if self.axial.is_none() {
             of_axis[2] = vec![(0.0, 1.0)];
         }

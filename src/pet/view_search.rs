@@ -1,8 +1,8 @@
 //! The view at the smallest angle to a direction, among few candidates.
 
-use super::elementary::whole;
 use super::view::View;
 use crate::cpu::buffer::zeros;
+use crate::cpu::elementary::whole;
 use crate::error::Result;
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -51,9 +51,9 @@ impl Search {
             let middle = view.axes()[0];
             let before = self.candidates([a / parts[0], t / parts[1]]);
             let cosine = |v: &u32| dot(&middle, &self.directions[*v as usize]).abs();
-            let most = before.iter().map(cosine).fold(0.0, f64::max);
-            let least = (most.min(1.0).acos() + 2.0 * reach).min(FRAC_PI_2).cos();
-            candidates.extend(before.iter().filter(|v| cosine(v) >= least));
+            let nearest = before.iter().map(cosine).fold(0.0, f64::max);
+            let lowest = (nearest.min(1.0).acos() + 2.0 * reach).min(FRAC_PI_2).cos();
+            candidates.extend(before.iter().filter(|v| cosine(v) >= lowest));
             starts[k + 1] = candidates.len() as u32;
         }
         Ok(Self { cells, starts, candidates, ..self })

@@ -1,10 +1,10 @@
 //! The views of a scan, and which of them a direction belongs to.
 
-use super::elementary::{angle, whole};
 use super::events::BLOCK;
 use super::units::Short;
 use super::view::View;
 use super::view_search::Search;
+use crate::cpu::elementary::{angle, whole};
 use crate::error::{Result, fail};
 use std::f64::consts::{FRAC_PI_2, PI};
 

@@ -3,12 +3,12 @@
 use super::{plan, projection_len, volume_len};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::cpu::level::Level;
-use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Geometry};
+use isocenter::phantom::Ellipse;
 use std::f64::consts::PI;
 
 /// 1.0 inside, well off the axis of rotation, and at an angle to the pixels.
-pub const OBJECT: Ellipse = Ellipse { value: 1.0, x: 9.0, y: -6.0, semi_x: 30.0, semi_y: 18.0, angle: 0.5 };
+pub const OBJECT: Ellipse = Ellipse { value: 1.0, centre: [9.0, -6.0], semi: [30.0, 18.0], angle: 0.5 };
 /// No point of [`OBJECT`] is further from the axis of rotation: 10.8 to its centre and 30 from there.
 pub const REACH: f64 = 41.0;
 
@@ -59,8 +59,8 @@ pub fn pixel_middle(g: &Geometry, i: usize, j: usize) -> (f64, f64) {
 
 /// Whether a point lies in an ellipse.
 pub fn contains(e: &Ellipse, (x, y): (f64, f64)) -> bool {
-    let ((s, c), dx, dy) = (e.angle.sin_cos(), x - e.x, y - e.y);
-    ((dx * c + dy * s) / e.semi_x).powi(2) + ((dy * c - dx * s) / e.semi_y).powi(2) < 1.0
+    let ((s, c), dx, dy) = (e.angle.sin_cos(), x - e.centre[0], y - e.centre[1]);
+    ((dx * c + dy * s) / e.semi[0]).powi(2) + ((dy * c - dx * s) / e.semi[1]).powi(2) < 1.0
 }
 
 /// Pixels (of one slice) in an ellipse whose middles are at least `margin` from its edge.
@@ -69,8 +69,8 @@ pub fn well_inside(g: &Geometry, e: &Ellipse, margin: f64) -> Vec<usize> {
     let edge: Vec<(f64, f64)> = (0..720)
         .map(|k| {
             let (v, u) = (PI * f64::from(k) / 360.0).sin_cos();
-            let (u, v) = (e.semi_x * u, e.semi_y * v);
-            (e.x + u * c - v * s, e.y + u * s + v * c)
+            let (u, v) = (e.semi[0] * u, e.semi[1] * v);
+            (e.centre[0] + u * c - v * s, e.centre[1] + u * s + v * c)
         })
         .collect();
     let far = |p: (f64, f64)| edge.iter().all(|q| (p.0 - q.0).hypot(p.1 - q.1) >= margin);

@@ -4,13 +4,13 @@ use super::memory::OnGpu;
 use super::{common, cpu, gpu, gpu_with};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
-use isocenter::ct::phantom::Ellipse;
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, Options, Order, Precision, Slab};
 use isocenter::ffi::context::{isoc_context_create, isoc_context_destroy, isoc_context_options};
 use isocenter::ffi::ct::{
     isoc_ct_create, isoc_ct_destroy, isoc_ct_geometry, isoc_ct_reconstruct, isoc_ct_set_geometry,
 };
 use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
+use isocenter::phantom::Ellipse;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -562,8 +562,7 @@ fn a_disk_keeps_its_value() {
     for (pixel_size, bin_pitch, turn) in [(1.0, 1.0, PI), (0.5, 0.7, PI), (2.0, 1.6, 2.0 * PI)] {
         let views = (0..400).map(|v| turn * f64::from(v) / 400.0).collect();
         let geometry = Geometry { pixel_size, bin_pitch, ..Geometry::new(views, 256).with_rows(5) };
-        let disk =
-            Ellipse { value: 1.0, x: 0.0, y: 0.0, semi_x: 60.0 * bin_pitch, semi_y: 60.0 * bin_pitch, angle: 0.0 };
+        let disk = Ellipse { value: 1.0, centre: [0.0; 2], semi: [60.0 * bin_pitch; 2], angle: 0.0 };
         for precision in [Precision::Single, Precision::Half] {
             let mut ct = plan(&gpu, &geometry, &Options { precision, ..Options::default() });
             let mut data = vec![0.0; geometry.projection_shape().iter().product()];

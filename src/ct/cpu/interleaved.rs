@@ -2,7 +2,7 @@
 //! its weights are worked out once for all of them.
 
 use super::term::{Taps, Term, tent};
-use crate::cpu::simd::{Kernel, Simd};
+use crate::cpu::simd::{Kernel, Lookup, Real, Vector};
 
 /// Slices that a group may hold.
 pub(super) const LANES: [usize; 3] = [32, 16, 8];
@@ -51,16 +51,16 @@ struct Line {
     weight: [[[f32; SQUARE]; KEPT]; TERMS],
 }
 
-impl Kernel for Interleaved<'_> {
+impl Kernel<f32> for Interleaved<'_> {
     #[inline(always)]
-    unsafe fn run<S: Simd>(self) {
-        // SAFETY: the dispatcher enabled the instructions of S, which include those of AVX2 when S is wider than 8.
+    unsafe fn run<V: Vector<Element = f32>>(self) {
+        // SAFETY: the dispatcher enabled the instructions of V, which include those of AVX2 when V is wider than 8.
         unsafe {
-            match self.lanes / S::LANES {
+            match self.lanes / V::LANES {
                 0 => narrow(self),
-                1 => self.taps::<S, 1>(),
-                2 => self.taps::<S, 2>(),
-                _ => self.taps::<S, 4>(),
+                1 => self.taps::<V::Singles, 1>(),
+                2 => self.taps::<V::Singles, 2>(),
+                _ => self.taps::<V::Singles, 4>(),
             }
         }
     }
@@ -71,32 +71,32 @@ impl Kernel for Interleaved<'_> {
 #[inline(always)]
 unsafe fn narrow(kernel: Interleaved) {
     // SAFETY: by the caller's contract.
-    unsafe { kernel.taps::<crate::cpu::simd::Avx2, 1>() }
+    unsafe { kernel.taps::<<f32 as Real>::Avx2, 1>() }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn narrow(kernel: Interleaved) {
     // SAFETY: portable vectors need nothing.
-    unsafe { kernel.taps::<crate::cpu::simd::Portable, 1>() }
+    unsafe { kernel.taps::<<f32 as Real>::Portable, 1>() }
 }
 
 impl Interleaved<'_> {
     #[inline(always)]
-    unsafe fn taps<S: Simd, const N: usize>(self) {
+    unsafe fn taps<V: Lookup, const N: usize>(self) {
         // SAFETY: by the caller's contract.
         unsafe {
             match self.taps {
-                Taps::Nearest => self.squares::<S, N, 0>(1),
-                Taps::Linear => self.squares::<S, N, 2>(2),
-                Taps::Tent { taps } => self.squares::<S, N, 4>(taps),
+                Taps::Nearest => self.squares::<V, N, 0>(1),
+                Taps::Linear => self.squares::<V, N, 2>(2),
+                Taps::Tent { taps } => self.squares::<V, N, 4>(taps),
             }
         }
     }
 
     /// `KIND`: 0 nearest, 2 linear, 4 tent.
     #[inline(always)]
-    unsafe fn squares<S: Simd, const N: usize, const KIND: usize>(self, taps: usize) {
+    unsafe fn squares<V: Lookup, const N: usize, const KIND: usize>(self, taps: usize) {
         let mut line = Line { offset: [[0; SQUARE]; TERMS], weight: [[[0.0; SQUARE]; KEPT]; TERMS] };
         for terms in self.terms.chunks(TERMS) {
             for r0 in (0..self.rows).step_by(SQUARE) {
@@ -109,14 +109,14 @@ impl Interleaved<'_> {
                             // SAFETY: offsets stay inside the terms' rows (clamped to the padding); `sums` holds `count`
                             // elements, as `new` checks.
                             unsafe {
-                                prepare::<S, KIND>(terms, r, e0, count, self.lanes, tap..tap + kept, &mut line);
+                                prepare::<V, KIND>(terms, r, e0, count, self.lanes, tap..tap + kept, &mut line);
                                 match (KIND, kept) {
-                                    (0, _) => add::<S, N, 0, 0>(terms, &line, count, sums),
-                                    (2, _) => add::<S, N, 2, 1>(terms, &line, count, sums),
-                                    (_, 1) => add::<S, N, 1, 0>(terms, &line, count, sums),
-                                    (_, 2) => add::<S, N, 2, 0>(terms, &line, count, sums),
-                                    (_, 3) => add::<S, N, 3, 0>(terms, &line, count, sums),
-                                    _ => add::<S, N, 4, 0>(terms, &line, count, sums),
+                                    (0, _) => add::<V, N, 0, 0>(terms, &line, count, sums),
+                                    (2, _) => add::<V, N, 2, 1>(terms, &line, count, sums),
+                                    (_, 1) => add::<V, N, 1, 0>(terms, &line, count, sums),
+                                    (_, 2) => add::<V, N, 2, 0>(terms, &line, count, sums),
+                                    (_, 3) => add::<V, N, 3, 0>(terms, &line, count, sums),
+                                    _ => add::<V, N, 4, 0>(terms, &line, count, sums),
                                 }
                             }
                         }
@@ -129,7 +129,7 @@ impl Interleaved<'_> {
 
 /// Offsets and weights of `count` elements from `e0` on, in row `r`, for some of the taps.
 #[inline(always)]
-unsafe fn prepare<S: Simd, const KIND: usize>(
+unsafe fn prepare<V: Lookup, const KIND: usize>(
     terms: &[Term],
     r: usize,
     e0: usize,
@@ -144,26 +144,26 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
     unsafe {
         for (t, term) in terms.iter().enumerate() {
             let run = term.run::<SQUARE>(r, e0);
-            let (first, along) = (S::splat(run.first), S::splat(term.along as f32));
+            let (first, along) = (V::splat(run.first), V::splat(term.along as f32));
             // Both may lie outside the buffer, where rows are read from their middle on.
             let row = (term.data as isize).wrapping_sub(terms[0].data as isize) >> size_of::<f32>().trailing_zeros();
             let row = row as i32;
             let base = row + ((run.cell + taps.start as i32) << shift);
-            for v in (0..count).step_by(S::LANES) {
-                let mut at = S::fma(S::add(S::ramp(), S::splat(v as f32)), along, first);
+            for v in (0..count).step_by(V::LANES) {
+                let mut at = V::fma(V::add(V::ramp(), V::splat(v as f32)), along, first);
                 if term.clamped {
                     let (low, high) = (term.low - run.cell as f32, term.high - run.cell as f32);
-                    at = S::min(S::max(at, S::splat(low)), S::splat(high));
+                    at = V::min(V::max(at, V::splat(low)), V::splat(high));
                 }
-                let cell = S::truncate(at);
-                let fraction = S::sub(at, S::to_float(cell));
-                S::store_i(line.offset[t].as_mut_ptr().add(v), S::shift_add(cell, shift, base));
+                let cell = V::truncate(at);
+                let fraction = V::sub(at, V::of_index(cell));
+                V::store_index(V::shift_add(cell, shift, base), line.offset[t].as_mut_ptr().add(v));
                 match KIND {
                     0 => {}
-                    2 => S::store(line.weight[t][0].as_mut_ptr().add(v), fraction),
+                    2 => V::store(fraction, line.weight[t][0].as_mut_ptr().add(v)),
                     _ => {
                         for (i, tap) in taps.clone().enumerate() {
-                            S::store(line.weight[t][i].as_mut_ptr().add(v), tent::<S>(tap, term.slope, fraction));
+                            V::store(tent::<V>(tap, term.slope, fraction), line.weight[t][i].as_mut_ptr().add(v));
                         }
                     }
                 }
@@ -174,62 +174,62 @@ unsafe fn prepare<S: Simd, const KIND: usize>(
 
 /// Adds `TAPS` weighted samples of each term (0: the sample itself) to each element's `N` vectors of slices.
 #[inline(always)]
-unsafe fn add<S: Simd, const N: usize, const TAPS: usize, const LINEAR: usize>(
+unsafe fn add<V: Lookup, const N: usize, const TAPS: usize, const LINEAR: usize>(
     terms: &[Term],
     line: &Line,
     count: usize,
     sums: *mut f32,
 ) {
-    let lanes = N * S::LANES;
+    let lanes = N * V::LANES;
     let data = terms[0].data;
     for e in 0..count {
         // SAFETY: by the caller's contract: offsets lie inside the rows, `sums` holds `count` elements.
         unsafe {
             let at = sums.add(e * lanes);
-            let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
+            let mut sum: [V; N] = std::array::from_fn(|n| V::load(at.add(n * V::LANES)));
             // A full set of terms is the usual case; its loop, of known length, is unrolled.
             if terms.len() == TERMS {
                 for t in 0..TERMS {
-                    add_term::<S, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
+                    add_term::<V, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
                 }
             } else {
                 for t in 0..terms.len() {
-                    add_term::<S, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
+                    add_term::<V, N, TAPS, LINEAR>(data, line, t, e, &mut sum);
                 }
             }
             for (n, s) in sum.iter().enumerate() {
-                S::store(at.add(n * S::LANES), *s);
+                V::store(*s, at.add(n * V::LANES));
             }
         }
     }
 }
 
 #[inline(always)]
-unsafe fn add_term<S: Simd, const N: usize, const TAPS: usize, const LINEAR: usize>(
+unsafe fn add_term<V: Lookup, const N: usize, const TAPS: usize, const LINEAR: usize>(
     data: *const f32,
     line: &Line,
     t: usize,
     e: usize,
-    sum: &mut [S::F; N],
+    sum: &mut [V; N],
 ) {
-    let lanes = N * S::LANES;
+    let lanes = N * V::LANES;
     // SAFETY: by the caller's contract.
     unsafe {
         let sample = data.wrapping_offset(*line.offset.get_unchecked(t).get_unchecked(e) as isize);
-        let kept = |tap: usize| S::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
+        let kept = |tap: usize| V::splat(*line.weight.get_unchecked(t).get_unchecked(tap).get_unchecked(e));
         if TAPS == 0 {
             for (n, s) in sum.iter_mut().enumerate() {
-                *s = S::add(*s, S::load(sample.add(n * S::LANES)));
+                *s = V::add(*s, V::load(sample.add(n * V::LANES)));
             }
         }
         for tap in 0..TAPS {
             let weight = match (LINEAR, tap) {
-                (1, 0) => S::sub(S::splat(1.0), kept(0)),
+                (1, 0) => V::sub(V::splat(1.0), kept(0)),
                 (1, _) => kept(0),
                 _ => kept(tap),
             };
             for (n, s) in sum.iter_mut().enumerate() {
-                *s = S::fma(weight, S::load(sample.add(tap * lanes + n * S::LANES)), *s);
+                *s = V::fma(weight, V::load(sample.add(tap * lanes + n * V::LANES)), *s);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! permutation replace a gather.
 
 use super::term::{BLOCK, Run, Taps, Term, tent};
-use crate::cpu::simd::{Kernel, Simd};
+use crate::cpu::simd::{Kernel, Lookup, Vector};
 
 /// How far apart neighbouring elements' positions are: what the widest lanes' window must span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,14 +59,14 @@ impl<'a> Single<'a> {
     }
 }
 
-impl Kernel for Single<'_> {
+impl Kernel<f32> for Single<'_> {
     #[inline(always)]
-    unsafe fn run<S: Simd>(self) {
-        // SAFETY: the dispatcher enabled the instructions of S.
+    unsafe fn run<V: Vector<Element = f32>>(self) {
+        // SAFETY: the dispatcher enabled the instructions of V.
         unsafe {
-            match S::LANES {
-                8 => self.spread::<S, 8>(),
-                _ => self.spread::<S, 4>(),
+            match V::LANES {
+                8 => self.spread::<V::Singles, 8>(),
+                _ => self.spread::<V::Singles, 4>(),
             }
         }
     }
@@ -74,52 +74,52 @@ impl Kernel for Single<'_> {
 
 impl Single<'_> {
     #[inline(always)]
-    unsafe fn spread<S: Simd, const N: usize>(self) {
+    unsafe fn spread<V: Lookup, const N: usize>(self) {
         // SAFETY: by the caller's contract.
         unsafe {
             match self.spread {
-                Spread::Narrow => self.taps::<S, N, 0>(),
-                Spread::Wide => self.taps::<S, N, 1>(),
-                Spread::Any => self.taps::<S, N, 2>(),
+                Spread::Narrow => self.taps::<V, N, 0>(),
+                Spread::Wide => self.taps::<V, N, 1>(),
+                Spread::Any => self.taps::<V, N, 2>(),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn taps<S: Simd, const N: usize, const SPREAD: usize>(self) {
+    unsafe fn taps<V: Lookup, const N: usize, const SPREAD: usize>(self) {
         // SAFETY: by the caller's contract.
         unsafe {
             match self.taps {
-                Taps::Nearest => self.blocks::<S, N, SPREAD, 0>(1),
-                Taps::Linear => self.blocks::<S, N, SPREAD, 2>(2),
-                Taps::Tent { taps: 2 } => self.blocks::<S, N, SPREAD, 4>(2),
-                Taps::Tent { taps } => self.blocks::<S, N, SPREAD, 4>(taps),
+                Taps::Nearest => self.blocks::<V, N, SPREAD, 0>(1),
+                Taps::Linear => self.blocks::<V, N, SPREAD, 2>(2),
+                Taps::Tent { taps: 2 } => self.blocks::<V, N, SPREAD, 4>(2),
+                Taps::Tent { taps } => self.blocks::<V, N, SPREAD, 4>(taps),
             }
         }
     }
 
     /// `SPREAD`: 0 narrow, 1 wide, 2 any. `KIND`: 0 nearest, 2 linear, 4 tent.
     #[inline(always)]
-    unsafe fn blocks<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(self, taps: usize) {
+    unsafe fn blocks<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>(self, taps: usize) {
         for r in 0..self.rows {
             for e0 in (0..self.len).step_by(BLOCK) {
                 let at = self.sums[r * self.stride + e0..].as_mut_ptr();
                 // SAFETY: `sums` holds a whole block here, as `new` checks; terms stay inside their rows, as their maker
                 // checked for this spread.
                 unsafe {
-                    let mut sum: [S::F; N] = std::array::from_fn(|n| S::load(at.add(n * S::LANES)));
+                    let mut sum: [V; N] = std::array::from_fn(|n| V::load(at.add(n * V::LANES)));
                     for terms in self.terms.chunks(TERMS) {
                         // All windows first: their chain of dependent steps is long, and would hold up the sums.
                         let mut windows = [Windows::EMPTY; TERMS];
                         for (windows, term) in windows.iter_mut().zip(terms) {
-                            windows.find::<S>(term, r, e0);
+                            windows.find::<V>(term, r, e0);
                         }
                         for (windows, term) in windows.iter().zip(terms) {
-                            add::<S, N, SPREAD, KIND>(term, windows, taps, &mut sum);
+                            add::<V, N, SPREAD, KIND>(term, windows, taps, &mut sum);
                         }
                     }
                     for (n, s) in sum.iter().enumerate() {
-                        S::store(at.add(n * S::LANES), *s);
+                        V::store(*s, at.add(n * V::LANES));
                     }
                 }
             }
@@ -145,59 +145,59 @@ impl Windows {
     const EMPTY: Self = Self { start: [0; LANES], first: [0.0; LANES], run: Run { cell: 0, first: 0.0 } };
 
     #[inline(always)]
-    unsafe fn find<S: Simd>(&mut self, term: &Term, r: usize, e0: usize) {
-        let (lanes, along) = (S::LANES as f32, term.along as f32);
+    unsafe fn find<V: Lookup>(&mut self, term: &Term, r: usize, e0: usize) {
+        let (lanes, along) = (V::LANES as f32, term.along as f32);
         self.run = term.run::<BLOCK>(r, e0);
         // SAFETY: by the caller's contract; the arrays hold the widest vector.
         unsafe {
-            let first = S::fma(S::ramp(), S::splat(along * lanes), S::splat(self.run.first));
-            let cell = S::truncate(S::add(first, S::splat(along.min(0.0) * (lanes - 1.0))));
-            S::store_i(self.start.as_mut_ptr(), cell);
-            S::store(self.first.as_mut_ptr(), S::sub(first, S::to_float(cell)));
+            let first = V::fma(V::ramp(), V::splat(along * lanes), V::splat(self.run.first));
+            let cell = V::truncate(V::add(first, V::splat(along.min(0.0) * (lanes - 1.0))));
+            V::store_index(cell, self.start.as_mut_ptr());
+            V::store(V::sub(first, V::of_index(cell)), self.first.as_mut_ptr());
         }
     }
 }
 
 /// Adds one term to a block's sums.
 #[inline(always)]
-unsafe fn add<S: Simd, const N: usize, const SPREAD: usize, const KIND: usize>(
+unsafe fn add<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>(
     term: &Term,
     windows: &Windows,
     taps: usize,
-    sum: &mut [S::F; N],
+    sum: &mut [V; N],
 ) {
     let run = windows.run;
     // SAFETY: by the caller's contract.
     unsafe {
         // It may lie outside the row, where positions are clamped.
         let data = term.data.wrapping_offset(run.cell as isize);
-        let along = S::splat(term.along as f32);
+        let along = V::splat(term.along as f32);
         for (n, s) in sum.iter_mut().enumerate() {
             // Positions from the vector's own window on, so that their cells are the lanes to take from it.
             let (start, at) = if SPREAD == 2 {
-                let at = S::fma(S::add(S::ramp(), S::splat((n * S::LANES) as f32)), along, S::splat(run.first));
+                let at = V::fma(V::add(V::ramp(), V::splat((n * V::LANES) as f32)), along, V::splat(run.first));
                 let (low, high) = (term.low - run.cell as f32, term.high - run.cell as f32);
-                (0, S::min(S::max(at, S::splat(low)), S::splat(high)))
+                (0, V::min(V::max(at, V::splat(low)), V::splat(high)))
             } else {
-                (windows.start[n] as isize, S::fma(S::ramp(), along, S::splat(windows.first[n])))
+                (windows.start[n] as isize, V::fma(V::ramp(), along, V::splat(windows.first[n])))
             };
-            let index = S::truncate(at);
-            let fraction = S::sub(at, S::to_float(index));
+            let index = V::truncate(at);
+            let fraction = V::sub(at, V::of_index(index));
             let window = data.wrapping_offset(start);
             let sample = |tap: usize| match SPREAD {
-                0 => S::window(window.add(tap), index),
-                1 => S::wide_window(window.add(tap), index),
-                _ => S::gather(window.wrapping_add(tap), index),
+                0 => V::window(window.add(tap), index),
+                1 => V::wide_window(window.add(tap), index),
+                _ => V::gather(window.wrapping_add(tap), index),
             };
             match KIND {
-                0 => *s = S::add(*s, sample(0)),
+                0 => *s = V::add(*s, sample(0)),
                 2 => {
                     let (a, b) = (sample(0), sample(1));
-                    *s = S::fma(S::sub(b, a), fraction, S::add(*s, a));
+                    *s = V::fma(V::sub(b, a), fraction, V::add(*s, a));
                 }
                 _ => {
                     for tap in 0..taps {
-                        *s = S::fma(tent::<S>(tap, term.slope, fraction), sample(tap), *s);
+                        *s = V::fma(tent::<V>(tap, term.slope, fraction), sample(tap), *s);
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! What both kernels sum: terms, each a row of packed samples read along a straight line of positions.
 
-use crate::cpu::simd::Simd;
+use crate::cpu::simd::Lookup;
 use std::marker::PhantomData;
 
 /// Elements that [`super::single`] sums in registers; every grid's rows are a multiple of this long in memory.
@@ -58,11 +58,11 @@ unsafe impl Send for Term<'_> {}
 /// Weight of tap `tap` of a tent of slope 1 / reach, at a fraction `t` of a cell: with u = (tap + 1 - t) slope, the lower of its
 /// flanks u and 2 - u, at least 0.
 #[inline(always)]
-pub(super) unsafe fn tent<S: Simd>(tap: usize, slope: f32, t: S::F) -> S::F {
-    // SAFETY: by the caller's contract: the processor has the instructions of S.
+pub(in crate::ct) unsafe fn tent<V: Lookup>(tap: usize, slope: f32, t: V) -> V {
+    // SAFETY: by the caller's contract: the processor has the instructions of V.
     unsafe {
-        let u = S::fma(t, S::splat(-slope), S::splat((tap as f32 + 1.0) * slope));
-        S::max(S::min(u, S::sub(S::splat(2.0), u)), S::splat(0.0))
+        let u = V::fma(t, V::splat(-slope), V::splat((tap as f32 + 1.0) * slope));
+        V::max(V::min(u, V::sub(V::splat(2.0), u)), V::splat(0.0))
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::separable::BLOCK;
 use crate::cpu::level::Level;
+use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
 use crate::cpu::turns::{cos_sin, nearest};
-use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
 

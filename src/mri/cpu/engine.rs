@@ -6,7 +6,7 @@ use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected, zeros};
 use crate::cpu::level::Level;
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::mri::array;
 use crate::mri::engine::{Engine, Scan, Solve};

@@ -1,6 +1,6 @@
 //! The inner loop of the separable sums: a small real matrix product whose result stays in registers.
 
-use crate::cpu::vector::{Real, Vector};
+use crate::cpu::simd::{Real, Vector};
 
 /// Vectors of a tile.
 pub(super) const VECTORS: usize = 2;

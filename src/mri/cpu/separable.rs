@@ -8,7 +8,7 @@ use super::axis::Axis;
 pub(in crate::mri) use super::separable_adjoint::adjoint;
 pub(in crate::mri) use super::separable_forward::forward;
 use super::{separable_adjoint, separable_forward};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use std::ops::Range;
 
 /// Samples whose factors are made together: few enough for their products' factors to stay in the caches.

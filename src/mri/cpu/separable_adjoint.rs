@@ -6,7 +6,7 @@ use super::separable::{BLOCK, Problem, ROWS};
 use super::{Check, Progress};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
-use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
 use crate::error::Result;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;

@@ -1,7 +1,7 @@
 use super::direct::{self, Direct};
 use super::separable;
 use crate::cpu::level::Level;
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

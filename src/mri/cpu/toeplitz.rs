@@ -2,7 +2,7 @@
 
 use crate::cpu::buffer::Buffer;
 use crate::cpu::fft::{Axis, BoxFft};
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::mri::toeplitz::{differences, doubled};
 use rayon::prelude::*;

@@ -3,7 +3,7 @@
 use super::direct::{self, Direct};
 use super::{Check, separable};
 use crate::cpu::level::Level;
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::Result;
 use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Beyond, Fourier, Progress, places};

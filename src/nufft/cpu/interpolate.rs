@@ -5,7 +5,7 @@ use super::sort::{Point, Sorted};
 use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 

@@ -3,7 +3,7 @@
 use super::Lattice;
 use crate::cpu::buffer::zeros;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::Real;
+use crate::cpu::simd::Real;
 use crate::error::{Error, Result, Status, fail};
 use rayon::prelude::*;
 

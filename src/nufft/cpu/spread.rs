@@ -10,7 +10,7 @@ use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Real, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
 use crate::error::Result;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;

@@ -1,6 +1,6 @@
 //! The spreading function's values at one point's taps, all at once.
 
-use crate::cpu::vector::{Real, Vector};
+use crate::cpu::simd::{Real, Vector};
 use crate::nufft::kernel::{Kernel, MAX_WIDTH};
 
 /// Polynomial coefficients `[degree + 1][MAX_WIDTH]`, and the same with every one twice in a row: for complex numbers.

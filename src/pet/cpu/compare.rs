@@ -3,16 +3,17 @@
 use super::columns::{Columns, Layout as Place};
 use crate::array::Layout;
 use crate::cpu::buffer::{filled, zeros};
+use crate::cpu::elementary::ln_single;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::Result;
 use crate::pet::array::{read_row, replace};
-use crate::pet::elementary::ln_single;
-use crate::pet::engine::{Histos, LEAST_EXPECTED, Ratio, Tally};
+use crate::pet::engine::{MIN_EXPECTED, Ratio, Tally};
+use crate::pet::histos::Histos;
 use rayon::prelude::*;
 
-/// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are `most` at most.
+/// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are at most `max_quotient`.
 ///
 /// # Safety
 /// The arrays are readable.
@@ -20,7 +21,7 @@ pub(super) unsafe fn compare(
     level: Level,
     histos: &Histos,
     view: usize,
-    (of, most): (Ratio, f32),
+    (of, max_quotient): (Ratio, f32),
     projection: &mut Columns,
 ) -> Result<Tally> {
     let place = projection.layout();
@@ -39,7 +40,7 @@ pub(super) unsafe fn compare(
     let mut tallies = filled(ny, Tally::default())?;
     tallies.par_iter_mut().enumerate().try_for_each_init(room, |room, (y, tally)| {
         let (rows, plane) = room.as_mut().map_err(|e| e.clone())?;
-        dispatch(level, Plane { histos, place, at: [view, y], of, most, columns, rows, plane, tally });
+        dispatch(level, Plane { histos, place, at: [view, y], of, max_quotient, columns, rows, plane, tally });
         Ok(())
     })?;
     // In the order of the rows, whatever the threads.
@@ -81,7 +82,7 @@ struct Plane<'a> {
     /// View and y.
     at: [usize; 2],
     of: Ratio,
-    most: f32,
+    max_quotient: f32,
     columns: Shared<'a, f32>,
     rows: &'a mut Rows,
     /// `[z][x]`
@@ -92,7 +93,7 @@ struct Plane<'a> {
 impl Kernel<f32> for Plane<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = f32>>(self) {
-        let Self { histos, place, at: [view, y], of, most, columns, rows, plane, tally } = self;
+        let Self { histos, place, at: [view, y], of, max_quotient, columns, rows, plane, tally } = self;
         let [_, _, nx] = place.shape;
         // SAFETY: columns of this y are this task's own.
         unsafe { place.get_rows(columns.at(place.start(0, y)), plane) };
@@ -110,8 +111,8 @@ impl Kernel<f32> for Plane<'_> {
                 }
             }
             tally.skipped += match of {
-                Ratio::Quotient => rows.ratio::<false>(most, projection),
-                Ratio::Discrepancy => rows.ratio::<true>(most, projection),
+                Ratio::Quotient => rows.ratio::<false>(max_quotient, projection),
+                Ratio::Discrepancy => rows.ratio::<true>(max_quotient, projection),
             };
             tally.log_likelihood += rows.log_likelihood();
         }
@@ -124,15 +125,15 @@ impl Kernel<f32> for Plane<'_> {
 impl Rows {
     /// projection = ratio; gives the number of skipped voxels.
     #[inline(always)]
-    fn ratio<const DISCREPANCY: bool>(&mut self, most: f32, projection: &mut [f32]) -> u64 {
+    fn ratio<const DISCREPANCY: bool>(&mut self, max_quotient: f32, projection: &mut [f32]) -> u64 {
         let mut skipped = 0u32;
         let rows = self.measured.iter().zip(&self.factors).zip(&self.additive).zip(&mut self.expected);
         for ((((d, a), b), e), p) in rows.zip(projection) {
             let sum = a * if *p > 0.0 { *p } else { 0.0 } + b;
-            *e = if sum > LEAST_EXPECTED { sum } else { 0.0 };
+            *e = if sum > MIN_EXPECTED { sum } else { 0.0 };
             let (minus, of_none) = if DISCREPANCY { (*a, if *d > 0.0 { 0.0 } else { -a }) } else { (0.0, 0.0) };
             let quotient = a * (d / *e);
-            let quotient = if quotient < most { quotient } else { most };
+            let quotient = if quotient < max_quotient { quotient } else { max_quotient };
             *p = if *e <= 0.0 { of_none } else { quotient - minus };
             skipped += u32::from((*e <= 0.0) & (*d > 0.0));
         }

@@ -8,11 +8,12 @@ use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::pet::array::{look, read_row, replace, write_row};
-use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Ratio, Scan, Tally};
+use crate::pet::engine::{Engine, Facts, Method, Ratio, Scan, Sign, Tally};
+use crate::pet::histos::Histos;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// See the module.
+/// The engine of a plan whose context has no GPU.
 pub(in crate::pet) struct CpuEngine {
     level: Level,
     scan: Scan,
@@ -163,7 +164,7 @@ impl Engine for CpuEngine {
                     besides + bytes + room
                 );
             }
-            // The most that is made beside what is kept is one view's.
+            // At most one view's is made beside what is kept.
             if kept + 2 * bytes + room > cap - besides {
                 break;
             }
@@ -191,9 +192,9 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Columns> {
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Columns> {
         // SAFETY: by the trait's contract.
-        self.replaced += unsafe { look(from, name, policy, least) }?.replaced;
+        self.replaced += unsafe { look(from, name, policy, sign) }?.replaced;
         let mut volume = Columns::zeroed(self.place)?;
         // SAFETY: as above.
         volume.set_rows(|z, y, row| unsafe {
@@ -234,19 +235,19 @@ impl Engine for CpuEngine {
         let mut facts = Facts { largest_factor: 1.0, ..Facts::default() };
         // SAFETY: by the trait's contract.
         unsafe {
-            let measured = look(&histos.measured, "measured", policy, Least::Zero)?;
+            let measured = look(&histos.measured, "measured", policy, Sign::NonNegative)?;
             (facts.measured, self.replaced) = (measured.sum, self.replaced + measured.replaced);
             job.check()?;
             facts.factors = histos.measured.shape.iter().map(|n| *n as f64).product();
             if let Some(factors) = &histos.factors {
-                let found = look(factors, "factors", policy, Least::Zero)?;
-                (facts.factors, facts.largest_factor, facts.blind) = (found.sum, found.largest, found.zero);
+                let found = look(factors, "factors", policy, Sign::NonNegative)?;
+                (facts.factors, facts.largest_factor, facts.has_zero_factor) = (found.sum, found.largest, found.zero);
                 self.replaced += found.replaced;
-                facts.blind |= found.replaced > 0;
+                facts.has_zero_factor |= found.replaced > 0;
                 job.check()?;
             }
             if let Some(additive) = &histos.additive {
-                let found = look(additive, "additive", policy, Least::Zero)?;
+                let found = look(additive, "additive", policy, Sign::NonNegative)?;
                 (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
             }
         }
@@ -269,9 +270,10 @@ impl Engine for CpuEngine {
 
     fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
         let floored = self.project(view, image, ratio, |f| f.error)?;
-        let most = if floored { data.facts.most_quotient() } else { f32::INFINITY };
+        let max_quotient = if floored { data.facts.max_quotient() } else { f32::INFINITY };
         // SAFETY: by the contract of `load`.
-        let Tally { log_likelihood, skipped } = unsafe { compare(self.level, &data.histos, view, (of, most), ratio) }?;
+        let Tally { log_likelihood, skipped } =
+            unsafe { compare(self.level, &data.histos, view, (of, max_quotient), ratio) }?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())

@@ -8,7 +8,7 @@ use super::taps::{Group, Run, Taps, Weights};
 use crate::cpu::buffer::{collected, copied, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
-use crate::cpu::vector::{Kernel, Vector, dispatch};
+use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::{Result, fail};
 use crate::pet::tables::Tables;
 use rayon::prelude::*;
@@ -111,8 +111,8 @@ impl Gather {
             });
         } else {
             // Lines are named by their x at y = 0.
-            let most = ny - 1 + ny % 2;
-            let names = [0.min(-px * most), nx.max(nx - px * most)];
+            let last = ny - 1 + ny % 2;
+            let names = [0.min(-px * last), nx.max(nx - px * last)];
             let lines = (names[1] - names[0]).unsigned_abs().div_ceil(LINES as u32) as i32;
             let parts = ny.unsigned_abs().div_ceil(PART as u32) as i32;
             (0..lines * parts).into_par_iter().for_each(|i| {

@@ -4,12 +4,9 @@ pub(crate) mod columns;
 mod compare;
 pub(crate) mod engine;
 pub(crate) mod fourier;
-mod fourier_stages;
 pub(crate) mod gather;
 mod projector;
 mod taps;
 
-#[cfg(test)]
-mod fourier_tests;
 #[cfg(test)]
 mod tests;

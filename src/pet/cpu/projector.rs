@@ -10,7 +10,7 @@ use crate::pet::engine::{Method, Projector as Choice};
 use crate::pet::expansion::Expansion;
 use crate::pet::tables::Tables;
 
-/// Least size of a projection's values, next to the largest, that is not their own error.
+/// Minimum size of a projection's values, next to the largest, that is not their own error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floors {
     /// What rounding leaves in all voxels.
@@ -39,29 +39,29 @@ impl Room {
     }
 }
 
-/// Most terms that Auto looks at: with more, gathers are cheaper for any kernel.
-const MOST_TERMS: usize = 12;
+/// Maximum of terms that Auto looks at: with more, gathers are cheaper for any kernel.
+const MAX_TERMS: usize = 12;
 
 impl Projector {
     pub(super) fn new(tables: &Tables, layout: &Layout, level: Level, method: Method) -> Result<Self> {
-        let most = match method.projector {
+        let max_rank = match method.projector {
             Choice::Gather => 0,
-            Choice::Auto => MOST_TERMS,
+            Choice::Auto => MAX_TERMS,
             Choice::Fourier => usize::MAX,
         };
         let gather = Gather::cost(tables, layout);
         let worth = |rank, symmetric| {
-            most == usize::MAX || rank <= most && Fourier::cost(tables, (rank, symmetric), layout) < gather
+            max_rank == usize::MAX || rank <= max_rank && Fourier::cost(tables, (rank, symmetric), layout) < gather
         };
         // What varies takes two terms or more; finding them takes as long as many projections.
         if worth(tables.identifiers().min(2), true) {
-            let expansion = Expansion::new(tables, method.tolerance(), most)?;
+            let expansion = Expansion::new(tables, method.tolerance(), max_rank)?;
             match expansion.filter(|e| worth(e.rank(), e.symmetric())) {
                 Some(expansion) => {
                     let floors = Floors { rounding: expansion.rounding(), error: expansion.projection_error() };
                     return Ok(Self::Fourier(Fourier::new(tables, &expansion, layout, level)?, floors));
                 }
-                None if most == usize::MAX => fail!(Internal, "kernels have no expansion"),
+                None if max_rank == usize::MAX => fail!(Internal, "kernels have no expansion"),
                 None => {}
             }
         }

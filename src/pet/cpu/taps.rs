@@ -45,7 +45,7 @@ pub(super) struct Taps {
     pub(super) classes: Vec<Vec<Group>>,
     /// Class of each identifier.
     pub(super) class: Vec<u32>,
-    /// Least and greatest x and y of a run.
+    /// Minimum and maximum x and y of a run.
     pub(super) reach: [[i32; 2]; 2],
     pub(super) adjoint: Weights,
     /// None where it is the same.
@@ -111,7 +111,7 @@ impl Taps {
     }
 }
 
-/// Least and greatest z of each data column, seen from the first output column.
+/// Minimum and maximum z of each data column, seen from the first output column.
 type Spans = BTreeMap<[i32; 2], [i32; 2]>;
 
 /// Of a data column.

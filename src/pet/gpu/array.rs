@@ -6,7 +6,7 @@ use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::{Lent, Queue};
 use crate::pet::array::{read_row, write_row};
-use crate::pet::engine::Least;
+use crate::pet::engine::Sign;
 use rayon::prelude::*;
 
 const IMAGE: &str = "pet/array";
@@ -142,14 +142,14 @@ pub(super) struct Check {
     /// See `Copy` in the kernel's file.
     found: Lent,
     policy: NanPolicy,
-    least: Least,
+    sign: Sign,
 }
 
 impl Check {
-    pub(super) fn new(queue: &Queue, policy: NanPolicy, least: Least) -> Result<Self> {
+    pub(super) fn new(queue: &Queue, policy: NanPolicy, sign: Sign) -> Result<Self> {
         let found = queue.pool.take(2 * size_of::<u64>())?;
         found.clear(&queue.stream)?;
-        Ok(Self { found, policy, least })
+        Ok(Self { found, policy, sign })
     }
 
     /// Waits for the stream; the number of values that were replaced, or the error that names the first.
@@ -219,7 +219,7 @@ impl Copies<'_> {
         let arguments = Copy {
             is_integer: i32::from(dtype == DType::U32),
             replace: i32::from(check.policy == NanPolicy::Replace),
-            least: if check.least == Least::Zero { 0.0 } else { f32::NEG_INFINITY },
+            least: if check.sign == Sign::NonNegative { 0.0 } else { f32::NEG_INFINITY },
             first: first as i64,
             found: check.found.address(),
             ..place.copy(array, strides, to)

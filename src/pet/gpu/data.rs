@@ -5,12 +5,13 @@ use crate::array::Layout;
 use crate::context::{Job, NanPolicy};
 use crate::error::Result;
 use crate::gpu::Lent;
-use crate::pet::engine::{Facts, Histos, Least};
+use crate::pet::engine::{Facts, Sign};
+use crate::pet::histos::Histos;
 
 /// Measured, factors, additive.
 const KINDS: usize = 3;
 
-/// See the module.
+/// Histo-images of all views, or where they are read from.
 pub(in crate::pet) struct Data {
     pub(super) facts: Facts,
     histos: Histos,
@@ -62,7 +63,7 @@ impl Data {
             let memory = queue.pool.take(place.bytes() * if hold { views } else { 1 })?;
             // Voxels beyond the lattice.
             memory.clear(&queue.stream)?;
-            let (check, survey) = (Check::new(queue, policy, Least::Zero)?, Survey::new(queue, place)?);
+            let (check, survey) = (Check::new(queue, policy, Sign::NonNegative)?, Survey::new(queue, place)?);
             for view in 0..views {
                 job.check()?;
                 let to = memory.address() + if hold { (view * place.bytes()) as u64 } else { 0 };
@@ -78,8 +79,8 @@ impl Data {
             replaced += here;
             held[k] = hold.then_some(memory);
         }
-        let [(measured, ..), (factors, largest_factor, blind), (additive, ..)] = found;
-        let facts = Facts { measured, factors, additive, largest_factor, blind };
+        let [(measured, ..), (factors, largest_factor, has_zero_factor), (additive, ..)] = found;
+        let facts = Facts { measured, factors, additive, largest_factor, has_zero_factor };
         Ok((Self { facts, histos: *histos, held: hold.then_some(held) }, replaced))
     }
 
@@ -101,8 +102,8 @@ impl Data {
                 None => {
                     let memory = copies.queue.pool.take(copies.place.bytes())?;
                     memory.clear(&copies.queue.stream)?;
-                    // All was checked before; what is not finite was counted then.
-                    let check = Check::new(copies.queue, NanPolicy::Replace, Least::Any)?;
+                    // All was checked before; non-finite values were counted then.
+                    let check = Check::new(copies.queue, NanPolicy::Replace, Sign::Any)?;
                     // SAFETY: by the contract of `load`; room for a volume.
                     unsafe { copies.read(&array.part(view), memory.address(), &check, 0)? };
                     read[k].insert(memory).address()

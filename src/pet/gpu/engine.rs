@@ -4,14 +4,16 @@ use super::array::{Check, Copies, Place, total};
 use super::data::Data;
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
-use super::gather::most_blocks;
+use super::gather::max_blocks;
 use super::plain::Plain;
-use super::projection::{Direction, Draft, Projection};
+use super::projection::{Draft, Projection};
 use crate::array::Layout;
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
-use crate::pet::engine::{Engine, Facts, Histos, Least, Method, Progress, Ratio, Scan, Tally};
+use crate::pet::direction::Direction;
+use crate::pet::engine::{Engine, Facts, Method, Progress, Ratio, Scan, Sign, Tally};
+use crate::pet::histos::Histos;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -39,12 +41,11 @@ struct Recorded {
     order: Vec<usize>,
     /// Of image, ratio, measured, factors, additive.
     addresses: [u64; 5],
-    /// See `Finish`.
-    most: f32,
+    max_quotient: f32,
     graph: Graph,
 }
 
-/// See the module.
+/// The engine of a plan whose context has a GPU.
 pub(in crate::pet) struct GpuEngine {
     context: Arc<Context>,
     queue: Queue,
@@ -72,7 +73,7 @@ impl GpuEngine {
     pub(in crate::pet) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
         let queue = Queue::new(device)?;
         let shape = scan.lattice.shape();
-        let blocks = most_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::most_blocks(shape));
+        let blocks = max_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::max_blocks(shape));
         let tally = DeviceMemory::new(device, blocks * 2 * size_of::<f64>())?;
         {
             let _current = device.enter()?;
@@ -160,7 +161,7 @@ impl GpuEngine {
                 self.update(*view, ratio, image)
             })
         })?;
-        Ok(Recorded { order: order.to_vec(), addresses, most: data.facts.most_quotient(), graph })
+        Ok(Recorded { order: order.to_vec(), addresses, max_quotient: data.facts.max_quotient(), graph })
     }
 
     fn weigh(&self, view: usize, data: &Data, image: &Volume, of: Ratio, ratio: &Volume) -> Result<()> {
@@ -175,7 +176,7 @@ impl GpuEngine {
             factors: of_view.factors,
             additive: of_view.additive,
             tally: self.tally.address(),
-            most: data.facts.most_quotient(),
+            most: data.facts.max_quotient(),
             ..Finish::new(what, ratio.at())
         };
         self.launch(view, Direction::Forward, image.at(), to)
@@ -228,13 +229,13 @@ impl Engine for GpuEngine {
                 context.install(|| batch.par_iter().map(|v| self.draft(*v)).collect::<Result<_>>())?;
             for (view, draft) in batch.iter().zip(drafts) {
                 let work = self.shared.more(draft.work());
-                let [least, all] = draft.bytes().map(|b| b + work);
+                let [minimum, all] = draft.bytes().map(|b| b + work);
                 // What is not kept is made anew for every use, one view at a time.
                 if all > room {
                     fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; images and one view need {}", besides + all);
                 }
                 let keep = kept + 2 * all <= room;
-                if !keep && kept + least + all > room {
+                if !keep && kept + minimum + all > room {
                     return Ok(());
                 }
                 // SAFETY: the GPU is current inside `within`.
@@ -267,9 +268,9 @@ impl Engine for GpuEngine {
         unsafe { self.place.fill(&self.queue, volume.at(), value) }
     }
 
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, least: Least) -> Result<Volume> {
+    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Volume> {
         let volume = self.zeros()?;
-        let check = Check::new(&self.queue, policy, least)?;
+        let check = Check::new(&self.queue, policy, sign)?;
         // SAFETY: by the trait's contract.
         unsafe {
             self.copies().read(from, volume.at(), &check, 0)?;
@@ -365,8 +366,8 @@ impl Engine for GpuEngine {
             // SAFETY: the GPU is current inside `within`.
             let first = unsafe { data.view(&self.copies(), 0)? };
             let addresses = [image.at(), ratio.at(), first.measured, first.factors, first.additive];
-            let most = data.facts.most_quotient();
-            let same = |r: &Recorded| r.order == part && r.addresses == addresses && r.most == most;
+            let max_quotient = data.facts.max_quotient();
+            let same = |r: &Recorded| r.order == part && r.addresses == addresses && r.max_quotient == max_quotient;
             let at = match self.recorded.iter().position(same) {
                 Some(at) => at,
                 None => {

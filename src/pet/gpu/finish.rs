@@ -2,7 +2,7 @@
 
 use crate::gpu::mirrored;
 
-/// See [`Finish`].
+/// How a sum changes the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum What {
@@ -29,7 +29,7 @@ pub(super) struct Finish {
     pub(super) step: u64,
     pub(super) tally: u64,
     pub(super) what: What,
-    /// See [`MOST_QUOTIENT`](crate::pet::engine::MOST_QUOTIENT).
+    /// Upper bound of the quotients, [`MAX_QUOTIENT`](crate::pet::engine::MAX_QUOTIENT) times the largest factor.
     pub(super) most: f32,
 }
 mirrored!(Finish, 56);

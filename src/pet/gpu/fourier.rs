@@ -2,12 +2,13 @@
 
 use super::array::Place;
 use super::finish::{Finish, What};
-use super::projection::{Direction, Parts};
+use super::parts::Parts;
 use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
 use crate::error::Result;
 use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
 use crate::gpu::{Function, Launch, Lent, Precision, Queue, mirrored};
+use crate::pet::direction::Direction;
 use crate::pet::expansion::Expansion;
 use crate::pet::spectrum::{Slices, spectrum};
 use crate::pet::tables::Tables;
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const IMAGE: &str = "pet/fourier";
-/// Most threads of a block.
+/// Maximum of threads of a block.
 const THREADS: usize = 320;
 /// Bytes of a complex number.
 const NUMBER: usize = 8;
@@ -100,15 +101,15 @@ impl Sizes {
 
     /// Bytes of what the blocks of the first step find.
     fn peaks(&self) -> usize {
-        Fourier::most_blocks(self.place.shape) * size_of::<[f32; 2]>()
+        Fourier::max_blocks(self.place.shape) * size_of::<[f32; 2]>()
     }
 }
 
-/// The length from `least` on that is the fastest; None where there is none.
-fn good_length(least: usize) -> Option<usize> {
+/// The length from `minimum` on that is the fastest; None where there is none.
+fn good_length(minimum: usize) -> Option<usize> {
     // Each pass takes as long as reading and writing it does.
     let cost = |n: usize| n * (Line::passes(n).unwrap_or(MAX_LENGTH) + 3);
-    (least.max(2)..=MAX_LENGTH.min(2 * least.max(2)))
+    (minimum.max(2)..=MAX_LENGTH.min(2 * minimum.max(2)))
         .filter(|n| is_good_length(*n) && Line::passes(*n).is_some())
         .min_by_key(|n| cost(*n))
 }
@@ -287,7 +288,7 @@ impl Fourier {
     }
 
     /// Most blocks that take pairs of rows.
-    pub(super) fn most_blocks([nz, ny, _]: [usize; 3]) -> usize {
+    pub(super) fn max_blocks([nz, ny, _]: [usize; 3]) -> usize {
         // Two lines of the greatest length fit into a block.
         ny.div_ceil(2) * nz.div_ceil(2)
     }

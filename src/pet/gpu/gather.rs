@@ -2,10 +2,11 @@
 
 use super::array::Place;
 use super::finish::{Finish, What};
-use super::projection::{Direction, Parts};
+use super::parts::Parts;
 use super::steps::{CHAIN, Group, Segment, Steps};
 use crate::error::{Result, fail};
 use crate::gpu::{Function, Launch, Lent, Queue, mirrored};
+use crate::pet::direction::Direction;
 use crate::pet::tables::Tables;
 
 const IMAGE: &str = "pet/gather";
@@ -95,8 +96,8 @@ fn lanes(nz: usize) -> usize {
     nz.div_ceil(DEEP)
 }
 
-/// Most blocks that a view of such a lattice can have.
-pub(super) fn most_blocks([nz, ny, nx]: [usize; 3]) -> usize {
+/// Maximum of blocks that a view of such a lattice can have.
+pub(super) fn max_blocks([nz, ny, nx]: [usize; 3]) -> usize {
     let of = |majors: usize, minors: usize| majors.div_ceil(CHAIN) * tiles(minors + CHAIN - 1, lanes(nz)).1;
     of(nx, ny).max(of(ny, nx))
 }
@@ -119,7 +120,7 @@ fn record(segment: &Segment, variant: bool) -> usize {
 
 impl Plan {
     /// None if such kernels take more shared memory than there is.
-    fn new(place: Place, tables: &Tables, steps: &Steps, rows: usize, most_shared: usize) -> Option<Self> {
+    fn new(place: Place, tables: &Tables, steps: &Steps, rows: usize, max_shared: usize) -> Option<Self> {
         let Place { shape: [nz, ny, nx], column } = place;
         let lanes = lanes(nz);
         if lanes > SUMMING {
@@ -151,7 +152,7 @@ impl Plan {
         let stage = 2 * rows * width * pitch + group_bytes / 16 + (rows * width).div_ceil(2);
         let axial_room = if axial { 2 * CHAIN * anchors * pitch } else { 0 };
         let shared = 16 * (STAGES * stage + steps.groups.len()).max(axial_room);
-        if shared > most_shared {
+        if shared > max_shared {
             return None;
         }
         let (stride_x, stride_y) = (column as i64, (column * nx) as i64);
@@ -193,7 +194,7 @@ impl Plan {
         Some(Self { arguments, blocks: majors.div_ceil(CHAIN) * tiles, shared })
     }
 
-    /// See `Segment` in the kernel's file; `weights` is where they begin, in 16 bytes.
+    /// The kernel's `Segment`; `weights` is where they begin, in 16 bytes.
     fn header(&self, segment: &Segment, weights: i32) -> [i32; HEADER / 4] {
         let Arguments { group_rows, width, pitch, margin, .. } = self.arguments;
         let first = segment.z.div_euclid(4) + margin;
@@ -234,13 +235,13 @@ struct Places {
 
 impl Arranged {
     /// None if the kernels are too large for this.
-    pub(super) fn new(place: Place, tables: &Tables, most_shared: usize) -> Result<Option<Self>> {
+    pub(super) fn new(place: Place, tables: &Tables, max_shared: usize) -> Result<Option<Self>> {
         let variant = tables.identifiers() > 1;
         let mut rows = ROWS[usize::from(variant)];
         let (steps, plan) = loop {
             let steps = Steps::new(tables, rows)?;
             // Two blocks at a time, if need be with fewer rows.
-            let shared = if rows > 1 { most_shared / 2 } else { most_shared };
+            let shared = if rows > 1 { max_shared / 2 } else { max_shared };
             match Plan::new(place, tables, &steps, rows, shared) {
                 Some(plan) => break (steps, plan),
                 None if rows == 1 => return Ok(None),
@@ -312,8 +313,8 @@ impl Arranged {
 
     /// Bytes on the GPU: without, and with the weights of both directions.
     pub(super) fn bytes(&self) -> [u64; 2] {
-        let least = self.parts.bytes().len() as u64;
-        [least, least + 2 * self.weight_bytes]
+        let minimum = self.parts.bytes().len() as u64;
+        [minimum, minimum + 2 * self.weight_bytes]
     }
 }
 

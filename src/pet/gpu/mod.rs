@@ -6,6 +6,7 @@ pub(super) mod engine;
 mod finish;
 mod fourier;
 mod gather;
+mod parts;
 mod plain;
 mod projection;
 mod steps;

@@ -2,9 +2,10 @@
 
 use super::array::Place;
 use super::finish::Finish;
-use super::projection::{Direction, Parts};
+use super::parts::Parts;
 use crate::error::{Result, fail};
 use crate::gpu::{Function, Lent, Queue, mirrored};
+use crate::pet::direction::Direction;
 use crate::pet::tables::Tables;
 
 /// Mirrors `Plain`.

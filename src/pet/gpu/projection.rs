@@ -4,47 +4,15 @@ use super::array::Place;
 use super::finish::Finish;
 use super::fourier::{Fourier, Shared, Spectra};
 use super::gather::{Arranged, Gather};
+use super::parts::Parts;
 use super::plain::Plain;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::Queue;
+use crate::pet::direction::Direction;
 use crate::pet::engine::{Method, Projector};
 use crate::pet::expansion::Expansion;
 use crate::pet::tables::Tables;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Adjoint,
-    Forward,
-}
-
-/// Tables one after the other, for one copy to the GPU.
-#[derive(Debug, Default)]
-pub(super) struct Parts(Vec<u8>);
-
-impl Parts {
-    fn push(&mut self, bytes: impl Iterator<Item = [u8; 4]>) -> usize {
-        // As far apart as loads of any width ask for.
-        self.0.resize(self.0.len().next_multiple_of(256), 0);
-        let place = self.0.len();
-        self.0.extend(bytes.flatten());
-        place
-    }
-
-    /// Where they begin.
-    pub(super) fn push_ints(&mut self, values: impl Iterator<Item = i32>) -> usize {
-        self.push(values.map(i32::to_ne_bytes))
-    }
-
-    /// Where they begin.
-    pub(super) fn push_floats(&mut self, values: &[f32]) -> usize {
-        self.push(values.iter().map(|v| v.to_ne_bytes()))
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
 
 /// A view's tables as the GPU will have them.
 pub(super) enum Draft {
@@ -54,19 +22,19 @@ pub(super) enum Draft {
 }
 
 impl Draft {
-    /// `most_shared`: bytes of shared memory that a block may have.
-    pub(super) fn new(place: Place, tables: &Tables, method: Method, level: Level, most_shared: usize) -> Result<Self> {
+    /// `max_shared`: bytes of shared memory that a block may have.
+    pub(super) fn new(place: Place, tables: &Tables, method: Method, level: Level, max_shared: usize) -> Result<Self> {
         if let Some(spectra) = spectra(place, tables, method, level)? {
             return Ok(Self::Fourier(Box::new(spectra)));
         }
-        if let Some(arranged) = Arranged::new(place, tables, most_shared)? {
+        if let Some(arranged) = Arranged::new(place, tables, max_shared)? {
             return Ok(Self::Gather(Box::new(arranged)));
         }
         let (parts, places, count) = Plain::parts(tables)?;
         Ok(Self::Plain { parts, places, count })
     }
 
-    /// Bytes on the GPU: the least, and without anything made anew for every use.
+    /// Bytes on the GPU: the minimum, and without anything made anew for every use.
     pub(super) fn bytes(&self) -> [u64; 2] {
         match self {
             Self::Fourier(spectra) => [spectra.bytes(); 2],
@@ -88,7 +56,7 @@ impl Draft {
 fn spectra(place: Place, tables: &Tables, method: Method, level: Level) -> Result<Option<Spectra>> {
     let asked = method.projector == Projector::Fourier;
     // To find the expansion of kernels that vary takes longer than projections may save.
-    let most = match method.projector {
+    let max_rank = match method.projector {
         Projector::Fourier => usize::MAX,
         Projector::Auto
             if tables.identifiers() == 1 && Spectra::cost(place, tables) < Arranged::cost(place, tables) =>
@@ -97,7 +65,7 @@ fn spectra(place: Place, tables: &Tables, method: Method, level: Level) -> Resul
         }
         Projector::Auto | Projector::Gather => return Ok(None),
     };
-    let made = match Expansion::new(tables, method.tolerance(), most)? {
+    let made = match Expansion::new(tables, method.tolerance(), max_rank)? {
         Some(expansion) => Spectra::new(place, tables, &expansion, level)?,
         None => None,
     };
@@ -107,7 +75,7 @@ fn spectra(place: Place, tables: &Tables, method: Method, level: Level) -> Resul
     Ok(made)
 }
 
-/// See the module.
+/// A projection and its transpose, by the method that suits the tables.
 #[derive(Debug)]
 pub(super) enum Projection {
     Fourier(Box<Fourier>),

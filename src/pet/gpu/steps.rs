@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 /// Output columns side by side.
 pub(super) const CHAIN: usize = 4;
-/// Most weights of a data column for one output column.
+/// Maximum of weights of a data column for one output column.
 pub(super) const TAPS: usize = 4;
-/// Most data columns of a segment.
+/// Maximum of data columns of a segment.
 const COLUMNS: usize = 32;
 
 /// Data columns of a group with the same window along z, which is of `taps` voxels from `z` on.

@@ -5,7 +5,8 @@ use crate::array::{DType, Layout};
 use crate::context::{Compute, Context, ContextOptions, NanPolicy};
 use crate::gpu::{Device, DeviceMemory, Rows, Stream};
 use crate::pet::cases::{dot, largest, lattices, noise, plain, responses, variant, view};
-use crate::pet::engine::{Engine, Histos, Least, Method, Projector, Ratio, Scan, Tally};
+use crate::pet::engine::{Engine, Method, Projector, Ratio, Scan, Sign, Tally};
+use crate::pet::histos::Histos;
 use crate::pet::lattice::Lattice;
 use crate::pet::response::{Cut, Radial, Response, Shape};
 use crate::pet::tables::Tables;
@@ -62,7 +63,7 @@ fn project(context: &Arc<Context>, e: &mut GpuEngine, forward: bool, volume: &[f
         e.prepare(context, &[view], 2, job)?;
         // SAFETY: arrays of this size, which outlive the call.
         unsafe {
-            let from = e.read(&array(volume, shape), "volume", NanPolicy::Error, Least::Any)?;
+            let from = e.read(&array(volume, shape), "volume", NanPolicy::Error, Sign::Any)?;
             let mut to = e.zeros()?;
             // What was there before must not matter.
             e.fill(&mut to, if forward { 7.0 } else { 0.0 })?;
@@ -229,7 +230,8 @@ fn comparison_and_update_are_what_they_say() {
                         // SAFETY: arrays of these sizes, which outlive the call.
                         unsafe {
                             let data = e.load(&context, &small.histos(with), job)?;
-                            let mut f = e.read(&array(&small.image, shape), "image", NanPolicy::Error, Least::Zero)?;
+                            let mut f =
+                                e.read(&array(&small.image, shape), "image", NanPolicy::Error, Sign::NonNegative)?;
                             let mut r = e.zeros()?;
                             e.tally()?;
                             e.compare(v, &data, &f, of, &mut r)?;
@@ -245,7 +247,7 @@ fn comparison_and_update_are_what_they_say() {
                 // Gathers of a hundred positive terms have a relative error, transforms one of values up to 1.
                 let rounding = if method.projector == Projector::Fourier { 4e-6 } else { 0.0 };
                 let most =
-                    if method.projector == Projector::Fourier { facts.most_quotient().into() } else { f64::INFINITY };
+                    if method.projector == Projector::Fourier { facts.max_quotient().into() } else { f64::INFINITY };
                 let (mut likelihood, mut spread, mut skipped) = (0.0, 0.0, 0);
                 let (mut wanted, mut slack) = (vec![0.0; n], vec![0.0; n]);
                 for (i, p) in expected.iter().enumerate() {
@@ -288,7 +290,7 @@ fn comparison_and_update_are_what_they_say() {
                 let factors = if with { sum(&small.factors) } else { small.measured.len() as f64 };
                 assert!((facts.factors - factors).abs() < 1e-9 * factors);
                 let most = if with { small.factors.iter().copied().fold(0.0, f32::max) } else { 1.0 };
-                assert_eq!((facts.largest_factor, facts.blind), (most, with));
+                assert_eq!((facts.largest_factor, facts.has_zero_factor), (most, with));
             }
         }
     }
@@ -402,7 +404,7 @@ fn arrays_may_be_anywhere_with_any_strides() {
         e.run(&context, |e, _| {
             // SAFETY: arrays of these sizes, which outlive the call.
             unsafe {
-                let v = e.read(&from, "image", NanPolicy::Error, Least::Zero)?;
+                let v = e.read(&from, "image", NanPolicy::Error, Sign::NonNegative)?;
                 e.write(&v, &array(&back, [5, 6, 7]))?;
                 e.write(&v, &all(packed.as_ptr().cast(), None))?;
                 e.write(&v, &there)
@@ -434,18 +436,18 @@ fn bad_values_are_named() {
     let mut image = small.image.clone();
     image[26 * 23 * 3 + 23 * 2 + 1] = f32::NAN;
     image[26 * 23 * 4] = -1.0;
-    let mut read = |policy, least| {
+    let mut read = |policy, sign| {
         e.run(&context, |e, _| {
             // SAFETY: arrays of these sizes, which outlive the call.
-            unsafe { e.read(&array(&image, shape), "image", policy, least)? };
+            unsafe { e.read(&array(&image, shape), "image", policy, sign)? };
             Ok(e.replaced())
         })
     };
-    let message = read(NanPolicy::Error, Least::Zero).expect_err("NaN").message;
+    let message = read(NanPolicy::Error, Sign::NonNegative).expect_err("NaN").message;
     assert_eq!(message, "image[3, 2, 1] is NaN; it must be finite (or set the NaN policy to replace)");
-    let message = read(NanPolicy::Replace, Least::Zero).expect_err("negative").message;
+    let message = read(NanPolicy::Replace, Sign::NonNegative).expect_err("negative").message;
     assert_eq!(message, "image[4, 0, 0] is -1; it must not be below 0");
-    assert_eq!(read(NanPolicy::Replace, Least::Any).expect("replaced"), 1);
+    assert_eq!(read(NanPolicy::Replace, Sign::Any).expect("replaced"), 1);
     let mut histos = small.histos(true);
     let mut factors = small.factors.clone();
     factors[2 * small.lattice.voxels() + 5] = f32::INFINITY;

@@ -1,0 +1,18 @@
+//! `isoc_ct_*`: parallel-beam CT.
+
+mod data;
+mod flat_field;
+mod geometry;
+mod info;
+mod operators;
+mod options;
+mod plan;
+mod tensors;
+
+pub use data::*;
+pub use flat_field::*;
+pub use geometry::*;
+pub use info::*;
+pub use operators::*;
+pub use options::*;
+pub use plan::*;

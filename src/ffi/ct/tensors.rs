@@ -1,0 +1,30 @@
+//! What the calls expect of their tensors.
+
+use crate::array::DType;
+use crate::ct::{Geometry, Order};
+use crate::ffi::tensor::Expected;
+
+pub(super) const FLOAT: &[DType] = &[DType::F32];
+pub(super) const COUNTS: &[DType] = &[DType::F32, DType::U16, DType::U8];
+
+/// Projections of the whole detector, in the geometry's order.
+pub(super) fn expect_projections(
+    geometry: &Geometry,
+    name: &'static str,
+    dtypes: &'static [DType],
+) -> Expected<'static> {
+    let (v, r, b) = (geometry.angles.len(), geometry.rows, geometry.bins);
+    match geometry.order {
+        Order::Frames => {
+            Expected { name, shape: [v, r, b], dims: ["views", "rows", "bins"], optional: &[1], dtypes, gpus: &[] }
+        }
+        Order::Sinograms => {
+            Expected { name, shape: [r, v, b], dims: ["rows", "views", "bins"], optional: &[0], dtypes, gpus: &[] }
+        }
+    }
+}
+
+pub(super) fn expect_volume(geometry: &Geometry) -> Expected<'static> {
+    let shape = [geometry.slices, geometry.ny, geometry.nx];
+    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: &[0], dtypes: FLOAT, gpus: &[] }
+}

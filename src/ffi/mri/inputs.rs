@@ -1,0 +1,214 @@
+//! What a plan is told besides: weights, maps, field, positions, matrix.
+
+use super::geometry::MAX_SAMPLES;
+use super::options::MAX_ITERATIONS;
+use super::plan::{isoc_mri, with_plan};
+use super::tensors::{ANY, COMPLEX, REAL, by_coils, expect_by_sample, expect_grids};
+use crate::error::{Status, fail};
+use crate::ffi::boundary::{array, count};
+use crate::ffi::tensor::{Expected, isoc_tensor};
+use crate::mri::Density;
+
+/// How density weights are found.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_density {
+    /// For any trajectory: weights whose convolution with a kernel (the squared transform of the field of view) is 1 at every sample,
+    /// which makes F^H W F nearest to 1; `parameter` iterations, 0 means 10. Pipe and Menon, Magn. Reson. Med. 41, 1999, Eq. 10;
+    /// Johnson and Pipe, 61, 2009. It takes memory and time of a field of view twice as wide, as Q does. No sample stands for more
+    /// than 1 / (voxels of the image): where they are further apart than the field of view asks for, weights add up to less than the
+    /// area.
+    Iterative = 0,
+    /// For straight spokes through or from the centre, each of `parameter` evenly spaced samples: a step times the circle (sphere) on
+    /// which a sample lies, shared by the spokes. Spokes that pass the centre at more than a quarter of their length are an error
+    /// (ISOC_STATUS_OUT_OF_RANGE), those that go on in the next one or pass it at more than two steps a warning in the log.
+    Radial = 1,
+}
+
+/// Sets density weights W, one a sample, not negative and not all 0: real (samples); copied. NULL means 1. Forgets Q.
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if weights.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_weights(None) };
+        }
+        // SAFETY: by this function's contract.
+        unsafe { mri.set_weights(Some(&expect_by_sample(mri, "weights")?.parse(weights)?)) }
+    })
+}
+
+/// Finds density weights and sets them; `density` is an isoc_mri_density. They are areas (volumes) of k-space in cycles per voxel, so
+/// that isoc_mri_gridding gives an image in its own scale.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, parameter: i64) -> Status {
+    with_plan(mri, |mri| {
+        let density = match density {
+            0 => match count(parameter, "parameter", 0, MAX_ITERATIONS)? {
+                0 => Density::Iterative(10),
+                n => Density::Iterative(n),
+            },
+            1 if parameter == 0 => {
+                fail!(
+                    OutOfRange,
+                    "parameter is 0; with radial weights it must be the number of samples of a spoke, 2 or more"
+                )
+            }
+            1 => Density::Radial(count(parameter, "parameter", 2, MAX_SAMPLES)?),
+            v => fail!(UnknownValue, "density is {v}; it must be 0 or 1 (isoc_mri_density)"),
+        };
+        mri.compute_weights(density)
+    })
+}
+
+/// Writes the density weights, 1 where none were set: real (samples).
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.copy_weights(&expect_by_sample(mri, "weights")?.parse_output(weights)?) }
+    })
+}
+
+/// Sets coil sensitivities S, complex (coils, nz, ny, nx); copied. With them all coils see one image; NULL forgets them, and each coil
+/// then has an image of its own.
+///
+/// # Safety
+/// `maps` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if maps.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_maps(None) };
+        }
+        let coils = mri.geometry()?.coils;
+        // SAFETY: by this function's contract.
+        unsafe {
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps);
+            mri.set_maps(Some(&by_coils(mri, parsed, maps, false)?))
+        }
+    })
+}
+
+/// Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
+/// exp(-2 pi i field(r) times_m) besides. Sums are then exact, in time that grows with samples x voxels, and F^H W F is applied
+/// by pairs of them. Both NULL forget it.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_field(
+    mri: *mut isoc_mri,
+    field: *const isoc_tensor,
+    times: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        if field.is_null() && times.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_field(None) };
+        }
+        let [nz, ny, nx] = mri.geometry()?.grid;
+        let expected = Expected {
+            name: "field",
+            shape: [nz, ny, nx],
+            dims: ["nz", "ny", "nx"],
+            optional: &[0],
+            dtypes: REAL,
+            gpus: mri.gpus(),
+        };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (field, times) = (expected.parse(field)?, expect_by_sample(mri, "times")?.parse(times)?);
+            mri.set_field(Some((&field, &times)))
+        }
+    })
+}
+
+/// Sets where the voxels are, where they are on no regular grid: real (nz, ny, nx, axes), x first, in voxels from position 0; copied.
+/// Sums are then exact, and F^H W F is applied by pairs of them. NULL goes back to the grid.
+///
+/// # Safety
+/// `positions` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if positions.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_positions(None) };
+        }
+        let [nz, ny, nx] = mri.geometry()?.grid;
+        let expected = Expected {
+            name: "positions",
+            shape: [nz, ny, nx, mri.axes()?],
+            dims: ["nz", "ny", "nx", "axes"],
+            optional: &[0, 1],
+            dtypes: REAL,
+            gpus: mri.gpus(),
+        };
+        // SAFETY: by this function's contract.
+        unsafe { mri.set_positions(Some(&expected.parse(positions)?)) }
+    })
+}
+
+/// Sets the weights of ISOC_MRI_PENALTY_DIFFERENCES: real (axes, nz, ny, nx), x first, 2 axes for a plane and 3 for a volume;
+/// copied. The weight at a voxel is that of the difference between it and the next one along the axis: small where anatomy
+/// has an edge. NULL means 1.
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        if weights.is_null() {
+            // SAFETY: nothing is read.
+            return unsafe { mri.set_difference_weights(None) };
+        }
+        let axes = if mri.geometry()?.grid[0] == 1 { 2 } else { 3 };
+        // SAFETY: by this function's contract.
+        unsafe {
+            mri.set_difference_weights(Some(&expect_grids(mri, "weights", (axes, "axes"), REAL)?.parse(weights)?))
+        }
+    })
+}
+
+/// Sets R of ISOC_MRI_PENALTY_MATRIX as compressed sparse rows over the voxels in the image's order: row i has the entries
+/// `row_starts[i]` to `row_starts[i + 1]` of `columns` and `values`. `rows` + 1 row_starts; `values` is real or complex, (entries). Copied.
+///
+/// # Safety
+/// Pointers are NULL or hold as many values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_matrix(
+    mri: *mut isoc_mri,
+    rows: i64,
+    row_starts: *const i64,
+    columns: *const i64,
+    entries: i64,
+    values: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        mri.geometry()?;
+        let rows = count(rows, "rows", 1, MAX_SAMPLES)?;
+        let entries = count(entries, "entries", 1, MAX_SAMPLES)?;
+        let expected = Expected {
+            name: "values",
+            shape: [entries],
+            dims: ["entries"],
+            optional: &[],
+            dtypes: ANY,
+            gpus: mri.gpus(),
+        };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let starts = array(row_starts, rows + 1, "row_starts")?;
+            let columns = array(columns, entries, "columns")?;
+            mri.set_matrix(starts, columns, &expected.parse(values)?)
+        }
+    })
+}

@@ -1,0 +1,22 @@
+//! `isoc_mri_*`: non-Cartesian MRI.
+
+mod geometry;
+mod info;
+mod inputs;
+mod measures;
+mod operators;
+mod options;
+mod phantom;
+mod plan;
+mod q;
+mod tensors;
+
+pub use geometry::*;
+pub use info::*;
+pub use inputs::*;
+pub use measures::*;
+pub use operators::*;
+pub use options::*;
+pub use phantom::*;
+pub use plan::*;
+pub use q::*;

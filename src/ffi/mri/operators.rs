@@ -1,0 +1,138 @@
+//! The operators, from tensor to tensor.
+
+use super::plan::{isoc_mri, with_plan};
+use super::tensors::{images_from, images_to, samples_from, samples_to};
+use crate::error::{Result, Status, fail};
+use crate::ffi::boundary::{OutList, count as number};
+use crate::ffi::tensor::{check_apart, isoc_tensor};
+use crate::mri::{Array, Mri};
+
+/// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
+/// `samples`: complex (coils, samples).
+///
+/// Here and below: complex64 or complex128; sizes of 1 may be left out; nothing is written unless all of it is there.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_forward(
+    mri: *mut isoc_mri,
+    image: *const isoc_tensor,
+    samples: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
+            check_apart((&from, "image"), (&to, "samples"))?;
+            mri.forward(&from, &to)
+        }
+    })
+}
+
+/// # Safety
+/// Tensors are NULL or valid.
+unsafe fn to_image(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+    run: unsafe fn(&mut Mri, &Array<2>, &Array<4>) -> Result<()>,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
+            check_apart((&from, "samples"), (&to, "image"))?;
+            run(mri, &from, &to)
+        }
+    })
+}
+
+/// image = F^H samples, unscaled: the exact transpose of isoc_mri_forward, to the transforms' tolerance.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_adjoint(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::adjoint) }
+}
+
+/// image = F^H W samples: gridding, the quick reconstruction that others are compared with. In the image's own scale with weights
+/// from isoc_mri_compute_weights (and coil maps whose squares add up to 1); without weights, each sample counts 1, and the log gets a
+/// warning.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_gridding(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::gridding) }
+}
+
+/// out = (F^H W F + lambda R^H R) image: the system that isoc_mri_reconstruct solves, for solvers of your own.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_normal(
+    mri: *mut isoc_mri,
+    image: *const isoc_tensor,
+    out: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let (from, to) = (images_from(mri, "image", image)?, images_to(mri, "out", out)?);
+            check_apart((&from, "image"), (&to, "out"))?;
+            mri.normal(&from, &to)
+        }
+    })
+}
+
+/// Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image. Progress is reported, and a wish to
+/// cancel heeded, at each iteration.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_reconstruct(
+    mri: *mut isoc_mri,
+    samples: *const isoc_tensor,
+    image: *const isoc_tensor,
+) -> Status {
+    // SAFETY: by this function's contract.
+    unsafe { to_image(mri, samples, image, Mri::reconstruct) }
+}
+
+/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
+///
+/// # Safety
+/// `residuals` is NULL or has room for `capacity` values; `count` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_history(
+    mri: *mut isoc_mri,
+    image: i64,
+    residuals: *mut f64,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
+    with_plan(mri, |mri| {
+        let histories = mri.histories();
+        let Some(last) = histories.len().checked_sub(1) else {
+            fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
+        };
+        let history = &histories[number(image, "image", 0, last)?];
+        let list = OutList { names: ["residuals", "capacity"], out: residuals, capacity, count };
+        // SAFETY: by this function's contract.
+        unsafe { list.fill(history.iter().copied()) }
+    })
+}

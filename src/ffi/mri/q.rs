@@ -1,0 +1,44 @@
+//! The Toeplitz kernel Q.
+
+use super::plan::{isoc_mri, with_plan};
+use super::tensors::REAL;
+use crate::error::{Result, Status};
+use crate::ffi::tensor::{Expected, isoc_tensor};
+use crate::mri::Mri;
+
+fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
+    let shape = mri.q_grid()?;
+    Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
+}
+
+/// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
+/// scan of a trajectory.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoc_mri_compute_q(mri: *mut isoc_mri) -> Status {
+    with_plan(mri, Mri::compute_q)
+}
+
+/// Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
+/// over differences of voxels, d = 0 and frequency 0 first along every axis.
+///
+/// # Safety
+/// `q` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.export_q(&expect_q(mri)?.parse_output(q)?) }
+    })
+}
+
+/// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
+///
+/// # Safety
+/// `q` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
+    with_plan(mri, |mri| {
+        // SAFETY: by this function's contract.
+        unsafe { mri.import_q(&expect_q(mri)?.parse(q)?) }
+    })
+}

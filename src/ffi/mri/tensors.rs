@@ -1,0 +1,128 @@
+//! What the calls expect of their tensors.
+
+use crate::array::DType;
+use crate::error::{Result, Status};
+use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
+use crate::mri::{Array, Geometry, Mri};
+
+pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
+pub(super) const COMPLEX: &[DType] = &[DType::C64, DType::C128];
+pub(super) const ANY: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
+
+/// One value a sample.
+pub(super) fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 1>> {
+    Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: mri.gpus() })
+}
+
+fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
+    let shape = [mri.geometry()?.coils, mri.samples()?];
+    Ok(Expected {
+        name: "samples",
+        shape,
+        dims: ["coils", "samples"],
+        optional: &[0],
+        dtypes: COMPLEX,
+        gpus: mri.gpus(),
+    })
+}
+
+/// `first` images, maps or axes of the geometry's grid.
+pub(super) fn expect_grids<'m>(
+    mri: &'m Mri,
+    name: &'static str,
+    (first, what): (usize, &'static str),
+    dtypes: &'static [DType],
+) -> Result<Expected<'m, 4>> {
+    let [nz, ny, nx] = mri.geometry()?.grid;
+    Ok(Expected {
+        name,
+        shape: [first, nz, ny, nx],
+        dims: [what, "nz", "ny", "nx"],
+        optional: &[0, 1],
+        dtypes,
+        gpus: mri.gpus(),
+    })
+}
+
+fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>> {
+    expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
+}
+
+/// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
+///
+/// # Safety
+/// As for [`Expected::parse`], which gave `parsed`.
+pub(super) unsafe fn by_coils<const N: usize>(
+    mri: &Mri,
+    parsed: Result<Array<N>>,
+    tensor: *const isoc_tensor,
+    images: bool,
+) -> Result<Array<N>> {
+    let mut error = match parsed {
+        Err(e) if [Status::TensorShape, Status::TensorNdim].contains(&e.status) => e,
+        parsed => return parsed,
+    };
+    // SAFETY: shapes were looked at, so that the tensor is readable; the rest by this function's contract.
+    let (seen, ndim) = unsafe {
+        let t = tensor.read_unaligned();
+        (sizes(&t, N), t.ndim)
+    };
+    if N == 2 && ndim == 3 {
+        error.message += "; spokes or shots and their samples are one dimension";
+    }
+    let Geometry { coils, grid: [nz, ny, nx], .. } = *mri.geometry()?;
+    let own = if N == 2 { vec![mri.samples()?] } else { vec![nz, ny, nx] };
+    let own: Vec<i64> = own.into_iter().map(|n| n as i64).collect();
+    // Sizes of 1 may be left out.
+    let plane = own.strip_prefix(&[1]).filter(|rest| rest.len() == 2);
+    let first = [Some(own.as_slice()), plane].into_iter().flatten().find_map(|own| match seen.strip_suffix(own)? {
+        [] => Some(1),
+        [n] => Some(*n),
+        _ => None,
+    });
+    let mapped = mri.images()? != coils;
+    match first {
+        Some(n) if images && mapped && n == coils as i64 => {
+            error.message += "; with maps (isoc_mri_set_maps) all coils see one image";
+        }
+        Some(1) if images && !mapped && coils > 1 => {
+            let text = format!(
+                "; geometry.coils is {coils}, and without maps (isoc_mri_set_maps) each coil has an image of its own"
+            );
+            error.message += &text;
+        }
+        Some(n) if n > 0 && n != coils as i64 && !(images && mapped) => {
+            error.message += &format!("; geometry.coils is {coils}: set it to {n} for {n} coil(s)");
+        }
+        _ => {}
+    }
+    Err(error)
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+pub(super) unsafe fn samples_from(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse`].
+pub(super) unsafe fn images_from(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse(image), image, true) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+pub(super) unsafe fn samples_to(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_samples(mri)?.parse_output(samples), samples, false) }
+}
+
+/// # Safety
+/// As for [`Expected::parse_output`].
+pub(super) unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+    // SAFETY: by this function's contract.
+    unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
+}

@@ -1,0 +1,157 @@
+//! List-mode events.
+
+use super::plan::{isoc_pet, with_plan};
+use super::tensors::{HISTO, REAL, expect_host_histos};
+use crate::error::{Result, Status, fail};
+use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
+use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
+use crate::pet::deposit::Dropped;
+use crate::pet::events::EventLayouts;
+
+/// Events that are in no histo-image, by the first cause that applies, in this order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct isoc_pet_dropped {
+    /// sizeof(isoc_pet_dropped), set by the caller.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// All of them.
+    pub events: u64,
+    /// A position or the time difference is NaN or Inf.
+    pub not_finite: u64,
+    /// Both positions are the same.
+    pub equal_positions: u64,
+    /// The tilt is beyond isoc_pet_geometry.max_tilt.
+    pub outside_tilts: u64,
+    /// The place is outside the lattice.
+    pub outside_lattice: u64,
+    /// The voxel can count no further: 2^32 - 1 in u32, 2^24 in f32.
+    pub overflow: u64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_pet_dropped {
+    const NAME: &'static str = "isoc_pet_dropped";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// As many events as the array of times has.
+///
+/// # Safety
+/// The tensor is NULL or valid.
+unsafe fn event_count(time: *const isoc_tensor, least: usize) -> Result<usize> {
+    if time.is_null() {
+        fail!(NullPointer, "time_differences is NULL");
+    }
+    // SAFETY: by this function's contract.
+    let number = unsafe { first_size(time, "time_differences", &["events"]) }?;
+    count(number, "time_differences.shape[0]", least, MAX_EVENTS)
+}
+
+/// An error unless an array of positions is NULL or has none.
+///
+/// # Safety
+/// The tensor is NULL or valid.
+unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
+    if positions.is_null() {
+        return Ok(());
+    }
+    // SAFETY: by this function's contract.
+    let number = unsafe { first_size(positions, name, &["events", "axes"]) }?;
+    if number != 0 {
+        fail!(TensorShape, "{name}.shape[0] is {number}; it must be 0, as that of time_differences");
+    }
+    Ok(())
+}
+
+/// A list's arrays.
+///
+/// # Safety
+/// Tensors are NULL or valid.
+pub(super) unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) -> Result<EventLayouts> {
+    // SAFETY: by this function's contract.
+    let number = unsafe { event_count(time, 1) }?;
+    let positions =
+        |name| Expected { name, shape: [number, 3], dims: ["events", "axes"], optional: &[], dtypes: REAL, gpus: &[] };
+    let times = Expected {
+        name: "time_differences",
+        shape: [number],
+        dims: ["events"],
+        optional: &[],
+        dtypes: REAL,
+        gpus: &[],
+    };
+    let parse = |expected: Expected<'_, 2>, tensor| {
+        // SAFETY: as above.
+        unsafe { if write { expected.parse_output(tensor) } else { expected.parse(tensor) } }
+    };
+    // SAFETY: as above.
+    let time = unsafe { if write { times.parse_output(time) } else { times.parse(time) } }?;
+    Ok(EventLayouts {
+        first: parse(positions("first_positions"), first)?,
+        second: parse(positions("second_positions"), second)?,
+        time,
+    })
+}
+
+/// More events than any list has: a larger number is a mistake.
+const MAX_EVENTS: usize = 1 << 40;
+
+/// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
+/// the first of several lists. An event is counted in the view of its direction, in the voxel about
+/// `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
+///
+/// `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
+/// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory; a list may be empty. `dropped` may be NULL.
+/// After an error (cancel, memory) part of the events may have been added.
+///
+/// # Safety
+/// Pointers are NULL or valid; `dropped` has its struct_size set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_pet_deposit(
+    pet: *mut isoc_pet,
+    first_positions: *const isoc_tensor,
+    second_positions: *const isoc_tensor,
+    time_differences: *const isoc_tensor,
+    histo_images: *const isoc_tensor,
+    dropped: *mut isoc_pet_dropped,
+) -> Status {
+    with_plan(pet, |pet| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let to = expect_host_histos(pet, "histo_images", HISTO)?.parse_output(histo_images)?;
+            if event_count(time_differences, 0)? == 0 {
+                for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
+                {
+                    no_events(name, positions)?;
+                }
+                // Nothing may be at NULL.
+                return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
+            }
+            let events = events([first_positions, second_positions, time_differences], false)?;
+            check_apart((&events.first, "first_positions"), (&to, "histo_images"))?;
+            check_apart((&events.second, "second_positions"), (&to, "histo_images"))?;
+            check_apart((&events.time, "time_differences"), (&to, "histo_images"))?;
+            if !dropped.is_null() {
+                read_struct(dropped)?;
+            }
+            let found = pet.deposit(&events, &to)?;
+            if dropped.is_null() {
+                return Ok(());
+            }
+            let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, overflow } = found;
+            let value = isoc_pet_dropped {
+                struct_size: 0,
+                reserved: 0,
+                events: found.total(),
+                not_finite,
+                equal_positions,
+                outside_tilts,
+                outside_lattice,
+                overflow,
+            };
+            write_struct(dropped, &value)
+        }
+    })
+}

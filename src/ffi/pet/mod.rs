@@ -1,0 +1,26 @@
+//! `isoc_pet_*`: DIRECT time-of-flight PET.
+
+mod events;
+mod geometry;
+mod info;
+mod measures;
+mod operators;
+mod options;
+mod phantom;
+mod plan;
+mod response;
+mod simulation;
+mod tables;
+mod tensors;
+
+pub use events::*;
+pub use geometry::*;
+pub use info::*;
+pub use measures::*;
+pub use operators::*;
+pub use options::*;
+pub use phantom::*;
+pub use plan::*;
+pub use response::*;
+pub use simulation::*;
+pub use tables::*;

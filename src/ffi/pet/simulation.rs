@@ -1,0 +1,233 @@
+//! Simulated scans.
+
+use super::events::events;
+use super::phantom::{isoc_pet_body, phantom};
+use super::plan::{isoc_pet, with_plan};
+use super::response::radial;
+use super::tensors::{IMAGE, expect_host_histos, expect_host_image};
+use crate::error::{Result, Status};
+use crate::ffi::boundary::{Sized32, read_struct, write_struct};
+use crate::ffi::tensor::{check_apart, isoc_tensor};
+use crate::pet::Pet;
+use crate::pet::phantom::Phantom;
+use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
+
+/// A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
+///
+/// Lines are isotropic within the plan's largest tilt. Each is moved by the radial and axial blur, lost if it ends beside the
+/// detectors or by attenuation along it, and measured with the blur of time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_pet_scan {
+    /// sizeof(isoc_pet_scan).
+    pub struct_size: u32,
+    /// Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
+    pub radial_table_count: u32,
+    /// Bodies of the phantom.
+    pub bodies: *const isoc_pet_body,
+    /// How many.
+    pub body_count: i64,
+    /// Of the detectors, mm; 0 means 930.
+    pub diameter: f64,
+    /// Of the detectors along z, mm; 0 means 250.
+    pub axial_length: f64,
+    /// Full widths at half maximum, as in isoc_pet_response: of the time difference, ps; 0 for no blur, here and below.
+    pub tof_fwhm: f64,
+    /// Across the line in the transverse plane, mm.
+    pub radial_fwhm: f64,
+    /// Across both, mm.
+    pub axial_fwhm: f64,
+    /// See isoc_pet_response.
+    pub radial_table: *const f64,
+    /// The part of all events that are random: ends anywhere on the detectors.
+    pub randoms: f64,
+    /// Largest time difference of random events, ps; 0 means 3000.
+    pub random_window: f64,
+    /// The part of all events that are scatter: places of a smooth density, uniform along z and Gaussian across.
+    pub scatter: f64,
+    /// Standard deviation of that Gaussian, mm; 0 means 120.
+    pub scatter_sigma: f64,
+    /// Of the random numbers: the same events for the same seed, whatever the threads.
+    pub seed: u64,
+}
+
+// SAFETY: numbers and pointers; all zero is valid.
+unsafe impl Sized32 for isoc_pet_scan {
+    const NAME: &'static str = "isoc_pet_scan";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// How many events of each kind a simulated scan measured, and of how many draws: these scale what is expected of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_pet_tally {
+    /// sizeof(isoc_pet_tally), set by the caller.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// True events.
+    pub trues: u64,
+    /// Scatter.
+    pub scatter: u64,
+    /// Randoms.
+    pub randoms: u64,
+    /// Decays whose tilt the scanner accepts.
+    pub decays: u64,
+    /// Draws of scatter.
+    pub scatter_draws: u64,
+    /// Draws of randoms.
+    pub random_draws: u64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_pet_tally {
+    const NAME: &'static str = "isoc_pet_tally";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+impl isoc_pet_scan {
+    /// What a scan is but for its source.
+    ///
+    /// # Safety
+    /// The radial table has as many pairs as the struct says.
+    pub(super) unsafe fn to_scan<'a>(
+        self,
+        pet: &Pet,
+        source: Source<'a>,
+        attenuation: &'a Phantom,
+    ) -> Result<Scan<'a>> {
+        let or = |v: f64, default: f64| if v == 0.0 { default } else { v };
+        let (scanner, background) = (Scanner::default(), Background::default());
+        // SAFETY: by this function's contract.
+        let radial =
+            unsafe { radial(self.radial_table_count, self.radial_fwhm, self.radial_table, "scan.radial_table") }?;
+        Ok(Scan {
+            source,
+            attenuation,
+            scanner: Scanner {
+                diameter: or(self.diameter, scanner.diameter),
+                axial_length: or(self.axial_length, scanner.axial_length),
+                max_tilt: pet.max_tilt()?,
+            },
+            resolution: Resolution { time: self.tof_fwhm, radial, axial: self.axial_fwhm },
+            background: Background {
+                randoms: self.randoms,
+                window: or(self.random_window, background.window),
+                scatter: self.scatter,
+                scatter_sigma: or(self.scatter_sigma, background.scatter_sigma),
+            },
+        })
+    }
+}
+
+/// The scan that a caller describes, its activity that of the phantom, or an image's.
+///
+/// # Safety
+/// Pointers are NULL or valid.
+unsafe fn with_scan<R>(
+    pet: &Pet,
+    scan: *const isoc_pet_scan,
+    activity: *const isoc_tensor,
+    run: impl FnOnce(&isoc_pet_scan, &Scan) -> Result<R>,
+) -> Result<R> {
+    let lattice = *pet.lattice()?;
+    // SAFETY: by this function's contract.
+    unsafe {
+        let given = read_struct(scan)?;
+        let phantom = phantom(given.bodies, given.body_count)?;
+        let image = if activity.is_null() {
+            None
+        } else {
+            let from = expect_host_image(pet, "activity")?.parse(activity)?;
+            Some(pet.copy_image(&from, "activity")?)
+        };
+        let source = match &image {
+            Some(values) => Source::Image(values, lattice),
+            None => Source::Phantom(&phantom),
+        };
+        run(&given, &given.to_scan(pet, source, &phantom)?)
+    }
+}
+
+/// Simulates as many events as the arrays hold, which are as those of isoc_pet_deposit. `activity`: f32 (nz, ny, nx) in host
+/// memory in the place of the bodies' activity, or NULL; photons meet the bodies' attenuation either way.
+///
+/// # Safety
+/// Pointers are NULL or valid; `tally` has its struct_size set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_pet_simulate(
+    pet: *mut isoc_pet,
+    scan: *const isoc_pet_scan,
+    activity: *const isoc_tensor,
+    first_positions: *const isoc_tensor,
+    second_positions: *const isoc_tensor,
+    time_differences: *const isoc_tensor,
+    tally: *mut isoc_pet_tally,
+) -> Status {
+    with_plan(pet, |pet| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            read_struct(tally)?;
+            let to = events([first_positions, second_positions, time_differences], true)?;
+            check_apart((&to.first, "first_positions"), (&to.second, "second_positions"))?;
+            check_apart((&to.first, "first_positions"), (&to.time, "time_differences"))?;
+            check_apart((&to.second, "second_positions"), (&to.time, "time_differences"))?;
+            let found = with_scan(pet, scan, activity, |given, scan| scan.simulate(pet.context(), given.seed, &to))?;
+            let Tally { trues, scatter, randoms, decays, scatter_draws, random_draws } = found;
+            let value = isoc_pet_tally {
+                struct_size: 0,
+                reserved: 0,
+                trues,
+                scatter,
+                randoms,
+                decays,
+                scatter_draws,
+                random_draws,
+            };
+            write_struct(tally, &value)
+        }
+    })
+}
+
+/// Writes what is expected of a simulated scan: `factors` and `additive` as isoc_pet_reconstruct takes them, f32
+/// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity.
+///
+/// # Safety
+/// Pointers are NULL or valid; `tally` is that of isoc_pet_simulate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_pet_expect(
+    pet: *mut isoc_pet,
+    scan: *const isoc_pet_scan,
+    activity: *const isoc_tensor,
+    tally: *const isoc_pet_tally,
+    factors: *const isoc_tensor,
+    additive: *const isoc_tensor,
+) -> Status {
+    with_plan(pet, |pet| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let t = read_struct(tally)?;
+            let tally = Tally {
+                trues: t.trues,
+                scatter: t.scatter,
+                randoms: t.randoms,
+                decays: t.decays,
+                scatter_draws: t.scatter_draws,
+                random_draws: t.random_draws,
+            };
+            let parse = |name, tensor: *const isoc_tensor| {
+                if tensor.is_null() {
+                    return Ok(None);
+                }
+                expect_host_histos(pet, name, IMAGE)?.parse_output(tensor).map(Some)
+            };
+            let (factors, additive) = (parse("factors", factors)?, parse("additive", additive)?);
+            if let (Some(a), Some(b)) = (&factors, &additive) {
+                check_apart((a, "factors"), (b, "additive"))?;
+            }
+            with_scan(pet, scan, activity, |_, scan| {
+                pet.expected_counts(scan, &tally, factors.as_ref(), additive.as_ref())
+            })
+        }
+    })
+}

@@ -1,0 +1,40 @@
+//! What the calls expect of their tensors.
+
+use crate::array::DType;
+use crate::error::Result;
+use crate::ffi::tensor::Expected;
+use crate::pet::Pet;
+
+pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
+pub(super) const IMAGE: &[DType] = &[DType::F32];
+pub(super) const HISTO: &[DType] = &[DType::F32, DType::U32];
+
+/// An image.
+pub(super) fn expect_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {
+    let shape = pet.lattice()?.shape();
+    Ok(Expected { name, shape, dims: ["nz", "ny", "nx"], optional: &[], dtypes: IMAGE, gpus: pet.gpus() })
+}
+
+/// So many histo-images.
+pub(super) fn expect_histos<'p>(
+    pet: &'p Pet,
+    name: &'static str,
+    views: usize,
+    dtypes: &'static [DType],
+) -> Result<Expected<'p, 4>> {
+    let [nz, ny, nx] = pet.lattice()?.shape();
+    let (shape, dims) = ([views, nz, ny, nx], ["views", "nz", "ny", "nx"]);
+    Ok(Expected { name, shape, dims, optional: &[0], dtypes, gpus: pet.gpus() })
+}
+
+pub(super) fn expect_host_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {
+    Ok(Expected { gpus: &[], ..expect_image(pet, name)? })
+}
+
+pub(super) fn expect_host_histos<'p>(
+    pet: &'p Pet,
+    name: &'static str,
+    dtypes: &'static [DType],
+) -> Result<Expected<'p, 4>> {
+    Ok(Expected { gpus: &[], ..expect_histos(pet, name, pet.views()?.len(), dtypes)? })
+}
