@@ -62,6 +62,16 @@ impl<const N: usize> Layout<N> {
     }
 }
 
+impl Layout<2> {
+    /// The k-th of the last dimension.
+    pub(crate) fn column(&self, k: usize) -> Layout<1> {
+        assert!(k < self.shape[1]);
+        let Self { origin, dtype, shape: [n, _], strides: [step, next], gpu } = *self;
+        let origin = origin.wrapping_offset(k as isize * next * dtype.size() as isize);
+        Layout { origin, dtype, shape: [n], strides: [step], gpu }
+    }
+}
+
 impl Layout<3> {
     /// The same elements with the first two dimensions exchanged.
     pub(crate) fn swapped(mut self) -> Self {

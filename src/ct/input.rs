@@ -109,7 +109,7 @@ impl<'a> Input<'a> {
     /// The error that names the first NaN or Inf in the tensor's own order.
     fn first_not_finite<T>(&self) -> Result<T> {
         let [items, _, samples] = self.view.shape();
-        let mut row = zeros(samples)?;
+        let mut row = zeros::<f32>(samples)?;
         let (outer, inner) = if self.swapped { (self.lines.clone(), 0..items) } else { (0..items, self.lines.clone()) };
         for i in outer {
             for j in inner.clone() {

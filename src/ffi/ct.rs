@@ -2,7 +2,7 @@
 
 use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
-use super::tensor::{Expected, check_overlap, isoc_dtype, isoc_tensor};
+use super::tensor::{Expected, check_apart, isoc_dtype, isoc_tensor};
 use crate::array::{Array, ArrayMut, DType};
 use crate::cpu::buffer::{collected, copied};
 use crate::ct::phantom::{Ellipse, SheppLogan};
@@ -452,8 +452,8 @@ unsafe fn transform(
         let gpus = ct.gpus();
         let (from, to) = (Expected { gpus, ..input.1(geometry) }, Expected { gpus, ..output.1(geometry) });
         // SAFETY: by this function's contract.
-        let (source, target) = unsafe { (from.view(input.0)?, to.view_mut(output.0)?) };
-        check_overlap(&source, &target, [from.name, to.name])?;
+        let (source, target) = unsafe { (from.input(input.0)?, to.output(output.0)?) };
+        check_apart((source.layout(), from.name), (target.layout(), to.name))?;
         run(ct, source, target)
     })
 }
@@ -600,7 +600,7 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
             let expected =
                 Expected { name, shape, dims: ["frames", "rows", "bins"], optional: &[0], dtypes: COUNTS, gpus: &[] };
             // SAFETY: by this function's contract.
-            unsafe { expected.view(tensor) }.map(Some)
+            unsafe { expected.input(tensor) }.map(Some)
         };
         let (flats, darks) = (frames(flats, "flats")?, frames(darks, "darks")?);
         ct.set_flat_field(flats, darks)
@@ -902,7 +902,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_volume(
     with_plan(ct, |ct| {
         // SAFETY: by this function's contract.
         let (ellipses, target) =
-            unsafe { (to_ellipses(ellipses, ellipse_count)?, expect_volume(ct.geometry()?).view_mut(volume)?) };
+            unsafe { (to_ellipses(ellipses, ellipse_count)?, expect_volume(ct.geometry()?).output(volume)?) };
         ct.phantom_volume(&ellipses, target)
     })
 }
@@ -921,7 +921,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_projections(
     with_plan(ct, |ct| {
         let expected = expect_projections(ct.geometry()?, "projections", FLOAT);
         // SAFETY: by this function's contract.
-        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections)?) };
+        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.output(projections)?) };
         ct.phantom_projections(&ellipses, target)
     })
 }

@@ -3,13 +3,11 @@
 use super::boundary::{OutList, Registry, Serial, Sized32, array, count, guard, read_struct, set_out, write_struct};
 use super::context::{context, isoc_context};
 use super::tensor::{Expected, check_apart, isoc_tensor, sizes};
-use crate::array::DType;
+use crate::array::{Array, ArrayMut, DType};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::mri::phantom::{Ellipsoid, SheppLogan};
-use crate::mri::{
-    Array, Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit,
-};
+use crate::mri::{Density, Geometry, MAX_SIDE, Method, Mri, Normal, Options, Penalty, Precision, Trajectory, Unit};
 use std::ffi::c_void;
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
@@ -373,13 +371,13 @@ fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>
 /// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
 ///
 /// # Safety
-/// As for [`Expected::parse`], which gave `parsed`.
-unsafe fn by_coils<const N: usize>(
+/// As for [`Expected::input`] or [`Expected::output`], which gave `parsed` of `N` dimensions.
+unsafe fn by_coils<A, const N: usize>(
     mri: &Mri,
-    parsed: Result<Array<N>>,
+    parsed: Result<A>,
     tensor: *const isoc_tensor,
     images: bool,
-) -> Result<Array<N>> {
+) -> Result<A> {
     let mut error = match parsed {
         Err(e) if [Status::TensorShape, Status::TensorNdim].contains(&e.status) => e,
         parsed => return parsed,
@@ -422,31 +420,31 @@ unsafe fn by_coils<const N: usize>(
 }
 
 /// # Safety
-/// As for [`Expected::parse`].
-unsafe fn samples_from(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+/// As for [`Expected::input`].
+unsafe fn samples_from<'a>(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<'a, 2>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_samples(mri)?.parse(samples), samples, false) }
+    unsafe { by_coils::<_, 2>(mri, expect_samples(mri)?.input(samples), samples, false) }
 }
 
 /// # Safety
-/// As for [`Expected::parse`].
-unsafe fn images_from(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+/// As for [`Expected::input`].
+unsafe fn images_from<'a>(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<'a, 4>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_images(mri, name)?.parse(image), image, true) }
+    unsafe { by_coils::<_, 4>(mri, expect_images(mri, name)?.input(image), image, true) }
 }
 
 /// # Safety
-/// As for [`Expected::parse_output`].
-unsafe fn samples_to(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+/// As for [`Expected::output`].
+unsafe fn samples_to<'a>(mri: &Mri, samples: *const isoc_tensor) -> Result<ArrayMut<'a, 2>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_samples(mri)?.parse_output(samples), samples, false) }
+    unsafe { by_coils::<_, 2>(mri, expect_samples(mri)?.output(samples), samples, false) }
 }
 
 /// # Safety
-/// As for [`Expected::parse_output`].
-unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+/// As for [`Expected::output`].
+unsafe fn images_to<'a>(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<ArrayMut<'a, 4>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
+    unsafe { by_coils::<_, 4>(mri, expect_images(mri, name)?.output(image), image, true) }
 }
 
 fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
@@ -510,7 +508,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
-        let values = unsafe { mri.read_trajectory(&expected.parse(trajectory)?) }?;
+        let values = unsafe { mri.read_trajectory(expected.input(trajectory)?) }?;
         let trajectory = Trajectory::new(&values, unit, geometry.grid, dims)?;
         mri.set_geometry(geometry, trajectory)
     })
@@ -553,11 +551,10 @@ pub extern "C" fn isoc_mri_set_stream(mri: *mut isoc_mri, stream: *mut c_void) -
 pub unsafe extern "C" fn isoc_mri_set_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if weights.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_weights(None) };
+            return mri.set_weights(None);
         }
         // SAFETY: by this function's contract.
-        unsafe { mri.set_weights(Some(&expect_by_sample(mri, "weights")?.parse(weights)?)) }
+        unsafe { mri.set_weights(Some(expect_by_sample(mri, "weights")?.input(weights)?)) }
     })
 }
 
@@ -592,7 +589,7 @@ pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, par
 pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.copy_weights(&expect_by_sample(mri, "weights")?.parse_output(weights)?) }
+        unsafe { mri.copy_weights(expect_by_sample(mri, "weights")?.output(weights)?) }
     })
 }
 
@@ -605,14 +602,13 @@ pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *cons
 pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if maps.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_maps(None) };
+            return mri.set_maps(None);
         }
         let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
         unsafe {
-            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps);
-            mri.set_maps(Some(&by_coils(mri, parsed, maps, false)?))
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.input(maps);
+            mri.set_maps(Some(by_coils::<_, 4>(mri, parsed, maps, false)?))
         }
     })
 }
@@ -631,8 +627,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
 ) -> Status {
     with_plan(mri, |mri| {
         if field.is_null() && times.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_field(None) };
+            return mri.set_field(None);
         }
         let [nz, ny, nx] = mri.geometry()?.grid;
         let expected = Expected {
@@ -645,8 +640,8 @@ pub unsafe extern "C" fn isoc_mri_set_field(
         };
         // SAFETY: by this function's contract.
         unsafe {
-            let (field, times) = (expected.parse(field)?, expect_by_sample(mri, "times")?.parse(times)?);
-            mri.set_field(Some((&field, &times)))
+            let (field, times) = (expected.input(field)?, expect_by_sample(mri, "times")?.input(times)?);
+            mri.set_field(Some((field, times)))
         }
     })
 }
@@ -660,8 +655,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
 pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if positions.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_positions(None) };
+            return mri.set_positions(None);
         }
         let [nz, ny, nx] = mri.geometry()?.grid;
         let expected = Expected {
@@ -673,7 +667,7 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
-        unsafe { mri.set_positions(Some(&expected.parse(positions)?)) }
+        unsafe { mri.set_positions(Some(expected.input(positions)?)) }
     })
 }
 
@@ -687,14 +681,11 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
 pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if weights.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_difference_weights(None) };
+            return mri.set_difference_weights(None);
         }
         let axes = if mri.geometry()?.grid[0] == 1 { 2 } else { 3 };
         // SAFETY: by this function's contract.
-        unsafe {
-            mri.set_difference_weights(Some(&expect_grids(mri, "weights", (axes, "axes"), REAL)?.parse(weights)?))
-        }
+        unsafe { mri.set_difference_weights(Some(expect_grids(mri, "weights", (axes, "axes"), REAL)?.input(weights)?)) }
     })
 }
 
@@ -728,7 +719,7 @@ pub unsafe extern "C" fn isoc_mri_set_matrix(
         unsafe {
             let starts = array(row_starts, rows + 1, "row_starts")?;
             let columns = array(columns, entries, "columns")?;
-            mri.set_matrix(starts, columns, &expected.parse(values)?)
+            mri.set_matrix(starts, columns, expected.input(values)?)
         }
     })
 }
@@ -791,8 +782,8 @@ pub unsafe extern "C" fn isoc_mri_forward(
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
-            check_apart((&from, "image"), (&to, "samples"))?;
-            mri.forward(&from, &to)
+            check_apart((from.layout(), "image"), (to.layout(), "samples"))?;
+            mri.forward(from, to)
         }
     })
 }
@@ -803,14 +794,14 @@ unsafe fn to_image(
     mri: *mut isoc_mri,
     samples: *const isoc_tensor,
     image: *const isoc_tensor,
-    run: unsafe fn(&mut Mri, &Array<2>, &Array<4>) -> Result<()>,
+    run: fn(&mut Mri, Array<2>, ArrayMut<4>) -> Result<()>,
 ) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
-            check_apart((&from, "samples"), (&to, "image"))?;
-            run(mri, &from, &to)
+            check_apart((from.layout(), "samples"), (to.layout(), "image"))?;
+            run(mri, from, to)
         }
     })
 }
@@ -859,8 +850,8 @@ pub unsafe extern "C" fn isoc_mri_normal(
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (images_from(mri, "image", image)?, images_to(mri, "out", out)?);
-            check_apart((&from, "image"), (&to, "out"))?;
-            mri.normal(&from, &to)
+            check_apart((from.layout(), "image"), (to.layout(), "out"))?;
+            mri.normal(from, to)
         }
     })
 }
@@ -920,7 +911,7 @@ pub extern "C" fn isoc_mri_compute_q(mri: *mut isoc_mri) -> Status {
 pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.export_q(&expect_q(mri)?.parse_output(q)?) }
+        unsafe { mri.export_q(expect_q(mri)?.output(q)?) }
     })
 }
 
@@ -932,7 +923,7 @@ pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_te
 pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.import_q(&expect_q(mri)?.parse(q)?) }
+        unsafe { mri.import_q(expect_q(mri)?.input(q)?) }
     })
 }
 
@@ -1029,11 +1020,11 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
         let expected = Expected { dtypes: COMPLEX, name: "samples", ..expect_by_sample(mri, "samples")? };
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expected.parse_output(samples)?;
+            let to = expected.output(samples)?;
             if mri.axes()? == 2 {
-                mri.phantom_samples(&flats(list)?, &to)
+                mri.phantom_samples(&flats(list)?, to)
             } else {
-                mri.phantom_samples(&solids(list)?, &to)
+                mri.phantom_samples(&solids(list)?, to)
             }
         }
     })
@@ -1056,12 +1047,8 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         let expected = expect_grids(mri, "image", (1, "coils"), COMPLEX)?;
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expected.parse_output(image)?;
-            if mri.axes()? == 2 {
-                mri.phantom_image(&flats(list)?, &to)
-            } else {
-                mri.phantom_image(&solids(list)?, &to)
-            }
+            let to = expected.output(image)?;
+            if mri.axes()? == 2 { mri.phantom_image(&flats(list)?, to) } else { mri.phantom_image(&solids(list)?, to) }
         }
     })
 }
@@ -1082,9 +1069,9 @@ pub unsafe extern "C" fn isoc_mri_compare(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         let (decibels, percent) = unsafe {
-            let image = expect_grids(mri, "image", (1, "coils"), COMPLEX)?.parse(image)?;
-            let truth = expect_grids(mri, "truth", (1, "coils"), COMPLEX)?.parse(truth)?;
-            mri.compare(&image, &truth)?
+            let image = expect_grids(mri, "image", (1, "coils"), COMPLEX)?.input(image)?;
+            let truth = expect_grids(mri, "truth", (1, "coils"), COMPLEX)?.input(truth)?;
+            mri.compare(image, truth)?
         };
         for (p, value) in [(psnr, decibels), (percent_error, percent)] {
             if !p.is_null() {

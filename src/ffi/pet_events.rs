@@ -7,7 +7,7 @@ use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::pet::Pet;
 use crate::pet::deposit::Dropped;
-use crate::pet::events::EventLayouts;
+use crate::pet::events::{EventArrays, EventArraysMut};
 use crate::pet::phantom::{Object, Phantom, Quantity, Shape};
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Tally};
 use crate::pet::simulation_source::Source;
@@ -229,7 +229,7 @@ unsafe fn with_scan<R>(
         let image = if activity.is_null() {
             None
         } else {
-            let from = expect_host_image(pet, "activity")?.parse(activity)?;
+            let from = expect_host_image(pet, "activity")?.input(activity)?;
             Some(pet.copy_image(&from, "activity")?)
         };
         let source = match &image {
@@ -277,11 +277,11 @@ unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
     Ok(())
 }
 
-/// A list's arrays.
+/// What is expected of a list's arrays: both positions, and times.
 ///
 /// # Safety
-/// Tensors are NULL or valid.
-unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) -> Result<EventLayouts> {
+/// `time` is NULL or valid.
+unsafe fn expect_events(time: *const isoc_tensor) -> Result<([Expected<'static, 2>; 2], Expected<'static, 1>)> {
     // SAFETY: by this function's contract.
     let number = unsafe { event_count(time, 1) }?;
     let positions =
@@ -294,17 +294,7 @@ unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) ->
         dtypes: REAL,
         gpus: &[],
     };
-    let parse = |expected: Expected<'_, 2>, tensor| {
-        // SAFETY: as above.
-        unsafe { if write { expected.parse_output(tensor) } else { expected.parse(tensor) } }
-    };
-    // SAFETY: as above.
-    let time = unsafe { if write { times.parse_output(time) } else { times.parse(time) } }?;
-    Ok(EventLayouts {
-        first: parse(positions("first_positions"), first)?,
-        second: parse(positions("second_positions"), second)?,
-        time,
-    })
+    Ok(([positions("first_positions"), positions("second_positions")], times))
 }
 
 /// More events than any list has: a larger number is a mistake.
@@ -332,7 +322,7 @@ pub unsafe extern "C" fn isoc_pet_deposit(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_histos(pet, "histo_images", HISTO)?.parse_output(histo_images)?;
+            let to = expect_host_histos(pet, "histo_images", HISTO)?.output(histo_images)?;
             if event_count(time_differences, 0)? == 0 {
                 for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
                 {
@@ -341,14 +331,17 @@ pub unsafe extern "C" fn isoc_pet_deposit(
                 // Nothing may be at NULL.
                 return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
             }
-            let events = events([first_positions, second_positions, time_differences], false)?;
-            check_apart((&events.first, "first_positions"), (&to, "histo_images"))?;
-            check_apart((&events.second, "second_positions"), (&to, "histo_images"))?;
-            check_apart((&events.time, "time_differences"), (&to, "histo_images"))?;
+            let ([first, second], times) = expect_events(time_differences)?;
+            let time = times.input(time_differences)?;
+            let events =
+                EventArrays { first: first.input(first_positions)?, second: second.input(second_positions)?, time };
+            check_apart((events.first.layout(), "first_positions"), (to.layout(), "histo_images"))?;
+            check_apart((events.second.layout(), "second_positions"), (to.layout(), "histo_images"))?;
+            check_apart((events.time.layout(), "time_differences"), (to.layout(), "histo_images"))?;
             if !dropped.is_null() {
                 read_struct(dropped)?;
             }
-            let found = pet.deposit(&events, &to)?;
+            let found = pet.deposit(&events, to)?;
             if dropped.is_null() {
                 return Ok(());
             }
@@ -398,8 +391,8 @@ pub unsafe extern "C" fn isoc_pet_phantom_image(
         };
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_image(pet, "image")?.parse_output(image)?;
-            pet.phantom_image(&phantom(bodies, body_count)?, quantity, &to)
+            let to = expect_host_image(pet, "image")?.output(image)?;
+            pet.phantom_image(&phantom(bodies, body_count)?, quantity, to)
         }
     })
 }
@@ -423,11 +416,17 @@ pub unsafe extern "C" fn isoc_pet_simulate(
         // SAFETY: by this function's contract.
         unsafe {
             read_struct(tally)?;
-            let to = events([first_positions, second_positions, time_differences], true)?;
-            check_apart((&to.first, "first_positions"), (&to.second, "second_positions"))?;
-            check_apart((&to.first, "first_positions"), (&to.time, "time_differences"))?;
-            check_apart((&to.second, "second_positions"), (&to.time, "time_differences"))?;
-            let found = with_scan(pet, scan, activity, |given, scan| scan.simulate(pet.context(), given.seed, &to))?;
+            let ([first, second], times) = expect_events(time_differences)?;
+            let time = times.output(time_differences)?;
+            let to = EventArraysMut {
+                first: first.output(first_positions)?,
+                second: second.output(second_positions)?,
+                time,
+            };
+            check_apart((to.first.layout(), "first_positions"), (to.second.layout(), "second_positions"))?;
+            check_apart((to.first.layout(), "first_positions"), (to.time.layout(), "time_differences"))?;
+            check_apart((to.second.layout(), "second_positions"), (to.time.layout(), "time_differences"))?;
+            let found = with_scan(pet, scan, activity, |given, scan| scan.simulate(pet.context(), given.seed, to))?;
             let Tally { trues, scatter, randoms, decays, scatter_draws, random_draws } = found;
             let value = isoc_pet_tally {
                 struct_size: 0,
@@ -474,15 +473,13 @@ pub unsafe extern "C" fn isoc_pet_expect(
                 if tensor.is_null() {
                     return Ok(None);
                 }
-                expect_host_histos(pet, name, IMAGE)?.parse_output(tensor).map(Some)
+                expect_host_histos(pet, name, IMAGE)?.output(tensor).map(Some)
             };
             let (factors, additive) = (parse("factors", factors)?, parse("additive", additive)?);
             if let (Some(a), Some(b)) = (&factors, &additive) {
-                check_apart((a, "factors"), (b, "additive"))?;
+                check_apart((a.layout(), "factors"), (b.layout(), "additive"))?;
             }
-            with_scan(pet, scan, activity, |_, scan| {
-                pet.expected_counts(scan, &tally, factors.as_ref(), additive.as_ref())
-            })
+            with_scan(pet, scan, activity, |_, scan| pet.expected_counts(scan, &tally, factors, additive))
         }
     })
 }
@@ -505,7 +502,7 @@ pub unsafe extern "C" fn isoc_pet_contrast_recovery(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract; three coordinates have the alignment of one.
         unsafe {
-            let from = expect_host_image(pet, "image")?.parse(image)?;
+            let from = expect_host_image(pet, "image")?.input(image)?;
             let number = count(centre_count, "centre_count", 1, MAX_SPHERES)?;
             let centres = array(centres.cast::<[f64; 3]>(), number, "centres")?;
             if let Some((k, c)) = centres.iter().enumerate().find(|(_, c)| !c.iter().all(|v| v.is_finite())) {
@@ -525,7 +522,7 @@ pub unsafe extern "C" fn isoc_pet_noise(pet: *mut isoc_pet, image: *const isoc_t
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let from = expect_host_image(pet, "image")?.parse(image)?;
+            let from = expect_host_image(pet, "image")?.input(image)?;
             set_out(noise, pet.noise(&from)?, "noise")
         }
     })

@@ -7,7 +7,7 @@
 //! belong to the measured line: this is the model `A_v * (H_v f)` of the reconstruction, in which they multiply what the
 //! resolution has blurred.
 
-use super::events::{EventLayouts, Events};
+use super::events::{EventArraysMut, EventsMut};
 use super::phantom::Phantom;
 use super::response::Radial;
 use super::simulation_draws::{Drawer, KINDS, Kind};
@@ -113,13 +113,9 @@ pub(super) const CHUNK: usize = 1 << 12;
 
 impl Scan<'_> {
     /// Measures as many events as the arrays hold. The same events for a seed, whatever the threads.
-    ///
-    /// # Safety
-    /// The arrays are writable for the call, in host memory, used by nobody else, and their elements apart from each other.
-    pub unsafe fn simulate(&self, context: &Context, seed: u64, to: &EventLayouts) -> Result<Tally> {
+    pub fn simulate(&self, context: &Context, seed: u64, to: EventArraysMut) -> Result<Tally> {
         self.check()?;
-        // SAFETY: by this function's contract.
-        let events = unsafe { Events::new(to) }?;
+        let events = EventsMut::new(to)?;
         let sampler = Sampler::new(context, self)?;
         let drawer = Drawer { scan: self, sampler: &sampler, level: context.level(), seed };
         let drawn = context.run(|job| {
@@ -130,7 +126,7 @@ impl Scan<'_> {
                     let first = chunk * CHUNK;
                     let n = CHUNK.min(events.len() - first);
                     let tally = self.chunk(&drawer, chunk as u64, n, job, |k, event| {
-                        // SAFETY: the arrays are writable by this function's contract; each event is one task's.
+                        // SAFETY: each event is one task's.
                         unsafe { events.write(first + k, event) }
                     })?;
                     job.advance(n as f64 / events.len() as f64);

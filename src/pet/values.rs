@@ -1,64 +1,11 @@
-//! Rows of the caller's arrays in host memory, and what their values may be.
+//! What the values of the caller's arrays in host memory may be.
 
 use super::engine::Least;
-use crate::array::{DType, Layout};
+use crate::array::Array;
+use crate::array::value::not_finite;
 use crate::context::NanPolicy;
 use crate::error::{Result, fail};
 use rayon::prelude::*;
-
-/// Copies the row at `at`, whose last index is 0.
-///
-/// # Safety
-/// The row is readable.
-#[inline(always)]
-pub(super) unsafe fn read_row<const N: usize>(from: &Layout<N>, at: [usize; N], row: &mut [f32]) {
-    assert!(row.len() <= from.shape[N - 1]);
-    let (start, stride) = (from.element(at), from.strides[N - 1]);
-    // SAFETY: elements of the row, by this function's contract.
-    unsafe {
-        match (from.dtype, stride) {
-            (DType::F32, 1) => std::ptr::copy_nonoverlapping(start.cast::<f32>(), row.as_mut_ptr(), row.len()),
-            (DType::F32, _) => {
-                for (k, v) in row.iter_mut().enumerate() {
-                    *v = *start.cast::<f32>().wrapping_offset(k as isize * stride);
-                }
-            }
-            _ => {
-                for (k, v) in row.iter_mut().enumerate() {
-                    *v = *start.cast::<u32>().wrapping_offset(k as isize * stride) as f32;
-                }
-            }
-        }
-    }
-}
-
-/// Writes the row at `at`, whose last index is 0.
-///
-/// # Safety
-/// The row is one of f32, writable, and no other thread touches it.
-pub(super) unsafe fn write_row<const N: usize>(to: &Layout<N>, at: [usize; N], row: &[f32]) {
-    assert!(row.len() <= to.shape[N - 1] && to.dtype == DType::F32);
-    let (start, stride) = (to.element(at).cast_mut().cast::<f32>(), to.strides[N - 1]);
-    for (k, v) in row.iter().enumerate() {
-        // SAFETY: elements of the row, by this function's contract.
-        unsafe { *start.wrapping_offset(k as isize * stride) = *v };
-    }
-}
-
-/// One number of a real array.
-///
-/// # Safety
-/// It is readable.
-pub(super) unsafe fn number<const N: usize>(from: &Layout<N>, at: [usize; N]) -> f64 {
-    let p = from.element(at);
-    // SAFETY: by this function's contract; of a complex array it is the real part.
-    unsafe {
-        match from.dtype {
-            DType::F32 | DType::C64 => (*p.cast::<f32>()).into(),
-            _ => *p.cast::<f64>(),
-        }
-    }
-}
 
 /// What is not finite counts as 0.
 #[inline(always)]
@@ -80,16 +27,6 @@ pub(super) struct Found {
     pub(super) replaced: u64,
 }
 
-/// Indices of all dimensions but the last.
-fn place<const N: usize>(shape: &[usize; N], mut row: usize) -> [usize; N] {
-    let mut at = [0; N];
-    for d in (0..N - 1).rev() {
-        at[d] = row % shape[d];
-        row /= shape[d];
-    }
-    at
-}
-
 // What is asked of a row goes by loops that do one thing each: compilers make vectors of them.
 
 #[inline(always)]
@@ -109,17 +46,10 @@ fn sum(row: &[f32]) -> f64 {
 const ROWS: usize = 64;
 
 /// Looks at all values: those that are not finite, or too small, are errors that name the first one.
-///
-/// # Safety
-/// The array is readable.
-pub(super) unsafe fn look<const N: usize>(
-    from: &Layout<N>,
-    name: &str,
-    policy: NanPolicy,
-    least: Least,
-) -> Result<Found> {
-    let length = from.shape[N - 1];
-    let rows = from.shape.iter().rev().skip(1).product::<usize>();
+pub(super) fn look<const N: usize>(from: &Array<N>, name: &str, policy: NanPolicy, least: Least) -> Result<Found> {
+    let layout = from.layout();
+    let length = layout.shape[N - 1];
+    let rows = layout.shape.iter().rev().skip(1).product::<usize>();
     let least = if least == Least::Zero { 0.0 } else { f32::NEG_INFINITY };
     let refused = policy == NanPolicy::Error;
     let unfit = |v: f32| v.is_finite() & (v < least) | !v.is_finite() & refused;
@@ -127,8 +57,7 @@ pub(super) unsafe fn look<const N: usize>(
         let mut row = vec![0.0; length];
         let (mut found, mut wrong) = (Found::default(), None);
         for r in first..rows.min(first + ROWS) {
-            // SAFETY: by this function's contract.
-            unsafe { read_row(from, place(&from.shape, r), &mut row) };
+            from.read_row(layout.index(r * length), &mut row);
             if wrong.is_none() && count(&row, unfit) > 0 {
                 wrong = Some(r);
             }
@@ -148,13 +77,12 @@ pub(super) unsafe fn look<const N: usize>(
     let parts: Vec<_> = (0..rows.div_ceil(ROWS)).into_par_iter().map(|p| part(p * ROWS)).collect();
     if let Some(r) = parts.iter().find_map(|p| p.1) {
         let mut row = vec![0.0; length];
-        let mut at = place(&from.shape, r);
-        // SAFETY: as above.
-        unsafe { read_row(from, at, &mut row) };
+        let mut at = layout.index(r * length);
+        from.read_row(at, &mut row);
         at[N - 1] = row.iter().position(|v| unfit(*v)).unwrap_or(0);
         let v = row[at[N - 1]];
         if !v.is_finite() {
-            fail!(NotFiniteData, "{name}{at:?} is {v}; it must be finite (or set the NaN policy to replace)");
+            return not_finite(name, &at, v);
         }
         fail!(OutOfRange, "{name}{at:?} is {v}; it must not be below 0");
     }
