@@ -51,6 +51,7 @@ pub(crate) fn read<V: Value, const N: usize>(
 /// Copies into a caller's array.
 pub(crate) fn write<V: Value, const N: usize>(values: &[V], to: &mut ArrayMut<N>) {
     let to = &*to;
+    assert_eq!(values.len(), to.layout().count());
     let n = to.shape()[N - 1];
     values.par_chunks(n).with_min_len(GRAIN.div_ceil(n)).enumerate().for_each(|(row, values)| {
         // SAFETY: each row by one task; the array is ours alone for the call.

@@ -1,6 +1,7 @@
 //! Where an array's elements lie.
 
 use super::dtype::DType;
+use crate::error::{Result, fail};
 
 /// Shape, strides in elements, and the element at index 0, in host memory or on a GPU.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,20 @@ impl<const N: usize> Layout<N> {
             if reach < 0 { low += reach } else { high += reach }
         }
         (low as usize, high as usize + self.dtype.size())
+    }
+
+    /// An error unless it has this shape, one of these types, and is in host memory or on this GPU.
+    pub(crate) fn check(&self, name: &str, shape: [usize; N], dtypes: &[DType], gpu: Option<usize>) -> Result<()> {
+        if self.shape != shape {
+            fail!(TensorShape, "{name} has shape {:?}; it must be {shape:?}", self.shape);
+        }
+        if !dtypes.contains(&self.dtype) {
+            fail!(TensorDtype, "{name} is {:?}; it must be one of {dtypes:?}", self.dtype);
+        }
+        if self.gpu.is_some() && self.gpu != gpu {
+            fail!(TensorDevice, "{name} is not in host memory or on the GPU that computes");
+        }
+        Ok(())
     }
 
     /// Index in every dimension of an element, counted with the last dimension fastest.

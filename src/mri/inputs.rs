@@ -5,7 +5,7 @@ use super::density::{self, Density};
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
-use super::plan::{MAX_SIDE, Mri, each};
+use super::plan::{Geometry, MAX_SIDE, Mri, each};
 use super::regulariser::{Matrix, Penalty};
 use super::toeplitz::differences;
 use super::transform::{Beyond, Fourier, Method};
@@ -18,13 +18,14 @@ use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
 impl Mri {
-    /// Copies an array to the host, wherever it is, and counts what was replaced.
+    /// Copies an array of this name and shape to the host, wherever it is, and counts what was replaced.
     pub(super) fn fetch<const N: usize>(
         &mut self,
         from: &Array<N>,
-        name: &str,
+        (name, shape): (&str, [usize; N]),
         policy: NanPolicy,
     ) -> Result<Buffer<Complex<f64>>> {
+        self.check(from.layout(), name, shape)?;
         let (context, mut replaced) = (&self.context, 0);
         let values = match self.gpus().first().filter(|_| from.layout().gpu.is_some()) {
             Some(gpu) => read_gpu(gpu, self.stream(), from, name, policy, &mut replaced),
@@ -35,21 +36,26 @@ impl Mri {
     }
 
     /// The same of real numbers.
-    fn fetch_reals<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vec<f64>> {
-        let values = self.fetch(from, name, policy)?;
+    fn fetch_reals<const N: usize>(
+        &mut self,
+        from: &Array<N>,
+        expected: (&str, [usize; N]),
+        policy: NanPolicy,
+    ) -> Result<Vec<f64>> {
+        let values = self.fetch(from, expected, policy)?;
         collected(values.iter().map(|v| v.re))
     }
 
     /// Values of a trajectory, for [`super::Trajectory::new`].
     pub fn read_trajectory(&mut self, from: Array<2>) -> Result<Vec<f64>> {
-        self.fetch_reals(&from, "trajectory", NanPolicy::Error)
+        self.fetch_reals(&from, ("trajectory", from.shape()), NanPolicy::Error)
     }
 
     /// Sets density weights, one a sample; None for 1.
     pub fn set_weights(&mut self, weights: Option<Array<1>>) -> Result<()> {
         let policy = self.context.nan_policy();
         let Some(weights) = weights else { return self.keep_weights(None) };
-        let values = self.fetch_reals(&weights, "weights", policy)?;
+        let values = self.fetch_reals(&weights, ("weights", [self.samples()?]), policy)?;
         if let Some(m) = values.iter().position(|w| *w < 0.0) {
             fail!(OutOfRange, "weights[{m}] is {}; it must not be negative", values[m]);
         }
@@ -99,13 +105,17 @@ impl Mri {
             Some(w) => collected(w.iter().map(|w| Complex::new(*w, 0.0))),
             None => filled(e.scan().samples(), Complex::new(1.0, 0.0)),
         })?;
-        self.store(&values, to)
+        self.store(&values, (to, [values.len()]))
     }
 
     /// Sets coil sensitivities `[coil][z][y][x]`; None for none.
     pub fn set_maps(&mut self, maps: Option<Array<4>>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
+        if let Some(maps) = &maps {
+            let Geometry { coils, grid: [nz, ny, nx], .. } = *self.geometry()?;
+            self.check(maps.layout(), "maps", [coils, nz, ny, nx])?;
+        }
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
             let maps = match maps {
                 Some(m) => Some(e.read(&m, "maps", policy)?),
@@ -132,9 +142,9 @@ impl Mri {
         let policy = self.context.nan_policy();
         let field = match field {
             Some((hertz, seconds)) => {
-                let hertz = self.fetch_reals(&hertz, "field", policy)?;
+                let hertz = self.fetch_reals(&hertz, ("field", self.geometry()?.grid), policy)?;
                 let replaced = self.replaced;
-                let seconds = self.fetch_reals(&seconds, "times", policy)?;
+                let seconds = self.fetch_reals(&seconds, ("times", [self.samples()?]), policy)?;
                 self.replaced += replaced;
                 Some(Arc::new((hertz, seconds)))
             }
@@ -147,7 +157,10 @@ impl Mri {
     pub fn set_positions(&mut self, positions: Option<Array<4>>) -> Result<()> {
         let policy = self.context.nan_policy();
         let values = match positions {
-            Some(p) => Some(self.fetch_reals(&p, "positions", policy)?),
+            Some(p) => {
+                let [nz, ny, nx] = self.geometry()?.grid;
+                Some(self.fetch_reals(&p, ("positions", [nz, ny, nx, self.axes()?]), policy)?)
+            }
             None => None,
         };
         if let Some((i, r)) = values.iter().flatten().enumerate().find(|(_, r)| r.abs() > MAX_SIDE as f64) {
@@ -161,7 +174,9 @@ impl Mri {
         let context = self.context.clone();
         let squared = match weights {
             Some(w) => {
-                let mut values = self.fetch_reals(&w, "difference weights", context.nan_policy())?;
+                let [nz, ny, nx] = self.geometry()?.grid;
+                let shape = [if nz == 1 { 2 } else { 3 }, nz, ny, nx];
+                let mut values = self.fetch_reals(&w, ("difference weights", shape), context.nan_policy())?;
                 values.iter_mut().for_each(|w| *w *= *w);
                 Some(values)
             }
@@ -173,7 +188,7 @@ impl Mri {
     /// The caller's R as compressed sparse rows.
     pub fn set_matrix(&mut self, starts: &[i64], columns: &[i64], values: Array<1>) -> Result<()> {
         let context = self.context.clone();
-        let values = self.fetch(&values, "matrix values", context.nan_policy())?;
+        let values = self.fetch(&values, ("matrix values", [columns.len()]), context.nan_policy())?;
         each!(&mut self.plan_mut()?.engine, e => {
             let matrix = Matrix::new(starts, columns, &values, e.scan().voxels())?;
             e.within(&context, |e| e.set_matrix(matrix))

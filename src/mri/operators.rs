@@ -4,7 +4,7 @@ use super::engine::{Engine, Purpose, Solve};
 use super::plan::{Mri, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
-use crate::array::{Array, ArrayMut};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
@@ -18,7 +18,24 @@ enum Encode {
     Gridding,
 }
 
+/// Types of arrays.
+const NUMBERS: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
+
 impl Mri {
+    /// An error unless an array has this shape, and numbers where the plan computes.
+    pub(super) fn check<const N: usize>(&self, array: &Layout<N>, name: &str, shape: [usize; N]) -> Result<()> {
+        array.check(name, shape, NUMBERS, self.gpus().first().map(|g| g.index()))
+    }
+
+    fn check_images(&self, array: &Layout<4>) -> Result<()> {
+        let [nz, ny, nx] = self.geometry()?.grid;
+        self.check(array, "image", [self.images()?, nz, ny, nx])
+    }
+
+    fn check_samples(&self, array: &Layout<2>) -> Result<()> {
+        self.check(array, "samples", [self.geometry()?.coils, self.samples()?])
+    }
+
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
@@ -27,16 +44,22 @@ impl Mri {
 
     /// samples `[coil][m]` = F images `[image][z][y][x]`.
     pub fn forward(&mut self, images: Array<4>, samples: ArrayMut<2>) -> Result<()> {
+        self.check_images(images.layout())?;
+        self.check_samples(samples.layout())?;
         self.encode((images, "image"), samples, Encode::Forward)
     }
 
     /// images = F^H samples.
     pub fn adjoint(&mut self, samples: Array<2>, images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
         self.encode((samples, "samples"), images, Encode::Adjoint)
     }
 
     /// images = F^H W samples: density compensation and adjoint.
     pub fn gridding(&mut self, samples: Array<2>, images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
         self.encode((samples, "samples"), images, Encode::Gridding)
     }
 
@@ -77,6 +100,8 @@ impl Mri {
 
     /// out = (F^H W F + lambda R^H R) image, for each image.
     pub fn normal(&mut self, images: Array<4>, mut out: ArrayMut<4>) -> Result<()> {
+        self.check_images(images.layout())?;
+        self.check_images(out.layout())?;
         let solve = Solve { warm: false, purpose: Purpose::Product, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
@@ -107,6 +132,8 @@ impl Mri {
 
     /// Solves `(F^H W F + lambda R^H R) image = F^H W samples` for each image. Nothing is written unless all of it is there.
     pub fn reconstruct(&mut self, samples: Array<2>, mut images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -173,13 +200,13 @@ impl Mri {
             fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
         };
         let values = collected(q.into_iter().map(|v| Complex::new(v, 0.0)))?;
-        self.store(&values, to)
+        self.store(&values, (to, self.q_grid()?))
     }
 
     /// Takes a Q that was exported from a plan of the same trajectory, weights and grid.
     pub fn import_q(&mut self, from: Array<3>) -> Result<()> {
         let context = self.context.clone();
-        let values = self.fetch(&from, "q", context.nan_policy())?;
+        let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
     }

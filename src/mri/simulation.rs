@@ -11,8 +11,13 @@ use crate::error::Result;
 use rustfft::num_complex::Complex;
 
 impl Mri {
-    /// Copies values into an array, wherever it is.
-    pub(super) fn store<const N: usize>(&self, values: &[Complex<f64>], mut to: ArrayMut<N>) -> Result<()> {
+    /// Copies values into an array of this shape, wherever it is.
+    pub(super) fn store<const N: usize>(
+        &self,
+        values: &[Complex<f64>],
+        (mut to, shape): (ArrayMut<N>, [usize; N]),
+    ) -> Result<()> {
+        self.check(to.layout(), "the array", shape)?;
         match self.gpus().first().filter(|_| to.layout().gpu.is_some()) {
             Some(gpu) => super::gpu::array::write_host(gpu, self.stream(), values, &mut to),
             None => {
@@ -28,7 +33,7 @@ impl Mri {
         let axes = trajectory.axes();
         let at: Vec<[f64; D]> = collected((0..trajectory.samples()).map(|m| std::array::from_fn(|d| axes[d][m])))?;
         let values = self.context.install(|| phantom::kspace(ellipsoids, &at))?;
-        self.store(&values, to)
+        self.store(&values, (to, [values.len()]))
     }
 
     /// Voxel means of a phantom, in a plane or a volume.
@@ -37,14 +42,16 @@ impl Mri {
         let shape: [usize; D] = std::array::from_fn(|d| grid[d + 3 - D]);
         let values = self.context.install(|| phantom::voxel_means(ellipsoids, shape))?;
         let values = collected(values.into_iter().map(|v| Complex::new(v, 0.0)))?;
-        self.store(&values, to)
+        self.store(&values, (to, [1, grid[0], grid[1], grid[2]]))
     }
 
     /// Peak signal-to-noise ratio in dB, and error in percent.
     pub fn compare(&mut self, image: Array<4>, truth: Array<4>) -> Result<(f64, f64)> {
         let policy = NanPolicy::Error;
-        let image = self.fetch(&image, "image", policy)?;
-        let truth = self.fetch(&truth, "truth", policy)?;
+        let [nz, ny, nx] = self.geometry()?.grid;
+        let shape = [1, nz, ny, nx];
+        let image = self.fetch(&image, ("image", shape), policy)?;
+        let truth = self.fetch(&truth, ("truth", shape), policy)?;
         Ok((measures::psnr(&image, &truth)?, measures::percent_error(&image, &truth)?))
     }
 }

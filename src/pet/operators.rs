@@ -3,11 +3,29 @@
 use super::engine::{Engine, Histos, Least};
 use super::plan::{Pet, each};
 use super::reconstruct::reconstruct;
-use crate::array::{Array, ArrayMut};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::Stage;
 use crate::error::Result;
 
+/// Types of images and histo-images to read.
+const COUNTS: &[DType] = &[DType::F32, DType::U32];
+/// And to write.
+const RESULTS: &[DType] = &[DType::F32];
+
 impl Pet {
+    fn check_image(&self, array: &ArrayMut<3>) -> Result<()> {
+        array.layout().check("image", self.lattice()?.shape(), RESULTS, self.gpu())
+    }
+
+    fn check_histos(&self, array: &Layout<4>, name: &str, views: usize, dtypes: &[DType]) -> Result<()> {
+        let [nz, ny, nx] = self.lattice()?.shape();
+        array.check(name, [views, nz, ny, nx], dtypes, self.gpu())
+    }
+
+    fn gpu(&self) -> Option<usize> {
+        self.gpus().first().map(|g| g.index())
+    }
+
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, context) = (self.solve_settings()?, self.context.clone());
@@ -19,6 +37,8 @@ impl Pet {
 
     /// histos `[k][z][y][x]` = H image of the k-th of these views.
     pub fn forward(&mut self, views: &[usize], image: Array<3>, mut histos: ArrayMut<4>) -> Result<()> {
+        image.layout().check("image", self.lattice()?.shape(), COUNTS, self.gpu())?;
+        self.check_histos(histos.layout(), "histo_images", views.len(), RESULTS)?;
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -40,6 +60,8 @@ impl Pet {
 
     /// image = sum of H^T histos over these views.
     pub fn adjoint(&mut self, views: &[usize], histos: Array<4>, mut image: ArrayMut<3>) -> Result<()> {
+        self.check_histos(histos.layout(), "histo_images", views.len(), COUNTS)?;
+        self.check_image(&image)?;
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -60,6 +82,10 @@ impl Pet {
 
     /// image = sum of H^T A over all views; A is 1 without factors.
     pub fn sensitivity(&mut self, factors: Option<Array<4>>, mut image: ArrayMut<3>) -> Result<()> {
+        if let Some(factors) = &factors {
+            self.check_histos(factors.layout(), "factors", self.views()?.len(), COUNTS)?;
+        }
+        self.check_image(&image)?;
         let context = self.context.clone();
         let policy = context.nan_policy();
         let views: Vec<usize> = (0..self.views()?.len()).collect();
@@ -84,6 +110,13 @@ impl Pet {
 
     /// Reconstructs the image as the options say. Nothing is written unless all of it is there.
     pub fn reconstruct(&mut self, histos: &Histos, mut image: ArrayMut<3>) -> Result<()> {
+        let arrays = [(Some(&histos.measured), "measured"), (histos.factors.as_ref(), "factors")];
+        for (array, name) in arrays.into_iter().chain([(histos.additive.as_ref(), "additive")]) {
+            if let Some(array) = array {
+                self.check_histos(array.layout(), name, self.views()?.len(), COUNTS)?;
+            }
+        }
+        self.check_image(&image)?;
         let (solve, context) = (self.solve_settings()?, self.context.clone());
         let mut history = Vec::new();
         let replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
