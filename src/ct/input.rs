@@ -1,6 +1,7 @@
 //! The caller's data, row by row: line integrals where counts or transmissions are meant, and never NaN.
 
 use super::kind::Correction;
+use crate::array::value::not_finite;
 use crate::array::{Array, DType};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
@@ -118,10 +119,7 @@ impl<'a> Input<'a> {
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
                     let [i, j] = if self.swapped { [i + self.above, j] } else { [i, j + self.above] };
-                    fail!(
-                        NotFiniteData,
-                        "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)"
-                    );
+                    return not_finite(name, &[i, j, k], v);
                 }
             }
         }
