@@ -4,11 +4,11 @@
 //! views, a cylinder of 35 cm with spheres. Rates are events, or voxels of all histo-images.
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
-use isocenter::array::{DType, Layout};
+use isocenter::array::{Array, ArrayMut, Element};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::pet::deposit::deposit;
-use isocenter::pet::events::EventLayouts;
+use isocenter::pet::events::{EventArrays, EventArraysMut};
 use isocenter::pet::lattice::Lattice;
 use isocenter::pet::phantom::{Phantom, SpherePhantom};
 use isocenter::pet::response::Radial;
@@ -34,12 +34,21 @@ impl Events {
         Self { first: vec![[0.0; 3]; n], second: vec![[0.0; 3]; n], time: vec![0.0; n] }
     }
 
-    fn layouts(&mut self) -> EventLayouts {
+    fn arrays(&self) -> EventArrays<'_> {
         let n = self.time.len();
-        EventLayouts {
-            first: Layout::new(self.first.as_mut_ptr().cast_const().cast(), DType::F32, [n, 3]),
-            second: Layout::new(self.second.as_mut_ptr().cast_const().cast(), DType::F32, [n, 3]),
-            time: Layout::new(self.time.as_mut_ptr().cast_const().cast(), DType::F32, [n]),
+        EventArrays {
+            first: Array::new(self.first.as_flattened(), [n, 3]).expect("positions"),
+            second: Array::new(self.second.as_flattened(), [n, 3]).expect("positions"),
+            time: Array::new(&self.time, [n]).expect("times"),
+        }
+    }
+
+    fn arrays_mut(&mut self) -> EventArraysMut<'_> {
+        let n = self.time.len();
+        EventArraysMut {
+            first: ArrayMut::new(self.first.as_flattened_mut(), [n, 3]).expect("positions"),
+            second: ArrayMut::new(self.second.as_flattened_mut(), [n, 3]).expect("positions"),
+            time: ArrayMut::new(&mut self.time, [n]).expect("times"),
         }
     }
 
@@ -76,9 +85,9 @@ impl Setup {
         }
     }
 
-    fn histos<T>(&self, values: &mut [T], dtype: DType) -> Layout<4> {
+    fn histos<'a, T: Element>(&self, values: &'a mut [T]) -> ArrayMut<'a, 4> {
         let [nz, ny, nx] = SHAPE;
-        Layout::new(values.as_mut_ptr().cast_const().cast(), dtype, [self.views.list().len(), nz, ny, nx])
+        ArrayMut::of(values, [self.views.list().len(), nz, ny, nx]).expect("histo-images")
     }
 }
 
@@ -115,8 +124,7 @@ fn main() {
     for (name, context) in &contexts {
         group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
             let mut list = Events::new(EVENTS[1]);
-            // SAFETY: the arrays are there.
-            bencher.iter(|| unsafe { setup.scan().simulate(context, 1, &list.layouts()) }.expect("success"));
+            bencher.iter(|| setup.scan().simulate(context, 1, list.arrays_mut()).expect("success"));
         });
     }
     group.finish();
@@ -128,8 +136,7 @@ fn main() {
         group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
             if !made {
                 let mut list = Events::new(4 * EVENTS[1]);
-                // SAFETY: the arrays are there.
-                tally = unsafe { setup.scan().simulate(context, 1, &list.layouts()) }.expect("success");
+                tally = setup.scan().simulate(context, 1, list.arrays_mut()).expect("success");
                 let n = list.time.len();
                 events.first[..n].copy_from_slice(&list.first);
                 events.second[..n].copy_from_slice(&list.second);
@@ -137,10 +144,11 @@ fn main() {
                 events.repeat(n);
                 made = true;
             }
-            let to = setup.histos(&mut counts, DType::U32);
-            let list = events.layouts();
-            // SAFETY: the arrays are there.
-            bencher.iter(|| unsafe { deposit(context, &setup.views, &setup.lattice, &list, &to) }.expect("success"));
+            let list = events.arrays();
+            bencher.iter(|| {
+                let to = setup.histos(&mut counts);
+                deposit(context, &setup.views, &setup.lattice, &list, to).expect("success")
+            });
         });
     }
     group.finish();
@@ -148,15 +156,18 @@ fn main() {
     let mut group = criterion.benchmark_group("expect");
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(expected.len() as u64));
     for (name, context) in &contexts {
-        let to = setup.histos(&mut expected, DType::F32);
         let (views, lattice) = (&setup.views, &setup.lattice);
         group.bench_function(BenchmarkId::new("factors", name), |bencher| {
-            // SAFETY: the arrays are there.
-            bencher.iter(|| unsafe { setup.scan().factors(context, &tally, views, lattice, &to) }.expect("success"));
+            bencher.iter(|| {
+                let to = setup.histos(&mut expected);
+                setup.scan().factors(context, &tally, views, lattice, to).expect("success")
+            });
         });
         group.bench_function(BenchmarkId::new("additive", name), |bencher| {
-            // SAFETY: the arrays are there.
-            bencher.iter(|| unsafe { setup.scan().additive(context, &tally, views, lattice, &to) }.expect("success"));
+            bencher.iter(|| {
+                let to = setup.histos(&mut expected);
+                setup.scan().additive(context, &tally, views, lattice, to).expect("success")
+            });
         });
     }
     group.finish();

@@ -1,9 +1,10 @@
 //! What a plan remarks on: units, missing density weights, spokes; and that measured scans are taken without a word.
 
-use isocenter::array::{DType, Layout};
+use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions, LogLevel};
 use isocenter::error::{Result, Status};
-use isocenter::mri::{Array, Density, Geometry, Mri, Precision, Trajectory, Unit};
+use isocenter::mri::{Density, Geometry, Mri, Precision, Trajectory, Unit};
+use rustfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -39,13 +40,12 @@ impl Plan {
     }
 
     fn gridding(&mut self) {
-        let samples = vec![[0.5f64; 2]; self.mri.samples().expect("a geometry")];
+        let samples = vec![Complex::new(0.5f64, 0.5); self.mri.samples().expect("a geometry")];
         let [nz, ny, nx] = self.mri.geometry().expect("a geometry").grid;
-        let mut image = vec![[0.0f64; 2]; nz * ny * nx];
-        let from: Array<2> = Layout::new(samples.as_ptr().cast(), DType::C128, [1, samples.len()]);
-        let to: Array<4> = Layout::new(image.as_mut_ptr().cast(), DType::C128, [1, nz, ny, nx]);
-        // SAFETY: arrays of these sizes, for the call.
-        unsafe { self.mri.gridding(&from, &to) }.expect("an image");
+        let mut image = vec![Complex::new(0.0f64, 0.0); nz * ny * nx];
+        let from = Array::of(&samples, [1, samples.len()]).expect("samples");
+        let to = ArrayMut::of(&mut image, [1, nz, ny, nx]).expect("an image");
+        self.mri.gridding(from, to).expect("an image");
     }
 }
 
@@ -110,9 +110,8 @@ fn a_planes_third_axis_has_no_say_in_radial_weights() {
         let mut scan = Plan::new(values, dims, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a scan");
         scan.radial(32).expect("weights");
         let mut out = vec![0.0f64; values.len() / dims];
-        let to: Array<1> = Layout::new(out.as_mut_ptr().cast_const().cast(), DType::F64, [out.len()]);
-        // SAFETY: an array of that size.
-        unsafe { scan.mri.copy_weights(&to) }.expect("weights");
+        let shape = [out.len()];
+        scan.mri.copy_weights(ArrayMut::of(&mut out, shape).expect("weights")).expect("weights");
         out
     };
     assert_eq!(weights(&flat, 2), weights(&deep, 3));

@@ -2,6 +2,7 @@
 
 use super::dtype::{DType, Element};
 use super::layout::{Layout, contiguous};
+use super::value::Value;
 use crate::error::{Result, fail};
 use std::marker::PhantomData;
 
@@ -37,12 +38,29 @@ impl<'a, const N: usize> Array<'a, N> {
         strides: [isize; N],
         gpu: Option<usize>,
     ) -> Self {
-        Self { layout: Layout { origin, dtype, shape, strides, gpu }, lifetime: PhantomData }
+        // SAFETY: by this function's contract.
+        unsafe { Self::over(Layout { origin, dtype, shape, strides, gpu }) }
+    }
+
+    /// Access to the elements of a layout.
+    ///
+    /// # Safety
+    /// As for [`Array::from_raw`].
+    pub(crate) unsafe fn over(layout: Layout<N>) -> Self {
+        Self { layout, lifetime: PhantomData }
     }
 
     /// Where its elements are.
     pub(crate) fn layout(&self) -> &Layout<N> {
         &self.layout
+    }
+
+    /// All elements, if they follow each other in host memory and are of this type.
+    pub(crate) fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
+        let Layout { origin, dtype, shape, strides, gpu } = self.layout;
+        let fits = gpu.is_none() && dtype == T::DTYPE && strides == contiguous(shape);
+        // SAFETY: the constructor's contract covers all elements, for `'a`.
+        fits.then(|| unsafe { std::slice::from_raw_parts(origin.cast(), self.layout.count()) })
     }
 
     /// Sizes, slowest dimension first.
@@ -55,22 +73,37 @@ impl<'a, const N: usize> Array<'a, N> {
         self.layout.dtype
     }
 
-    /// Copies elements of a row, from the one at `at` on, as f32.
-    pub(crate) fn read_row(&self, at: [usize; N], row: &mut [f32]) {
+    /// Copies elements of a row in host memory, from the one at `at` on.
+    #[inline(always)]
+    pub(crate) fn read_row<V: Value>(&self, at: [usize; N], row: &mut [V]) {
         assert!(self.layout.gpu.is_none() && at[N - 1] + row.len() <= self.layout.shape[N - 1]);
         let (start, stride) = (self.layout.element(at), self.layout.strides[N - 1]);
         // SAFETY: the constructor's contract covers every element of the row, whose length is the shape's.
         unsafe {
             match self.layout.dtype {
-                DType::F32 if stride == 1 => {
-                    std::ptr::copy_nonoverlapping(start.cast::<f32>(), row.as_mut_ptr(), row.len());
-                }
-                DType::F32 => convert_row(start.cast::<f32>(), stride, row, |v| v),
-                DType::U16 => convert_row(start.cast::<u16>(), stride, row, f32::from),
-                DType::U8 => convert_row(start, stride, row, f32::from),
-                dtype => unreachable!("{dtype:?} is not read as f32"),
+                DType::F32 => convert_row(start.cast(), stride, row, V::of_f32),
+                DType::F64 => convert_row(start.cast(), stride, row, V::of_f64),
+                DType::C64 => convert_row(start.cast(), stride, row, V::of_c64),
+                DType::C128 => convert_row(start.cast(), stride, row, V::of_c128),
+                DType::U8 => convert_row(start, stride, row, |v| V::of_count(v.into())),
+                DType::U16 => convert_row(start.cast::<u16>(), stride, row, |v| V::of_count(v.into())),
+                DType::U32 => convert_row(start.cast(), stride, row, V::of_count),
             }
         }
+    }
+}
+
+impl<'a> Array<'a, 2> {
+    /// The k-th of the last dimension.
+    pub(crate) fn column(&self, k: usize) -> Array<'a, 1> {
+        Array { layout: self.layout.column(k), lifetime: PhantomData }
+    }
+}
+
+impl<'a> Array<'a, 4> {
+    /// The k-th of the first dimension.
+    pub(crate) fn part(&self, k: usize) -> Array<'a, 3> {
+        Array { layout: self.layout.part(k), lifetime: PhantomData }
     }
 }
 
@@ -83,7 +116,8 @@ impl Array<'_, 3> {
 
 /// # Safety
 /// `row.len()` elements, `stride` apart from `start`, are readable.
-unsafe fn convert_row<T: Copy>(start: *const T, stride: isize, row: &mut [f32], convert: impl Fn(T) -> f32) {
+#[inline(always)]
+unsafe fn convert_row<T: Copy, V>(start: *const T, stride: isize, row: &mut [V], convert: impl Fn(T) -> V) {
     if stride == 1 {
         // SAFETY: contiguous, by the caller's contract.
         let source = unsafe { std::slice::from_raw_parts(start, row.len()) };
@@ -131,7 +165,15 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
         strides: [isize; N],
         gpu: Option<usize>,
     ) -> Self {
-        let layout = Layout { origin: origin.cast_const(), dtype, shape, strides, gpu };
+        // SAFETY: by this function's contract.
+        unsafe { Self::over(Layout { origin: origin.cast_const(), dtype, shape, strides, gpu }) }
+    }
+
+    /// Access to the elements of a layout.
+    ///
+    /// # Safety
+    /// As for [`ArrayMut::from_raw`].
+    pub(crate) unsafe fn over(layout: Layout<N>) -> Self {
         Self { layout, lifetime: PhantomData }
     }
 
@@ -145,6 +187,14 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
         &self.layout
     }
 
+    /// All elements, if they follow each other in host memory and are of this type.
+    pub(crate) fn as_slice_mut<T: Element>(&mut self) -> Option<&mut [T]> {
+        let Layout { origin, dtype, shape, strides, gpu } = self.layout;
+        let fits = gpu.is_none() && dtype == T::DTYPE && strides == contiguous(shape);
+        // SAFETY: the constructor's contract covers all elements, which are ours alone.
+        fits.then(|| unsafe { std::slice::from_raw_parts_mut(origin.cast_mut().cast(), self.layout.count()) })
+    }
+
     /// Sizes, slowest dimension first.
     pub fn shape(&self) -> [usize; N] {
         self.layout.shape
@@ -155,24 +205,48 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
         self.layout.dtype
     }
 
-    /// Writes `values` into a row of f32 in host memory, from the element at `at` on.
+    /// Writes `values` into a row of floats in host memory, from the element at `at` on; of complex values into a real array the
+    /// real part.
     ///
     /// # Safety
     /// No other thread touches the same elements meanwhile.
-    pub(crate) unsafe fn write_row(&self, at: [usize; N], values: &[f32]) {
-        let layout = &self.layout;
-        assert!(layout.gpu.is_none() && layout.dtype == DType::F32 && at[N - 1] + values.len() <= layout.shape[N - 1]);
-        let stride = layout.strides[N - 1];
+    #[inline(always)]
+    pub(crate) unsafe fn write_row<V: Value>(&self, at: [usize; N], values: &[V]) {
+        assert!(self.layout.gpu.is_none() && at[N - 1] + values.len() <= self.layout.shape[N - 1]);
+        let (start, stride) = (self.layout.element(at).cast_mut(), self.layout.strides[N - 1]);
         // SAFETY: the constructor's contract covers these elements, the caller keeps other threads away.
         unsafe {
-            let start = layout.element(at).cast::<f32>().cast_mut();
-            if stride == 1 {
-                std::ptr::copy_nonoverlapping(values.as_ptr(), start, values.len());
-            } else {
-                for (k, v) in values.iter().enumerate() {
-                    *start.offset(k as isize * stride) = *v;
-                }
+            match self.layout.dtype {
+                DType::F32 => store_row(start.cast(), stride, values, |v| v.parts()[0] as f32),
+                DType::F64 => store_row(start.cast(), stride, values, |v| v.parts()[0]),
+                DType::C64 => store_row(start.cast(), stride, values, |v| v.parts().map(|v| v as f32)),
+                DType::C128 => store_row(start.cast(), stride, values, |v| v.parts()),
+                dtype @ (DType::U8 | DType::U16 | DType::U32) => unreachable!("{dtype:?} is no type of results"),
             }
+        }
+    }
+}
+
+impl ArrayMut<'_, 4> {
+    /// The k-th of the first dimension.
+    pub(crate) fn part(&mut self, k: usize) -> ArrayMut<'_, 3> {
+        ArrayMut { layout: self.layout.part(k), lifetime: PhantomData }
+    }
+}
+
+/// # Safety
+/// As many elements as values, `stride` apart from `start`, are writable.
+#[inline(always)]
+unsafe fn store_row<T, V: Copy>(start: *mut T, stride: isize, values: &[V], convert: impl Fn(V) -> T) {
+    if stride == 1 {
+        for (k, v) in values.iter().enumerate() {
+            // SAFETY: element k of the row, by the caller's contract.
+            unsafe { start.add(k).write(convert(*v)) };
+        }
+    } else {
+        for (k, v) in values.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { start.offset(k as isize * stride).write(convert(*v)) };
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where an array's elements lie.
 
 use super::dtype::DType;
+use crate::error::{Result, fail};
 
 /// Shape, strides in elements, and the element at index 0, in host memory or on a GPU.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,20 @@ impl<const N: usize> Layout<N> {
         (low as usize, high as usize + self.dtype.size())
     }
 
+    /// An error unless it has this shape, one of these types, and is in host memory or on this GPU.
+    pub(crate) fn check(&self, name: &str, shape: [usize; N], dtypes: &[DType], gpu: Option<usize>) -> Result<()> {
+        if self.shape != shape {
+            fail!(TensorShape, "{name} has shape {:?}; it must be {shape:?}", self.shape);
+        }
+        if !dtypes.contains(&self.dtype) {
+            fail!(TensorDtype, "{name} is {:?}; it must be one of {dtypes:?}", self.dtype);
+        }
+        if self.gpu.is_some() && self.gpu != gpu {
+            fail!(TensorDevice, "{name} is not in host memory or on the GPU that computes");
+        }
+        Ok(())
+    }
+
     /// Index in every dimension of an element, counted with the last dimension fastest.
     pub(crate) fn index(&self, mut element: usize) -> [usize; N] {
         let mut at = [0; N];
@@ -59,6 +74,16 @@ impl<const N: usize> Layout<N> {
             element /= self.shape[d];
         }
         at
+    }
+}
+
+impl Layout<2> {
+    /// The k-th of the last dimension.
+    pub(crate) fn column(&self, k: usize) -> Layout<1> {
+        assert!(k < self.shape[1]);
+        let Self { origin, dtype, shape: [n, _], strides: [step, next], gpu } = *self;
+        let origin = origin.wrapping_offset(k as isize * next * dtype.size() as isize);
+        Layout { origin, dtype, shape: [n], strides: [step], gpu }
     }
 }
 

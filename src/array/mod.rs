@@ -2,7 +2,9 @@
 
 pub mod access;
 pub mod dtype;
+pub(crate) mod host;
 pub mod layout;
+pub(crate) mod value;
 
 pub use access::{Array, ArrayMut};
 pub use dtype::{DType, Element};

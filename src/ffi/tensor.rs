@@ -128,29 +128,33 @@ pub(super) struct Expected<'e, const N: usize = 3> {
 }
 
 impl<const N: usize> Expected<'_, N> {
-    /// # Safety
-    /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says, for `'a`.
-    pub(super) unsafe fn view<'a>(&self, tensor: *const isoc_tensor) -> Result<Array<'a, N>> {
-        // SAFETY: by the caller's contract.
-        let t = unsafe { self.parse(tensor) }?;
-        // SAFETY: the checks of `parse` and the caller's contract.
-        Ok(unsafe { Array::from_raw(t.origin, t.dtype, t.shape, t.strides, t.gpu) })
-    }
-
-    /// # Safety
-    /// As for `view`, for writing; nothing else touches the elements for `'a`.
-    pub(super) unsafe fn view_mut<'a>(&self, tensor: *const isoc_tensor) -> Result<ArrayMut<'a, N>> {
-        // SAFETY: by the caller's contract.
-        let t = unsafe { self.parse_output(tensor) }?;
-        // SAFETY: the checks of `parse_output` and the caller's contract.
-        Ok(unsafe { ArrayMut::from_raw(t.origin.cast_mut(), t.dtype, t.shape, t.strides, t.gpu) })
-    }
-
-    /// Where an input's elements are.
+    /// Access to an input's elements.
     ///
     /// # Safety
-    /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says.
-    pub(super) unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Layout<N>> {
+    /// `tensor` is NULL or a readable `isoc_tensor` whose pointers are as its documentation says, for `'a`.
+    pub(super) unsafe fn input<'a>(&self, tensor: *const isoc_tensor) -> Result<Array<'a, N>> {
+        // SAFETY: by the caller's contract, and the checks of `parse`.
+        unsafe { self.parse(tensor).map(|layout| Array::over(layout)) }
+    }
+
+    /// Access to an output's elements.
+    ///
+    /// # Safety
+    /// As for `input`, for writing; nothing else touches the elements for `'a`.
+    pub(super) unsafe fn output<'a>(&self, tensor: *const isoc_tensor) -> Result<ArrayMut<'a, N>> {
+        // SAFETY: by the caller's contract, and the checks of `parse` and `check_distinct`.
+        unsafe {
+            let layout = self.parse(tensor)?;
+            self.check_distinct(layout.strides)?;
+            Ok(ArrayMut::over(layout))
+        }
+    }
+
+    /// Where a tensor's elements are.
+    ///
+    /// # Safety
+    /// As for `input`.
+    unsafe fn parse(&self, tensor: *const isoc_tensor) -> Result<Layout<N>> {
         let name = self.name;
         if tensor.is_null() {
             fail!(NullPointer, "{name} is NULL");
@@ -190,17 +194,6 @@ impl<const N: usize> Expected<'_, N> {
             );
         }
         Ok(Layout { origin, dtype, shape: self.shape, strides, gpu: gpu.map(|g| g.index()) })
-    }
-
-    /// Where an output's elements are.
-    ///
-    /// # Safety
-    /// As for `parse`.
-    pub(super) unsafe fn parse_output(&self, tensor: *const isoc_tensor) -> Result<Layout<N>> {
-        // SAFETY: by the caller's contract.
-        let t = unsafe { self.parse(tensor) }?;
-        self.check_distinct(t.strides)?;
-        Ok(t)
     }
 
     /// The GPU whose memory it is in, if any.
@@ -345,16 +338,7 @@ pub(super) unsafe fn sizes(tensor: &isoc_tensor, most: usize) -> Vec<i64> {
     (0..ndim).map(|k| unsafe { tensor.shape.add(k).read_unaligned() }).collect()
 }
 
-/// Input and output must not share memory.
-pub(super) fn check_overlap(input: &Array, output: &ArrayMut, names: [&str; 2]) -> Result<()> {
-    let ((a, b), (c, d)) = (input.layout().extent(), output.layout().extent());
-    if a < d && c < b {
-        fail!(Overlap, "{} ({a:#x} to {b:#x}) and {} ({c:#x} to {d:#x}) share memory", names[0], names[1]);
-    }
-    Ok(())
-}
-
-/// The same of arrays of any dimensions and elements.
+/// Two arrays of which one is written must not share memory.
 pub(super) fn check_apart<const N: usize, const M: usize>(
     (a, a_name): (&Layout<N>, &str),
     (b, b_name): (&Layout<M>, &str),

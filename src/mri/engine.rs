@@ -4,7 +4,7 @@
 use super::regulariser::{Matrix, Penalty};
 use super::trajectory::Trajectory;
 use super::transform::{Beyond, Fourier, Progress};
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
@@ -135,19 +135,13 @@ pub(super) trait Engine: Sized + Send {
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()>;
 
     /// Copies a caller's array; what is not finite is replaced by 0, and counted, or is an error, here or from [`Engine::verify`].
-    ///
-    /// # Safety
-    /// The array is readable until [`Engine::within`] returns.
-    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector>;
+    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector>;
     /// The error of a value that is not finite in what was read, if there is one.
     fn verify(&mut self) -> Result<()>;
     /// Values replaced in the last [`Engine::within`] that were not asked for yet.
     fn replaced(&mut self) -> u64;
     /// Copies into a caller's array, unless [`Engine::verify`] has an error.
-    ///
-    /// # Safety
-    /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
-    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<N>) -> Result<()>;
+    fn write<const N: usize>(&mut self, from: &Self::Vector, to: &mut ArrayMut<N>) -> Result<()>;
 
     fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
     /// For a result, with anything in it.

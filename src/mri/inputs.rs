@@ -1,15 +1,15 @@
 //! What a plan is given besides geometry and options: density weights, sensitivities, field, positions, penalties.
 
-use super::array::read;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
-use super::plan::{Array, MAX_SIDE, Mri, each};
+use super::plan::{Geometry, MAX_SIDE, Mri, each};
 use super::regulariser::{Matrix, Penalty};
 use super::toeplitz::differences;
 use super::transform::{Beyond, Fourier, Method};
+use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::{Buffer, collected, filled};
 use crate::error::{Result, fail};
@@ -18,60 +18,44 @@ use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
 impl Mri {
-    /// Copies an array to the host, wherever it is, and counts what was replaced.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub(super) unsafe fn fetch<const N: usize>(
+    /// Copies an array of this name and shape to the host, wherever it is, and counts what was replaced.
+    pub(super) fn fetch<const N: usize>(
         &mut self,
         from: &Array<N>,
-        name: &str,
+        (name, shape): (&str, [usize; N]),
         policy: NanPolicy,
     ) -> Result<Buffer<Complex<f64>>> {
+        self.check(from.layout(), name, shape)?;
         let (context, mut replaced) = (&self.context, 0);
-        let values = match self.gpus().first().filter(|_| from.gpu.is_some()) {
-            // SAFETY: by this function's contract.
-            Some(gpu) => unsafe { read_gpu(gpu, self.stream(), from, name, policy, &mut replaced) },
-            // SAFETY: as above.
-            None => context.install(|| unsafe { read(from, name, policy, &mut replaced) }),
+        let values = match self.gpus().first().filter(|_| from.layout().gpu.is_some()) {
+            Some(gpu) => read_gpu(gpu, self.stream(), from, name, policy, &mut replaced),
+            None => context.install(|| host::read(from, name, policy, &mut replaced)),
         };
         self.replaced = replaced;
         values
     }
 
     /// The same of real numbers.
-    ///
-    /// # Safety
-    /// As for `fetch`.
-    unsafe fn fetch_reals<const N: usize>(
+    fn fetch_reals<const N: usize>(
         &mut self,
         from: &Array<N>,
-        name: &str,
+        expected: (&str, [usize; N]),
         policy: NanPolicy,
     ) -> Result<Vec<f64>> {
-        // SAFETY: by this function's contract.
-        let values = unsafe { self.fetch(from, name, policy) }?;
+        let values = self.fetch(from, expected, policy)?;
         collected(values.iter().map(|v| v.re))
     }
 
     /// Values of a trajectory, for [`super::Trajectory::new`].
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn read_trajectory(&mut self, from: &Array<2>) -> Result<Vec<f64>> {
-        // SAFETY: by this function's contract.
-        unsafe { self.fetch_reals(from, "trajectory", NanPolicy::Error) }
+    pub fn read_trajectory(&mut self, from: Array<2>) -> Result<Vec<f64>> {
+        self.fetch_reals(&from, ("trajectory", from.shape()), NanPolicy::Error)
     }
 
     /// Sets density weights, one a sample; None for 1.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn set_weights(&mut self, weights: Option<&Array<1>>) -> Result<()> {
+    pub fn set_weights(&mut self, weights: Option<Array<1>>) -> Result<()> {
         let policy = self.context.nan_policy();
         let Some(weights) = weights else { return self.keep_weights(None) };
-        // SAFETY: by this function's contract.
-        let values = unsafe { self.fetch_reals(weights, "weights", policy) }?;
+        let values = self.fetch_reals(&weights, ("weights", [self.samples()?]), policy)?;
         if let Some(m) = values.iter().position(|w| *w < 0.0) {
             fail!(OutOfRange, "weights[{m}] is {}; it must not be negative", values[m]);
         }
@@ -116,29 +100,25 @@ impl Mri {
     }
 
     /// Copies the density weights out, 1 if none were set.
-    ///
-    /// # Safety
-    /// The array is writable for the call.
-    pub unsafe fn copy_weights(&mut self, to: &Array<1>) -> Result<()> {
+    pub fn copy_weights(&mut self, to: ArrayMut<1>) -> Result<()> {
         let values = each!(&self.plan()?.engine, e => match &e.scan().weights {
             Some(w) => collected(w.iter().map(|w| Complex::new(*w, 0.0))),
             None => filled(e.scan().samples(), Complex::new(1.0, 0.0)),
         })?;
-        // SAFETY: by this function's contract.
-        unsafe { self.store(&values, to) }
+        self.store(&values, (to, [values.len()]))
     }
 
     /// Sets coil sensitivities `[coil][z][y][x]`; None for none.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn set_maps(&mut self, maps: Option<&Array<4>>) -> Result<()> {
+    pub fn set_maps(&mut self, maps: Option<Array<4>>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
+        if let Some(maps) = &maps {
+            let Geometry { coils, grid: [nz, ny, nx], .. } = *self.geometry()?;
+            self.check(maps.layout(), "maps", [coils, nz, ny, nx])?;
+        }
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
             let maps = match maps {
-                // SAFETY: by this function's contract.
-                Some(m) => Some(unsafe { e.read(m, "maps", policy) }?),
+                Some(m) => Some(e.read(&m, "maps", policy)?),
                 None => None,
             };
             e.verify()?;
@@ -158,18 +138,13 @@ impl Mri {
     }
 
     /// Sets off-resonance in Hz `[z][y][x]` and the time of each sample in seconds; None for none.
-    ///
-    /// # Safety
-    /// The arrays are readable for the call.
-    pub unsafe fn set_field(&mut self, field: Option<(&Array<3>, &Array<1>)>) -> Result<()> {
+    pub fn set_field(&mut self, field: Option<(Array<3>, Array<1>)>) -> Result<()> {
         let policy = self.context.nan_policy();
         let field = match field {
             Some((hertz, seconds)) => {
-                // SAFETY: by this function's contract.
-                let hertz = unsafe { self.fetch_reals(hertz, "field", policy) }?;
+                let hertz = self.fetch_reals(&hertz, ("field", self.geometry()?.grid), policy)?;
                 let replaced = self.replaced;
-                // SAFETY: as above.
-                let seconds = unsafe { self.fetch_reals(seconds, "times", policy) }?;
+                let seconds = self.fetch_reals(&seconds, ("times", [self.samples()?]), policy)?;
                 self.replaced += replaced;
                 Some(Arc::new((hertz, seconds)))
             }
@@ -179,14 +154,13 @@ impl Mri {
     }
 
     /// Sets where the voxels are, `[z][y][x][axis]`, x first, in voxels from the middle; None for the grid's own places.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn set_positions(&mut self, positions: Option<&Array<4>>) -> Result<()> {
+    pub fn set_positions(&mut self, positions: Option<Array<4>>) -> Result<()> {
         let policy = self.context.nan_policy();
         let values = match positions {
-            // SAFETY: by this function's contract.
-            Some(p) => Some(unsafe { self.fetch_reals(p, "positions", policy) }?),
+            Some(p) => {
+                let [nz, ny, nx] = self.geometry()?.grid;
+                Some(self.fetch_reals(&p, ("positions", [nz, ny, nx, self.axes()?]), policy)?)
+            }
             None => None,
         };
         if let Some((i, r)) = values.iter().flatten().enumerate().find(|(_, r)| r.abs() > MAX_SIDE as f64) {
@@ -196,15 +170,13 @@ impl Mri {
     }
 
     /// Weights of the differences penalty, `[axis][z][y][x]`, x first; None for 1.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn set_difference_weights(&mut self, weights: Option<&Array<4>>) -> Result<()> {
+    pub fn set_difference_weights(&mut self, weights: Option<Array<4>>) -> Result<()> {
         let context = self.context.clone();
         let squared = match weights {
             Some(w) => {
-                // SAFETY: by this function's contract.
-                let mut values = unsafe { self.fetch_reals(w, "difference weights", context.nan_policy()) }?;
+                let [nz, ny, nx] = self.geometry()?.grid;
+                let shape = [if nz == 1 { 2 } else { 3 }, nz, ny, nx];
+                let mut values = self.fetch_reals(&w, ("difference weights", shape), context.nan_policy())?;
                 values.iter_mut().for_each(|w| *w *= *w);
                 Some(values)
             }
@@ -214,13 +186,9 @@ impl Mri {
     }
 
     /// The caller's R as compressed sparse rows.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn set_matrix(&mut self, starts: &[i64], columns: &[i64], values: &Array<1>) -> Result<()> {
+    pub fn set_matrix(&mut self, starts: &[i64], columns: &[i64], values: Array<1>) -> Result<()> {
         let context = self.context.clone();
-        // SAFETY: by this function's contract.
-        let values = unsafe { self.fetch(values, "matrix values", context.nan_policy()) }?;
+        let values = self.fetch(&values, ("matrix values", [columns.len()]), context.nan_policy())?;
         each!(&mut self.plan_mut()?.engine, e => {
             let matrix = Matrix::new(starts, columns, &values, e.scan().voxels())?;
             e.within(&context, |e| e.set_matrix(matrix))

@@ -5,7 +5,6 @@
 //! `(F^H W F + lambda R^H R) rho = F^H W s`. S. S. Stone, J. P. Haldar, S. C. Tsao, W. W. Hwu, B. P. Sutton, Z. P. Liang,
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
-mod array;
 mod cpu;
 mod density;
 mod engine;
@@ -23,6 +22,6 @@ mod trajectory;
 mod transform;
 
 pub use density::Density;
-pub use plan::{Array, Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
+pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
 pub use trajectory::{Trajectory, Unit};
 pub use transform::Method;

@@ -1,9 +1,10 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
 use super::engine::{Engine, Purpose, Solve};
-use super::plan::{Array, Mri, each};
+use super::plan::{Mri, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
@@ -17,7 +18,24 @@ enum Encode {
     Gridding,
 }
 
+/// Types of arrays.
+const NUMBERS: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
+
 impl Mri {
+    /// An error unless an array has this shape, and numbers where the plan computes.
+    pub(super) fn check<const N: usize>(&self, array: &Layout<N>, name: &str, shape: [usize; N]) -> Result<()> {
+        array.check(name, shape, NUMBERS, self.gpus().first().map(|g| g.index()))
+    }
+
+    fn check_images(&self, array: &Layout<4>) -> Result<()> {
+        let [nz, ny, nx] = self.geometry()?.grid;
+        self.check(array, "image", [self.images()?, nz, ny, nx])
+    }
+
+    fn check_samples(&self, array: &Layout<2>) -> Result<()> {
+        self.check(array, "samples", [self.geometry()?.coils, self.samples()?])
+    }
+
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
@@ -25,40 +43,31 @@ impl Mri {
     }
 
     /// samples `[coil][m]` = F images `[image][z][y][x]`.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    pub unsafe fn forward(&mut self, images: &Array<4>, samples: &Array<2>) -> Result<()> {
-        // SAFETY: by this function's contract.
-        unsafe { self.encode((images, "image"), samples, Encode::Forward) }
+    pub fn forward(&mut self, images: Array<4>, samples: ArrayMut<2>) -> Result<()> {
+        self.check_images(images.layout())?;
+        self.check_samples(samples.layout())?;
+        self.encode((images, "image"), samples, Encode::Forward)
     }
 
     /// images = F^H samples.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    pub unsafe fn adjoint(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
-        // SAFETY: by this function's contract.
-        unsafe { self.encode((samples, "samples"), images, Encode::Adjoint) }
+    pub fn adjoint(&mut self, samples: Array<2>, images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
+        self.encode((samples, "samples"), images, Encode::Adjoint)
     }
 
     /// images = F^H W samples: density compensation and adjoint.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    pub unsafe fn gridding(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
-        // SAFETY: by this function's contract.
-        unsafe { self.encode((samples, "samples"), images, Encode::Gridding) }
+    pub fn gridding(&mut self, samples: Array<2>, images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
+        self.encode((samples, "samples"), images, Encode::Gridding)
     }
 
     /// Nothing is written unless all of it is there.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    unsafe fn encode<const N: usize, const M: usize>(
+    fn encode<const N: usize, const M: usize>(
         &mut self,
-        (from, name): (&Array<N>, &str),
-        to: &Array<M>,
+        (from, name): (Array<N>, &str),
+        mut to: ArrayMut<M>,
         what: Encode,
     ) -> Result<()> {
         if what == Encode::Gridding && each!(&self.plan()?.engine, e => e.scan().weights.is_none()) {
@@ -72,10 +81,9 @@ impl Mri {
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &transform)?;
-            // SAFETY: by this function's contract.
-            let mut source = unsafe { e.read(from, name, policy) }?;
+            let mut source = e.read(&from, name, policy)?;
             e.prepare(&fourier)?;
-            let mut out = e.room(to.shape.iter().product())?;
+            let mut out = e.room(to.layout().count())?;
             let mut progress = portion(job, 1.0);
             job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
             if what == Encode::Gridding {
@@ -85,25 +93,22 @@ impl Mri {
                 Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
                 Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
             }
-            // SAFETY: by this function's contract.
-            unsafe { e.write(&out, to) }
+            e.write(&out, &mut to)
         }).map(|()| e.replaced()))?;
         Ok(())
     }
 
     /// out = (F^H W F + lambda R^H R) image, for each image.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
+    pub fn normal(&mut self, images: Array<4>, mut out: ArrayMut<4>) -> Result<()> {
+        self.check_images(images.layout())?;
+        self.check_images(out.layout())?;
         let solve = Solve { warm: false, purpose: Purpose::Product, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
-            // SAFETY: by this function's contract.
-            let source = unsafe { e.read(images, "image", policy) }?;
+            let source = e.read(&images, "image", policy)?;
             if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
             job.enter(Stage::Normal);
             let (voxels, count) = (e.scan().voxels(), e.scan().images());
@@ -120,27 +125,23 @@ impl Mri {
                     job.advance(1.0 / count as f64);
                 }
             }
-            // SAFETY: by this function's contract.
-            unsafe { e.write(&result, out) }
+            e.write(&result, &mut out)
         }).map(|()| e.replaced()))?;
         Ok(())
     }
 
     /// Solves `(F^H W F + lambda R^H R) image = F^H W samples` for each image. Nothing is written unless all of it is there.
-    ///
-    /// # Safety
-    /// The arrays are readable and writable for the call.
-    pub unsafe fn reconstruct(&mut self, samples: &Array<2>, images: &Array<4>) -> Result<()> {
+    pub fn reconstruct(&mut self, samples: Array<2>, mut images: ArrayMut<4>) -> Result<()> {
+        self.check_samples(samples.layout())?;
+        self.check_images(images.layout())?;
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
-            // SAFETY: by this function's contract.
-            let mut data = unsafe { e.read(samples, "samples", policy) }?;
+            let mut data = e.read(&samples, "samples", policy)?;
             let start = match solve.warm {
-                // SAFETY: by this function's contract.
-                true => Some(unsafe { e.read(images, "image", policy) }?),
+                true => Some(e.read(&images.as_array(), "image", policy)?),
                 false => None,
             };
             e.prepare(&fourier)?;
@@ -165,8 +166,7 @@ impl Mri {
                 histories.push(solver::solve(e, &mut right, &mut image, &solve, (job, 1.0 / count as f64))?);
                 e.copy((&image, 0), (&mut result, k * voxels), voxels)?;
             }
-            // SAFETY: by this function's contract.
-            unsafe { e.write(&result, images)? };
+            e.write(&result, &mut images)?;
             Ok(histories)
         }).map(|histories| (e.replaced(), histories)))?;
         (self.replaced, self.histories) = (replaced, histories);
@@ -194,27 +194,19 @@ impl Mri {
     }
 
     /// Copies Q out.
-    ///
-    /// # Safety
-    /// The array is writable for the call.
-    pub unsafe fn export_q(&mut self, to: &Array<3>) -> Result<()> {
+    pub fn export_q(&mut self, to: ArrayMut<3>) -> Result<()> {
         let context = self.context.clone();
         let Some(q) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.q()))? else {
             fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
         };
         let values = collected(q.into_iter().map(|v| Complex::new(v, 0.0)))?;
-        // SAFETY: by this function's contract.
-        unsafe { self.store(&values, to) }
+        self.store(&values, (to, self.q_grid()?))
     }
 
     /// Takes a Q that was exported from a plan of the same trajectory, weights and grid.
-    ///
-    /// # Safety
-    /// The array is readable for the call.
-    pub unsafe fn import_q(&mut self, from: &Array<3>) -> Result<()> {
+    pub fn import_q(&mut self, from: Array<3>) -> Result<()> {
         let context = self.context.clone();
-        // SAFETY: by this function's contract.
-        let values = unsafe { self.fetch(from, "q", context.nan_policy()) }?;
+        let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
     }

@@ -7,7 +7,6 @@ pub use super::regulariser::Penalty;
 use super::toeplitz::doubled;
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
-use crate::array::Layout;
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
@@ -144,9 +143,6 @@ pub struct Mri {
     pub(super) histories: Vec<Vec<f64>>,
     stream: usize,
 }
-
-/// An array of the caller, dimensions slowest first.
-pub type Array<const N: usize> = Layout<N>;
 
 impl Mri {
     /// A plan without geometry.

@@ -6,11 +6,11 @@
 //! Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
 //! chunks of events are sorted by region of the counts' memory, and then each region is counted by one task.
 
-use super::events::{BLOCK, EventLayouts, Events};
+use super::events::{BLOCK, EventArrays, Events};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
-use crate::array::{DType, Layout};
+use crate::array::{ArrayMut, DType, Layout};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
@@ -60,19 +60,15 @@ const REGION: u64 = 1 << 17;
 const MAX_REGIONS: u64 = 1 << 10;
 
 /// Adds events to the histo-images `[view][z][y][x]`, and says which ones it dropped.
-///
-/// # Safety
-/// The events are readable and the histo-images writable for the call, in host memory, used by nobody else; the
-/// histo-images' elements are apart from each other.
-pub unsafe fn deposit(
+pub fn deposit(
     context: &Context,
     views: &Views,
     lattice: &Lattice,
-    events: &EventLayouts,
-    histos: &Layout<4>,
+    events: &EventArrays,
+    histos: ArrayMut<4>,
 ) -> Result<Dropped> {
-    // SAFETY: by this function's contract.
-    let events = unsafe { Events::new(events) }?;
+    let events = Events::new(events)?;
+    let histos = histos.layout();
     let places = Places::new(views, lattice, histos)?;
     let regions = Regions::new(histos)?;
     let chunks = regions.chunks(context, events.len())?;
@@ -141,6 +137,9 @@ impl<'a> Regions<'a> {
     fn new(histos: &'a Layout<4>) -> Result<Self> {
         if histos.gpu.is_some() {
             fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
+        }
+        if !matches!(histos.dtype, DType::U32 | DType::F32) {
+            fail!(TensorDtype, "histo-images are {:?}; they must be U32 or F32", histos.dtype);
         }
         let len = Span::of(histos).len;
         let region = len.div_ceil(MAX_REGIONS).next_power_of_two().max(REGION);
@@ -239,7 +238,7 @@ impl Task<'_> {
                 .into_par_iter()
                 .map(|r| {
                     let of = parts().map(|(o, s)| &o[s[r] as usize..s[r + 1] as usize]);
-                    // SAFETY: each region has one task; the counts are writable by the contract of `deposit`.
+                    // SAFETY: each region has one task; `deposit` has the counts to itself.
                     unsafe { self.regions.count(r, of) }
                 })
                 .sum::<u64>();

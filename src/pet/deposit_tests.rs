@@ -1,6 +1,7 @@
+use super::super::events::interleaved;
 use super::super::view::View;
 use super::*;
-use crate::array::DType;
+use crate::array::{Array, DType};
 use crate::context::{Compute, ContextOptions};
 use crate::error::Status;
 use rand::rngs::StdRng;
@@ -33,31 +34,19 @@ fn context(level: Level, threads: usize, memory_cap: u64) -> Context {
     Context::new(ContextOptions { compute, level, threads, memory_cap, ..ContextOptions::default() }).unwrap()
 }
 
-/// Arrays of events that lie one after the other, seven numbers each.
-fn layouts<T>(events: &[[T; 7]], dtype: DType) -> EventLayouts {
-    let at = |k: usize| events.as_ptr().cast::<T>().wrapping_add(k).cast();
-    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), dtype, [events.len(), 3]) };
-    let time = Layout { strides: [7], ..Layout::new(at(6), dtype, [events.len()]) };
-    EventLayouts { first: positions(0), second: positions(3), time }
-}
-
-fn histos(counts: &mut [u32], views: &Views, lattice: &Lattice) -> Layout<4> {
+fn histos<'a>(counts: &'a mut [u32], views: &Views, lattice: &Lattice) -> ArrayMut<'a, 4> {
     let [nz, ny, nx] = lattice.shape();
-    let shape = [views.list().len(), nz, ny, nx];
-    assert_eq!(counts.len(), shape.iter().product::<usize>());
-    Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, shape)
+    ArrayMut::of(counts, [views.list().len(), nz, ny, nx]).unwrap()
 }
 
-fn added(counts: &mut [u32], context: &Context, events: &EventLayouts, views: &Views, lattice: &Lattice) -> Dropped {
-    let to = histos(counts, views, lattice);
-    // SAFETY: the arrays are there.
-    unsafe { deposit(context, views, lattice, events, &to) }.unwrap()
+fn added(counts: &mut [u32], context: &Context, events: &EventArrays, views: &Views, lattice: &Lattice) -> Dropped {
+    deposit(context, views, lattice, events, histos(counts, views, lattice)).unwrap()
 }
 
 fn deposited(events: &[[f64; 7]], views: &Views) -> (Vec<u32>, Dropped) {
     let mut counts = vec![0; views.list().len() * lattice().voxels()];
     let context = context(Level::detect(), 2, 0);
-    let dropped = added(&mut counts, &context, &layouts(events, DType::F64), views, &lattice());
+    let dropped = added(&mut counts, &context, &interleaved::read(events), views, &lattice());
     (counts, dropped)
 }
 
@@ -128,7 +117,7 @@ fn each_cause_is_counted() {
 fn full_voxels_stay_full() {
     let events = [event([0.1; 3], unit(0.0, 0.0), 0.0); 5];
     let context = context(Level::detect(), 2, 0);
-    let events = layouts(&events, DType::F64);
+    let events = interleaved::read(&events);
     let mut counts = vec![u32::MAX - 2; grid().list().len() * lattice().voxels()];
     let dropped = added(&mut counts, &context, &events, &grid(), &lattice());
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
@@ -136,9 +125,10 @@ fn full_voxels_stay_full() {
     // f32 has no odd number beyond 2^24.
     let most = 16_777_216f32;
     counts.fill((most - 2.0).to_bits());
-    let to = Layout { dtype: DType::F32, ..histos(&mut counts, &grid(), &lattice()) };
-    // SAFETY: the arrays are there.
-    let dropped = unsafe { deposit(&context, &grid(), &lattice(), &events, &to) }.unwrap();
+    let to = Layout { dtype: DType::F32, ..*histos(&mut counts, &grid(), &lattice()).layout() };
+    // SAFETY: the counts as numbers of the same size.
+    let to = unsafe { ArrayMut::over(to) };
+    let dropped = deposit(&context, &grid(), &lattice(), &events, to).unwrap();
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
     assert_eq!(counts.iter().filter(|c| f32::from_bits(**c) == most).count(), 1);
 }
@@ -190,29 +180,32 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
     let events: Vec<[f32; 7]> = many(CHUNK * 3 + 123, 4).into_iter().map(|e| e.map(|v| v as f32)).collect();
     let mut expected = vec![0; views.list().len() * voxels];
     assert!(expected.len() as u64 > 2 * REGION);
-    let strided = layouts(&events, DType::F32);
+    let strided = interleaved::read(&events);
     let dropped = added(&mut expected, &context(Level::BASELINE, 1, 0), &strided, &views, &lattice);
     let all: u64 = expected.iter().map(|c| u64::from(*c)).sum();
     assert!(dropped.total() < events.len() as u64 / 2 && all + dropped.total() == events.len() as u64);
     let packed: [Vec<[f32; 3]>; 2] = [0, 3].map(|k| events.iter().map(|e| std::array::from_fn(|a| e[k + a])).collect());
     let times: Vec<f64> = events.iter().map(|e| f64::from(e[6])).collect();
-    let backwards = |mut e: EventLayouts| {
-        for p in [&mut e.first, &mut e.second] {
-            p.origin = p.element([p.shape[0] - 1, 0]);
-            p.strides[0] *= -1;
+    fn backwards<'a>(e: &EventArrays<'a>) -> EventArrays<'a> {
+        fn turned<'a, const N: usize>(array: &Array<'a, N>) -> Array<'a, N> {
+            let mut layout = *array.layout();
+            let mut last = [0; N];
+            last[0] = layout.shape[0] - 1;
+            layout.origin = layout.element(last);
+            layout.strides[0] *= -1;
+            // SAFETY: the same elements.
+            unsafe { Array::over(layout) }
         }
-        e.time.origin = e.time.element([e.time.shape[0] - 1]);
-        e.time.strides[0] *= -1;
-        e
-    };
-    let packed = EventLayouts {
-        first: Layout::new(packed[0].as_ptr().cast(), DType::F32, [events.len(), 3]),
-        second: Layout::new(packed[1].as_ptr().cast(), DType::F32, [events.len(), 3]),
-        time: Layout::new(times.as_ptr().cast(), DType::F64, [events.len()]),
+        EventArrays { first: turned(&e.first), second: turned(&e.second), time: turned(&e.time) }
+    }
+    let packed = EventArrays {
+        first: Array::of(packed[0].as_flattened(), [events.len(), 3]).unwrap(),
+        second: Array::of(packed[1].as_flattened(), [events.len(), 3]).unwrap(),
+        time: Array::of(&times, [events.len()]).unwrap(),
     };
     for level in Level::available() {
         for (threads, cap, list) in
-            [(2, 0, packed), (3, 1_200_000, strided), (1, 450_000, backwards(packed)), (2, 0, backwards(strided))]
+            [(2, 0, packed), (3, 1_200_000, strided), (1, 450_000, backwards(&packed)), (2, 0, backwards(&strided))]
         {
             let mut counts = vec![0; expected.len()];
             let context = context(level, threads, cap);
@@ -225,8 +218,9 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
             let strides = [3, -((3 * n) as isize), (3 * n * nz) as isize, (3 * n * nz * ny) as isize];
             let origin = room.as_mut_ptr().wrapping_add(3 * n * (nz - 1)).cast_const().cast();
             let to = Layout { strides, ..Layout::new(origin, DType::F32, [n, nz, ny, nx]) };
-            // SAFETY: the arrays are there.
-            assert_eq!(unsafe { deposit(&context, &views, &lattice, &list, &to) }.unwrap(), dropped);
+            // SAFETY: elements of `room`.
+            let to = unsafe { ArrayMut::over(to) };
+            assert_eq!(deposit(&context, &views, &lattice, &list, to).unwrap(), dropped);
             for (k, e) in expected.iter().enumerate() {
                 let [v, z, y, x] = [k / voxels, k / (nx * ny) % nz, k / nx % ny, k % nx];
                 assert_eq!(room[3 * (v + n * ((nz - 1 - z) + nz * (y + ny * x)))], *e as f32);
@@ -238,26 +232,31 @@ fn does_not_depend_on_threads_memory_strides_or_level() {
 #[test]
 fn refuses_what_does_not_fit() {
     let list = [event([0.0; 3], unit(0.1, 0.0), 0.0)];
-    let events = layouts(&list, DType::F64);
+    let events = interleaved::read(&list);
     let mut counts = vec![7; grid().list().len() * lattice().voxels()];
-    let to = histos(&mut counts, &grid(), &lattice());
-    let refused = |context: &Context, events: &EventLayouts, to: &Layout<4>| {
-        // SAFETY: the arrays are there.
-        unsafe { deposit(context, &grid(), &lattice(), events, to) }.expect_err("refused").status
+    let to = *histos(&mut counts, &grid(), &lattice()).layout();
+    let refused = |context: &Context, events: &EventArrays, to: &Layout<4>| {
+        // SAFETY: elements of `counts`, or none that is touched: it is refused.
+        let to = unsafe { ArrayMut::over(*to) };
+        deposit(context, &grid(), &lattice(), events, to).expect_err("refused").status
     };
     let usual = context(Level::detect(), 1, 0);
     assert_eq!(refused(&context(Level::detect(), 1, 300_000), &events, &to), Status::MemoryCap);
     assert_eq!(refused(&usual, &events, &Layout { shape: [24, 5, 20, 23], ..to }), Status::TensorShape);
     let far = Layout { strides: [1 << 43, 480, 24, 1], ..to };
     assert_eq!(refused(&usual, &events, &far), Status::TensorStrides);
-    let short = EventLayouts { second: Layout { shape: [1, 2], ..events.second }, ..events };
+    fn with<'a, const N: usize>(array: &Array<'a, N>, shape: [usize; N], dtype: DType) -> Array<'a, N> {
+        // SAFETY: fewer elements, or none that is touched: it is refused.
+        unsafe { Array::over(Layout { shape, dtype, ..*array.layout() }) }
+    }
+    let short = EventArrays { second: with(&events.second, [1, 2], DType::F64), ..events };
     assert_eq!(refused(&usual, &short, &to), Status::TensorShape);
-    let complex = EventLayouts { first: Layout { dtype: DType::C64, ..events.first }, ..events };
+    let complex = EventArrays { first: with(&events.first, [1, 3], DType::C64), ..events };
     assert_eq!(refused(&usual, &complex, &to), Status::TensorDtype);
-    let none = EventLayouts {
-        first: Layout { shape: [0, 3], ..events.first },
-        second: Layout { shape: [0, 3], ..events.second },
-        time: Layout { shape: [0], ..events.time },
+    let none = EventArrays {
+        first: with(&events.first, [0, 3], DType::F64),
+        second: with(&events.second, [0, 3], DType::F64),
+        time: with(&events.time, [0], DType::F64),
     };
     assert_eq!(added(&mut counts, &usual, &none, &grid(), &lattice()), Dropped::default());
     assert!(counts.iter().all(|c| *c == 7));

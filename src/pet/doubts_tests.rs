@@ -1,11 +1,11 @@
-use super::super::events::EventLayouts;
+use super::super::events::interleaved;
 use super::super::phantom::{Object, Phantom};
 use super::super::plan::Pet;
 use super::super::response::Radial;
 use super::super::simulation::{Background, Resolution, Scan, Scanner, Source};
 use super::super::views::Views;
 use super::*;
-use crate::array::{DType, Layout};
+use crate::array::ArrayMut;
 use crate::context::{Compute, Context, ContextOptions, LogLevel};
 use crate::phantom::Shape;
 use std::sync::{Arc, Mutex};
@@ -17,16 +17,6 @@ struct Case {
     name: &'static str,
     lattice: Lattice,
     events: Vec<[f64; 7]>,
-}
-
-fn layouts(events: &[[f64; 7]]) -> EventLayouts {
-    let at = |k: usize| events.as_ptr().cast::<f64>().wrapping_add(k).cast();
-    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), DType::F64, [events.len(), 3]) };
-    EventLayouts {
-        first: positions(0),
-        second: positions(3),
-        time: Layout { strides: [7], ..Layout::new(at(6), DType::F64, [events.len()]) },
-    }
 }
 
 /// Warnings of one deposit.
@@ -43,9 +33,8 @@ fn warnings(lattice: Lattice, events: &[[f64; 7]]) -> Vec<String> {
     pet.set_geometry(lattice, Views::grid(2, 1, TILT).unwrap()).unwrap();
     let [nz, ny, nx] = lattice.shape();
     let mut counts = vec![0u32; 2 * lattice.voxels()];
-    let histos = Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, [2, nz, ny, nx]);
-    // SAFETY: the arrays are there.
-    unsafe { pet.deposit(&layouts(events), &histos) }.unwrap();
+    let histos = ArrayMut::of(&mut counts, [2, nz, ny, nx]).unwrap();
+    pet.deposit(&interleaved::read(events), histos).unwrap();
     told.lock().unwrap().clone()
 }
 
@@ -65,9 +54,8 @@ fn case(
     };
     let context =
         Context::new(ContextOptions { compute: Compute::Cpu, threads: 2, ..ContextOptions::default() }).unwrap();
-    let events = vec![[0.0; 7]; 20_000];
-    // SAFETY: the arrays are there.
-    unsafe { scan.simulate(&context, 5, &layouts(&events)) }.unwrap();
+    let mut events = vec![[0.0; 7]; 20_000];
+    scan.simulate(&context, 5, interleaved::written(&mut events)).unwrap();
     Case { name, lattice: Lattice::new(shape, [voxel; 3]).unwrap(), events }
 }
 

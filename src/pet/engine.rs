@@ -6,7 +6,7 @@ use super::lattice::Lattice;
 use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ pub(super) trait Engine: Sized + Send {
     /// An image or a histo-image of one view, where and in the order in which the engine keeps it.
     type Volume: Send;
     /// The histo-images of a reconstruction, as the engine wants them.
-    type Data: Send;
+    type Data<'a>: Send;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
 
@@ -157,17 +157,11 @@ pub(super) trait Engine: Sized + Send {
 
     fn zeros(&mut self) -> Result<Self::Volume>;
     fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
-    /// Copies a caller's array `[z][y][x]`; non-finite values are replaced by 0 and counted, or are an error, as the policy says.
-    /// Values below 0 are an error where `sign` says so.
-    ///
-    /// # Safety
-    /// The array is readable until [`Engine::within`] returns.
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Self::Volume>;
+    /// Copies a caller's array `[z][y][x]`; non-finite values is replaced by 0, and counted, or is an error. So are values below
+    /// 0 where `least` says so.
+    fn read(&mut self, from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Self::Volume>;
     /// Copies into a caller's f32 array `[z][y][x]`.
-    ///
-    /// # Safety
-    /// The array is writable until [`Engine::within`] returns, its elements apart from each other.
-    unsafe fn write(&mut self, from: &Self::Volume, to: &Layout<3>) -> Result<()>;
+    fn write(&mut self, from: &Self::Volume, to: &mut ArrayMut<3>) -> Result<()>;
     /// Values replaced since it was asked last.
     fn replaced(&mut self) -> u64;
 
@@ -177,18 +171,15 @@ pub(super) trait Engine: Sized + Send {
     fn add_adjoint(&mut self, view: usize, histo: &Self::Volume, image: &mut Self::Volume) -> Result<()>;
 
     /// Takes the histo-images of a reconstruction: none may have values below 0; non-finite values as in [`Engine::read`].
-    ///
-    /// # Safety
-    /// The arrays are readable and stay as they are until the data are dropped, which is before [`Engine::within`] returns.
-    unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Self::Data>;
-    fn facts(&self, data: &Self::Data) -> Facts;
+    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Self::Data<'a>>;
+    fn facts(&self, data: &Self::Data<'_>) -> Facts;
     /// image = image + H^T A
-    fn add_sensitivity(&mut self, view: usize, data: &Self::Data, image: &mut Self::Volume) -> Result<()>;
+    fn add_sensitivity(&mut self, view: usize, data: &Self::Data<'_>, image: &mut Self::Volume) -> Result<()>;
     /// ratio = of the measured counts and A (H image) + additive.
     fn compare(
         &mut self,
         view: usize,
-        data: &Self::Data,
+        data: &Self::Data<'_>,
         image: &Self::Volume,
         of: Ratio,
         ratio: &mut Self::Volume,
@@ -205,7 +196,7 @@ pub(super) trait Engine: Sized + Send {
     fn ramla(
         &mut self,
         order: &[usize],
-        data: &Self::Data,
+        data: &Self::Data<'_>,
         step: f32,
         volumes: (&mut Self::Volume, &mut Self::Volume),
         progress: Progress,
@@ -217,7 +208,7 @@ pub(super) trait Engine: Sized + Send {
     fn ramla_by_view(
         &mut self,
         order: &[usize],
-        data: &Self::Data,
+        data: &Self::Data<'_>,
         step: f32,
         (image, ratio): (&mut Self::Volume, &mut Self::Volume),
         progress: Progress,

@@ -1,6 +1,6 @@
 //! The caller's lists of events.
 
-use crate::array::{DType, Layout};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::error::{Result, fail};
 
 /// Events that are looked at together, in loops without branches.
@@ -9,47 +9,96 @@ pub(super) const BLOCK: usize = 256;
 /// x1, y1, z1, x2, y2, z2 in mm and t2 - t1 in ps of a block of events.
 pub(super) type Block = [[f64; BLOCK]; 7];
 
-/// Where events are, in host memory, f32 or f64 each.
+/// Events to read, in host memory, f32 or f64 each.
 #[derive(Clone, Copy, Debug)]
-pub struct EventLayouts {
+pub struct EventArrays<'a> {
     /// Position of the first photon, `[event][x, y, z]` in mm.
-    pub first: Layout<2>,
+    pub first: Array<'a, 2>,
     /// Of the second.
-    pub second: Layout<2>,
+    pub second: Array<'a, 2>,
     /// `[event]` time of the second less that of the first, in ps.
-    pub time: Layout<1>,
+    pub time: Array<'a, 1>,
 }
 
-/// Arrays that may be read, and written where they were promised to be writable.
+/// Events to write, as those to read.
+#[derive(Debug)]
+pub struct EventArraysMut<'a> {
+    /// Position of the first photon, `[event][x, y, z]` in mm.
+    pub first: ArrayMut<'a, 2>,
+    /// Of the second.
+    pub second: ArrayMut<'a, 2>,
+    /// `[event]` time of the second less that of the first, in ps.
+    pub time: ArrayMut<'a, 1>,
+}
+
+/// An error if the three are no list of events.
+fn check(first: &Layout<2>, second: &Layout<2>, time: &Layout<1>) -> Result<()> {
+    let events = time.shape[0];
+    for (name, positions) in [("first", first), ("second", second)] {
+        if positions.shape != [events, 3] {
+            fail!(TensorShape, "{name} has shape {:?}; times are of {events} events", positions.shape);
+        }
+    }
+    for (name, dtype, gpu) in
+        [("first", first.dtype, first.gpu), ("second", second.dtype, second.gpu), ("time", time.dtype, time.gpu)]
+    {
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            fail!(TensorDtype, "{name} is {dtype:?}; it must be F32 or F64");
+        }
+        if gpu.is_some() {
+            fail!(TensorDevice, "{name} is in a GPU's memory; events must be in host memory");
+        }
+    }
+    Ok(())
+}
+
+/// Positions of photons.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Events<'a>(&'a EventLayouts);
+struct Positions<'a> {
+    /// x, y, z
+    columns: [Array<'a, 1>; 3],
+    /// All of them where they lie one after the other in f32.
+    packed: Option<&'a [[f32; 3]]>,
+}
+
+impl<'a> Positions<'a> {
+    fn new(array: &Array<'a, 2>) -> Self {
+        let packed = array.as_slice().map(|all| all.as_chunks().0);
+        Self { columns: [0, 1, 2].map(|k| array.column(k)), packed }
+    }
+
+    #[inline(always)]
+    fn read(&self, from: usize, n: usize, mut columns: [&mut [f64; BLOCK]; 3]) {
+        if let Some(packed) = self.packed {
+            for (i, p) in packed[from..][..n].iter().enumerate() {
+                for (column, v) in columns.iter_mut().zip(p) {
+                    column[i] = f64::from(*v);
+                }
+            }
+        } else {
+            for (array, column) in self.columns.iter().zip(columns) {
+                array.read_row([from], &mut column[..n]);
+            }
+        }
+    }
+}
+
+/// A list that is read block by block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Events<'a> {
+    first: Positions<'a>,
+    second: Positions<'a>,
+    time: Array<'a, 1>,
+}
 
 impl<'a> Events<'a> {
-    /// # Safety
-    /// For `'a` the elements are readable, and nobody writes to them but through this.
-    pub(super) unsafe fn new(arrays: &'a EventLayouts) -> Result<Self> {
-        let EventLayouts { first, second, time } = arrays;
-        let events = time.shape[0];
-        for (name, positions) in [("first", first), ("second", second)] {
-            if positions.shape != [events, 3] {
-                fail!(TensorShape, "{name} has shape {:?}; times are of {events} events", positions.shape);
-            }
-        }
-        for (name, dtype, gpu) in
-            [("first", first.dtype, first.gpu), ("second", second.dtype, second.gpu), ("time", time.dtype, time.gpu)]
-        {
-            if !matches!(dtype, DType::F32 | DType::F64) {
-                fail!(TensorDtype, "{name} is {dtype:?}; it must be F32 or F64");
-            }
-            if gpu.is_some() {
-                fail!(TensorDevice, "{name} is in a GPU's memory; events must be in host memory");
-            }
-        }
-        Ok(Self(arrays))
+    pub(super) fn new(EventArrays { first, second, time }: &EventArrays<'a>) -> Result<Self> {
+        check(first.layout(), second.layout(), time.layout())?;
+        Ok(Self { first: Positions::new(first), second: Positions::new(second), time: *time })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.time.shape[0]
+        self.time.shape()[0]
     }
 
     /// Reads events `from` on, as many as a block holds or as there are; returns how many.
@@ -57,73 +106,64 @@ impl<'a> Events<'a> {
     pub(super) fn read(&self, from: usize, block: &mut Block) -> usize {
         let n = BLOCK.min(self.len() - from);
         let [x1, y1, z1, x2, y2, z2, time] = block;
-        for (array, mut columns) in [(&self.0.first, [x1, y1, z1]), (&self.0.second, [x2, y2, z2])] {
-            if array.dtype == DType::F32 && array.strides == [3, 1] {
-                // SAFETY: these elements lie one after the other, and the constructor's contract covers them.
-                let places = unsafe { std::slice::from_raw_parts(array.element([from, 0]).cast::<[f32; 3]>(), n) };
-                for (i, p) in places.iter().enumerate() {
-                    for (column, v) in columns.iter_mut().zip(p) {
-                        column[i] = f64::from(*v);
-                    }
-                }
-            } else {
-                for (axis, column) in columns.into_iter().enumerate() {
-                    read(array.element([from, axis]), array.dtype, array.strides[0], &mut column[..n]);
-                }
-            }
-        }
-        read(self.0.time.element([from]), self.0.time.dtype, self.0.time.strides[0], &mut time[..n]);
+        self.first.read(from, n, [x1, y1, z1]);
+        self.second.read(from, n, [x2, y2, z2]);
+        self.time.read_row([from], &mut time[..n]);
         n
+    }
+}
+
+/// A list that is written event by event.
+#[derive(Debug)]
+pub(super) struct EventsMut<'a>(EventArraysMut<'a>);
+
+impl<'a> EventsMut<'a> {
+    pub(super) fn new(to: EventArraysMut<'a>) -> Result<Self> {
+        check(to.first.layout(), to.second.layout(), to.time.layout())?;
+        Ok(Self(to))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.time.shape()[0]
     }
 
     /// Writes event `k`.
     ///
     /// # Safety
-    /// The arrays are writable, and nobody else uses this event meanwhile.
+    /// Nobody else writes this event meanwhile.
     pub(super) unsafe fn write(&self, k: usize, event: &[f64; 7]) {
-        for (c, v) in event.iter().enumerate() {
-            let (at, dtype) = match c {
-                0..3 => (self.0.first.element([k, c]), self.0.first.dtype),
-                3..6 => (self.0.second.element([k, c - 3]), self.0.second.dtype),
-                _ => (self.0.time.element([k]), self.0.time.dtype),
-            };
-            // SAFETY: an element, by the layout; writable by this function's contract.
-            unsafe {
-                match dtype {
-                    DType::F64 => *at.cast::<f64>().cast_mut() = *v,
-                    _ => *at.cast::<f32>().cast_mut() = *v as f32,
-                }
-            }
+        // SAFETY: by this function's contract.
+        unsafe {
+            self.0.first.write_row([k, 0], &event[..3]);
+            self.0.second.write_row([k, 0], &event[3..6]);
+            self.0.time.write_row([k], &event[6..]);
         }
     }
 }
 
-/// `start` and what follows it are elements of an array that [`Events`] holds.
-#[inline(always)]
-fn read(start: *const u8, dtype: DType, stride: isize, out: &mut [f64]) {
-    // SAFETY: the constructor's contract covers these elements.
-    unsafe {
-        match dtype {
-            DType::F64 => strided(start.cast::<f64>(), stride, out),
-            _ => strided(start.cast::<f32>(), stride, out),
-        }
-    }
-}
+/// Lists of events that lie one after the other, seven numbers each.
+#[cfg(test)]
+pub(super) mod interleaved {
+    use super::*;
+    use crate::array::Element;
 
-/// # Safety
-/// `out.len()` elements, `stride` apart from `start`, are readable.
-#[inline(always)]
-unsafe fn strided<T: Copy + Into<f64>>(start: *const T, stride: isize, out: &mut [f64]) {
-    if stride == 1 {
-        // SAFETY: contiguous, by the caller's contract.
-        let source = unsafe { std::slice::from_raw_parts(start, out.len()) };
-        for (o, v) in out.iter_mut().zip(source) {
-            *o = (*v).into();
-        }
-    } else {
-        for (k, o) in out.iter_mut().enumerate() {
-            // SAFETY: by the caller's contract.
-            *o = unsafe { *start.offset(k as isize * stride) }.into();
+    fn layouts<T: Element>(start: *const T, n: usize) -> ([Layout<2>; 2], Layout<1>) {
+        let at = |k: usize| start.wrapping_add(k).cast();
+        let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), T::DTYPE, [n, 3]) };
+        ([positions(0), positions(3)], Layout { strides: [7], ..Layout::new(at(6), T::DTYPE, [n]) })
+    }
+
+    pub(in crate::pet) fn read<T: Element>(events: &[[T; 7]]) -> EventArrays<'_> {
+        let ([first, second], time) = layouts(events.as_ptr().cast::<T>(), events.len());
+        // SAFETY: elements of the borrowed list.
+        unsafe { EventArrays { first: Array::over(first), second: Array::over(second), time: Array::over(time) } }
+    }
+
+    pub(in crate::pet) fn written<T: Element>(events: &mut [[T; 7]]) -> EventArraysMut<'_> {
+        let ([first, second], time) = layouts(events.as_mut_ptr().cast::<T>(), events.len());
+        // SAFETY: elements of the list, each in one array.
+        unsafe {
+            EventArraysMut { first: ArrayMut::over(first), second: ArrayMut::over(second), time: ArrayMut::over(time) }
         }
     }
 }

@@ -4,7 +4,6 @@
 //! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
 //! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
-mod array;
 #[cfg(test)]
 mod cases;
 pub(crate) mod cpu;
@@ -17,7 +16,7 @@ mod expansion;
 mod gpu;
 mod histos;
 pub mod lattice;
-pub mod measures;
+pub mod merit;
 mod operators;
 pub mod phantom;
 mod plan;
@@ -29,6 +28,7 @@ mod spectrum;
 mod studies;
 pub(crate) mod tables;
 mod units;
+mod values;
 pub mod view;
 mod view_search;
 pub mod views;

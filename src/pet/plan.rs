@@ -1,6 +1,5 @@
 //! The plan behind `isoc_pet`.
 
-use super::array::number;
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Method, Scan};
 use super::gpu::engine::GpuEngine;
@@ -10,7 +9,7 @@ use super::response::Response;
 use super::tables::Tables;
 use super::view::{View, geometric_order};
 use super::views::Views;
-use crate::array::Layout;
+use crate::array::Array;
 use crate::context::{Context, LogLevel};
 use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
@@ -166,13 +165,13 @@ impl Pet {
     }
 
     /// Views from pairs of azimuth and tilt, `[view][angle]`.
-    ///
-    /// # Safety
-    /// The array is readable, in host memory.
-    pub unsafe fn read_views(&self, from: &Layout<2>, max_tilt: f64) -> Result<Views> {
-        // SAFETY: by this function's contract.
-        let at = |v, k| unsafe { number(from, [v, k]) };
-        Views::new((0..from.shape[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)
+    pub fn read_views(&self, from: Array<2>, max_tilt: f64) -> Result<Views> {
+        let at = |v, k| {
+            let mut number = [0.0];
+            from.read_row([v, k], &mut number);
+            number[0]
+        };
+        Views::new((0..from.shape()[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)
     }
 
     /// Sets the response of all views that have no tables of their own.

@@ -88,7 +88,7 @@ fn uniform(facts: &Facts) -> f32 {
 /// Improves the image, and says what each pass saw. Without a warm start the image is set first.
 pub(super) fn reconstruct<E: Engine>(
     e: &mut E,
-    (data, image): (&E::Data, &mut E::Volume),
+    (data, image): (&E::Data<'_>, &mut E::Volume),
     solve: &Solve,
     (context, job): (&Context, &Job),
     history: &mut Vec<Iteration>,

@@ -1,6 +1,7 @@
 //! The caller's data, row by row: line integrals where counts or transmissions are meant, and never NaN.
 
 use super::kind::Correction;
+use crate::array::value::not_finite;
 use crate::array::{Array, DType};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
@@ -133,10 +134,7 @@ impl<'a> Reader<'a> {
                 self.read_row(item, line, 0, &mut row);
                 if let Some(k) = row.iter().position(|v| !v.is_finite()) {
                     let (name, v) = (self.name, row[k]);
-                    fail!(
-                        NotFiniteData,
-                        "{name}[{i}, {j}, {k}] is {v}; it must be finite (or set the NaN policy to replace)"
-                    );
+                    return not_finite(name, &[i, j, k], v);
                 }
             }
         }

@@ -154,7 +154,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_volume(
     with_plan(ct, |ct| {
         // SAFETY: by this function's contract.
         let (ellipses, target) =
-            unsafe { (to_ellipses(ellipses, ellipse_count)?, expect_volume(ct.geometry()?).view_mut(volume)?) };
+            unsafe { (to_ellipses(ellipses, ellipse_count)?, expect_volume(ct.geometry()?).output(volume)?) };
         ct.phantom_volume(&ellipses, target)
     })
 }
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_projections(
     with_plan(ct, |ct| {
         let expected = expect_projections(ct.geometry()?, "projections", FLOAT);
         // SAFETY: by this function's contract.
-        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.view_mut(projections)?) };
+        let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.output(projections)?) };
         ct.phantom_projections(&ellipses, target)
     })
 }

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
             let expected =
                 Expected { name, shape, dims: ["frames", "rows", "bins"], optional: &[0], dtypes: COUNTS, gpus: &[] };
             // SAFETY: by this function's contract.
-            unsafe { expected.view(tensor) }.map(Some)
+            unsafe { expected.input(tensor) }.map(Some)
         };
         let (flats, darks) = (frames(flats, "flats")?, frames(darks, "darks")?);
         ct.set_flat_field(flats, darks)

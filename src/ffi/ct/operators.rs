@@ -5,7 +5,7 @@ use super::tensors::{COUNTS, FLOAT, expect_projections, expect_volume};
 use crate::array::{Array, ArrayMut};
 use crate::ct::{Ct, Geometry};
 use crate::error::{Result, Status};
-use crate::ffi::tensor::{Expected, check_overlap, isoc_tensor};
+use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
 
 /// A call that reads one tensor and writes another, after checking both.
 ///
@@ -22,8 +22,8 @@ unsafe fn transform(
         let gpus = ct.gpus();
         let (from, to) = (Expected { gpus, ..input.1(geometry) }, Expected { gpus, ..output.1(geometry) });
         // SAFETY: by this function's contract.
-        let (source, target) = unsafe { (from.view(input.0)?, to.view_mut(output.0)?) };
-        check_overlap(&source, &target, [from.name, to.name])?;
+        let (source, target) = unsafe { (from.input(input.0)?, to.output(output.0)?) };
+        check_apart((source.layout(), from.name), (target.layout(), to.name))?;
         run(ct, source, target)
     })
 }

@@ -125,7 +125,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
-        let values = unsafe { mri.read_trajectory(&expected.parse(trajectory)?) }?;
+        let values = unsafe { mri.read_trajectory(expected.input(trajectory)?) }?;
         let trajectory = Trajectory::new(&values, unit, geometry.grid, dims)?;
         mri.set_geometry(geometry, trajectory)
     })

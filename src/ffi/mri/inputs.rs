@@ -33,11 +33,10 @@ pub enum isoc_mri_density {
 pub unsafe extern "C" fn isoc_mri_set_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if weights.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_weights(None) };
+            return mri.set_weights(None);
         }
         // SAFETY: by this function's contract.
-        unsafe { mri.set_weights(Some(&expect_by_sample(mri, "weights")?.parse(weights)?)) }
+        unsafe { mri.set_weights(Some(expect_by_sample(mri, "weights")?.input(weights)?)) }
     })
 }
 
@@ -72,7 +71,7 @@ pub extern "C" fn isoc_mri_compute_weights(mri: *mut isoc_mri, density: u32, par
 pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.copy_weights(&expect_by_sample(mri, "weights")?.parse_output(weights)?) }
+        unsafe { mri.copy_weights(expect_by_sample(mri, "weights")?.output(weights)?) }
     })
 }
 
@@ -85,14 +84,13 @@ pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *cons
 pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if maps.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_maps(None) };
+            return mri.set_maps(None);
         }
         let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
         unsafe {
-            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.parse(maps);
-            mri.set_maps(Some(&by_coils(mri, parsed, maps, false)?))
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.input(maps);
+            mri.set_maps(Some(by_coils::<_, 4>(mri, parsed, maps, false)?))
         }
     })
 }
@@ -111,8 +109,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
 ) -> Status {
     with_plan(mri, |mri| {
         if field.is_null() && times.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_field(None) };
+            return mri.set_field(None);
         }
         let [nz, ny, nx] = mri.geometry()?.grid;
         let expected = Expected {
@@ -125,8 +122,8 @@ pub unsafe extern "C" fn isoc_mri_set_field(
         };
         // SAFETY: by this function's contract.
         unsafe {
-            let (field, times) = (expected.parse(field)?, expect_by_sample(mri, "times")?.parse(times)?);
-            mri.set_field(Some((&field, &times)))
+            let (field, times) = (expected.input(field)?, expect_by_sample(mri, "times")?.input(times)?);
+            mri.set_field(Some((field, times)))
         }
     })
 }
@@ -140,8 +137,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
 pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if positions.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_positions(None) };
+            return mri.set_positions(None);
         }
         let [nz, ny, nx] = mri.geometry()?.grid;
         let expected = Expected {
@@ -153,7 +149,7 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
-        unsafe { mri.set_positions(Some(&expected.parse(positions)?)) }
+        unsafe { mri.set_positions(Some(expected.input(positions)?)) }
     })
 }
 
@@ -167,14 +163,11 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
 pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, weights: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         if weights.is_null() {
-            // SAFETY: nothing is read.
-            return unsafe { mri.set_difference_weights(None) };
+            return mri.set_difference_weights(None);
         }
         let axes = if mri.geometry()?.grid[0] == 1 { 2 } else { 3 };
         // SAFETY: by this function's contract.
-        unsafe {
-            mri.set_difference_weights(Some(&expect_grids(mri, "weights", (axes, "axes"), REAL)?.parse(weights)?))
-        }
+        unsafe { mri.set_difference_weights(Some(expect_grids(mri, "weights", (axes, "axes"), REAL)?.input(weights)?)) }
     })
 }
 
@@ -208,7 +201,7 @@ pub unsafe extern "C" fn isoc_mri_set_matrix(
         unsafe {
             let starts = array(row_starts, rows + 1, "row_starts")?;
             let columns = array(columns, entries, "columns")?;
-            mri.set_matrix(starts, columns, &expected.parse(values)?)
+            mri.set_matrix(starts, columns, expected.input(values)?)
         }
     })
 }

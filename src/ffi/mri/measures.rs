@@ -21,9 +21,9 @@ pub unsafe extern "C" fn isoc_mri_compare(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         let (decibels, percent) = unsafe {
-            let image = expect_grids(mri, "image", (1, "coils"), COMPLEX)?.parse(image)?;
-            let truth = expect_grids(mri, "truth", (1, "coils"), COMPLEX)?.parse(truth)?;
-            mri.compare(&image, &truth)?
+            let image = expect_grids(mri, "image", (1, "coils"), COMPLEX)?.input(image)?;
+            let truth = expect_grids(mri, "truth", (1, "coils"), COMPLEX)?.input(truth)?;
+            mri.compare(image, truth)?
         };
         for (p, value) in [(psnr, decibels), (percent_error, percent)] {
             if !p.is_null() {

@@ -2,10 +2,11 @@
 
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::{images_from, images_to, samples_from, samples_to};
+use crate::array::{Array, ArrayMut};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, count as number};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
-use crate::mri::{Array, Mri};
+use crate::mri::Mri;
 
 /// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 /// `samples`: complex (coils, samples).
@@ -24,8 +25,8 @@ pub unsafe extern "C" fn isoc_mri_forward(
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
-            check_apart((&from, "image"), (&to, "samples"))?;
-            mri.forward(&from, &to)
+            check_apart((from.layout(), "image"), (to.layout(), "samples"))?;
+            mri.forward(from, to)
         }
     })
 }
@@ -36,14 +37,14 @@ unsafe fn to_image(
     mri: *mut isoc_mri,
     samples: *const isoc_tensor,
     image: *const isoc_tensor,
-    run: unsafe fn(&mut Mri, &Array<2>, &Array<4>) -> Result<()>,
+    run: fn(&mut Mri, Array<2>, ArrayMut<4>) -> Result<()>,
 ) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
-            check_apart((&from, "samples"), (&to, "image"))?;
-            run(mri, &from, &to)
+            check_apart((from.layout(), "samples"), (to.layout(), "image"))?;
+            run(mri, from, to)
         }
     })
 }
@@ -92,8 +93,8 @@ pub unsafe extern "C" fn isoc_mri_normal(
         // SAFETY: by this function's contract.
         unsafe {
             let (from, to) = (images_from(mri, "image", image)?, images_to(mri, "out", out)?);
-            check_apart((&from, "image"), (&to, "out"))?;
-            mri.normal(&from, &to)
+            check_apart((from.layout(), "image"), (to.layout(), "out"))?;
+            mri.normal(from, to)
         }
     })
 }

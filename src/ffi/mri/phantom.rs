@@ -138,11 +138,11 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
         let expected = Expected { dtypes: COMPLEX, name: "samples", ..expect_by_sample(mri, "samples")? };
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expected.parse_output(samples)?;
+            let to = expected.output(samples)?;
             if mri.axes()? == 2 {
-                mri.phantom_samples(&flats(list)?, &to)
+                mri.phantom_samples(&flats(list)?, to)
             } else {
-                mri.phantom_samples(&solids(list)?, &to)
+                mri.phantom_samples(&solids(list)?, to)
             }
         }
     })
@@ -165,12 +165,8 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
         let expected = expect_grids(mri, "image", (1, "coils"), COMPLEX)?;
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expected.parse_output(image)?;
-            if mri.axes()? == 2 {
-                mri.phantom_image(&flats(list)?, &to)
-            } else {
-                mri.phantom_image(&solids(list)?, &to)
-            }
+            let to = expected.output(image)?;
+            if mri.axes()? == 2 { mri.phantom_image(&flats(list)?, to) } else { mri.phantom_image(&solids(list)?, to) }
         }
     })
 }

@@ -27,7 +27,7 @@ pub extern "C" fn isoc_mri_compute_q(mri: *mut isoc_mri) -> Status {
 pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.export_q(&expect_q(mri)?.parse_output(q)?) }
+        unsafe { mri.export_q(expect_q(mri)?.output(q)?) }
     })
 }
 
@@ -39,6 +39,6 @@ pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_te
 pub unsafe extern "C" fn isoc_mri_import_q(mri: *mut isoc_mri, q: *const isoc_tensor) -> Status {
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
-        unsafe { mri.import_q(&expect_q(mri)?.parse(q)?) }
+        unsafe { mri.import_q(expect_q(mri)?.input(q)?) }
     })
 }

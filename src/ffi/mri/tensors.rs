@@ -1,9 +1,9 @@
 //! What the calls expect of their tensors.
 
-use crate::array::DType;
+use crate::array::{Array, ArrayMut, DType};
 use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
-use crate::mri::{Array, Geometry, Mri};
+use crate::mri::{Geometry, Mri};
 
 pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
 pub(super) const COMPLEX: &[DType] = &[DType::C64, DType::C128];
@@ -51,13 +51,13 @@ fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>
 /// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
 ///
 /// # Safety
-/// As for [`Expected::parse`], which gave `parsed`.
-pub(super) unsafe fn by_coils<const N: usize>(
+/// As for [`Expected::input`] or [`Expected::output`], which gave `parsed` of `N` dimensions.
+pub(super) unsafe fn by_coils<A, const N: usize>(
     mri: &Mri,
-    parsed: Result<Array<N>>,
+    parsed: Result<A>,
     tensor: *const isoc_tensor,
     images: bool,
-) -> Result<Array<N>> {
+) -> Result<A> {
     let mut error = match parsed {
         Err(e) if [Status::TensorShape, Status::TensorNdim].contains(&e.status) => e,
         parsed => return parsed,
@@ -100,29 +100,33 @@ pub(super) unsafe fn by_coils<const N: usize>(
 }
 
 /// # Safety
-/// As for [`Expected::parse`].
-pub(super) unsafe fn samples_from(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+/// As for [`Expected::input`].
+pub(super) unsafe fn samples_from<'a>(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<'a, 2>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_samples(mri)?.parse(samples), samples, false) }
+    unsafe { by_coils::<_, 2>(mri, expect_samples(mri)?.input(samples), samples, false) }
 }
 
 /// # Safety
-/// As for [`Expected::parse`].
-pub(super) unsafe fn images_from(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+/// As for [`Expected::input`].
+pub(super) unsafe fn images_from<'a>(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<'a, 4>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_images(mri, name)?.parse(image), image, true) }
+    unsafe { by_coils::<_, 4>(mri, expect_images(mri, name)?.input(image), image, true) }
 }
 
 /// # Safety
-/// As for [`Expected::parse_output`].
-pub(super) unsafe fn samples_to(mri: &Mri, samples: *const isoc_tensor) -> Result<Array<2>> {
+/// As for [`Expected::output`].
+pub(super) unsafe fn samples_to<'a>(mri: &Mri, samples: *const isoc_tensor) -> Result<ArrayMut<'a, 2>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_samples(mri)?.parse_output(samples), samples, false) }
+    unsafe { by_coils::<_, 2>(mri, expect_samples(mri)?.output(samples), samples, false) }
 }
 
 /// # Safety
-/// As for [`Expected::parse_output`].
-pub(super) unsafe fn images_to(mri: &Mri, name: &'static str, image: *const isoc_tensor) -> Result<Array<4>> {
+/// As for [`Expected::output`].
+pub(super) unsafe fn images_to<'a>(
+    mri: &Mri,
+    name: &'static str,
+    image: *const isoc_tensor,
+) -> Result<ArrayMut<'a, 4>> {
     // SAFETY: by this function's contract.
-    unsafe { by_coils(mri, expect_images(mri, name)?.parse_output(image), image, true) }
+    unsafe { by_coils::<_, 4>(mri, expect_images(mri, name)?.output(image), image, true) }
 }

@@ -6,7 +6,7 @@ use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
 use crate::pet::deposit::Dropped;
-use crate::pet::events::EventLayouts;
+use crate::pet::events::EventArrays;
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.
 #[repr(C)]
@@ -65,11 +65,13 @@ unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
     Ok(())
 }
 
-/// A list's arrays.
+/// What is expected of a list's arrays: both positions, and times.
 ///
 /// # Safety
-/// Tensors are NULL or valid.
-pub(super) unsafe fn events([first, second, time]: [*const isoc_tensor; 3], write: bool) -> Result<EventLayouts> {
+/// `time` is NULL or valid.
+pub(super) unsafe fn expect_events(
+    time: *const isoc_tensor,
+) -> Result<([Expected<'static, 2>; 2], Expected<'static, 1>)> {
     // SAFETY: by this function's contract.
     let number = unsafe { event_count(time, 1) }?;
     let positions =
@@ -82,17 +84,7 @@ pub(super) unsafe fn events([first, second, time]: [*const isoc_tensor; 3], writ
         dtypes: REAL,
         gpus: &[],
     };
-    let parse = |expected: Expected<'_, 2>, tensor| {
-        // SAFETY: as above.
-        unsafe { if write { expected.parse_output(tensor) } else { expected.parse(tensor) } }
-    };
-    // SAFETY: as above.
-    let time = unsafe { if write { times.parse_output(time) } else { times.parse(time) } }?;
-    Ok(EventLayouts {
-        first: parse(positions("first_positions"), first)?,
-        second: parse(positions("second_positions"), second)?,
-        time,
-    })
+    Ok(([positions("first_positions"), positions("second_positions")], times))
 }
 
 /// More events than any list has: a larger number is a mistake.
@@ -120,7 +112,7 @@ pub unsafe extern "C" fn isoc_pet_deposit(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_histos(pet, "histo_images", HISTO)?.parse_output(histo_images)?;
+            let to = expect_host_histos(pet, "histo_images", HISTO)?.output(histo_images)?;
             if event_count(time_differences, 0)? == 0 {
                 for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
                 {
@@ -129,14 +121,17 @@ pub unsafe extern "C" fn isoc_pet_deposit(
                 // Nothing may be at NULL.
                 return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
             }
-            let events = events([first_positions, second_positions, time_differences], false)?;
-            check_apart((&events.first, "first_positions"), (&to, "histo_images"))?;
-            check_apart((&events.second, "second_positions"), (&to, "histo_images"))?;
-            check_apart((&events.time, "time_differences"), (&to, "histo_images"))?;
+            let ([first, second], times) = expect_events(time_differences)?;
+            let time = times.input(time_differences)?;
+            let events =
+                EventArrays { first: first.input(first_positions)?, second: second.input(second_positions)?, time };
+            check_apart((events.first.layout(), "first_positions"), (to.layout(), "histo_images"))?;
+            check_apart((events.second.layout(), "second_positions"), (to.layout(), "histo_images"))?;
+            check_apart((events.time.layout(), "time_differences"), (to.layout(), "histo_images"))?;
             if !dropped.is_null() {
                 read_struct(dropped)?;
             }
-            let found = pet.deposit(&events, &to)?;
+            let found = pet.deposit(&events, to)?;
             if dropped.is_null() {
                 return Ok(());
             }

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn isoc_pet_set_geometry(
                 gpus: &[],
             };
             // SAFETY: by this function's contract.
-            unsafe { pet.read_views(&expected.parse(views)?, g.max_tilt) }?
+            unsafe { pet.read_views(expected.input(views)?, g.max_tilt) }?
         };
         pet.set_geometry(lattice, views)
     })

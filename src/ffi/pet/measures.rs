@@ -26,7 +26,7 @@ pub unsafe extern "C" fn isoc_pet_contrast_recovery(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract; three coordinates have the alignment of one.
         unsafe {
-            let from = expect_host_image(pet, "image")?.parse(image)?;
+            let from = expect_host_image(pet, "image")?.input(image)?;
             let number = count(centre_count, "centre_count", 1, MAX_SPHERES)?;
             let centres = array(centres.cast::<[f64; 3]>(), number, "centres")?;
             if let Some((k, c)) = centres.iter().enumerate().find(|(_, c)| !c.iter().all(|v| v.is_finite())) {
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn isoc_pet_noise(pet: *mut isoc_pet, image: *const isoc_t
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let from = expect_host_image(pet, "image")?.parse(image)?;
+            let from = expect_host_image(pet, "image")?.input(image)?;
             set_out(noise, pet.noise(&from)?, "noise")
         }
     })

@@ -2,7 +2,7 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::{HISTO, IMAGE, expect_histos, expect_image};
-use crate::array::Layout;
+use crate::array::Array;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
@@ -57,10 +57,10 @@ pub unsafe extern "C" fn isoc_pet_forward(
         // SAFETY: by this function's contract.
         unsafe {
             let views = chosen(pet, views, view_count)?;
-            let from = expect_image(pet, "image")?.parse(image)?;
-            let to = expect_histos(pet, "histo_images", views.len(), IMAGE)?.parse_output(histo_images)?;
-            check_apart((&from, "image"), (&to, "histo_images"))?;
-            pet.forward(&views, &from, &to)
+            let from = expect_image(pet, "image")?.input(image)?;
+            let to = expect_histos(pet, "histo_images", views.len(), IMAGE)?.output(histo_images)?;
+            check_apart((from.layout(), "image"), (to.layout(), "histo_images"))?;
+            pet.forward(&views, from, to)
         }
     })
 }
@@ -82,23 +82,27 @@ pub unsafe extern "C" fn isoc_pet_adjoint(
         // SAFETY: by this function's contract.
         unsafe {
             let views = chosen(pet, views, view_count)?;
-            let from = expect_histos(pet, "histo_images", views.len(), HISTO)?.parse(histo_images)?;
-            let to = expect_image(pet, "image")?.parse_output(image)?;
-            check_apart((&from, "histo_images"), (&to, "image"))?;
-            pet.adjoint(&views, &from, &to)
+            let from = expect_histos(pet, "histo_images", views.len(), HISTO)?.input(histo_images)?;
+            let to = expect_image(pet, "image")?.output(image)?;
+            check_apart((from.layout(), "histo_images"), (to.layout(), "image"))?;
+            pet.adjoint(&views, from, to)
         }
     })
 }
 
 /// # Safety
 /// The tensor is NULL or valid.
-pub(super) unsafe fn optional(pet: &Pet, name: &'static str, tensor: *const isoc_tensor) -> Result<Option<Layout<4>>> {
+pub(super) unsafe fn optional<'a>(
+    pet: &Pet,
+    name: &'static str,
+    tensor: *const isoc_tensor,
+) -> Result<Option<Array<'a, 4>>> {
     if tensor.is_null() {
         return Ok(None);
     }
     let views = pet.views()?.len();
     // SAFETY: by this function's contract.
-    unsafe { expect_histos(pet, name, views, IMAGE)?.parse(tensor) }.map(Some)
+    unsafe { expect_histos(pet, name, views, IMAGE)?.input(tensor) }.map(Some)
 }
 
 /// Image = sum of H' A over all views; `factors`: f32 (views, nz, ny, nx), not negative, or NULL for 1.
@@ -115,11 +119,11 @@ pub unsafe extern "C" fn isoc_pet_sensitivity(
         // SAFETY: by this function's contract.
         unsafe {
             let from = optional(pet, "factors", factors)?;
-            let to = expect_image(pet, "image")?.parse_output(image)?;
+            let to = expect_image(pet, "image")?.output(image)?;
             if let Some(from) = &from {
-                check_apart((from, "factors"), (&to, "image"))?;
+                check_apart((from.layout(), "factors"), (to.layout(), "image"))?;
             }
-            pet.sensitivity(from.as_ref(), &to)
+            pet.sensitivity(from, to)
         }
     })
 }
@@ -145,17 +149,17 @@ pub unsafe extern "C" fn isoc_pet_reconstruct(
         // SAFETY: by this function's contract.
         unsafe {
             let views = pet.views()?.len();
-            let measured = expect_histos(pet, "measured", views, HISTO)?.parse(measured)?;
+            let measured = expect_histos(pet, "measured", views, HISTO)?.input(measured)?;
             let factors = optional(pet, "factors", factors)?;
             let additive = optional(pet, "additive", additive)?;
-            let to = expect_image(pet, "image")?.parse_output(image)?;
-            check_apart((&measured, "measured"), (&to, "image"))?;
+            let to = expect_image(pet, "image")?.output(image)?;
+            check_apart((measured.layout(), "measured"), (to.layout(), "image"))?;
             for (from, name) in [(&factors, "factors"), (&additive, "additive")] {
                 if let Some(from) = from {
-                    check_apart((from, name), (&to, "image"))?;
+                    check_apart((from.layout(), name), (to.layout(), "image"))?;
                 }
             }
-            pet.reconstruct(&Histos { measured, factors, additive }, &to)
+            pet.reconstruct(&Histos { measured, factors, additive }, to)
         }
     })
 }

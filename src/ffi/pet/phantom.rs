@@ -105,8 +105,8 @@ pub unsafe extern "C" fn isoc_pet_phantom_image(
         };
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_image(pet, "image")?.parse_output(image)?;
-            pet.phantom_image(&phantom(bodies, body_count)?, quantity, &to)
+            let to = expect_host_image(pet, "image")?.output(image)?;
+            pet.phantom_image(&phantom(bodies, body_count)?, quantity, to)
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Simulated scans.
 
-use super::events::events;
+use super::events::expect_events;
 use super::phantom::{isoc_pet_body, phantom};
 use super::plan::{isoc_pet, with_plan};
 use super::response::radial;
@@ -9,6 +9,7 @@ use crate::error::{Result, Status};
 use crate::ffi::boundary::{Sized32, read_struct, write_struct};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
 use crate::pet::Pet;
+use crate::pet::events::EventArraysMut;
 use crate::pet::phantom::Phantom;
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
 
@@ -138,7 +139,7 @@ unsafe fn with_scan<R>(
         let image = if activity.is_null() {
             None
         } else {
-            let from = expect_host_image(pet, "activity")?.parse(activity)?;
+            let from = expect_host_image(pet, "activity")?.input(activity)?;
             Some(pet.copy_image(&from, "activity")?)
         };
         let source = match &image {
@@ -168,11 +169,17 @@ pub unsafe extern "C" fn isoc_pet_simulate(
         // SAFETY: by this function's contract.
         unsafe {
             read_struct(tally)?;
-            let to = events([first_positions, second_positions, time_differences], true)?;
-            check_apart((&to.first, "first_positions"), (&to.second, "second_positions"))?;
-            check_apart((&to.first, "first_positions"), (&to.time, "time_differences"))?;
-            check_apart((&to.second, "second_positions"), (&to.time, "time_differences"))?;
-            let found = with_scan(pet, scan, activity, |given, scan| scan.simulate(pet.context(), given.seed, &to))?;
+            let ([first, second], times) = expect_events(time_differences)?;
+            let time = times.output(time_differences)?;
+            let to = EventArraysMut {
+                first: first.output(first_positions)?,
+                second: second.output(second_positions)?,
+                time,
+            };
+            check_apart((to.first.layout(), "first_positions"), (to.second.layout(), "second_positions"))?;
+            check_apart((to.first.layout(), "first_positions"), (to.time.layout(), "time_differences"))?;
+            check_apart((to.second.layout(), "second_positions"), (to.time.layout(), "time_differences"))?;
+            let found = with_scan(pet, scan, activity, |given, scan| scan.simulate(pet.context(), given.seed, to))?;
             let Tally { trues, scatter, randoms, decays, scatter_draws, random_draws } = found;
             let value = isoc_pet_tally {
                 struct_size: 0,
@@ -219,15 +226,13 @@ pub unsafe extern "C" fn isoc_pet_expect(
                 if tensor.is_null() {
                     return Ok(None);
                 }
-                expect_host_histos(pet, name, IMAGE)?.parse_output(tensor).map(Some)
+                expect_host_histos(pet, name, IMAGE)?.output(tensor).map(Some)
             };
             let (factors, additive) = (parse("factors", factors)?, parse("additive", additive)?);
             if let (Some(a), Some(b)) = (&factors, &additive) {
-                check_apart((a, "factors"), (b, "additive"))?;
+                check_apart((a.layout(), "factors"), (b.layout(), "additive"))?;
             }
-            with_scan(pet, scan, activity, |_, scan| {
-                pet.expected_counts(scan, &tally, factors.as_ref(), additive.as_ref())
-            })
+            with_scan(pet, scan, activity, |_, scan| pet.expected_counts(scan, &tally, factors, additive))
         }
     })
 }

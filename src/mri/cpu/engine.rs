@@ -2,13 +2,12 @@
 
 use super::toeplitz::Toeplitz;
 use super::transform::Transform;
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::mri::array;
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty, Regulariser};
 use crate::mri::toeplitz::differences;
@@ -181,9 +180,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(())
     }
 
-    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector> {
-        // SAFETY: by the trait's contract.
-        unsafe { array::read(from, name, policy, &mut self.replaced) }
+    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector> {
+        host::read(from, name, policy, &mut self.replaced)
     }
 
     fn verify(&mut self) -> Result<()> {
@@ -194,9 +192,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         std::mem::take(&mut self.replaced)
     }
 
-    unsafe fn write<const N: usize>(&mut self, from: &Self::Vector, to: &Layout<N>) -> Result<()> {
-        // SAFETY: by the trait's contract.
-        unsafe { array::write(from, to) };
+    fn write<const N: usize>(&mut self, from: &Self::Vector, to: &mut ArrayMut<N>) -> Result<()> {
+        host::write(from, to);
         Ok(())
     }
 

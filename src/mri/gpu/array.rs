@@ -1,9 +1,10 @@
 //! Launches `kernels/mri/array.cu`: between the caller's arrays on the GPU and contiguous ones.
 
-use crate::array::{DType, Layout};
+use crate::array::value::not_finite;
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::Buffer;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::{Device, DeviceReal, Lent, Queue};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
@@ -96,7 +97,7 @@ impl Pending {
             let elements: isize = at.iter().zip(&self.strides).map(|(k, s)| *k as isize * s).sum();
             let address = self.origin.wrapping_offset(elements * self.dtype.size() as isize).addr() as u64;
             let (name, value) = (&self.name, value(queue, address, self.dtype)?);
-            fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
+            return not_finite(name, &at, value);
         }
         Ok(count)
     }
@@ -121,7 +122,7 @@ fn value(queue: &Queue, address: u64, dtype: DType) -> Result<String> {
 /// The layout is memory of this GPU, and `to` has room for it, until the stream has passed this; the GPU is current.
 pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     queue: &Queue,
-    from: &Layout<N>,
+    from: &Array<N>,
     to: u64,
     name: &str,
     policy: NanPolicy,
@@ -129,11 +130,12 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     let found = queue.pool.take(2 * size_of::<u64>())?;
     found.clear(&queue.stream)?;
     let replace = i32::from(policy == NanPolicy::Replace);
-    let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from, to, queue) };
+    let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from.layout(), to, queue) };
     let kernel = format!("array_read_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
     unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments)? };
-    let (name, dtype, origin) = (name.to_owned(), from.dtype, from.origin);
+    let (name, from) = (name.to_owned(), from.layout());
+    let (dtype, origin) = (from.dtype, from.origin);
     Ok(Pending { found, name, policy, shape: from.shape.to_vec(), strides: from.strides.to_vec(), origin, dtype })
 }
 
@@ -142,21 +144,22 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
 ///
 /// # Safety
 /// As for `read`; elements of the array are apart from each other.
-pub(super) unsafe fn write<T: DeviceReal, const N: usize>(queue: &Queue, from: u64, to: &Layout<N>) -> Result<()> {
-    let arguments = Arguments::new(to, from, queue);
+pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
+    queue: &Queue,
+    from: u64,
+    to: &mut ArrayMut<N>,
+) -> Result<()> {
+    let arguments = Arguments::new(to.layout(), from, queue);
     let kernel = format!("array_write_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
     unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments) }
 }
 
 /// Copies a caller's array to the host.
-///
-/// # Safety
-/// The layout is memory of this GPU for the call.
-pub(in crate::mri) unsafe fn read_host<const N: usize>(
+pub(in crate::mri) fn read_host<const N: usize>(
     device: &Arc<Device>,
     stream: usize,
-    from: &Layout<N>,
+    from: &Array<N>,
     name: &str,
     policy: NanPolicy,
     replaced: &mut u64,
@@ -164,9 +167,9 @@ pub(in crate::mri) unsafe fn read_host<const N: usize>(
     let _current = device.enter()?;
     let queue = Queue::new(device)?;
     queue.follow(stream)?;
-    let mut values = Buffer::zeroed(from.shape.iter().product())?;
+    let mut values = Buffer::zeroed(from.layout().count())?;
     let memory = queue.pool.take(size_of_val(&*values))?;
-    // SAFETY: by this function's contract.
+    // SAFETY: memory of this GPU, as much as that; it is waited for below.
     let pending = unsafe { read::<f64, N>(&queue, from, memory.address(), name, policy) }?;
     *replaced += pending.resolve(&queue)?;
     queue.fetch(memory.address(), &mut values)?;
@@ -174,20 +177,17 @@ pub(in crate::mri) unsafe fn read_host<const N: usize>(
 }
 
 /// Copies values of the host into a caller's array.
-///
-/// # Safety
-/// The layout is memory of this GPU for the call, its elements apart from each other.
-pub(in crate::mri) unsafe fn write_host<const N: usize>(
+pub(in crate::mri) fn write_host<const N: usize>(
     device: &Arc<Device>,
     stream: usize,
     values: &[Complex<f64>],
-    to: &Layout<N>,
+    to: &mut ArrayMut<N>,
 ) -> Result<()> {
     let _current = device.enter()?;
     let queue = Queue::new(device)?;
     queue.follow(stream)?;
     let memory = queue.upload(values)?;
-    // SAFETY: by this function's contract.
+    // SAFETY: memory of this GPU, as much as that; it is waited for below.
     unsafe { write::<f64, N>(&queue, memory.address(), to)? };
     queue.stream.synchronize()
 }

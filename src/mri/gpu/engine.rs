@@ -5,13 +5,12 @@ use super::penalty::{DeviceMatrix, differences as add_differences};
 use super::toeplitz::{Buffers, Toeplitz};
 use super::transform::{Needs, Place, Transform, check_room};
 use super::vector::Arithmetic;
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use crate::gpu::{Device, DeviceReal, Lent, Queue, then_wait};
-use crate::mri::array as host;
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::regulariser::{Matrix, Penalty};
 use crate::mri::toeplitz::{differences, doubled};
@@ -267,17 +266,16 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         Ok(())
     }
 
-    unsafe fn read<const N: usize>(&mut self, from: &Layout<N>, name: &str, policy: NanPolicy) -> Result<Vector> {
-        let count = from.shape.iter().product();
-        if from.gpu.is_none() {
+    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vector> {
+        let count = from.layout().count();
+        if from.layout().gpu.is_none() {
             let (context, replaced) = (self.context.clone(), &mut self.replaced);
-            // SAFETY: by the trait's contract.
-            let values: Buffer<Complex<T>> = context.install(|| unsafe { host::read(from, name, policy, replaced) })?;
+            let values: Buffer<Complex<T>> = context.install(|| host::read(from, name, policy, replaced))?;
             return Ok(Vector { memory: self.queue.upload(&values)?, count });
         }
         self.queue.follow(self.stream)?;
         let memory = self.queue.pool.take(count * T::PRECISION.complex())?;
-        // SAFETY: by the trait's contract.
+        // SAFETY: room for as many; the array stays until `within` returns, which waits for the stream.
         let pending = unsafe { array::read::<T, N>(&self.queue, from, memory.address(), name, policy) }?;
         self.pending.push(pending);
         Ok(Vector { memory, count })
@@ -294,18 +292,17 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         std::mem::take(&mut self.replaced)
     }
 
-    unsafe fn write<const N: usize>(&mut self, from: &Vector, to: &Layout<N>) -> Result<()> {
-        if to.gpu.is_some() {
+    fn write<const N: usize>(&mut self, from: &Vector, to: &mut ArrayMut<N>) -> Result<()> {
+        if to.layout().gpu.is_some() {
             // The kernel looks itself whether all was fine: to wait for that here would leave the GPU idle.
             self.queue.follow(self.stream)?;
-            // SAFETY: by the trait's contract.
+            // SAFETY: as for `read`.
             return unsafe { array::write::<T, N>(&self.queue, from.memory.address(), to) };
         }
         self.verify()?;
         let mut values = Buffer::<Complex<T>>::zeroed(from.count)?;
         self.queue.fetch(from.memory.address(), &mut values)?;
-        // SAFETY: as above.
-        self.context.install(|| unsafe { host::write(&values, to) });
+        self.context.install(|| host::write(&values, to));
         Ok(())
     }
 

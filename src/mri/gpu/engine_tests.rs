@@ -1,7 +1,7 @@
 //! What a panic leaves behind.
 
 use super::*;
-use crate::array::DType;
+use crate::array::{DType, Layout};
 use crate::context::{Compute, ContextOptions};
 use crate::gpu::DeviceMemory;
 use crate::mri::trajectory::{Trajectory, Unit};
@@ -24,7 +24,8 @@ fn after_a_panic_nothing_of_the_call_is_left() {
     let call = |engine: &mut GpuEngine<f32>, memory: &DeviceMemory, fails: bool| {
         engine.within(&context, |e| {
             // SAFETY: an array of the device's, of that shape.
-            let vector = unsafe { e.read(&layout(memory), "samples", NanPolicy::Error)? };
+            let array = unsafe { Array::over(layout(memory)) };
+            let vector = e.read(&array, "samples", NanPolicy::Error)?;
             assert!(!fails, "a fault of the library's own");
             e.download(&vector)
         })

@@ -1,23 +1,20 @@
 //! Measured counts against expected ones: from caller's rows along x to columns along z.
 
 use super::columns::{Columns, Layout as Place};
-use crate::array::Layout;
+use crate::array::Array;
 use crate::cpu::buffer::{filled, zeros};
 use crate::cpu::elementary::ln_single;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::Result;
-use crate::pet::array::{read_row, replace};
 use crate::pet::engine::{MIN_EXPECTED, Ratio, Tally};
 use crate::pet::histos::Histos;
+use crate::pet::values::replace;
 use rayon::prelude::*;
 
-/// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are at most `max_quotient`.
-///
-/// # Safety
-/// The arrays are readable.
-pub(super) unsafe fn compare(
+/// projection = ratio of measured and expected, `expected = factors * projection + additive`; quotients are `most` at most.
+pub(super) fn compare(
     level: Level,
     histos: &Histos,
     view: usize,
@@ -51,13 +48,9 @@ pub(super) unsafe fn compare(
 }
 
 /// image = factors of a view, as columns.
-///
-/// # Safety
-/// The array is readable.
-pub(super) unsafe fn load(from: &Layout<4>, view: usize, to: &mut Columns) -> Result<()> {
+pub(super) fn load(from: &Array<4>, view: usize, to: &mut Columns) -> Result<()> {
     to.set_rows(|z, y, row| {
-        // SAFETY: by this function's contract.
-        unsafe { read_row(from, [view, z, y, 0], row) };
+        from.read_row([view, z, y, 0], row);
         replace(row);
     })
 }
@@ -77,7 +70,7 @@ struct Rows {
 
 /// All columns of one y.
 struct Plane<'a> {
-    histos: &'a Histos,
+    histos: &'a Histos<'a>,
     place: Place,
     /// View and y.
     at: [usize; 2],
@@ -105,8 +98,7 @@ impl Kernel<f32> for Plane<'_> {
             ];
             for (from, row) in arrays {
                 if let Some(from) = from {
-                    // SAFETY: by the contract of `compare`.
-                    unsafe { read_row(from, [view, z, y, 0], row) };
+                    from.read_row([view, z, y, 0], row);
                     replace(row);
                 }
             }

@@ -3,13 +3,13 @@
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
 use super::projector::{Floors, Projector, Room};
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::pet::array::{look, read_row, replace, write_row};
 use crate::pet::engine::{Engine, Facts, Method, Ratio, Scan, Sign, Tally};
 use crate::pet::histos::Histos;
+use crate::pet::values::{look, replace};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(in crate::pet) struct CpuEngine {
 }
 
 /// The caller's arrays, in place.
-pub(in crate::pet) struct Data {
-    histos: Histos,
+pub(in crate::pet) struct Data<'a> {
+    histos: Histos<'a>,
     facts: Facts,
 }
 
@@ -118,7 +118,7 @@ fn merge(a: &mut Columns, b: &Columns, op: impl Fn(f32, f32) -> f32 + Sync) {
 
 impl Engine for CpuEngine {
     type Volume = Columns;
-    type Data = Data;
+    type Data<'a> = Data<'a>;
     const WAITS: bool = false;
 
     fn scan(&self) -> &Scan {
@@ -192,21 +192,19 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Columns> {
-        // SAFETY: by the trait's contract.
-        self.replaced += unsafe { look(from, name, policy, sign) }?.replaced;
+    fn read(&mut self, from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Columns> {
+        self.replaced += look(from, name, policy, sign)?.replaced;
         let mut volume = Columns::zeroed(self.place)?;
-        // SAFETY: as above.
-        volume.set_rows(|z, y, row| unsafe {
-            read_row(from, [z, y, 0], row);
+        volume.set_rows(|z, y, row| {
+            from.read_row([z, y, 0], row);
             replace(row);
         })?;
         Ok(volume)
     }
 
-    unsafe fn write(&mut self, from: &Columns, to: &Layout<3>) -> Result<()> {
-        // SAFETY: by the trait's contract, each row from one task.
-        from.get_rows(|z, y, row| unsafe { write_row(to, [z, y, 0], row) })
+    fn write(&mut self, from: &Columns, to: &mut ArrayMut<3>) -> Result<()> {
+        // SAFETY: each row comes from one task; the array is ours alone for the call.
+        from.get_rows(|z, y, row| unsafe { to.write_row([z, y, 0], row) })
     }
 
     fn replaced(&mut self) -> u64 {
@@ -230,50 +228,44 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Data> {
+    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Data<'a>> {
         let policy = context.nan_policy();
         let mut facts = Facts { largest_factor: 1.0, ..Facts::default() };
-        // SAFETY: by the trait's contract.
-        unsafe {
-            let measured = look(&histos.measured, "measured", policy, Sign::NonNegative)?;
-            (facts.measured, self.replaced) = (measured.sum, self.replaced + measured.replaced);
+        let measured = look(&histos.measured, "measured", policy, Sign::NonNegative)?;
+        (facts.measured, self.replaced) = (measured.sum, self.replaced + measured.replaced);
+        job.check()?;
+        facts.factors = histos.measured.shape().iter().map(|n| *n as f64).product();
+        if let Some(factors) = &histos.factors {
+            let found = look(factors, "factors", policy, Sign::NonNegative)?;
+            (facts.factors, facts.largest_factor, facts.has_zero_factor) = (found.sum, found.largest, found.zero);
+            self.replaced += found.replaced;
+            facts.has_zero_factor |= found.replaced > 0;
             job.check()?;
-            facts.factors = histos.measured.shape.iter().map(|n| *n as f64).product();
-            if let Some(factors) = &histos.factors {
-                let found = look(factors, "factors", policy, Sign::NonNegative)?;
-                (facts.factors, facts.largest_factor, facts.has_zero_factor) = (found.sum, found.largest, found.zero);
-                self.replaced += found.replaced;
-                facts.has_zero_factor |= found.replaced > 0;
-                job.check()?;
-            }
-            if let Some(additive) = &histos.additive {
-                let found = look(additive, "additive", policy, Sign::NonNegative)?;
-                (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
-            }
+        }
+        if let Some(additive) = &histos.additive {
+            let found = look(additive, "additive", policy, Sign::NonNegative)?;
+            (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
         }
         Ok(Data { histos: *histos, facts })
     }
 
-    fn facts(&self, data: &Data) -> Facts {
+    fn facts(&self, data: &Data<'_>) -> Facts {
         data.facts
     }
 
-    fn add_sensitivity(&mut self, view: usize, data: &Data, image: &mut Columns) -> Result<()> {
+    fn add_sensitivity(&mut self, view: usize, data: &Data<'_>, image: &mut Columns) -> Result<()> {
         let mut factors = Columns::zeroed(self.place)?;
         match &data.histos.factors {
-            // SAFETY: by the contract of `load`.
-            Some(from) => unsafe { load(from, view, &mut factors) }?,
+            Some(from) => load(from, view, &mut factors)?,
             None => factors.fill(1.0),
         }
         self.add_adjoint(view, &factors, image)
     }
 
-    fn compare(&mut self, view: usize, data: &Data, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
+    fn compare(&mut self, view: usize, data: &Data<'_>, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
         let floored = self.project(view, image, ratio, |f| f.error)?;
-        let max_quotient = if floored { data.facts.max_quotient() } else { f32::INFINITY };
-        // SAFETY: by the contract of `load`.
-        let Tally { log_likelihood, skipped } =
-            unsafe { compare(self.level, &data.histos, view, (of, max_quotient), ratio) }?;
+        let most = if floored { data.facts.max_quotient() } else { f32::INFINITY };
+        let Tally { log_likelihood, skipped } = compare(self.level, &data.histos, view, (of, most), ratio)?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())

@@ -1,11 +1,12 @@
 //! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
 
-use crate::array::{DType, Layout};
+use crate::array::layout::contiguous;
+use crate::array::value::not_finite;
+use crate::array::{Array, ArrayMut, DType, host};
 use crate::context::{Context, NanPolicy};
 use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::{Lent, Queue};
-use crate::pet::array::{read_row, write_row};
 use crate::pet::engine::Sign;
 use rayon::prelude::*;
 
@@ -132,10 +133,6 @@ impl Place {
     }
 }
 
-fn contiguous([_, ny, nx]: [usize; 3]) -> [isize; 3] {
-    [(ny * nx) as isize, nx as isize, 1]
-}
-
 /// What reading found, which is known once the stream is there.
 #[derive(Debug)]
 pub(super) struct Check {
@@ -153,28 +150,24 @@ impl Check {
     }
 
     /// Waits for the stream; the number of values that were replaced, or the error that names the first.
-    ///
-    /// # Safety
-    /// The array that was read is still there.
-    pub(super) unsafe fn resolve<const N: usize>(self, queue: &Queue, from: &Layout<N>, name: &str) -> Result<u64> {
+    pub(super) fn resolve<const N: usize>(self, queue: &Queue, from: &Array<N>, name: &str) -> Result<u64> {
         let mut seen = [0.0; 2];
         queue.fetch(self.found.address(), &mut seen)?;
         let [first, replaced] = seen.map(f64::to_bits);
         if first == 0 {
             return Ok(replaced);
         }
-        let at = from.index(!first as usize);
+        let at = from.layout().index(!first as usize);
         // Integers are never errors.
-        let address = from.element(at).cast::<f32>();
-        let value = match from.gpu {
-            Some(_) => queue.device.read::<f32>(address.addr() as u64)?,
-            // SAFETY: by this function's contract.
-            None => unsafe { *address },
-        };
-        if !value.is_finite() {
-            fail!(NotFiniteData, "{name}{at:?} is {value}; it must be finite (or set the NaN policy to replace)");
+        let mut value = [0f32];
+        match from.layout().gpu {
+            Some(_) => value[0] = queue.device.read::<f32>(from.layout().element(at).addr() as u64)?,
+            None => from.read_row(at, &mut value),
         }
-        fail!(OutOfRange, "{name}{at:?} is {value}; it must not be below 0");
+        if !value[0].is_finite() {
+            return not_finite(name, &at, value[0]);
+        }
+        fail!(OutOfRange, "{name}{at:?} is {}; it must not be below 0", value[0]);
     }
 }
 
@@ -193,28 +186,27 @@ impl Copies<'_> {
     ///
     /// # Safety
     /// The array is readable, on the host or on this GPU, until the stream has passed this; the GPU is current.
-    pub(super) unsafe fn read(&self, from: &Layout<3>, to: u64, check: &Check, first: usize) -> Result<()> {
+    pub(super) unsafe fn read(&self, from: &Array<3>, to: u64, check: &Check, first: usize) -> Result<()> {
         let (queue, place) = (self.queue, self.place);
         // Back to the pool with the copy under way, whose stream later users follow.
         let staged;
-        let (array, strides, dtype) = if from.gpu.is_some() {
+        let layout = from.layout();
+        let (array, strides, dtype) = if layout.gpu.is_some() {
             queue.follow(self.stream)?;
-            (from.origin.addr() as u64, from.strides, from.dtype)
+            (layout.origin.addr() as u64, layout.strides, layout.dtype)
         } else {
-            staged = queue.pool.take(from.bytes())?;
-            let dtype = if from.strides == contiguous(from.shape) {
-                let count = from.shape.iter().product();
-                // SAFETY: all of the array, by this function's contract; elements of either type have as many bytes.
-                let words = unsafe { std::slice::from_raw_parts(from.origin.cast::<u32>(), count) };
-                queue.copy(words, staged.address())?;
-                from.dtype
+            staged = queue.pool.take(layout.bytes())?;
+            let dtype = if let Some(floats) = from.as_slice::<f32>() {
+                queue.copy(floats, staged.address())?;
+                DType::F32
+            } else if let Some(counts) = from.as_slice::<u32>() {
+                queue.copy(counts, staged.address())?;
+                DType::U32
             } else {
-                // SAFETY: by this function's contract.
-                let packed = unsafe { self.pack(from)? };
-                queue.copy(&packed, staged.address())?;
+                queue.copy(&self.pack(from)?, staged.address())?;
                 DType::F32
             };
-            (staged.address(), contiguous(from.shape), dtype)
+            (staged.address(), contiguous(layout.shape), dtype)
         };
         let arguments = Copy {
             is_integer: i32::from(dtype == DType::U32),
@@ -229,16 +221,11 @@ impl Copies<'_> {
     }
 
     /// As contiguous floats.
-    ///
-    /// # Safety
-    /// The array is readable, on the host.
-    unsafe fn pack(&self, from: &Layout<3>) -> Result<Buffer> {
-        let [nz, ny, nx] = from.shape;
+    fn pack(&self, from: &Array<3>) -> Result<Buffer> {
+        let [nz, ny, nx] = from.shape();
         let mut packed = Buffer::zeroed(nz * ny * nx)?;
-        let rows = packed.chunks_exact_mut(nx).collect::<Vec<_>>();
         self.context.install(|| {
-            // SAFETY: by this function's contract.
-            rows.into_par_iter().enumerate().for_each(|(r, row)| unsafe { read_row(from, [r / ny, r % ny, 0], row) });
+            packed.par_chunks_exact_mut(nx).enumerate().for_each(|(r, row)| from.read_row([r / ny, r % ny, 0], row));
         });
         Ok(packed)
     }
@@ -247,32 +234,25 @@ impl Copies<'_> {
     ///
     /// # Safety
     /// The array is one of f32, writable, on the host or on this GPU, until the stream has passed this; the GPU is current.
-    pub(super) unsafe fn write(&self, from: u64, to: &Layout<3>) -> Result<()> {
+    pub(super) unsafe fn write(&self, from: u64, to: &mut ArrayMut<3>) -> Result<()> {
         let (queue, place) = (self.queue, self.place);
         let count = place.shape.iter().product();
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
         let copy =
             |array, strides| unsafe { queue.each(IMAGE, "array_write", count, &place.copy(array, strides, from)) };
-        if to.gpu.is_some() {
+        let layout = *to.layout();
+        if layout.gpu.is_some() {
             queue.follow(self.stream)?;
-            return copy(to.origin.addr() as u64, to.strides);
+            return copy(layout.origin.addr() as u64, layout.strides);
         }
-        let staged = queue.pool.take(to.bytes())?;
-        copy(staged.address(), contiguous(to.shape))?;
-        if to.strides == contiguous(to.shape) {
-            // SAFETY: all of the array, by this function's contract.
-            let all = unsafe { std::slice::from_raw_parts_mut(to.origin.cast_mut().cast::<f32>(), count) };
+        let staged = queue.pool.take(layout.bytes())?;
+        copy(staged.address(), contiguous(layout.shape))?;
+        if let Some(all) = to.as_slice_mut::<f32>() {
             return queue.fetch(staged.address(), all);
         }
         let mut packed = Buffer::<f32>::zeroed(count)?;
         queue.fetch(staged.address(), &mut packed)?;
-        let [_, ny, nx] = to.shape;
-        self.context.install(|| {
-            packed.par_chunks_exact(nx).enumerate().for_each(|(r, row)| {
-                // SAFETY: by this function's contract, each row by one task.
-                unsafe { write_row(to, [r / ny, r % ny, 0], row) }
-            });
-        });
+        self.context.install(|| host::write(&packed, to));
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Histo-images of a reconstruction, on the GPU as long as they fit.
 
 use super::array::{Check, Copies, Survey};
-use crate::array::Layout;
+use crate::array::Array;
 use crate::context::{Job, NanPolicy};
 use crate::error::Result;
 use crate::gpu::Lent;
@@ -11,10 +11,10 @@ use crate::pet::histos::Histos;
 /// Measured, factors, additive.
 const KINDS: usize = 3;
 
-/// Histo-images of all views, or where they are read from.
-pub(in crate::pet) struct Data {
+/// See the module.
+pub(in crate::pet) struct Data<'a> {
     pub(super) facts: Facts,
-    histos: Histos,
+    histos: Histos<'a>,
     /// Volumes of all views.
     held: Option<[Option<Lent>; KINDS]>,
 }
@@ -27,32 +27,32 @@ pub(super) struct OfView {
     _read: [Option<Lent>; KINDS],
 }
 
-fn kinds(histos: &Histos) -> [Option<(&Layout<4>, &'static str)>; KINDS] {
+fn kinds<'h, 'a>(histos: &'h Histos<'a>) -> [Option<(&'h Array<'a, 4>, &'static str)>; KINDS] {
     let Histos { measured, factors, additive } = histos;
     let (factors, additive) = (factors.as_ref(), additive.as_ref());
     [Some((measured, "measured")), factors.map(|f| (f, "factors")), additive.map(|a| (a, "additive"))]
 }
 
-impl Data {
+impl<'a> Data<'a> {
     /// Bytes of histo-images that are held.
     pub(super) fn bytes(histos: &Histos, volume: usize) -> u64 {
-        let [views, ..] = histos.measured.shape;
+        let [views, ..] = histos.measured.shape();
         (kinds(histos).iter().flatten().count() * views) as u64 * volume as u64
     }
 
     /// Reads and checks all of them, and keeps them if told so; the number of values that were replaced.
     ///
     /// # Safety
-    /// The arrays are readable, on the host or on this GPU, until the data are dropped; the GPU is current.
+    /// The GPU is current.
     pub(super) unsafe fn load(
         copies: &Copies,
-        histos: &Histos,
+        histos: &Histos<'a>,
         policy: NanPolicy,
         hold: bool,
         job: &Job,
     ) -> Result<(Self, u64)> {
         let (queue, place) = (copies.queue, copies.place);
-        let [views, ..] = histos.measured.shape;
+        let [views, ..] = histos.measured.shape();
         let voxels: usize = place.shape.iter().product();
         let mut held = [None, None, None];
         let mut found = [(0.0, 1.0, false); KINDS];
@@ -73,8 +73,7 @@ impl Data {
                     survey.look(queue, place, to)?;
                 }
             }
-            // SAFETY: by this function's contract.
-            let here = unsafe { check.resolve(queue, array, name)? };
+            let here = check.resolve(queue, array, name)?;
             found[k] = survey.result(queue)?;
             replaced += here;
             held[k] = hold.then_some(memory);
@@ -102,9 +101,9 @@ impl Data {
                 None => {
                     let memory = copies.queue.pool.take(copies.place.bytes())?;
                     memory.clear(&copies.queue.stream)?;
-                    // All was checked before; non-finite values were counted then.
+                    // All was checked before; non-finite values was counted then.
                     let check = Check::new(copies.queue, NanPolicy::Replace, Sign::Any)?;
-                    // SAFETY: by the contract of `load`; room for a volume.
+                    // SAFETY: by this function's contract; room for a volume.
                     unsafe { copies.read(&array.part(view), memory.address(), &check, 0)? };
                     read[k].insert(memory).address()
                 }

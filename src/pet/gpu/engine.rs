@@ -7,7 +7,7 @@ use super::fourier::{self, Fourier};
 use super::gather::max_blocks;
 use super::plain::Plain;
 use super::projection::{Draft, Projection};
-use crate::array::Layout;
+use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
@@ -151,7 +151,7 @@ impl GpuEngine {
         &self,
         order: &[usize],
         addresses: [u64; 5],
-        data: &Data,
+        data: &Data<'_>,
         image: &Volume,
         ratio: &Volume,
     ) -> Result<Recorded> {
@@ -164,7 +164,7 @@ impl GpuEngine {
         Ok(Recorded { order: order.to_vec(), addresses, max_quotient: data.facts.max_quotient(), graph })
     }
 
-    fn weigh(&self, view: usize, data: &Data, image: &Volume, of: Ratio, ratio: &Volume) -> Result<()> {
+    fn weigh(&self, view: usize, data: &Data<'_>, image: &Volume, of: Ratio, ratio: &Volume) -> Result<()> {
         let what = match of {
             Ratio::Quotient => What::Quotient,
             Ratio::Discrepancy => What::Discrepancy,
@@ -185,7 +185,7 @@ impl GpuEngine {
 
 impl Engine for GpuEngine {
     type Volume = Volume;
-    type Data = Data;
+    type Data<'a> = Data<'a>;
     const WAITS: bool = true;
 
     fn scan(&self) -> &Scan {
@@ -268,19 +268,17 @@ impl Engine for GpuEngine {
         unsafe { self.place.fill(&self.queue, volume.at(), value) }
     }
 
-    unsafe fn read(&mut self, from: &Layout<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Volume> {
+    fn read(&mut self, from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Volume> {
         let volume = self.zeros()?;
         let check = Check::new(&self.queue, policy, sign)?;
-        // SAFETY: by the trait's contract.
-        unsafe {
-            self.copies().read(from, volume.at(), &check, 0)?;
-            self.replaced += check.resolve(&self.queue, from, name)?;
-        }
+        // SAFETY: a volume of the plan's; the GPU is current inside `within`.
+        unsafe { self.copies().read(from, volume.at(), &check, 0)? };
+        self.replaced += check.resolve(&self.queue, from, name)?;
         Ok(volume)
     }
 
-    unsafe fn write(&mut self, from: &Volume, to: &Layout<3>) -> Result<()> {
-        // SAFETY: by the trait's contract.
+    fn write(&mut self, from: &Volume, to: &mut ArrayMut<3>) -> Result<()> {
+        // SAFETY: the GPU is current inside `within`, which waits for the stream.
         unsafe { self.copies().write(from.at(), to) }
     }
 
@@ -296,21 +294,21 @@ impl Engine for GpuEngine {
         self.launch(view, Direction::Adjoint, histo.at(), Finish::new(What::Add, image.at()))
     }
 
-    unsafe fn load(&mut self, context: &Context, histos: &Histos, job: &Job) -> Result<Data> {
+    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Data<'a>> {
         // Room for volumes that are asked for later, and for copies of arrays.
         let besides = self.kept() + 12 * self.place.bytes() as u64;
         let hold = besides + Data::bytes(histos, self.place.bytes()) <= self.cap;
-        // SAFETY: by the trait's contract.
+        // SAFETY: the GPU is current inside `within`, which waits for the stream.
         let (data, replaced) = unsafe { Data::load(&self.copies(), histos, context.nan_policy(), hold, job)? };
         self.replaced += replaced;
         Ok(data)
     }
 
-    fn facts(&self, data: &Data) -> Facts {
+    fn facts(&self, data: &Data<'_>) -> Facts {
         data.facts
     }
 
-    fn add_sensitivity(&mut self, view: usize, data: &Data, image: &mut Volume) -> Result<()> {
+    fn add_sensitivity(&mut self, view: usize, data: &Data<'_>, image: &mut Volume) -> Result<()> {
         // SAFETY: the GPU is current inside `within`.
         let of_view = unsafe { data.view(&self.copies(), view)? };
         let to = Finish::new(What::Add, image.at());
@@ -322,7 +320,7 @@ impl Engine for GpuEngine {
         self.launch(view, Direction::Adjoint, ones.at(), to)
     }
 
-    fn compare(&mut self, view: usize, data: &Data, image: &Volume, of: Ratio, ratio: &mut Volume) -> Result<()> {
+    fn compare(&mut self, view: usize, data: &Data<'_>, image: &Volume, of: Ratio, ratio: &mut Volume) -> Result<()> {
         self.weigh(view, data, image, of, ratio)
     }
 
@@ -352,7 +350,7 @@ impl Engine for GpuEngine {
     fn ramla(
         &mut self,
         order: &[usize],
-        data: &Data,
+        data: &Data<'_>,
         step: f32,
         (image, ratio): (&mut Volume, &mut Volume),
         progress: Progress,

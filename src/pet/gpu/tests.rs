@@ -1,7 +1,7 @@
 //! The engine on a GPU against plain sums in f64.
 
 use super::engine::GpuEngine;
-use crate::array::{DType, Layout};
+use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Compute, Context, ContextOptions, NanPolicy};
 use crate::gpu::{Device, DeviceMemory, Rows, Stream};
 use crate::pet::cases::{dot, largest, lattices, noise, plain, responses, variant, view};
@@ -46,33 +46,29 @@ fn engine(context: &Arc<Context>, lattice: Lattice, views: &[View], response: &R
     GpuEngine::new(context, &context.gpus()[0], scan).expect("memory")
 }
 
-fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Layout<N> {
-    assert_eq!(values.len(), shape.iter().product::<usize>());
-    let mut strides = [1; N];
-    for d in (0..N - 1).rev() {
-        strides[d] = strides[d + 1] * shape[d + 1] as isize;
-    }
-    Layout { origin: values.as_ptr().cast(), dtype: DType::F32, shape, strides, gpu: None }
+fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Array<'_, N> {
+    Array::new(values, shape).expect("as many values")
+}
+
+fn array_mut<const N: usize>(values: &mut [f32], shape: [usize; N]) -> ArrayMut<'_, N> {
+    ArrayMut::new(values, shape).expect("as many values")
 }
 
 /// H volume, or H^T volume added to what is there.
 fn project(context: &Arc<Context>, e: &mut GpuEngine, forward: bool, volume: &[f32], view: usize) -> Vec<f32> {
     let shape = e.scan().lattice.shape();
-    let result = vec![0.0; volume.len()];
+    let mut result = vec![0.0; volume.len()];
     e.run(context, |e, job| {
         e.prepare(context, &[view], 2, job)?;
-        // SAFETY: arrays of this size, which outlive the call.
-        unsafe {
-            let from = e.read(&array(volume, shape), "volume", NanPolicy::Error, Sign::Any)?;
-            let mut to = e.zeros()?;
-            // What was there before must not matter.
-            e.fill(&mut to, if forward { 7.0 } else { 0.0 })?;
-            match forward {
-                true => e.forward(view, &from, &mut to)?,
-                false => e.add_adjoint(view, &from, &mut to)?,
-            }
-            e.write(&to, &array(&result, shape))
+        let from = e.read(&array(volume, shape), "volume", NanPolicy::Error, Sign::Any)?;
+        let mut to = e.zeros()?;
+        // What was there before must not matter.
+        e.fill(&mut to, if forward { 7.0 } else { 0.0 })?;
+        match forward {
+            true => e.forward(view, &from, &mut to)?,
+            false => e.add_adjoint(view, &from, &mut to)?,
         }
+        e.write(&to, &mut array_mut(&mut result, shape))
     })
     .expect("computes");
     result
@@ -196,12 +192,12 @@ impl Small {
         Self { lattice, views, response, image, measured, factors, additive }
     }
 
-    fn histos(&self, with: bool) -> Histos {
+    fn histos(&self, with: bool) -> Histos<'_> {
         let [nz, ny, nx] = self.lattice.shape();
-        let layout = |values: &[f32]| array(values, [self.views.len(), nz, ny, nx]);
-        let optional = |values| with.then(|| layout(values));
+        let shape = [self.views.len(), nz, ny, nx];
+        let optional = |values| with.then(|| array(values, shape));
         Histos {
-            measured: layout(&self.measured),
+            measured: array(&self.measured, shape),
             factors: optional(&self.factors),
             additive: optional(&self.additive),
         }
@@ -222,24 +218,21 @@ fn comparison_and_update_are_what_they_say() {
         let mut e = small.engine(&context, method);
         for (with, of) in [(true, Ratio::Quotient), (true, Ratio::Discrepancy), (false, Ratio::Discrepancy)] {
             for v in 0..small.views.len() {
-                let (ratio, image) = (vec![0f32; n], vec![0f32; n]);
+                let (mut ratio, mut image) = (vec![0f32; n], vec![0f32; n]);
                 const STEP: f32 = 0.3;
                 let (tally, facts) = e
                     .run(&context, |e, job| {
                         e.prepare(&context, &[v], 3, job)?;
-                        // SAFETY: arrays of these sizes, which outlive the call.
-                        unsafe {
-                            let data = e.load(&context, &small.histos(with), job)?;
-                            let mut f =
-                                e.read(&array(&small.image, shape), "image", NanPolicy::Error, Sign::NonNegative)?;
-                            let mut r = e.zeros()?;
-                            e.tally()?;
-                            e.compare(v, &data, &f, of, &mut r)?;
-                            e.relax(v, &r, STEP, &mut f)?;
-                            e.write(&r, &array(&ratio, shape))?;
-                            e.write(&f, &array(&image, shape))?;
-                            Ok((e.tally()?, e.facts(&data)))
-                        }
+                        let data = e.load(&context, &small.histos(with), job)?;
+                        let mut f =
+                            e.read(&array(&small.image, shape), "image", NanPolicy::Error, Sign::NonNegative)?;
+                        let mut r = e.zeros()?;
+                        e.tally()?;
+                        e.compare(v, &data, &f, of, &mut r)?;
+                        e.relax(v, &r, STEP, &mut f)?;
+                        e.write(&r, &mut array_mut(&mut ratio, shape))?;
+                        e.write(&f, &mut array_mut(&mut image, shape))?;
+                        Ok((e.tally()?, e.facts(&data)))
                     })
                     .expect("computes");
                 let tables = Tables::new(&small.lattice, &small.views[v], &small.response).expect("valid");
@@ -299,34 +292,31 @@ fn comparison_and_update_are_what_they_say() {
 /// Passes of RAMLA: the image, and what the passes saw.
 fn passes(context: &Arc<Context>, e: &mut GpuEngine, small: &Small, by_view: bool) -> (Vec<f32>, Vec<Tally>) {
     let shape = small.lattice.shape();
-    let result = vec![0f32; small.lattice.voxels()];
+    let mut result = vec![0f32; small.lattice.voxels()];
     let order: Vec<usize> = (0..small.views.len()).map(|k| k * 3 % small.views.len()).collect();
     let tallies = e
         .run(context, |e, job| {
             e.prepare(context, &order, 3, job)?;
-            // SAFETY: arrays of these sizes, which outlive the call.
-            unsafe {
-                let data = e.load(context, &small.histos(true), job)?;
-                let (mut f, mut r) = (e.zeros()?, e.zeros()?);
-                e.fill(&mut f, 0.4)?;
-                e.tally()?;
-                let mut tallies = Vec::new();
-                for step in [0.8, 0.5, 0.5] {
-                    let (mut done, volumes) = (0.0, (&mut f, &mut r));
-                    let progress = &mut |part| {
-                        done += part;
-                        Ok(())
-                    };
-                    match by_view {
-                        true => e.ramla_by_view(&order, &data, step, volumes, progress)?,
-                        false => e.ramla(&order, &data, step, volumes, progress)?,
-                    }
-                    assert!((done - 1.0f64).abs() < 1e-9);
-                    tallies.push(e.tally()?);
+            let data = e.load(context, &small.histos(true), job)?;
+            let (mut f, mut r) = (e.zeros()?, e.zeros()?);
+            e.fill(&mut f, 0.4)?;
+            e.tally()?;
+            let mut tallies = Vec::new();
+            for step in [0.8, 0.5, 0.5] {
+                let (mut done, volumes) = (0.0, (&mut f, &mut r));
+                let progress = &mut |part| {
+                    done += part;
+                    Ok(())
+                };
+                match by_view {
+                    true => e.ramla_by_view(&order, &data, step, volumes, progress)?,
+                    false => e.ramla(&order, &data, step, volumes, progress)?,
                 }
-                e.write(&f, &array(&result, shape))?;
-                Ok(tallies)
+                assert!((done - 1.0f64).abs() < 1e-9);
+                tallies.push(e.tally()?);
             }
+            e.write(&f, &mut array_mut(&mut result, shape))?;
+            Ok(tallies)
         })
         .expect("computes");
     (result, tallies)
@@ -392,27 +382,30 @@ fn arrays_may_be_anywhere_with_any_strides() {
         strides,
         gpu,
     };
-    let on_host = all(turned.as_ptr().cast(), None);
-    let on_gpu = all(memory.address() as *const u8, Some(0));
+    // SAFETY: elements of `turned`, and of its copy on the GPU.
+    let [on_host, on_gpu] = unsafe {
+        [all(turned.as_ptr().cast(), None), all(memory.address() as *const u8, Some(0))].map(|l| Array::over(l))
+    };
     let plain = array(&values, [5, 6, 7]);
-    let integers = Layout { origin: counts.as_ptr().cast(), dtype: DType::U32, ..plain };
+    let integers = Array::of(&counts, [5, 6, 7]).expect("as many counts");
     for from in [plain, on_host, on_gpu, integers] {
-        let back = vec![0f32; 210];
+        let mut back = vec![0f32; 210];
         let out = DeviceMemory::new(device, 840).expect("memory");
-        let there = all(out.address() as *const u8, Some(0));
-        let packed = vec![0f32; 210];
+        let mut packed = vec![0f32; 210];
+        // SAFETY: elements of `packed`, and of memory as large on the GPU.
+        let [mut turned, mut there] = unsafe {
+            let there = all(out.address() as *const u8, Some(0));
+            [all(packed.as_mut_ptr().cast_const().cast(), None), there].map(|l| ArrayMut::over(l))
+        };
         e.run(&context, |e, _| {
-            // SAFETY: arrays of these sizes, which outlive the call.
-            unsafe {
-                let v = e.read(&from, "image", NanPolicy::Error, Sign::NonNegative)?;
-                e.write(&v, &array(&back, [5, 6, 7]))?;
-                e.write(&v, &all(packed.as_ptr().cast(), None))?;
-                e.write(&v, &there)
-            }
+            let v = e.read(&from, "image", NanPolicy::Error, Sign::NonNegative)?;
+            e.write(&v, &mut array_mut(&mut back, [5, 6, 7]))?;
+            e.write(&v, &mut turned)?;
+            e.write(&v, &mut there)
         })
         .expect("copies");
         let expected =
-            if from.dtype == DType::U32 { counts.iter().map(|c| *c as f32).collect() } else { values.clone() };
+            if from.dtype() == DType::U32 { counts.iter().map(|c| *c as f32).collect() } else { values.clone() };
         assert!(back == expected);
         let mut fetched = vec![0f32; 210];
         let _current = device.enter().expect("a GPU");
@@ -438,8 +431,7 @@ fn bad_values_are_named() {
     image[26 * 23 * 4] = -1.0;
     let mut read = |policy, sign| {
         e.run(&context, |e, _| {
-            // SAFETY: arrays of these sizes, which outlive the call.
-            unsafe { e.read(&array(&image, shape), "image", policy, sign)? };
+            e.read(&array(&image, shape), "image", policy, sign)?;
             Ok(e.replaced())
         })
     };
@@ -451,9 +443,8 @@ fn bad_values_are_named() {
     let mut histos = small.histos(true);
     let mut factors = small.factors.clone();
     factors[2 * small.lattice.voxels() + 5] = f32::INFINITY;
-    histos.factors = Some(Layout { origin: factors.as_ptr().cast(), ..histos.measured });
-    // SAFETY: as above.
-    let loaded = e.run(&context, |e, job| unsafe { e.load(&context, &histos, job) }.map(|_| ()));
+    histos.factors = Some(array(&factors, histos.measured.shape()));
+    let loaded = e.run(&context, |e, job| e.load(&context, &histos, job).map(|_| ()));
     let message = loaded.expect_err("infinite").message;
     assert_eq!(message, "factors[2, 0, 0, 5] is inf; it must be finite (or set the NaN policy to replace)");
 }

@@ -11,7 +11,7 @@
 //! survival and background are those of the part's middle.
 
 use super::scan::{Scan, Tally};
-use crate::array::{DType, Layout};
+use crate::array::{ArrayMut, DType};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::zeros;
 use crate::cpu::elementary::exp;
@@ -31,16 +31,13 @@ const PART: f64 = 0.065;
 
 impl Scan<'_> {
     /// Writes `A_v` of all views, `[view][z][y][x]` in f32.
-    ///
-    /// # Safety
-    /// The array is writable for the call, in host memory, used by nobody else, and its elements apart from each other.
-    pub unsafe fn factors(
+    pub fn factors(
         &self,
         context: &Context,
         tally: &Tally,
         views: &Views,
         lattice: &Lattice,
-        to: &Layout<4>,
+        to: ArrayMut<4>,
     ) -> Result<()> {
         let activity = self.source.total();
         if activity <= 0.0 || activity.is_nan() {
@@ -48,21 +45,17 @@ impl Scan<'_> {
         }
         let scale = tally.decays as f64 * lattice.voxel_volume() / (activity * self.solid_angle());
         let expectation = Expectation { scan: self, lattice, attenuated: true, value: &|_, _| scale };
-        // SAFETY: by this function's contract.
-        unsafe { expectation.write(context, views, to) }
+        expectation.write(context, views, &to)
     }
 
     /// Writes scatter and randoms of all views in the same way.
-    ///
-    /// # Safety
-    /// As for [`Scan::factors`].
-    pub unsafe fn additive(
+    pub fn additive(
         &self,
         context: &Context,
         tally: &Tally,
         views: &Views,
         lattice: &Lattice,
-        to: &Layout<4>,
+        to: ArrayMut<4>,
     ) -> Result<()> {
         let (scanner, b) = (&self.scanner, &self.background);
         let (length, radius) = (scanner.axial_length, scanner.diameter / 2.0);
@@ -82,8 +75,7 @@ impl Scan<'_> {
             scatter * (-0.5 * square / spread).exp() + randoms * uniform
         };
         let expectation = Expectation { scan: self, lattice, attenuated: false, value: &value };
-        // SAFETY: by this function's contract.
-        unsafe { expectation.write(context, views, to) }
+        expectation.write(context, views, &to)
     }
 
     /// Of all tilts.
@@ -132,19 +124,17 @@ fn parts(strip: &Strip, limit: f64) -> impl Iterator<Item = Part> {
 }
 
 impl Expectation<'_> {
-    /// # Safety
-    /// As for [`Scan::factors`].
-    unsafe fn write(&self, context: &Context, views: &Views, to: &Layout<4>) -> Result<()> {
+    fn write(&self, context: &Context, views: &Views, to: &ArrayMut<4>) -> Result<()> {
         self.scan.check()?;
         let [nz, ny, nx] = self.lattice.shape();
         let shape = [views.list().len(), nz, ny, nx];
-        if to.shape != shape {
-            fail!(TensorShape, "the array has shape {:?}; it must be {shape:?}", to.shape);
+        if to.shape() != shape {
+            fail!(TensorShape, "the array has shape {:?}; it must be {shape:?}", to.shape());
         }
-        if to.dtype != DType::F32 {
-            fail!(TensorDtype, "the array is {:?}; it must be F32", to.dtype);
+        if to.dtype() != DType::F32 {
+            fail!(TensorDtype, "the array is {:?}; it must be F32", to.dtype());
         }
-        if to.gpu.is_some() {
+        if to.layout().gpu.is_some() {
             fail!(TensorDevice, "the array is in a GPU's memory; it must be in host memory");
         }
         let row = (size_of::<f64>() * nx * (nz + 5 + 2 * self.scan.attenuation.attenuating().count())) as u64;
@@ -162,11 +152,8 @@ impl Expectation<'_> {
                     let (v, y) = (k / ny, k % ny);
                     rows.sum(context.level(), self, &cells[v], y, job)?;
                     for (z, row) in rows.sums.chunks_exact(nx).enumerate() {
-                        let start = to.element([v, z, y, 0]).cast_mut().cast::<f32>();
-                        for (x, sum) in row.iter().enumerate() {
-                            // SAFETY: an element, by the layout; writable by this function's contract, and this task's alone.
-                            unsafe { *start.offset(x as isize * to.strides[3]) = *sum as f32 };
-                        }
+                        // SAFETY: a row of this task's alone; nobody else has the array.
+                        unsafe { to.write_row([v, z, y, 0], row) };
                     }
                     job.advance(1.0 / (views.list().len() * ny) as f64);
                     Ok(())

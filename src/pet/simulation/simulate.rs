@@ -7,7 +7,7 @@ use super::scan::{Scan, Tally};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::random::Random;
 use crate::error::Result;
-use crate::pet::events::{EventLayouts, Events};
+use crate::pet::events::{EventArraysMut, EventsMut};
 use rayon::prelude::*;
 
 /// Events that a task makes at once.
@@ -15,13 +15,9 @@ pub(super) const CHUNK: usize = 1 << 12;
 
 impl Scan<'_> {
     /// Measures as many events as the arrays hold. The same events for a seed, whatever the threads.
-    ///
-    /// # Safety
-    /// The arrays are writable for the call, in host memory, used by nobody else, and their elements apart from each other.
-    pub unsafe fn simulate(&self, context: &Context, seed: u64, to: &EventLayouts) -> Result<Tally> {
+    pub fn simulate(&self, context: &Context, seed: u64, to: EventArraysMut) -> Result<Tally> {
         self.check()?;
-        // SAFETY: by this function's contract.
-        let events = unsafe { Events::new(to) }?;
+        let events = EventsMut::new(to)?;
         let sampler = Sampler::new(context, self)?;
         let drawer = Drawer { scan: self, sampler: &sampler, level: context.level(), seed };
         let drawn = context.run(|job| {
@@ -32,7 +28,7 @@ impl Scan<'_> {
                     let first = chunk * CHUNK;
                     let n = CHUNK.min(events.len() - first);
                     let tally = self.chunk(&drawer, chunk as u64, n, job, |k, event| {
-                        // SAFETY: the arrays are writable by this function's contract; each event is one task's.
+                        // SAFETY: each event is one task's.
                         unsafe { events.write(first + k, event) }
                     })?;
                     job.advance(n as f64 / events.len() as f64);

@@ -1,11 +1,11 @@
 use super::simulate::CHUNK;
 use super::*;
-use crate::array::{DType, Layout};
+use crate::array::{ArrayMut, DType, Layout};
 use crate::context::{Compute, Context, ContextOptions};
 use crate::cpu::level::Level;
 use crate::error::{Result, Status};
 use crate::pet::deposit::deposit;
-use crate::pet::events::EventLayouts;
+use crate::pet::events::interleaved;
 use crate::pet::lattice::Lattice;
 use crate::pet::phantom::{Object, Phantom, Quantity, SpherePhantom};
 use crate::pet::response::{FWHM_PER_SIGMA, HALF_LIGHT, Radial};
@@ -34,19 +34,9 @@ fn context(level: Level, threads: usize) -> Context {
     Context::new(ContextOptions { compute, level, threads, ..ContextOptions::default() }).unwrap()
 }
 
-/// Arrays of events that lie one after the other, seven numbers each.
-fn layouts<T>(events: &mut [[T; 7]], dtype: DType) -> EventLayouts {
-    let at = |k: usize| events.as_ptr().cast::<T>().wrapping_add(k).cast();
-    let positions = |k| Layout { strides: [7, 1], ..Layout::new(at(k), dtype, [events.len(), 3]) };
-    let time = Layout { strides: [7], ..Layout::new(at(6), dtype, [events.len()]) };
-    EventLayouts { first: positions(0), second: positions(3), time }
-}
-
 fn simulated_by(context: &Context, scan: &Scan, n: usize, seed: u64) -> Result<(Vec<[f32; 7]>, Tally)> {
-    let mut events = vec![[0.0; 7]; n];
-    let to = layouts(&mut events, DType::F32);
-    // SAFETY: the arrays are there.
-    let tally = unsafe { scan.simulate(context, seed, &to) }?;
+    let mut events = vec![[0.0f32; 7]; n];
+    let tally = scan.simulate(context, seed, interleaved::written(&mut events))?;
     Ok((events, tally))
 }
 
@@ -69,10 +59,8 @@ fn deposited(events: &mut [[f32; 7]], views: &Views, lattice: &Lattice) -> Vec<u
     let [nz, ny, nx] = lattice.shape();
     let shape = [views.list().len(), nz, ny, nx];
     let mut counts = vec![0u32; shape.iter().product()];
-    let to = Layout::new(counts.as_mut_ptr().cast_const().cast(), DType::U32, shape);
-    let list = layouts(events, DType::F32);
-    // SAFETY: the arrays are there.
-    unsafe { deposit(&context(Level::detect(), 2), views, lattice, &list, &to) }.unwrap();
+    let to = ArrayMut::of(&mut counts, shape).unwrap();
+    deposit(&context(Level::detect(), 2), views, lattice, &interleaved::read(events), to).unwrap();
     counts
 }
 
@@ -86,10 +74,9 @@ fn a_seed_gives_the_same_events_for_any_threads() {
     assert!(Level::available().all(|level| run(level, 3, 9) == (list.clone(), tally)));
     assert!(list != run(Level::detect(), 1, 10).0);
     // In double precision and in packed arrays they are the same.
-    let mut wide = vec![[0.0; 7]; list.len()];
-    let to = layouts(&mut wide, DType::F64);
-    // SAFETY: the arrays are there.
-    assert_eq!(unsafe { scan.simulate(&context(Level::detect(), 2), 9, &to) }.unwrap(), tally);
+    let mut wide = vec![[0.0f64; 7]; list.len()];
+    let to = interleaved::written(&mut wide);
+    assert_eq!(scan.simulate(&context(Level::detect(), 2), 9, to).unwrap(), tally);
     assert!(wide.iter().map(|e| e.map(|v| v as f32)).eq(list.iter().copied()));
     // Binomial counts: five standard deviations.
     let n = (3 * CHUNK + 5) as f64;
@@ -228,13 +215,10 @@ fn compare_with_expected(scan: &Scan, phantom: &Phantom, views: &Views) {
     let counts = deposited(&mut events, views, &lattice);
     let activity = phantom.voxel_means(Quantity::Activity, &lattice).unwrap();
     let (mut factors, mut additive) = (vec![0.0f32; 6 * count], vec![0.0f32; 6 * count]);
-    let to = |array: &mut Vec<f32>| Layout::new(array.as_mut_ptr().cast_const().cast(), DType::F32, [6, 25, 33, 33]);
+    let shape = [6, 25, 33, 33];
     let context = context(Level::detect(), 2);
-    // SAFETY: the arrays are there.
-    unsafe {
-        scan.factors(&context, &tally, views, &lattice, &to(&mut factors)).unwrap();
-        scan.additive(&context, &tally, views, &lattice, &to(&mut additive)).unwrap();
-    }
+    scan.factors(&context, &tally, views, &lattice, ArrayMut::new(&mut factors, shape).unwrap()).unwrap();
+    scan.additive(&context, &tally, views, &lattice, ArrayMut::new(&mut additive, shape).unwrap()).unwrap();
     let mut all = [0.0; 2];
     let rim = if scan.background.randoms + scan.background.scatter < 0.1 { 0.2 } else { 0.01 };
     let check = |[expected, counted]: [f64; 2], part: f64| {
@@ -285,10 +269,9 @@ fn factors_are_means_over_directions() {
     let views = Views::grid(40, 3, 0.1745).unwrap();
     let lattice = Lattice::new([9, 11, 12], [14.0, 14.0, 24.0]).unwrap();
     let mut factors = vec![0.0f32; 120 * lattice.voxels()];
-    let to = Layout::new(factors.as_mut_ptr().cast_const().cast(), DType::F32, [120, 9, 11, 12]);
+    let to = ArrayMut::new(&mut factors, [120, 9, 11, 12]).unwrap();
     let tally = Tally { decays: 1_000_000, ..Tally::default() };
-    // SAFETY: the array is there.
-    unsafe { scan.factors(&context(Level::detect(), 2), &tally, &views, &lattice, &to) }.unwrap();
+    scan.factors(&context(Level::detect(), 2), &tally, &views, &lattice, to).unwrap();
     let largest = factors.iter().fold(0f32, |m, v| m.max(*v));
     for (v, k) in [(0, 600), (1, 611), (50, 123), (77, 900), (119, 40), (118, 660)] {
         let view = views.list()[v];
@@ -354,11 +337,11 @@ fn refuses_impossible_scans() {
     let views = Views::grid(1, 1, 0.1).unwrap();
     let refused = |shape, dtype, memory_cap| {
         let mut out = [0f32; 2];
-        let to = Layout::new(out.as_mut_ptr().cast_const().cast(), dtype, shape);
+        // SAFETY: elements of `out`, both types are of 4 bytes.
+        let to = unsafe { ArrayMut::over(Layout::new(out.as_mut_ptr().cast_const().cast(), dtype, shape)) };
         let options = ContextOptions { compute: Compute::Cpu, threads: 1, memory_cap, ..ContextOptions::default() };
         let context = Context::new(options).unwrap();
-        // SAFETY: the array is there.
-        unsafe { valid().factors(&context, &Tally::default(), &views, &lattice, &to) }.map_err(|e| e.status)
+        valid().factors(&context, &Tally::default(), &views, &lattice, to).map_err(|e| e.status)
     };
     assert_eq!(refused([1, 1, 1, 2], DType::F32, 0), Ok(()));
     assert_eq!(refused([1, 1, 1, 1], DType::F32, 0), Err(Status::TensorShape));
