@@ -13,3 +13,4 @@ mod single;
 mod term;
 mod tiles;
 mod work;
+mod worker;

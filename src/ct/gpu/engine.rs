@@ -3,30 +3,28 @@
 use super::case::Case;
 use super::choice::ALL;
 use super::sizes::{SLOTS, Sizes, smaller};
-use super::tables::Tables;
-use super::worker::{self, Call, Pending};
+use super::worker::{AtWork, Gpu};
 use super::{filter, measure};
 use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
 use crate::ct::engine::{Engine, Measured, Needs};
 use crate::ct::geometry::Geometry;
 use crate::ct::options::Interpolation;
-use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole, Worker};
+use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole};
 use crate::ct::task::Task;
 use crate::error::{Result, Status, fail};
 use crate::gpu::{Device, then_wait};
-use std::ops::Range;
 
 /// A plan's GPUs, and what it keeps on them.
 #[derive(Debug, Default)]
 pub(in crate::ct) struct GpuEngine {
-    gpus: Vec<worker::Worker>,
+    gpus: Vec<Gpu>,
 }
 
 impl GpuEngine {
     fn open(&mut self, context: &Context) -> Result<()> {
         if self.gpus.is_empty() {
-            self.gpus = context.gpus().iter().map(worker::Worker::new).collect::<Result<_>>()?;
+            self.gpus = context.gpus().iter().map(Gpu::new).collect::<Result<_>>()?;
         }
         Ok(())
     }
@@ -68,7 +66,7 @@ impl Engine for GpuEngine {
         let mut workers = Vec::with_capacity(sharing);
         for gpu in gpus {
             let sizes = sizes(context, (task, arrays), gpu, sharing)?;
-            workers.push(Gpu { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
         }
         let queue = Queue::new(task.geometry.slices);
         context.run_waiting(|job| {
@@ -114,7 +112,7 @@ impl Engine for GpuEngine {
                 let needed = host_bytes(1);
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
-            workers.push(Gpu { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
         }
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
@@ -132,7 +130,7 @@ impl Engine for GpuEngine {
     }
 
     fn forget(&mut self) {
-        self.gpus.iter_mut().for_each(worker::Worker::forget);
+        self.gpus.iter_mut().for_each(Gpu::forget);
     }
 
     /// Every back projector that serves the plan, on every GPU. Gives what was measured, in GU/s, for the first GPU.
@@ -170,7 +168,7 @@ fn resident(arrays: &Arrays) -> Result<Option<usize>> {
 }
 
 /// How a GPU that shares the slices with others cuts its work; tells the log.
-fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &worker::Worker, sharing: usize) -> Result<Sizes> {
+fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &Gpu, sharing: usize) -> Result<Sizes> {
     let device: &Device = &gpu.state.device;
     let sizes = Sizes::new(context, (task, arrays), (device, gpu.held()), sharing, &gpu.rates)?;
     context.log(LogLevel::Info, || {
@@ -184,88 +182,13 @@ fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &worker::Work
 }
 
 /// Runs slabs, and waits for the GPUs whatever happened: nothing may still use the arrays afterwards.
-fn drive<'a>(gpus: &mut [Gpu], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
+fn drive<'a>(gpus: &mut [AtWork], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
     then_wait(
         gpus,
         |gpus| slab::run(gpus, queue, ends, job),
         |gpus| {
-            let waited: Vec<Result<()>> = gpus.iter().map(Gpu::wait).collect();
+            let waited: Vec<Result<()>> = gpus.iter().map(AtWork::wait).collect();
             waited.into_iter().collect()
         },
     )
-}
-
-/// One GPU at work on one call.
-struct Gpu<'a> {
-    context: &'a Context,
-    task: &'a Task<'a>,
-    gpu: &'a mut worker::Worker,
-    sizes: Sizes,
-    /// There once the work has begun.
-    tables: Option<Tables>,
-    replaced: u64,
-}
-
-impl Gpu<'_> {
-    fn prepare(&mut self, arrays: &Arrays) -> Result<()> {
-        let device = self.gpu.state.device.clone();
-        let _current = device.enter()?;
-        if resident(arrays)?.is_some() {
-            self.gpu.follow(self.task.stream)?;
-        }
-        let Sizes { projector, format, .. } = &self.sizes;
-        self.tables = Some(Tables::new(&device, self.task, *projector, format.lanes)?);
-        Ok(())
-    }
-
-    fn wait(&self) -> Result<()> {
-        let _current = self.gpu.state.device.enter()?;
-        self.gpu.wait()
-    }
-}
-
-impl Worker for Gpu<'_> {
-    type Pending = Pending;
-    const DEPTH: usize = SLOTS;
-
-    fn share(&self) -> usize {
-        self.sizes.slab
-    }
-
-    /// Bad data are found when a slab is finished.
-    fn begin(&mut self, _: &Job, _: &Arrays, _: Range<usize>) -> Result<()> {
-        Ok(())
-    }
-
-    fn start(&mut self, _: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
-        let Self { context, task, gpu, sizes, tables, .. } = self;
-        let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
-        let device = gpu.state.device.clone();
-        let _current = device.enter()?;
-        let count = sizes.slab.min(slices.len());
-        let pending = gpu.start(&Call { context, task, arrays, sizes }, tables, slices.start, count)?;
-        Ok((count, pending))
-    }
-
-    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
-        let Self { context, task, gpu, sizes, replaced, .. } = self;
-        let device = gpu.state.device.clone();
-        let _current = device.enter()?;
-        *replaced += gpu.finish(&Call { context, task, arrays, sizes }, &pending)?;
-        job.advance(pending.count as f64 / task.geometry.slices as f64);
-        if wait { gpu.arrived(&pending) } else { Ok(()) }
-    }
-
-    fn shrink(&mut self, job: &Job) -> Result<bool> {
-        if self.sizes.slab == 1 {
-            return Ok(false);
-        }
-        let device = self.gpu.state.device.clone();
-        let _current = device.enter()?;
-        self.gpu.release()?;
-        self.sizes.slab = smaller(self.sizes.slab, &self.sizes);
-        let count = self.sizes.slab;
-        job.note(format!("{device:?} is out of memory; slabs of {count} slices from here on"));
-        Ok(true)
-    }
 }

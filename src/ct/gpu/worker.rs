@@ -6,30 +6,31 @@ use super::format::{RawRows, row_type};
 use super::forward::Slices;
 use super::kernels::Kernels;
 use super::rows::{Findings, Packing};
-use super::sizes::{SLOTS, Sizes, case, indices, not_finite, source};
+use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
 use super::tables::Tables;
 use super::transfer::Transfer;
-use crate::context::{Context, NanPolicy};
+use crate::context::{Context, Job, NanPolicy};
 use crate::ct::rows::kind::Correction;
-use crate::ct::slab::Arrays;
+use crate::ct::slab::{Arrays, Worker};
 use crate::ct::task::{Operator, Task};
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A call as a GPU sees it, at one slab.
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) context: &'a Context,
-    pub(super) task: &'a Task<'a>,
-    pub(super) arrays: &'a Arrays<'a>,
-    pub(super) sizes: &'a Sizes,
+struct Call<'a> {
+    context: &'a Context,
+    task: &'a Task<'a>,
+    arrays: &'a Arrays<'a>,
+    sizes: &'a Sizes,
 }
 
 /// One GPU: its streams and the memory that is kept from slab to slab and from call to call.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct Gpu {
     pub(super) state: State,
     up: Transfer,
     down: Transfer,
@@ -72,10 +73,10 @@ impl SlabSlot {
 pub(super) struct Pending {
     slot: usize,
     first: usize,
-    pub(super) count: usize,
+    count: usize,
 }
 
-impl Worker {
+impl Gpu {
     pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
         let (up, down) = (Transfer::new(device)?, Transfer::new(device)?);
         let slots = [SlabSlot::new(device)?, SlabSlot::new(device)?];
@@ -104,14 +105,14 @@ impl Worker {
     }
 
     /// What the caller's stream does comes first.
-    pub(super) fn follow(&self, stream: usize) -> Result<()> {
+    fn follow(&self, stream: usize) -> Result<()> {
         let ready = Event::new(&self.state.device)?;
         ready.record(&Stream::borrowed(stream))?;
         self.compute.wait(&ready)
     }
 
     /// Waits until a slab's results are with the caller.
-    pub(super) fn arrived(&self, pending: &Pending) -> Result<()> {
+    fn arrived(&self, pending: &Pending) -> Result<()> {
         self.slots[pending.slot].downloaded.synchronize()
     }
 
@@ -132,7 +133,7 @@ impl Worker {
     }
 
     /// Gives all slab memory back.
-    pub(super) fn release(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         self.wait()?;
         self.state.textures = None;
         self.scratch = Scratch::default();
@@ -143,7 +144,7 @@ impl Worker {
     }
 
     /// Sends a slab's data up and puts all of its work into the compute stream; needs the GPU to be current.
-    pub(super) fn start(&mut self, call: &Call, tables: &Tables, first: usize, n: usize) -> Result<Pending> {
+    fn start(&mut self, call: &Call, tables: &Tables, first: usize, n: usize) -> Result<Pending> {
         let Self { state, up, compute, slots, scratch, turn, .. } = self;
         let device = &state.device.clone();
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[*turn]);
@@ -253,7 +254,7 @@ impl Worker {
 
     /// Looks at what was found in a slab's data, and brings its results to the caller; gives the number of values replaced. Needs the
     /// GPU to be current.
-    pub(super) fn finish(&mut self, call: &Call, pending: &Pending) -> Result<u64> {
+    fn finish(&mut self, call: &Call, pending: &Pending) -> Result<u64> {
         let Self { state, down, slots, .. } = self;
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
@@ -270,5 +271,81 @@ impl Worker {
         }
         slot.downloaded.record(&down.stream)?;
         Ok(findings.replaced)
+    }
+}
+
+/// A GPU at work on one call.
+pub(super) struct AtWork<'a> {
+    pub(super) context: &'a Context,
+    pub(super) task: &'a Task<'a>,
+    pub(super) gpu: &'a mut Gpu,
+    pub(super) sizes: Sizes,
+    /// There once the work has begun.
+    pub(super) tables: Option<Tables>,
+    pub(super) replaced: u64,
+}
+
+impl AtWork<'_> {
+    /// Makes tables; waits for what the caller's stream does to the arrays.
+    pub(super) fn prepare(&mut self, arrays: &Arrays) -> Result<()> {
+        let device = self.gpu.state.device.clone();
+        let _current = device.enter()?;
+        if arrays.source().gpu.is_some() || arrays.target().gpu.is_some() {
+            self.gpu.follow(self.task.stream)?;
+        }
+        let Sizes { projector, format, .. } = &self.sizes;
+        self.tables = Some(Tables::new(&device, self.task, *projector, format.lanes)?);
+        Ok(())
+    }
+
+    pub(super) fn wait(&self) -> Result<()> {
+        let _current = self.gpu.state.device.enter()?;
+        self.gpu.wait()
+    }
+}
+
+impl Worker for AtWork<'_> {
+    type Pending = Pending;
+    const DEPTH: usize = SLOTS;
+
+    fn share(&self) -> usize {
+        self.sizes.slab
+    }
+
+    /// Bad data are found when a slab is finished.
+    fn begin(&mut self, _: &Job, _: &Arrays, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&mut self, _: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
+        let Self { context, task, gpu, sizes, tables, .. } = self;
+        let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
+        let device = gpu.state.device.clone();
+        let _current = device.enter()?;
+        let count = sizes.slab.min(slices.len());
+        let pending = gpu.start(&Call { context, task, arrays, sizes }, tables, slices.start, count)?;
+        Ok((count, pending))
+    }
+
+    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
+        let Self { context, task, gpu, sizes, replaced, .. } = self;
+        let device = gpu.state.device.clone();
+        let _current = device.enter()?;
+        *replaced += gpu.finish(&Call { context, task, arrays, sizes }, &pending)?;
+        job.advance(pending.count as f64 / task.geometry.slices as f64);
+        if wait { gpu.arrived(&pending) } else { Ok(()) }
+    }
+
+    fn shrink(&mut self, job: &Job) -> Result<bool> {
+        if self.sizes.slab == 1 {
+            return Ok(false);
+        }
+        let device = self.gpu.state.device.clone();
+        let _current = device.enter()?;
+        self.gpu.release()?;
+        self.sizes.slab = smaller(self.sizes.slab, &self.sizes);
+        let count = self.sizes.slab;
+        job.note(format!("{device:?} is out of memory; slabs of {count} slices from here on"));
+        Ok(true)
     }
 }
