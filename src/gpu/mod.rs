@@ -14,6 +14,8 @@ mod precision;
 mod queue;
 mod stream;
 mod texture;
+mod vector;
+mod workspace;
 
 pub(crate) use boxes::BoxMap;
 pub use device::Device;
@@ -26,3 +28,5 @@ pub(crate) use precision::{DeviceReal, Precision};
 pub(crate) use queue::{Queue, then_wait};
 pub(crate) use stream::{Event, Stream};
 pub(crate) use texture::{Texel, Texture};
+pub(crate) use vector::Arithmetic;
+pub(crate) use workspace::WorkspaceBytes;

@@ -11,7 +11,7 @@ mod density;
 mod engine;
 mod gpu;
 mod inputs;
-pub mod measures;
+pub mod merit;
 mod operators;
 pub mod phantom;
 mod plan;

@@ -21,7 +21,7 @@ pub const UPSAMPLING: std::ops::RangeInclusive<f64> = 1.1..=4.0;
 type Key = (u64, u64, usize, u64);
 /// What was found last: a search takes milliseconds, and a plan makes a dozen, mostly of the same.
 static FOUND: Mutex<VecDeque<(Key, Result<Kernel>)>> = Mutex::new(VecDeque::new());
-const MOST_FOUND: usize = 64;
+const MAX_FOUND: usize = 64;
 
 /// A spreading function and how to evaluate it.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Kernel {
         // Others need not wait.
         let kernel = Self::search(tolerance, upsampling, dims, unit);
         let mut found = list();
-        if found.len() == MOST_FOUND {
+        if found.len() == MAX_FOUND {
             found.pop_front();
         }
         found.push_back((key, kernel.clone()));
@@ -70,7 +70,7 @@ impl Kernel {
             let best = best_beta(width, upsampling, dims, unit);
             if best.0 <= tolerance {
                 let (degree, coefficients) =
-                    polynomials(width, best.1, 0.1 * tolerance * least_gain(width, best.1, upsampling));
+                    polynomials(width, best.1, 0.1 * tolerance * lowest_gain(width, best.1, upsampling));
                 return Ok(Self { width, beta: best.1, upsampling, degree, coefficients, error: best.0 });
             }
             if best.0 < reached.0 {
@@ -187,7 +187,7 @@ fn shape(width: usize, beta: f64, frequency: f64) -> f64 {
 }
 
 /// Smallest of the transform over the modes, relative to its largest.
-fn least_gain(width: usize, beta: f64, upsampling: f64) -> f64 {
+fn lowest_gain(width: usize, beta: f64, upsampling: f64) -> f64 {
     shape(width, beta, 0.5 / upsampling) / shape(width, beta, 0.0)
 }
 

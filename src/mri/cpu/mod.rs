@@ -5,13 +5,14 @@
 //! scaled. Results are the same bits for any number of threads.
 
 mod axis;
+mod coils;
 pub(super) mod direct;
 pub(super) mod engine;
 mod product;
+mod q;
 pub(super) mod separable;
 mod separable_adjoint;
 mod separable_forward;
-mod toeplitz;
 mod transform;
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Launch, Precision, Stream};
 
-/// Most voxels along an axis.
-const MOST_VOXELS: usize = 1 << 15;
+/// Maximum number of voxels along an axis.
+const MAX_VOXELS: usize = 1 << 15;
 /// Bytes of tables that are made at a time.
 const TABLES: usize = 192 << 20;
 /// Blocks that look for the largest value.
@@ -21,6 +21,20 @@ pub(crate) struct Problem {
     pub(crate) samples: usize,
     /// Of image and data, and of all sums: to about 1e-6 or 1e-13 of the norm.
     pub(crate) precision: Precision,
+}
+
+/// Device addresses of an exact sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeparableArrays {
+    /// f64 `[samples][dims]`, in cycles per voxel.
+    pub(crate) points: u64,
+    /// Real `[samples]`, of the adjoint sum; 0 for ones.
+    pub(crate) weights: u64,
+    /// Complex `[coils][z][y][x]`.
+    pub(crate) image: u64,
+    /// Complex `[coils][samples]`.
+    pub(crate) data: u64,
+    pub(crate) coils: usize,
 }
 
 /// Mirrors `Grid` in `kernels/mri/separable.cuh`.
@@ -51,7 +65,7 @@ impl Grid {
     /// With strides of its axes in an image `[z][y][x]`.
     pub(super) fn new(problem: &Problem, cut: Cut) -> Result<(Self, [i64; 3])> {
         let Problem { voxels, dims, samples, .. } = *problem;
-        if voxels.contains(&0) || voxels.iter().any(|n| *n > MOST_VOXELS) || samples == 0 || !(2..=3).contains(&dims) {
+        if voxels.contains(&0) || voxels.iter().any(|n| *n > MAX_VOXELS) || samples == 0 || !(2..=3).contains(&dims) {
             fail!(OutOfRange, "an exact sum over {voxels:?} voxels and {samples} samples of {dims} dimensions");
         }
         if dims == 2 && voxels[2] != 1 {
@@ -110,6 +124,83 @@ pub(super) fn piece(samples: usize, bytes: usize, step: usize) -> usize {
     samples.div_ceil(count).next_multiple_of(step)
 }
 
+/// How a sum in either direction is divided, and where its tables lie.
+#[derive(Debug)]
+pub(super) struct Division {
+    pub(super) problem: Problem,
+    pub(super) grid: Grid,
+    /// Of the grid's axes in an image.
+    pub(super) strides: [i64; 3],
+    /// Samples at a time.
+    pub(super) piece: usize,
+    /// Parts that a block's sum is split into.
+    pub(super) splits: usize,
+    /// Offsets in the workspace of what is folded, first factors, second factors, and partial sums.
+    tables: [usize; 4],
+    bytes: usize,
+}
+
+impl Division {
+    /// With tables of so many bytes.
+    pub(super) fn new(
+        problem: &Problem,
+        (grid, strides): (Grid, [i64; 3]),
+        (piece, splits): (usize, usize),
+        tables: [usize; 4],
+    ) -> Self {
+        let mut regions = Regions::default();
+        // The scale lies at the start.
+        regions.add(SCALE_BYTES);
+        let tables = tables.map(|bytes| regions.add(bytes));
+        Self { problem: *problem, grid, strides, piece, splits, tables, bytes: regions.bytes() }
+    }
+
+    /// Bytes of the workspace, aligned to 256.
+    pub(super) fn workspace(&self) -> usize {
+        self.bytes
+    }
+
+    /// Addresses of the tables in a workspace.
+    pub(super) fn tables(&self, workspace: u64) -> [u64; 4] {
+        self.tables.map(|offset| workspace + offset as u64)
+    }
+
+    /// Calls with the arrays of one coil after the other.
+    pub(super) fn by_coil(
+        &self,
+        arrays: &SeparableArrays,
+        mut run: impl FnMut(&SeparableArrays) -> Result<()>,
+    ) -> Result<()> {
+        let complex = self.problem.precision.complex() as u64;
+        let voxels: usize = self.problem.voxels.iter().product();
+        for coil in 0..arrays.coils as u64 {
+            let data = arrays.data + coil * self.problem.samples as u64 * complex;
+            let image = arrays.image + coil * voxels as u64 * complex;
+            run(&SeparableArrays { data, image, coils: 1, ..*arrays })?;
+        }
+        Ok(())
+    }
+
+    /// Finds a scale that suits `count` complex values times weights, and gives its address; 0 in f64, which needs none.
+    ///
+    /// # Safety
+    /// The arrays and the workspace are valid until the stream has passed the launches; the GPU is current.
+    pub(super) unsafe fn scale(
+        &self,
+        device: &Device,
+        values: (u64, u64, usize),
+        workspace: u64,
+        stream: &Stream,
+    ) -> Result<u64> {
+        if self.problem.precision == Precision::F64 {
+            return Ok(0);
+        }
+        // SAFETY: by this function's contract.
+        unsafe { scale(device, values, workspace, stream)? };
+        Ok(workspace)
+    }
+}
+
 /// Regions of a workspace, one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
@@ -141,13 +232,13 @@ struct ScaleArguments {
 }
 
 /// Bytes that `scale` needs; the scale comes first.
-pub(super) const SCALE_BYTES: usize = 256 + 4 * SCALE_BLOCKS;
+const SCALE_BYTES: usize = 256 + 4 * SCALE_BLOCKS;
 
 /// Finds a power of two that suits complex f32 data times weights (0: ones), and puts it at `workspace`.
 ///
 /// # Safety
 /// The arrays are valid until the stream has passed the launches; the GPU is current.
-pub(super) unsafe fn scale(
+unsafe fn scale(
     device: &Device,
     (values, weights, count): (u64, u64, usize),
     workspace: u64,

@@ -1,8 +1,8 @@
 //! Against sums in f64, point by point and grid point by grid point. Skipped, and said so, where there is no GPU.
 
-use super::sort::{Coordinates, Points};
+use super::sort::{Coordinates, SortedPoints};
 use super::spread::Values;
-use super::tile::Spreading;
+use super::spreading::Spreading;
 use crate::gpu::{Device, DeviceMemory, DeviceReal, Rows, Stream};
 use std::sync::Arc;
 
@@ -185,7 +185,7 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         let samples = upload(&values);
         // SAFETY: all memory has the sizes that the calls ask for, and lives until `download` has waited.
         unsafe {
-            let points = Points::new(&spreading, &coordinates, &stream).expect("points");
+            let points = SortedPoints::new(&spreading, &coordinates, &stream).expect("points");
             // Room for two coils (groups of coils) at a time, or for a slab, alternately.
             let (least, most) = spreading.tile_bytes(&points);
             let tiles = DeviceMemory::new(device, if repeat % 2 == 0 { 2 * most } else { least }).expect("memory");
@@ -287,7 +287,7 @@ fn points_out_of_range_are_named() {
         let memory = DeviceMemory::from_slice(&device, &at).expect("memory");
         let axes = [0, 8, 16].map(|a| memory.address() + a);
         // SAFETY: the memory holds so many points.
-        let points = unsafe { Points::new(&spreading, &Coordinates { axes, stride: 3, count: 1000 }, &stream) };
+        let points = unsafe { SortedPoints::new(&spreading, &Coordinates { axes, stride: 3, count: 1000 }, &stream) };
         let message = points.expect_err("a wrong point").message;
         assert!(message.contains("point 321 "), "{message}");
     }

@@ -1,11 +1,13 @@
-//! Launches `kernels/mri/vector.cu`: arithmetic of images and samples.
+//! Launches `kernels/common/vector.cu`: arithmetic of vectors of complex numbers.
 
+use super::kernel::Launch;
+use super::memory::{DeviceMemory, Pinned};
+use super::precision::DeviceReal;
+use super::queue::Queue;
 use crate::error::Result;
-use crate::gpu::fft::Maps;
-use crate::gpu::{DeviceMemory, DeviceReal, Launch, Pinned, Queue};
 use std::marker::PhantomData;
 
-const IMAGE: &str = "mri/vector";
+const IMAGE: &str = "common/vector";
 /// Blocks whose parts make an inner product; fixed, so that sums are the same on every GPU.
 const PARTS: usize = 1024;
 
@@ -35,28 +37,6 @@ struct Dot {
     result: u64,
 }
 
-/// Mirrors `Weigh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Weigh {
-    weights: u64,
-    samples: u64,
-    count: i64,
-    coils: i64,
-}
-
-/// Mirrors `Coils`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Coils {
-    maps: u64,
-    image: u64,
-    coils: u64,
-    voxels: i64,
-    count: i64,
-    add: i32,
-}
-
 /// Mirrors `Fill`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +49,7 @@ struct Fill {
 /// Addresses are of complex numbers on the queue's GPU; they stay valid until its stream has passed the call, and the GPU is
 /// current: that is the contract of all methods.
 #[derive(Debug)]
-pub(super) struct Arithmetic<T> {
+pub(crate) struct Arithmetic<T> {
     parts: DeviceMemory,
     done: DeviceMemory,
     result: Pinned,
@@ -77,7 +57,7 @@ pub(super) struct Arithmetic<T> {
 }
 
 impl<T: DeviceReal> Arithmetic<T> {
-    pub(super) fn new(queue: &Queue) -> Result<Self> {
+    pub(crate) fn new(queue: &Queue) -> Result<Self> {
         let device = &queue.device;
         Ok(Self {
             parts: DeviceMemory::new(device, PARTS * size_of::<f64>())?,
@@ -94,7 +74,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     }
 
     /// y = a x + b y.
-    pub(super) unsafe fn combine(
+    pub(crate) unsafe fn combine(
         &self,
         queue: &Queue,
         (a, x): (f64, u64),
@@ -107,13 +87,13 @@ impl<T: DeviceReal> Arithmetic<T> {
     }
 
     /// Real part of the inner product.
-    pub(super) unsafe fn dot(&self, queue: &Queue, a: u64, b: u64, count: usize) -> Result<f64> {
+    pub(crate) unsafe fn dot(&self, queue: &Queue, a: u64, b: u64, count: usize) -> Result<f64> {
         // SAFETY: by the methods' contract.
         unsafe { self.sum(queue, "dot", (a, b), (0, 0, 0.0), count) }
     }
 
     /// x = x + a d, r = r - a p; the real part of r's product with itself.
-    pub(super) unsafe fn step(
+    pub(crate) unsafe fn step(
         &self,
         queue: &Queue,
         a: f64,
@@ -146,52 +126,8 @@ impl<T: DeviceReal> Arithmetic<T> {
         }
     }
 
-    /// samples `[coil][count]` = weights times samples; the weights are real.
-    pub(super) unsafe fn weigh(
-        &self,
-        queue: &Queue,
-        weights: u64,
-        samples: u64,
-        count: usize,
-        coils: usize,
-    ) -> Result<()> {
-        let arguments = Weigh { weights, samples, count: count as i64, coils: coils as i64 };
-        // SAFETY: by the methods' contract.
-        unsafe { Self::launch(queue, "weigh", count, &arguments) }
-    }
-
-    /// `coils[coil]` = maps times image.
-    pub(super) unsafe fn see(
-        &self,
-        queue: &Queue,
-        maps: Maps,
-        image: u64,
-        coils: u64,
-        [voxels, count]: [usize; 2],
-    ) -> Result<()> {
-        let (voxels_there, count) = (voxels as i64, count as i64);
-        let arguments = Coils { maps: maps.address, image, coils, voxels: voxels_there, count, add: 0 };
-        // SAFETY: by the methods' contract.
-        unsafe { Self::launch(queue, "see", voxels, &arguments) }
-    }
-
-    /// image = sum over coils of conj(maps) times coils, added to what is there if `add`.
-    pub(super) unsafe fn merge(
-        &self,
-        queue: &Queue,
-        maps: Maps,
-        (image, add): (u64, bool),
-        coils: u64,
-        [voxels, count]: [usize; 2],
-    ) -> Result<()> {
-        let (voxels_there, count) = (voxels as i64, count as i64);
-        let arguments = Coils { maps: maps.address, image, coils, voxels: voxels_there, count, add: add.into() };
-        // SAFETY: by the methods' contract.
-        unsafe { Self::launch(queue, "merge", voxels, &arguments) }
-    }
-
     /// The same real number everywhere.
-    pub(super) unsafe fn fill(&self, queue: &Queue, to: u64, value: f64, count: usize) -> Result<()> {
+    pub(crate) unsafe fn fill(&self, queue: &Queue, to: u64, value: f64, count: usize) -> Result<()> {
         // SAFETY: by the methods' contract.
         unsafe { Self::launch(queue, "fill", count, &Fill { to, value, count: count as i64 }) }
     }
