@@ -1,7 +1,8 @@
 //! Fourier sums on the processor.
 
 use super::direct::{self, Direct};
-use super::{Check, separable};
+use super::progress::Check;
+use super::separable;
 use crate::cpu::level::Level;
 use crate::cpu::vector::Real;
 use crate::error::Result;
