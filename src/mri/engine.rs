@@ -1,7 +1,8 @@
 //! What a plan computes with, on the processor or on a GPU: the encoding operator (coil sensitivities, Fourier sums, density
 //! weights), F^H W F and the penalty, and the vectors that these work on.
 
-use super::regulariser::{Matrix, Penalty};
+use super::matrix::Matrix;
+use super::penalty::Penalty;
 use super::trajectory::Trajectory;
 use super::transform::{ExactTerms, Fourier, Progress};
 use crate::context::{Context, Job, NanPolicy};

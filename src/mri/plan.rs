@@ -3,7 +3,7 @@
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::engine::GpuEngine;
-pub use super::regulariser::Penalty;
+pub use super::penalty::Penalty;
 use super::toeplitz::doubled;
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};

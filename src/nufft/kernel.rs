@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::f64::consts::PI;
 use std::sync::{Mutex, PoisonError};
 
-/// Longest spreading function.
+/// Maximum width of a spreading function, in grid points.
 pub const MAX_WIDTH: usize = 16;
 /// Upsampling that [`Kernel::new`] takes.
 pub const UPSAMPLING: std::ops::RangeInclusive<f64> = 1.1..=4.0;
@@ -134,15 +134,15 @@ impl Kernel {
 
     /// Points of the fine grid for an axis of n: even, a product of 2, 3, 5 and 7, and room for the function to wrap round.
     pub fn grid_size(&self, n: usize) -> usize {
-        let least = ((n as f64 * self.upsampling - 1e-9).ceil() as usize).max(2 * self.width);
-        smooth(least)
+        let minimum = ((n as f64 * self.upsampling - 1e-9).ceil() as usize).max(2 * self.width);
+        smooth(minimum)
     }
 }
 
-/// Smallest even number from `least` on whose prime factors are 2, 3, 5 and 7.
-pub fn smooth(least: usize) -> usize {
+/// Smallest even number from `minimum` on whose prime factors are 2, 3, 5 and 7.
+pub fn smooth(minimum: usize) -> usize {
     let is_smooth = |n: usize| [2, 3, 5, 7].into_iter().fold(n, strip) == 1;
-    let mut n = least.max(2).next_multiple_of(2);
+    let mut n = minimum.max(2).next_multiple_of(2);
     while !is_smooth(n) {
         n += 2;
     }

@@ -1,6 +1,7 @@
 //! The engine on the processor. Results are the same bits for any number of threads.
 
 use super::coils;
+use super::penalty::Regulariser;
 use super::q::Q;
 use super::transform::Transform;
 use crate::context::{Context, Job, NanPolicy, Stage};
@@ -10,7 +11,8 @@ use crate::cpu::vector::Real;
 use crate::error::{Result, fail};
 use crate::mri::array;
 use crate::mri::engine::{Engine, Scan, Solve, Vector};
-use crate::mri::regulariser::{Matrix, Penalty, Regulariser};
+use crate::mri::matrix::Matrix;
+use crate::mri::penalty::Penalty;
 use crate::mri::toeplitz::differences;
 use crate::mri::transform::{ExactTerms, Fourier, Progress};
 use crate::solve::Vectors;
@@ -45,7 +47,7 @@ impl<T: Real> CpuEngine<T> {
             scan,
             weights: None,
             maps: None,
-            regulariser: Regulariser { weights: None, matrix: None },
+            regulariser: Regulariser::new(),
             transform: None,
             q: None,
             making_q: None,
@@ -130,12 +132,11 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
-        self.regulariser.matrix = Some(matrix);
-        Ok(())
+        self.regulariser.set_matrix(matrix)
     }
 
     fn has_matrix(&self) -> bool {
-        self.regulariser.matrix.is_some()
+        self.regulariser.has_matrix()
     }
 
     fn forget_transform(&mut self) {
@@ -326,8 +327,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         image: &Vector<Self>,
         out: &mut Vector<Self>,
     ) -> Result<()> {
-        self.regulariser.add((penalty, T::of(lambda)), self.scan.grid, image, out);
-        Ok(())
+        match penalty {
+            Penalty::Identity => self.vectors.combine(lambda, image, 1.0, out),
+            Penalty::Differences => {
+                self.regulariser.add_differences(T::of(lambda), self.scan.grid, image, out);
+                Ok(())
+            }
+            Penalty::Matrix => self.regulariser.add_matrix(T::of(lambda), image, out),
+        }
     }
 }
 

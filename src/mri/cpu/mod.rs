@@ -8,6 +8,7 @@ mod axis;
 mod coils;
 pub(super) mod direct;
 pub(super) mod engine;
+mod penalty;
 mod product;
 mod progress;
 mod q;

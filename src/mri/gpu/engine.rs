@@ -13,7 +13,8 @@ use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{Device, DeviceReal, Lent, then_wait};
 use crate::mri::array as host;
 use crate::mri::engine::{Engine, Scan, Solve};
-use crate::mri::regulariser::{Matrix, Penalty};
+use crate::mri::matrix::Matrix;
+use crate::mri::penalty::Penalty;
 use crate::mri::toeplitz::differences;
 use crate::mri::transform::{ExactTerms, Fourier, Progress};
 use crate::solve::Vectors;
@@ -336,20 +337,17 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         image: &DeviceVector,
         out: &mut DeviceVector,
     ) -> Result<()> {
-        if penalty == Penalty::Identity {
-            return self.vectors.combine(lambda, image, 1.0, out);
-        }
         let (queue, x, to) = (&self.vectors.queue, image.address(), out.address());
-        // SAFETY: images of the plan's size, which stay in the pool.
-        unsafe {
-            match (penalty, &self.matrix) {
-                (Penalty::Differences, _) => {
-                    let weights = self.differences.as_ref().map_or(0, |w| w.address());
-                    add_differences::<T>(queue, (lambda, weights), self.scan.grid, x, to)
-                }
-                (Penalty::Matrix, Some(matrix)) => matrix.add::<T>(queue, lambda, x, to),
-                _ => fail!(Internal, "a plan refuses a matrix that was not set"),
+        match (penalty, &self.matrix) {
+            (Penalty::Identity, _) => self.vectors.combine(lambda, image, 1.0, out),
+            (Penalty::Differences, _) => {
+                let weights = self.differences.as_ref().map_or(0, |w| w.address());
+                // SAFETY: images of the plan's size, which stay in the pool.
+                unsafe { add_differences::<T>(queue, (lambda, weights), self.scan.grid, x, to) }
             }
+            // SAFETY: as above.
+            (Penalty::Matrix, Some(matrix)) => unsafe { matrix.add::<T>(queue, lambda, x, to) },
+            (Penalty::Matrix, None) => fail!(Internal, "a plan refuses a matrix that was not set"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::gpu::{DeviceReal, Lent, Queue};
-use crate::mri::regulariser::{Matrix, Rows};
+use crate::mri::matrix::{Matrix, Rows};
 
 const IMAGE: &str = "mri/penalty";
 
@@ -44,7 +44,7 @@ struct DeviceRows {
 impl DeviceRows {
     fn new<T: DeviceReal>(queue: &Queue, rows: &Rows<T>) -> Result<Self> {
         let (starts, columns, values) = rows.parts();
-        let count = starts.len() - 1;
+        let count = rows.count();
         let (starts, columns) = (queue.upload(starts)?, queue.upload(columns)?);
         Ok(Self { starts, columns, values: queue.upload(values)?, count })
     }

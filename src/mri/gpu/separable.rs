@@ -61,8 +61,7 @@ pub(super) struct Cut {
 }
 
 impl Grid {
-    /// The assignment of axes that computes least beyond the grid.
-    /// With strides of its axes in an image `[z][y][x]`.
+    /// The assignment of axes that computes the fewest products beyond the grid, with strides of its axes in an image `[z][y][x]`.
     pub(super) fn new(problem: &Problem, cut: Cut) -> Result<(Self, [i64; 3])> {
         let Problem { voxels, dims, samples, .. } = *problem;
         if voxels.contains(&0) || voxels.iter().any(|n| *n > MAX_VOXELS) || samples == 0 || !(2..=3).contains(&dims) {
@@ -80,7 +79,7 @@ impl Grid {
                 let seconds = (n[2] * period).next_multiple_of(cut.seconds);
                 // A factor in the tables costs as much as so many products.
                 let cost = 2 * blocks * cut.positions * firsts * seconds + 700 * (firsts + seconds);
-                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                if best.as_ref().is_none_or(|(lowest, ..)| cost < *lowest) {
                     let grid = Self {
                         n: n.map(|n| n as i32),
                         // One voxel lies at 0, whatever the component.
@@ -112,15 +111,15 @@ impl Grid {
 /// The number of parts of `length` steps each task is split into, on so many multiprocessors; a part costs `overhead` steps more.
 pub(super) fn splits(tasks: usize, length: usize, overhead: usize, multiprocessors: usize) -> usize {
     // Eight rounds: the last one, half empty perhaps, then counts little.
-    let most = (8 * multiprocessors).div_ceil(tasks).min(length).max(1);
+    let limit = (8 * multiprocessors).div_ceil(tasks).min(length).max(1);
     let time = |s: &usize| (tasks * s).div_ceil(multiprocessors) * (length.div_ceil(*s) + overhead);
-    (1..=most).min_by_key(time).unwrap_or(1)
+    (1..=limit).min_by_key(time).unwrap_or(1)
 }
 
 /// Samples at a time, so that tables of so many bytes a sample stay small; a multiple of `step`.
 pub(super) fn piece(samples: usize, bytes: usize, step: usize) -> usize {
-    let most = (TABLES / bytes.max(1)).min(1 << 16).max(step);
-    let count = samples.div_ceil(most);
+    let limit = (TABLES / bytes.max(1)).min(1 << 16).max(step);
+    let count = samples.div_ceil(limit);
     samples.div_ceil(count).next_multiple_of(step)
 }
 

@@ -102,9 +102,9 @@ fn error(found: &[Complex], which: &[usize], expected: impl Fn(usize) -> Complex
     (difference / norm).sqrt()
 }
 
-/// At most `most` indices, evenly spread.
-fn some(count: usize, most: usize) -> Vec<usize> {
-    let n = count.min(most);
+/// At most `maximum` indices, evenly spread.
+fn some(count: usize, maximum: usize) -> Vec<usize> {
+    let n = count.min(maximum);
     (0..n).map(|i| i * count / n + (count / n - 1) * (i % 2)).collect()
 }
 

@@ -106,7 +106,7 @@ fn sums<T: DeviceReal>(
         let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
         return Ok(Sums::Separable(Box::new((Forward::new(device, &problem)?, Adjoint::new(device, &problem)?))));
     }
-    let most = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+    let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
     let positions = match &exact_terms.positions {
         Some(p) => {
             let axis = |d: usize| p.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
@@ -114,8 +114,8 @@ fn sums<T: DeviceReal>(
         }
         None => [nx, ny, nz].map(|n| (n / 2) as f64),
     };
-    let (hertz, seconds) = exact_terms.field.as_ref().map_or((0.0, 0.0), |f| (most(&f.0), most(&f.1)));
-    let points = trajectory.axes().map(most);
+    let (hertz, seconds) = exact_terms.field.as_ref().map_or((0.0, 0.0), |f| (largest(&f.0), largest(&f.1)));
+    let points = trajectory.axes().map(largest);
     let hardware = fourier.hardware_sines && T::PRECISION == Precision::F32;
     let problem = DirectProblem {
         voxels: nz * ny * nx,

@@ -170,7 +170,7 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         }
     }
 
-    let most = meeting.into_iter().fold(0.0, f64::max);
+    let largest = meeting.into_iter().fold(0.0, f64::max);
 
     let spreading = Spreading::<T>::new(device, w, &coefficients(w), shape).expect("a spreading function");
     let upload = |values: &[T]| DeviceMemory::from_slice(device, values).expect("memory");
@@ -187,8 +187,8 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         unsafe {
             let points = SortedPoints::new(&spreading, &coordinates, &stream).expect("points");
             // Room for two coils (groups of coils) at a time, or for a slab, alternately.
-            let (least, most) = spreading.tile_bytes(&points);
-            let tiles = DeviceMemory::new(device, if repeat % 2 == 0 { 2 * most } else { least }).expect("memory");
+            let (minimum, all) = spreading.tile_bytes(&points);
+            let tiles = DeviceMemory::new(device, if repeat % 2 == 0 { 2 * all } else { minimum }).expect("memory");
             let values = |memory: &DeviceMemory| Values { address: memory.address(), coil_stride: value_stride };
             let there = values(&values_there);
             spreading.spread(&points, there, grid.address(), coils, &tiles, &stream).expect("spreading");
@@ -203,7 +203,7 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         // where all points fall together their sum may well be a quarter of that.
         let unit = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
         assert!(
-            errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * most).sqrt()) * unit),
+            errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * largest).sqrt()) * unit),
             "{name}: {:.1e} {:.1e}",
             errors[0],
             errors[1]
