@@ -7,6 +7,8 @@ pub(crate) mod conjugate_gradient;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
 mod stop;
+#[cfg(test)]
+mod tests;
 mod vectors;
 
 pub(crate) use stop::Stop;
