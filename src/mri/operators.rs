@@ -7,6 +7,7 @@ use super::toeplitz::doubled;
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
+use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 
 /// What [`Mri::encode`] computes.
@@ -18,7 +19,7 @@ enum Encode {
 }
 
 impl Mri {
-    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
+    /// Maximum number of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.memory(&context, &fourier, &solve)))
@@ -66,7 +67,8 @@ impl Mri {
                 "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
             });
         }
-        let transform = Solve { toeplitz: false, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
+        let transform =
+            Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -75,7 +77,7 @@ impl Mri {
             // SAFETY: by this function's contract.
             let mut source = unsafe { e.read(from, name, policy) }?;
             e.prepare(&fourier)?;
-            let mut out = e.room(to.shape.iter().product())?;
+            let mut out = e.vectors().uninitialised(to.shape.iter().product())?;
             let mut progress = portion(job, 1.0);
             job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
             if what == Encode::Gridding {
@@ -96,7 +98,7 @@ impl Mri {
     /// # Safety
     /// The arrays are readable and writable for the call.
     pub unsafe fn normal(&mut self, images: &Array<4>, out: &Array<4>) -> Result<()> {
-        let solve = Solve { warm: false, purpose: Purpose::Product, ..self.solve_settings()? };
+        let solve = Solve { warm_start: false, purpose: Purpose::Product, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -107,16 +109,16 @@ impl Mri {
             if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
             job.enter(Stage::Normal);
             let (voxels, count) = (e.scan().voxels(), e.scan().images());
-            let mut result = e.room(count * voxels)?;
+            let mut result = e.vectors().uninitialised(count * voxels)?;
             let mut scratch = Scratch::new(e, &solve)?;
             if count == 1 {
                 solver::normal(e, &source, &mut result, &mut scratch, &solve, job)?;
             } else {
-                let (mut image, mut product) = (e.room(voxels)?, e.room(voxels)?);
+                let (mut image, mut product) = (e.vectors().uninitialised(voxels)?, e.vectors().uninitialised(voxels)?);
                 for k in 0..count {
-                    e.copy((&source, k * voxels), (&mut image, 0), voxels)?;
+                    e.vectors().copy((&source, k * voxels), (&mut image, 0), voxels)?;
                     solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
-                    e.copy((&product, 0), (&mut result, k * voxels), voxels)?;
+                    e.vectors().copy((&product, 0), (&mut result, k * voxels), voxels)?;
                     job.advance(1.0 / count as f64);
                 }
             }
@@ -138,7 +140,7 @@ impl Mri {
             e.check_memory(&context, &fourier, &solve)?;
             // SAFETY: by this function's contract.
             let mut data = unsafe { e.read(samples, "samples", policy) }?;
-            let start = match solve.warm {
+            let start = match solve.warm_start {
                 // SAFETY: by this function's contract.
                 true => Some(unsafe { e.read(images, "image", policy) }?),
                 false => None,
@@ -151,19 +153,19 @@ impl Mri {
             job.enter(Stage::Adjoint);
             e.weigh(&mut data)?;
             // Right-hand sides first; a solution takes the place of its own.
-            let mut result = e.room(count * voxels)?;
+            let mut result = e.vectors().uninitialised(count * voxels)?;
             e.adjoint(&data, &mut result, &mut |_| job.check())?;
             drop(data);
-            let mut right = e.room(voxels)?;
+            let mut right = e.vectors().uninitialised(voxels)?;
             let mut histories = Vec::new();
             for k in 0..count {
-                let mut image = e.zeros(voxels)?;
+                let mut image = e.vectors().zeros(voxels)?;
                 if let Some(start) = &start {
-                    e.copy((start, k * voxels), (&mut image, 0), voxels)?;
+                    e.vectors().copy((start, k * voxels), (&mut image, 0), voxels)?;
                 }
-                e.copy((&result, k * voxels), (&mut right, 0), voxels)?;
+                e.vectors().copy((&result, k * voxels), (&mut right, 0), voxels)?;
                 histories.push(solver::solve(e, &mut right, &mut image, &solve, (job, 1.0 / count as f64))?);
-                e.copy((&image, 0), (&mut result, k * voxels), voxels)?;
+                e.vectors().copy((&image, 0), (&mut result, k * voxels), voxels)?;
             }
             // SAFETY: by this function's contract.
             unsafe { e.write(&result, images)? };
@@ -185,7 +187,7 @@ impl Mri {
 
     /// Makes Q of trajectory and weights, unless it is there.
     pub fn compute_q(&mut self) -> Result<()> {
-        let solve = Solve { toeplitz: true, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
+        let solve = Solve { toeplitz: true, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             e.check_memory(&context, &fourier, &solve)?;

@@ -1,9 +1,9 @@
-//! Simulated scans, and measures of images.
+//! Simulated scans, and figures of merit of images.
 
 use super::engine::Engine;
 use super::phantom::{self, Ellipsoid};
 use super::plan::{Array, Mri, each};
-use super::{array, measures};
+use super::{array, merit};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::collected;
 use crate::error::Result;
@@ -62,6 +62,6 @@ impl Mri {
         let image = unsafe { self.fetch(image, "image", policy) }?;
         // SAFETY: as above.
         let truth = unsafe { self.fetch(truth, "truth", policy) }?;
-        Ok((measures::psnr(&image, &truth)?, measures::percent_error(&image, &truth)?))
+        Ok((merit::psnr(&image, &truth)?, merit::percent_error(&image, &truth)?))
     }
 }
