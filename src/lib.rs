@@ -10,10 +10,10 @@
 //! | [`mri`] | non-Cartesian MRI |
 //! | [`pet`] | DIRECT time-of-flight PET |
 //! | [`phantom`] | ellipses and ellipsoids: exact integrals, transforms and means |
-//! | `krylov` | conjugate gradient |
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
 //! | [`nufft`] | nonuniform fast Fourier transform: shared numerics |
+//! | `solve` | iterative solvers, over vectors in any memory: shared numerics |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 
@@ -24,8 +24,8 @@ pub mod ct;
 pub mod error;
 pub mod ffi;
 pub mod gpu;
-mod krylov;
 pub mod mri;
 pub mod nufft;
 pub mod pet;
 pub mod phantom;
+mod solve;

@@ -65,7 +65,7 @@ struct Part {
 static_assert(sizeof(Part) == 20);
 
 // Values of the spreading function: a thread holds the polynomial of one grid point of the width, as a function of u.
-// How many they are, `terms` says in src/nufft/gpu/tile.rs.
+// How many they are, `max_terms` says in src/nufft/gpu/spreading.rs.
 template <typename Real> struct Polynomial {
     static constexpr int COUNT = sizeof(Real) == 4 ? 10 : 25;
     Real c[COUNT];

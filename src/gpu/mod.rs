@@ -23,6 +23,8 @@ mod scan;
 mod stream;
 mod tensor_map;
 mod texture;
+mod vector;
+mod workspace;
 
 pub(crate) use address::is_pinned;
 pub use device::Device;
@@ -40,3 +42,5 @@ pub(crate) use scan::Scan;
 pub(crate) use stream::{Event, Stream};
 pub(crate) use tensor_map::TensorMap;
 pub(crate) use texture::{Texel, Texture};
+pub(crate) use vector::Arithmetic;
+pub(crate) use workspace::WorkspaceBytes;

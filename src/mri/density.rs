@@ -7,6 +7,7 @@ use super::transform::Fourier;
 use crate::context::{Job, Stage};
 use crate::cpu::buffer::{collected, zeros};
 use crate::error::{Result, fail};
+use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 
@@ -189,7 +190,7 @@ pub(super) fn iterative<E: Engine>(
     engine.prepare(fourier)?;
     let mut weights = zeros::<f64>(samples)?;
     weights.fill(1.0);
-    let mut image = engine.room(grid.iter().product())?;
+    let mut image = engine.vectors().uninitialised(grid.iter().product())?;
     for _ in 0..iterations {
         let values = collected(weights.iter().map(|w| Complex::new(*w, 0.0)))?;
         let mut samples = engine.upload(&values)?;

@@ -1,14 +1,15 @@
 //! What a plan computes with, on the processor or on a GPU: the encoding operator (coil sensitivities, Fourier sums, density
-//! weights), F^H W F, the penalty, and arithmetic of their vectors.
+//! weights), F^H W F and the penalty, and the vectors that these work on.
 
-use super::regulariser::{Matrix, Penalty};
+use super::matrix::Matrix;
+use super::penalty::Penalty;
 use super::trajectory::Trajectory;
-use super::transform::{Beyond, Fourier, Progress};
+use super::transform::{ExactTerms, Fourier, Progress};
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::krylov::Stop;
+use crate::solve::{Stop, Vectors};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -19,14 +20,14 @@ pub(super) struct Scan {
     pub(super) trajectory: Arc<Trajectory>,
     /// Density weights; None means 1.
     pub(super) weights: Option<Vec<f64>>,
-    pub(super) beyond: Beyond,
+    pub(super) exact_terms: ExactTerms,
     /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
 }
 
 impl Scan {
     pub(super) fn new(grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
-        Self { grid, coils, trajectory, weights: None, beyond: Beyond::default(), mapped: false }
+        Self { grid, coils, trajectory, weights: None, exact_terms: ExactTerms::default(), mapped: false }
     }
 
     pub(super) fn voxels(&self) -> usize {
@@ -42,14 +43,14 @@ impl Scan {
         if self.mapped { 1 } else { self.coils }
     }
 
-    /// Coils that see one image.
-    pub(super) fn seen_by(&self) -> usize {
+    /// Coils that see the same image.
+    pub(super) fn coils_per_image(&self) -> usize {
         if self.mapped { self.coils } else { 1 }
     }
 
     /// An error if F^H W F is no convolution.
     pub(super) fn check_convolution(&self) -> Result<()> {
-        if self.beyond.is_needed() {
+        if self.exact_terms.are_present() {
             fail!(
                 NotConfigured,
                 "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
@@ -68,7 +69,7 @@ pub(super) struct Solve {
     /// F^H W F by Q; else by a forward and an adjoint transform.
     pub(super) toeplitz: bool,
     /// The images given are where to begin.
-    pub(super) warm: bool,
+    pub(super) warm_start: bool,
     /// What it is for, which says how many vectors there are.
     pub(super) purpose: Purpose,
 }
@@ -95,22 +96,26 @@ impl Purpose {
     }
 }
 
-/// See the module. Vectors are contiguous complex numbers, of images `[image][z][y][x]` or of samples `[coil][sample]`; all but the
-/// setters are called inside [`Engine::within`].
+/// A vector of an engine: contiguous complex numbers, of images `[image][z][y][x]` or of samples `[coil][sample]`.
+pub(super) type Vector<E> = <<E as Engine>::Vectors as Vectors>::Vector;
+
+/// The operations of a plan, over vectors in the engine's own memory. All but the setters are called inside [`Engine::within`].
 pub(super) trait Engine: Sized + Send {
     type Real: Real;
-    type Vector: Send;
+    type Vectors: Vectors;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
 
+    /// The arithmetic of its vectors.
+    fn vectors(&mut self) -> &mut Self::Vectors;
     fn scan(&self) -> &Scan;
     /// The caller's stream, whose work on arrays on a GPU is waited for.
     fn set_stream(&mut self, stream: usize);
     /// Density weights; forgets Q.
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
-    fn set_maps(&mut self, maps: Option<Self::Vector>);
+    fn set_maps(&mut self, maps: Option<Vector<Self>>);
     /// Forgets the transform and Q.
-    fn set_beyond(&mut self, beyond: Beyond);
+    fn set_exact_terms(&mut self, terms: ExactTerms);
     /// Squared, `[axis][voxel]`, x first.
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()>;
     fn set_matrix(&mut self, matrix: Matrix<Self::Real>) -> Result<()>;
@@ -129,38 +134,33 @@ pub(super) trait Engine: Sized + Send {
         }
     }
 
-    /// Most bytes that a solution takes, where the engine keeps its vectors.
+    /// Maximum number of bytes that a solution takes, where the engine keeps its vectors.
     fn memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64>;
     /// An error if there is too little memory for a solution; then whatever fits is used.
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()>;
 
     /// Copies a caller's array; what is not finite is replaced by 0, and counted, or is an error, here or from [`Engine::verify`].
-    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector>;
+    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vector<Self>>;
     /// The error of a value that is not finite in what was read, if there is one.
     fn verify(&mut self) -> Result<()>;
     /// Values replaced in the last [`Engine::within`] that were not asked for yet.
     fn replaced(&mut self) -> u64;
     /// Copies into a caller's array, unless [`Engine::verify`] has an error.
-    fn write<const N: usize>(&mut self, from: &Self::Vector, to: &mut ArrayMut<N>) -> Result<()>;
+    fn write<const N: usize>(&mut self, from: &Vector<Self>, to: &mut ArrayMut<N>) -> Result<()>;
 
-    fn zeros(&mut self, count: usize) -> Result<Self::Vector>;
-    /// For a result, with anything in it.
-    fn room(&mut self, count: usize) -> Result<Self::Vector>;
-    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector>;
-    fn download(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>>;
-    /// Copies `count` elements from a place in one vector to a place in another.
-    fn copy(&mut self, from: (&Self::Vector, usize), to: (&mut Self::Vector, usize), count: usize) -> Result<()>;
+    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Vector<Self>>;
+    fn download(&mut self, vector: &Vector<Self>) -> Result<Vec<Complex<f64>>>;
 
     /// Makes the transform, unless it is there.
     fn prepare(&mut self, fourier: &Fourier) -> Result<()>;
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 before it is there.
     fn fine_grid(&self) -> ([usize; 3], usize);
     /// samples = F images, for one image or for all.
-    fn forward(&mut self, images: &Self::Vector, samples: &mut Self::Vector, progress: Progress) -> Result<()>;
+    fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()>;
     /// images = F^H samples, for one image or for all.
-    fn adjoint(&mut self, samples: &Self::Vector, images: &mut Self::Vector, progress: Progress) -> Result<()>;
+    fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()>;
     /// samples = W samples, of any number of coils.
-    fn weigh(&mut self, samples: &mut Self::Vector) -> Result<()>;
+    fn weigh(&mut self, samples: &mut Vector<Self>) -> Result<()>;
 
     /// Makes Q of the trajectory and the weights, unless it is there.
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;
@@ -169,26 +169,13 @@ pub(super) trait Engine: Sized + Send {
     fn q(&mut self) -> Result<Option<Vec<f64>>>;
     fn set_q(&mut self, q: &[f64]) -> Result<()>;
     /// out = F^H W F image by Q.
-    fn apply_q(&mut self, image: &Self::Vector, out: &mut Self::Vector, job: &Job) -> Result<()>;
+    fn apply_q(&mut self, image: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()>;
     /// out = out + lambda R^H R image.
     fn add_penalty(
         &mut self,
         penalty: Penalty,
         lambda: f64,
-        image: &Self::Vector,
-        out: &mut Self::Vector,
+        image: &Vector<Self>,
+        out: &mut Vector<Self>,
     ) -> Result<()>;
-
-    /// Real part of the inner product.
-    fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64>;
-    /// y = a x + b y.
-    fn combine(&mut self, a: f64, x: &Self::Vector, b: f64, y: &mut Self::Vector) -> Result<()>;
-    /// x = x + a direction, residual = residual - a product; |residual|^2.
-    fn step(
-        &mut self,
-        a: f64,
-        along: (&Self::Vector, &Self::Vector),
-        x: &mut Self::Vector,
-        residual: &mut Self::Vector,
-    ) -> Result<f64>;
 }

@@ -5,15 +5,16 @@ use super::density::{self, Density};
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
+use super::matrix::Matrix;
+use super::penalty::Penalty;
 use super::plan::{Geometry, MAX_SIDE, Mri, each};
-use super::regulariser::{Matrix, Penalty};
 use super::toeplitz::differences;
-use super::transform::{Beyond, Fourier, Method};
+use super::transform::{ExactTerms, Fourier, Method};
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::{Buffer, collected, filled};
 use crate::error::{Result, fail};
-use crate::krylov::Stop;
+use crate::solve::Stop;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -128,11 +129,11 @@ impl Mri {
         Ok(())
     }
 
-    fn set_beyond(&mut self, change: impl FnOnce(&mut Beyond)) -> Result<()> {
+    fn set_exact_terms(&mut self, change: impl FnOnce(&mut ExactTerms)) -> Result<()> {
         each!(&mut self.plan_mut()?.engine, e => {
-            let mut beyond = e.scan().beyond.clone();
-            change(&mut beyond);
-            e.set_beyond(beyond);
+            let mut terms = e.scan().exact_terms.clone();
+            change(&mut terms);
+            e.set_exact_terms(terms);
         });
         Ok(())
     }
@@ -150,7 +151,7 @@ impl Mri {
             }
             None => None,
         };
-        self.set_beyond(|beyond| beyond.field = field)
+        self.set_exact_terms(|terms| terms.field = field)
     }
 
     /// Sets where the voxels are, `[z][y][x][axis]`, x first, in voxels from the middle; None for the grid's own places.
@@ -166,7 +167,7 @@ impl Mri {
         if let Some((i, r)) = values.iter().flatten().enumerate().find(|(_, r)| r.abs() > MAX_SIDE as f64) {
             fail!(OutOfRange, "positions has {r} at element {i}; it must be within +-{MAX_SIDE} voxels");
         }
-        self.set_beyond(|beyond| beyond.positions = values.map(Arc::new))
+        self.set_exact_terms(|terms| terms.positions = values.map(Arc::new))
     }
 
     /// Weights of the differences penalty, `[axis][z][y][x]`, x first; None for 1.
@@ -205,7 +206,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         lambda: 0.0,
         penalty: Penalty::Identity,
         toeplitz: false,
-        warm: false,
+        warm_start: false,
         purpose: Purpose::Transform,
     };
     engine.run(context, |e, job| {

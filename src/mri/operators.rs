@@ -8,6 +8,7 @@ use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
+use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 
 /// What [`Mri::encode`] computes.
@@ -36,7 +37,7 @@ impl Mri {
         self.check(array, "samples", [self.geometry()?.coils, self.samples()?])
     }
 
-    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
+    /// Maximum number of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.memory(&context, &fourier, &solve)))
@@ -75,7 +76,8 @@ impl Mri {
                 "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
             });
         }
-        let transform = Solve { toeplitz: false, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
+        let transform =
+            Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -83,7 +85,7 @@ impl Mri {
             e.check_memory(&context, &fourier, &transform)?;
             let mut source = e.read(&from, name, policy)?;
             e.prepare(&fourier)?;
-            let mut out = e.room(to.layout().count())?;
+            let mut out = e.vectors().uninitialised(to.layout().count())?;
             let mut progress = portion(job, 1.0);
             job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
             if what == Encode::Gridding {
@@ -102,7 +104,7 @@ impl Mri {
     pub fn normal(&mut self, images: Array<4>, mut out: ArrayMut<4>) -> Result<()> {
         self.check_images(images.layout())?;
         self.check_images(out.layout())?;
-        let solve = Solve { warm: false, purpose: Purpose::Product, ..self.solve_settings()? };
+        let solve = Solve { warm_start: false, purpose: Purpose::Product, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -112,16 +114,16 @@ impl Mri {
             if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
             job.enter(Stage::Normal);
             let (voxels, count) = (e.scan().voxels(), e.scan().images());
-            let mut result = e.room(count * voxels)?;
+            let mut result = e.vectors().uninitialised(count * voxels)?;
             let mut scratch = Scratch::new(e, &solve)?;
             if count == 1 {
                 solver::normal(e, &source, &mut result, &mut scratch, &solve, job)?;
             } else {
-                let (mut image, mut product) = (e.room(voxels)?, e.room(voxels)?);
+                let (mut image, mut product) = (e.vectors().uninitialised(voxels)?, e.vectors().uninitialised(voxels)?);
                 for k in 0..count {
-                    e.copy((&source, k * voxels), (&mut image, 0), voxels)?;
+                    e.vectors().copy((&source, k * voxels), (&mut image, 0), voxels)?;
                     solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
-                    e.copy((&product, 0), (&mut result, k * voxels), voxels)?;
+                    e.vectors().copy((&product, 0), (&mut result, k * voxels), voxels)?;
                     job.advance(1.0 / count as f64);
                 }
             }
@@ -140,7 +142,7 @@ impl Mri {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
             let mut data = e.read(&samples, "samples", policy)?;
-            let start = match solve.warm {
+            let start = match solve.warm_start {
                 true => Some(e.read(&images.as_array(), "image", policy)?),
                 false => None,
             };
@@ -152,19 +154,19 @@ impl Mri {
             job.enter(Stage::Adjoint);
             e.weigh(&mut data)?;
             // Right-hand sides first; a solution takes the place of its own.
-            let mut result = e.room(count * voxels)?;
+            let mut result = e.vectors().uninitialised(count * voxels)?;
             e.adjoint(&data, &mut result, &mut |_| job.check())?;
             drop(data);
-            let mut right = e.room(voxels)?;
+            let mut right = e.vectors().uninitialised(voxels)?;
             let mut histories = Vec::new();
             for k in 0..count {
-                let mut image = e.zeros(voxels)?;
+                let mut image = e.vectors().zeros(voxels)?;
                 if let Some(start) = &start {
-                    e.copy((start, k * voxels), (&mut image, 0), voxels)?;
+                    e.vectors().copy((start, k * voxels), (&mut image, 0), voxels)?;
                 }
-                e.copy((&result, k * voxels), (&mut right, 0), voxels)?;
+                e.vectors().copy((&result, k * voxels), (&mut right, 0), voxels)?;
                 histories.push(solver::solve(e, &mut right, &mut image, &solve, (job, 1.0 / count as f64))?);
-                e.copy((&image, 0), (&mut result, k * voxels), voxels)?;
+                e.vectors().copy((&image, 0), (&mut result, k * voxels), voxels)?;
             }
             e.write(&result, &mut images)?;
             Ok(histories)
@@ -185,7 +187,7 @@ impl Mri {
 
     /// Makes Q of trajectory and weights, unless it is there.
     pub fn compute_q(&mut self) -> Result<()> {
-        let solve = Solve { toeplitz: true, warm: false, purpose: Purpose::Transform, ..self.solve_settings()? };
+        let solve = Solve { toeplitz: true, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             e.check_memory(&context, &fourier, &solve)?;

@@ -3,17 +3,17 @@
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::engine::GpuEngine;
-pub use super::regulariser::Penalty;
+pub use super::penalty::Penalty;
 use super::toeplitz::doubled;
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
-use crate::krylov::Stop;
+use crate::solve::Stop;
 use std::sync::Arc;
 
-/// Longest axis of an image.
+/// Maximum number of voxels along an axis of an image.
 pub const MAX_SIDE: usize = 1 << 16;
 
 /// Precision of the arithmetic.
@@ -64,7 +64,7 @@ pub struct Options {
     pub lambda: f64,
     /// R.
     pub penalty: Penalty,
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub iterations: usize,
     /// Stops at this |residual| / |right-hand side|.
     pub residual: f64,
@@ -277,8 +277,8 @@ impl Mri {
     pub(super) fn solve_settings(&self) -> Result<Solve> {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
         let plan = self.plan()?;
-        let (beyond, matrix) = each!(&plan.engine, e => (e.scan().beyond.is_needed(), e.has_matrix()));
-        if beyond && normal == Normal::Toeplitz {
+        let (exact_terms, matrix) = each!(&plan.engine, e => (e.scan().exact_terms.are_present(), e.has_matrix()));
+        if exact_terms && normal == Normal::Toeplitz {
             fail!(
                 NotConfigured,
                 "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be 1 (toeplitz)"
@@ -288,12 +288,12 @@ impl Mri {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
         let toeplitz = match normal {
-            Normal::Auto => !beyond,
+            Normal::Auto => !exact_terms,
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        Ok(Solve { stop, lambda, penalty, toeplitz, warm: warm_start, purpose: Purpose::Solution })
+        Ok(Solve { stop, lambda, penalty, toeplitz, warm_start, purpose: Purpose::Solution })
     }
 
     /// What the plan found and decided.

@@ -1,7 +1,7 @@
-//! Simulated scans, and measures of images.
+//! Simulated scans, and figures of merit of images.
 
 use super::engine::Engine;
-use super::measures;
+use super::merit;
 use super::phantom;
 use super::plan::{Mri, each};
 use crate::array::{Array, ArrayMut, host};
@@ -53,6 +53,6 @@ impl Mri {
         let shape = [1, nz, ny, nx];
         let image = self.fetch(&image, ("image", shape), policy)?;
         let truth = self.fetch(&truth, ("truth", shape), policy)?;
-        Ok((measures::psnr(&image, &truth)?, measures::percent_error(&image, &truth)?))
+        Ok((merit::psnr(&image, &truth)?, merit::percent_error(&image, &truth)?))
     }
 }

@@ -1,25 +1,26 @@
 //! The normal operator and its system, on any engine.
 
-use super::engine::{Engine, Solve};
+use super::engine::{Engine, Solve, Vector};
 use crate::context::{Job, Stage};
 use crate::error::Result;
-use crate::krylov::{LinearSystem, conjugate_gradient};
+use crate::solve::Vectors;
+use crate::solve::conjugate_gradient::{LinearSystem, conjugate_gradient};
 
 /// What the normal operator needs besides its input and output: samples of one image's coils, for pairs of transforms.
-pub(super) struct Scratch<E: Engine>(Option<E::Vector>);
+pub(super) struct Scratch<E: Engine>(Option<Vector<E>>);
 
 impl<E: Engine> Scratch<E> {
     pub(super) fn new(engine: &mut E, solve: &Solve) -> Result<Self> {
-        let samples = engine.scan().seen_by() * engine.scan().samples();
-        Ok(Self(if solve.toeplitz { None } else { Some(engine.room(samples)?) }))
+        let samples = engine.scan().coils_per_image() * engine.scan().samples();
+        Ok(Self(if solve.toeplitz { None } else { Some(engine.vectors().uninitialised(samples)?) }))
     }
 }
 
 /// out = (F^H W F + lambda R^H R) image, for one image.
 pub(super) fn normal<E: Engine>(
     engine: &mut E,
-    image: &E::Vector,
-    out: &mut E::Vector,
+    image: &Vector<E>,
+    out: &mut Vector<E>,
     scratch: &mut Scratch<E>,
     solve: &Solve,
     job: &Job,
@@ -42,15 +43,15 @@ pub(super) fn normal<E: Engine>(
 /// Returns the residuals' history.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
-    right: &mut E::Vector,
-    image: &mut E::Vector,
+    right: &mut Vector<E>,
+    image: &mut Vector<E>,
     solve: &Solve,
     (job, share): (&Job, f64),
 ) -> Result<Vec<f64>> {
     job.enter(Stage::Solve);
     let scratch = Scratch::new(engine, solve)?;
     let mut system = System { engine, scratch, solve, job, share };
-    let history = conjugate_gradient(&mut system, right, image, !solve.warm, solve.stop)?;
+    let history = conjugate_gradient(&mut system, right, image, !solve.warm_start, solve.stop)?;
     let left = solve.stop.iterations - (history.len() - 1).min(solve.stop.iterations);
     job.advance(share * left as f64 / solve.stop.iterations.max(1) as f64);
     Ok(history)
@@ -65,33 +66,14 @@ struct System<'a, E: Engine> {
 }
 
 impl<E: Engine> LinearSystem for System<'_, E> {
-    type Vector = E::Vector;
+    type Vectors = E::Vectors;
 
-    fn zeros(&mut self) -> Result<Self::Vector> {
-        let voxels = self.engine.scan().voxels();
-        self.engine.zeros(voxels)
+    fn vectors(&mut self) -> &mut E::Vectors {
+        self.engine.vectors()
     }
 
-    fn apply(&mut self, x: &Self::Vector, out: &mut Self::Vector) -> Result<()> {
+    fn apply(&mut self, x: &Vector<E>, out: &mut Vector<E>) -> Result<()> {
         normal(self.engine, x, out, &mut self.scratch, self.solve, self.job)
-    }
-
-    fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64> {
-        self.engine.dot(a, b)
-    }
-
-    fn combine(&mut self, a: f64, x: &Self::Vector, b: f64, y: &mut Self::Vector) -> Result<()> {
-        self.engine.combine(a, x, b, y)
-    }
-
-    fn step(
-        &mut self,
-        a: f64,
-        along: (&Self::Vector, &Self::Vector),
-        x: &mut Self::Vector,
-        residual: &mut Self::Vector,
-    ) -> Result<f64> {
-        self.engine.step(a, along, x, residual)
     }
 
     fn after(&mut self, _: usize, _: f64) -> Result<()> {

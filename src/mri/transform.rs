@@ -29,17 +29,17 @@ pub(super) struct Fourier {
     pub(super) hardware_sines: bool,
 }
 
-/// What only exact sums can do.
+/// What only exact sums can take into account.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beyond {
+pub(super) struct ExactTerms {
     /// Off-resonance: Hz at every voxel, and seconds of every sample.
     pub(super) field: Option<Arc<(Vec<f64>, Vec<f64>)>>,
     /// Places of the voxels, in voxels, `[voxel][axis]`, x first; None for the grid's own.
     pub(super) positions: Option<Arc<Vec<f64>>>,
 }
 
-impl Beyond {
-    pub(super) fn is_needed(&self) -> bool {
+impl ExactTerms {
+    pub(super) fn are_present(&self) -> bool {
         self.field.is_some() || self.positions.is_some()
     }
 }
@@ -54,14 +54,14 @@ impl Fourier {
     }
 
     /// Whether sums are computed exactly.
-    pub(super) fn is_exact(&self, beyond: &Beyond) -> Result<bool> {
-        if self.method == Method::Fast && beyond.is_needed() {
+    pub(super) fn is_exact(&self, exact_terms: &ExactTerms) -> Result<bool> {
+        if self.method == Method::Fast && exact_terms.are_present() {
             fail!(
                 NotConfigured,
                 "a fast transform knows no field map and no voxel positions: options.method must be 0 (auto) or 2 (exact)"
             );
         }
-        Ok(self.method == Method::Exact || beyond.is_needed())
+        Ok(self.method == Method::Exact || exact_terms.are_present())
     }
 }
 

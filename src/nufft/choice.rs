@@ -1,7 +1,7 @@
 //! Which spreading function and fine grid serve a tolerance in the least time.
 
-use super::Settings;
 use super::kernel::{Kernel, UPSAMPLING, smooth};
+use super::settings::Settings;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 
@@ -15,7 +15,7 @@ pub(super) fn choose<T: Real>(
     cost: impl Fn(&Kernel, [usize; 3]) -> Option<f64>,
 ) -> Result<(Kernel, [usize; 3])> {
     if let Some(upsampling) = settings.upsampling {
-        let (kernel, len) = at_least::<T>(settings, upsampling)?;
+        let (kernel, len) = with_upsampling::<T>(settings, upsampling)?;
         if cost(&kernel, len).is_none() {
             let (shape, width) = (settings.shape, kernel.width());
             fail!(
@@ -28,12 +28,12 @@ pub(super) fn choose<T: Real>(
     let mut best: Option<(f64, Kernel, [usize; 3])> = None;
     let mut refusal = Ok(());
     for upsampling in UPSAMPLINGS {
-        match at_least::<T>(settings, upsampling) {
+        match with_upsampling::<T>(settings, upsampling) {
             // What the last one, which has the longest grid, cannot reach, none can.
             Err(e) => refusal = Err(e),
             Ok((kernel, len)) => {
                 let Some(cost) = cost(&kernel, len) else { continue };
-                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                if best.as_ref().is_none_or(|(lowest, ..)| cost < *lowest) {
                     best = Some((cost, kernel, len));
                 }
             }
@@ -52,7 +52,8 @@ pub(super) fn choose<T: Real>(
     }
 }
 
-fn at_least<T: Real>(settings: &Settings, upsampling: f64) -> Result<(Kernel, [usize; 3])> {
+/// The shortest kernel, with a fine grid at least `upsampling` times as long as the image.
+fn with_upsampling<T: Real>(settings: &Settings, upsampling: f64) -> Result<(Kernel, [usize; 3])> {
     if !UPSAMPLING.contains(&upsampling) {
         let (low, high) = UPSAMPLING.into_inner();
         fail!(OutOfRange, "upsampling is {upsampling}; it must be {low} to {high}");
@@ -60,8 +61,8 @@ fn at_least<T: Real>(settings: &Settings, upsampling: f64) -> Result<(Kernel, [u
     // Good sizes are a little longer than asked for: what they all have more serves the kernel.
     let split = 3 - settings.dims();
     let ratio = |n: &usize| smooth((*n as f64 * upsampling - 1e-9).ceil() as usize) as f64 / *n as f64;
-    let least = settings.shape[split..].iter().map(ratio).fold(*UPSAMPLING.end(), f64::min);
-    let kernel = Kernel::new(settings.tolerance, least, settings.dims(), T::UNIT)?;
+    let shortest = settings.shape[split..].iter().map(ratio).fold(*UPSAMPLING.end(), f64::min);
+    let kernel = Kernel::new(settings.tolerance, shortest, settings.dims(), T::UNIT)?;
     let mut len = settings.shape;
     for n in &mut len[split..] {
         *n = kernel.grid_size(*n);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::f64::consts::PI;
 use std::sync::{Mutex, PoisonError};
 
-/// Longest spreading function.
+/// Maximum width of a spreading function, in grid points.
 pub const MAX_WIDTH: usize = 16;
 /// Upsampling that [`Kernel::new`] takes.
 pub const UPSAMPLING: std::ops::RangeInclusive<f64> = 1.1..=4.0;
@@ -21,7 +21,7 @@ pub const UPSAMPLING: std::ops::RangeInclusive<f64> = 1.1..=4.0;
 type Key = (u64, u64, usize, u64);
 /// What was found last: a search takes milliseconds, and a plan makes a dozen, mostly of the same.
 static FOUND: Mutex<VecDeque<(Key, Result<Kernel>)>> = Mutex::new(VecDeque::new());
-const MOST_FOUND: usize = 64;
+const MAX_FOUND: usize = 64;
 
 /// A spreading function and how to evaluate it.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Kernel {
         // Others need not wait.
         let kernel = Self::search(tolerance, upsampling, dims, unit);
         let mut found = list();
-        if found.len() == MOST_FOUND {
+        if found.len() == MAX_FOUND {
             found.pop_front();
         }
         found.push_back((key, kernel.clone()));
@@ -70,7 +70,7 @@ impl Kernel {
             let best = best_beta(width, upsampling, dims, unit);
             if best.0 <= tolerance {
                 let (degree, coefficients) =
-                    polynomials(width, best.1, 0.1 * tolerance * least_gain(width, best.1, upsampling));
+                    polynomials(width, best.1, 0.1 * tolerance * lowest_gain(width, best.1, upsampling));
                 return Ok(Self { width, beta: best.1, upsampling, degree, coefficients, error: best.0 });
             }
             if best.0 < reached.0 {
@@ -134,15 +134,15 @@ impl Kernel {
 
     /// Points of the fine grid for an axis of n: even, a product of 2, 3, 5 and 7, and room for the function to wrap round.
     pub fn grid_size(&self, n: usize) -> usize {
-        let least = ((n as f64 * self.upsampling - 1e-9).ceil() as usize).max(2 * self.width);
-        smooth(least)
+        let minimum = ((n as f64 * self.upsampling - 1e-9).ceil() as usize).max(2 * self.width);
+        smooth(minimum)
     }
 }
 
-/// Smallest even number from `least` on whose prime factors are 2, 3, 5 and 7.
-pub fn smooth(least: usize) -> usize {
+/// Smallest even number from `minimum` on whose prime factors are 2, 3, 5 and 7.
+pub fn smooth(minimum: usize) -> usize {
     let is_smooth = |n: usize| [2, 3, 5, 7].into_iter().fold(n, strip) == 1;
-    let mut n = least.max(2).next_multiple_of(2);
+    let mut n = minimum.max(2).next_multiple_of(2);
     while !is_smooth(n) {
         n += 2;
     }
@@ -187,7 +187,7 @@ fn shape(width: usize, beta: f64, frequency: f64) -> f64 {
 }
 
 /// Smallest of the transform over the modes, relative to its largest.
-fn least_gain(width: usize, beta: f64, upsampling: f64) -> f64 {
+fn lowest_gain(width: usize, beta: f64, upsampling: f64) -> f64 {
     shape(width, beta, 0.5 / upsampling) / shape(width, beta, 0.0)
 }
 

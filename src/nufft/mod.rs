@@ -13,6 +13,8 @@ mod cpu;
 pub(crate) mod gpu;
 pub mod kernel;
 mod plan;
+mod settings;
 
 pub use kernel::Kernel;
-pub use plan::{Plan, Progress, Settings};
+pub use plan::{Plan, Progress};
+pub use settings::Settings;

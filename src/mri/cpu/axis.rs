@@ -3,12 +3,14 @@
 //! Voxel j of an axis of n stands at j - floor(n / 2). Here places are j - (n - 1) / 2, which mirror each other: an even
 //! axis is half a voxel off, which [`shift`] makes good.
 
-use super::separable::BLOCK;
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
 use crate::cpu::turns::{cos_sin, nearest};
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
+
+/// Samples whose factors are made together: few enough for their products' factors to stay in the caches.
+pub(super) const BLOCK: usize = 128;
 
 /// An axis of `n` voxels.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! first parts are whole multiples of units so large that their products, and the sum of those, are exact; whole turns drop
 //! out of that sum exactly, and what the second parts add is small. Phases of many turns are thus right in f32 too.
 
-use super::{Check, Progress};
+use super::progress::{Check, TaskCounter};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -15,13 +15,13 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::ops::Range;
 
-/// Places whose sums one task makes at most.
+/// Maximum number of places whose sums one task makes.
 const TARGETS: usize = 256;
 /// Terms of a sum before it is added in f64.
 const SOURCES: usize = 256;
-/// Components of a phase at most.
+/// Maximum number of components of a phase.
 const COMPONENTS: usize = 4;
-/// Coils that share sines and cosines at most.
+/// Maximum number of coils that share sines and cosines.
 const COILS: usize = 4;
 
 /// Voxels, samples and off-resonance.
@@ -86,7 +86,7 @@ impl Direct<'_> {
     }
 }
 
-/// Most bytes that either direction of sums over `components` (axes, and 1 for a field) allocates, on this pool's threads.
+/// Maximum number of bytes that either direction of sums over `components` (axes, and 1 for a field) allocates, on this pool's threads.
 pub(in crate::mri) fn bytes<T: Real>(voxels: usize, samples: usize, components: usize, coils: usize) -> u64 {
     let packed = voxels.max(samples) * length(kernel_components(components), group(coils)) * size_of::<T>();
     (packed + rayon::current_num_threads() * size_of::<Task<T>>()) as u64
@@ -152,7 +152,7 @@ fn sum<T: Real>(
     // Sums do not depend on how the targets are shared out.
     let share = targets.count.div_ceil(4 * rayon::current_num_threads()).next_multiple_of(16).min(TARGETS);
     let tasks = targets.count.div_ceil(share) * sources.count.div_ceil(SOURCES);
-    let progress = Progress::new(check, coils.div_ceil(COILS) * tasks);
+    let counter = TaskCounter::new(check, coils.div_ceil(COILS) * tasks);
     let units = units::<T>(&sides);
     let components = kernel_components(targets.used);
     let mut packed = Buffer::zeroed(sources.count * length(components, group(coils)))?;
@@ -180,7 +180,7 @@ fn sum<T: Real>(
             let mut task = Box::new(Task::<T>::new(&targets, &units[0], chosen.clone()));
             for sources in packed.chunks(SOURCES * length) {
                 dispatch(level, Terms { task: &mut task, sources, components, group });
-                progress.task()?;
+                counter.task()?;
             }
             for (coil, [re, im]) in task.sums.iter().enumerate().take(present) {
                 for ((i, re), im) in chosen.clone().zip(re).zip(im) {

@@ -1,23 +1,28 @@
 //! The engine on the processor. Results are the same bits for any number of threads.
 
-use super::toeplitz::Toeplitz;
+use super::coils;
+use super::penalty::Regulariser;
+use super::q::Q;
 use super::transform::Transform;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
-use crate::cpu::buffer::{Buffer, collected, zeros};
+use crate::cpu::buffer::{Buffer, collected};
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::mri::engine::{Engine, Scan, Solve};
-use crate::mri::regulariser::{Matrix, Penalty, Regulariser};
+use crate::mri::engine::{Engine, Scan, Solve, Vector};
+use crate::mri::matrix::Matrix;
+use crate::mri::penalty::Penalty;
 use crate::mri::toeplitz::differences;
-use crate::mri::transform::{Beyond, Fourier, Progress};
-use rayon::prelude::*;
+use crate::mri::transform::{ExactTerms, Fourier, Progress};
+use crate::solve::Vectors;
+use crate::solve::cpu::CpuVectors;
 use rustfft::num_complex::Complex;
 
-/// See the module.
+/// What a plan computes with on the processor.
 pub(in crate::mri) struct CpuEngine<T: Real> {
     level: Level,
+    vectors: CpuVectors<T>,
     scan: Scan,
     /// Density weights; None means 1.
     weights: Option<Buffer<T>>,
@@ -25,35 +30,33 @@ pub(in crate::mri) struct CpuEngine<T: Real> {
     maps: Option<Buffer<Complex<T>>>,
     regulariser: Regulariser<T>,
     transform: Option<Transform<T>>,
-    toeplitz: Option<Toeplitz<T>>,
+    q: Option<Q<T>>,
     /// Bytes of the transform that makes Q, once they are known.
     making_q: Option<u64>,
-    /// An image as a coil sees it, and what becomes of it.
-    seen: [Option<Buffer<Complex<T>>>; 2],
+    /// Workspace: an image as one coil sees it, and the product of that with Q.
+    coil_images: [Option<Buffer<Complex<T>>>; 2],
     replaced: u64,
 }
-
-/// Elements that a task of plain arithmetic takes at least.
-const GRAIN: usize = 1 << 14;
 
 impl<T: Real> CpuEngine<T> {
     pub(in crate::mri) fn new(level: Level, scan: Scan) -> Self {
         Self {
             level,
+            vectors: CpuVectors::new(),
             scan,
             weights: None,
             maps: None,
-            regulariser: Regulariser { weights: None, matrix: None },
+            regulariser: Regulariser::new(),
             transform: None,
-            toeplitz: None,
+            q: None,
             making_q: None,
-            seen: [None, None],
+            coil_images: [None, None],
             replaced: 0,
         }
     }
 
-    fn new_transform(&self, fourier: &Fourier, grid: [usize; 3], beyond: &Beyond) -> Result<Transform<T>> {
-        Transform::new(fourier, self.level, grid, &self.scan.trajectory, beyond)
+    fn new_transform(&self, fourier: &Fourier, grid: [usize; 3], exact_terms: &ExactTerms) -> Result<Transform<T>> {
+        Transform::new(fourier, self.level, grid, &self.scan.trajectory, exact_terms)
     }
 
     /// Bytes of the transform that makes Q.
@@ -61,7 +64,7 @@ impl<T: Real> CpuEngine<T> {
         if let Some(bytes) = self.making_q {
             return Ok(bytes);
         }
-        let bytes = self.new_transform(fourier, differences(self.scan.grid), &Beyond::default())?.memory();
+        let bytes = self.new_transform(fourier, differences(self.scan.grid), &ExactTerms::default())?.memory();
         self.making_q = Some(bytes);
         Ok(bytes)
     }
@@ -69,7 +72,7 @@ impl<T: Real> CpuEngine<T> {
     /// The transform, which may not be ready yet.
     fn planned(&mut self, fourier: &Fourier) -> Result<&mut Transform<T>> {
         if self.transform.is_none() {
-            self.transform = Some(self.new_transform(fourier, self.scan.grid, &self.scan.beyond)?);
+            self.transform = Some(self.new_transform(fourier, self.scan.grid, &self.scan.exact_terms)?);
         }
         ready(&mut self.transform)
     }
@@ -90,23 +93,17 @@ fn image<T: Real>(slot: &mut Option<Buffer<Complex<T>>>, voxels: usize) -> Resul
     }
 }
 
-/// to = map times image.
-fn see<T: Real>(map: &[Complex<T>], image: &[Complex<T>], to: &mut [Complex<T>]) {
-    to.par_iter_mut().zip(image).zip(map).with_min_len(GRAIN).for_each(|((t, i), s)| *t = *i * *s);
-}
-
-/// image = image + conj(map) times `of`.
-fn merge<T: Real>(map: &[Complex<T>], of: &[Complex<T>], image: &mut [Complex<T>]) {
-    image.par_iter_mut().zip(of).zip(map).with_min_len(GRAIN).for_each(|((i, o), s)| *i = *i + s.conj() * *o);
-}
-
 impl<T: Real> Engine for CpuEngine<T> {
     type Real = T;
-    type Vector = Buffer<Complex<T>>;
+    type Vectors = CpuVectors<T>;
     const WAITS: bool = false;
 
     fn scan(&self) -> &Scan {
         &self.scan
+    }
+
+    fn vectors(&mut self) -> &mut CpuVectors<T> {
+        &mut self.vectors
     }
 
     fn set_stream(&mut self, _: usize) {}
@@ -114,17 +111,17 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()> {
         self.weights = weights.as_deref().map(converted).transpose()?;
         self.scan.weights = weights;
-        self.toeplitz = None;
+        self.q = None;
         Ok(())
     }
 
-    fn set_maps(&mut self, maps: Option<Self::Vector>) {
+    fn set_maps(&mut self, maps: Option<Vector<Self>>) {
         self.scan.mapped = maps.is_some();
         self.maps = maps;
     }
 
-    fn set_beyond(&mut self, beyond: Beyond) {
-        self.scan.beyond = beyond;
+    fn set_exact_terms(&mut self, terms: ExactTerms) {
+        self.scan.exact_terms = terms;
         self.forget_transform();
     }
 
@@ -134,18 +131,17 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
-        self.regulariser.matrix = Some(matrix);
-        Ok(())
+        self.regulariser.set_matrix(matrix)
     }
 
     fn has_matrix(&self) -> bool {
-        self.regulariser.matrix.is_some()
+        self.regulariser.has_matrix()
     }
 
     fn forget_transform(&mut self) {
         self.transform = None;
         self.making_q = None;
-        self.toeplitz = None;
+        self.q = None;
     }
 
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
@@ -155,24 +151,24 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
         let complex = size_of::<Complex<T>>() as u64;
-        let mut most = self.planned(fourier)?.memory();
+        let mut transforms = self.planned(fourier)?.memory();
         if solve.toeplitz {
-            let [held, making] = Toeplitz::<T>::memory(self.scan.grid);
-            let made = if self.toeplitz.is_some() { 0 } else { making + self.making_q(fourier)? };
-            most += held.max(made);
+            let [held, making] = Q::<T>::memory(self.scan.grid);
+            let made = if self.q.is_some() { 0 } else { making + self.making_q(fourier)? };
+            transforms += held.max(made);
         }
         let scan = &self.scan;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-        // Input and output; vectors of conjugate gradient or of a product; what coils see, and pairs of transforms.
+        // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
         let images = scan.images() as u64 + solve.purpose.vectors(scan.images(), 6) + if scan.mapped { 2 } else { 0 };
-        let coils = scan.coils as u64 + scan.seen_by() as u64 * u64::from(!solve.toeplitz);
-        Ok(most + complex * (images * voxels + coils * samples) + self.regulariser.memory())
+        let coils = scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz);
+        Ok(transforms + complex * (images * voxels + coils * samples) + self.regulariser.memory())
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
         let needed = self.memory(context, fourier, solve)?;
         // What earlier calls left counts in `needed`, and is not to be had again.
-        let q = self.toeplitz.as_ref().map_or(0, |_| Toeplitz::<T>::memory(self.scan.grid)[0]);
+        let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
         let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
         if needed > cap {
             fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
@@ -180,7 +176,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(())
     }
 
-    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Self::Vector> {
+    fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vector<Self>> {
         host::read(from, name, policy, &mut self.replaced)
     }
 
@@ -192,32 +188,19 @@ impl<T: Real> Engine for CpuEngine<T> {
         std::mem::take(&mut self.replaced)
     }
 
-    fn write<const N: usize>(&mut self, from: &Self::Vector, to: &mut ArrayMut<N>) -> Result<()> {
+    fn write<const N: usize>(&mut self, from: &Vector<Self>, to: &mut ArrayMut<N>) -> Result<()> {
         host::write(from, to);
         Ok(())
     }
 
-    fn zeros(&mut self, count: usize) -> Result<Self::Vector> {
-        Buffer::zeroed(count)
-    }
-
-    fn room(&mut self, count: usize) -> Result<Self::Vector> {
-        Buffer::zeroed(count)
-    }
-
-    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Self::Vector> {
+    fn upload(&mut self, values: &[Complex<f64>]) -> Result<Vector<Self>> {
         let mut out = Buffer::<Complex<T>>::zeroed(values.len())?;
         out.iter_mut().zip(values).for_each(|(o, v)| *o = Complex::new(T::of(v.re), T::of(v.im)));
         Ok(out)
     }
 
-    fn download(&mut self, vector: &Self::Vector) -> Result<Vec<Complex<f64>>> {
+    fn download(&mut self, vector: &Vector<Self>) -> Result<Vec<Complex<f64>>> {
         collected(vector.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())))
-    }
-
-    fn copy(&mut self, from: (&Self::Vector, usize), to: (&mut Self::Vector, usize), count: usize) -> Result<()> {
-        to.0[to.1..][..count].copy_from_slice(&from.0[from.1..][..count]);
-        Ok(())
     }
 
     fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
@@ -228,106 +211,104 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.transform.as_ref().map_or(([0; 3], 0), Transform::fine_grid)
     }
 
-    fn forward(&mut self, images: &Self::Vector, samples: &mut Self::Vector, progress: Progress) -> Result<()> {
-        let Self { transform, maps, seen, scan, .. } = self;
+    fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
+        let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
         let coils = samples.len() / count;
-        let mut weighted = if maps.is_some() { Some(image(&mut seen[0], voxels)?) } else { None };
+        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], voxels)?) } else { None };
         for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
             let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-            match (&*maps, &mut weighted) {
-                (Some(maps), Some(weighted)) => {
-                    see(&maps[coil * voxels..][..voxels], images, weighted);
-                    transform.forward(weighted, samples, part)?;
+            match (&*maps, &mut coil_image) {
+                (Some(maps), Some(coil_image)) => {
+                    coils::multiply(&maps[coil * voxels..][..voxels], images, coil_image);
+                    transform.forward(coil_image, samples, part)?;
                 }
                 _ => transform.forward(&images[coil * voxels..][..voxels], samples, part)?,
             }
         }
-        seen[0] = weighted;
+        coil_images[0] = coil_image;
         Ok(())
     }
 
-    fn adjoint(&mut self, samples: &Self::Vector, images: &mut Self::Vector, progress: Progress) -> Result<()> {
-        let Self { transform, maps, seen, scan, .. } = self;
+    fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()> {
+        let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
         let coils = samples.len() / count;
-        let mut one = None;
+        let mut coil_image = None;
         if maps.is_some() {
-            one = Some(image(&mut seen[0], voxels)?);
+            coil_image = Some(image(&mut coil_images[0], voxels)?);
             images.fill(Complex::default());
         }
         for (coil, samples) in samples.chunks_exact(count).enumerate() {
             let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-            match (&*maps, &mut one) {
-                (Some(maps), Some(one)) => {
-                    transform.adjoint(samples, one, part)?;
-                    merge(&maps[coil * voxels..][..voxels], one, images);
+            match (&*maps, &mut coil_image) {
+                (Some(maps), Some(coil_image)) => {
+                    transform.adjoint(samples, coil_image, part)?;
+                    coils::combine(&maps[coil * voxels..][..voxels], coil_image, images);
                 }
                 _ => transform.adjoint(samples, &mut images[coil * voxels..][..voxels], part)?,
             }
         }
-        seen[0] = one;
+        coil_images[0] = coil_image;
         Ok(())
     }
 
-    fn weigh(&mut self, samples: &mut Self::Vector) -> Result<()> {
+    fn weigh(&mut self, samples: &mut Vector<Self>) -> Result<()> {
         if let Some(weights) = &self.weights {
-            for coil in samples.chunks_exact_mut(weights.len()) {
-                coil.par_iter_mut().zip(&**weights).with_min_len(GRAIN).for_each(|(s, w)| *s = s.scale(*w));
-            }
+            coils::weigh(weights, samples);
         }
         Ok(())
     }
 
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
-        if self.toeplitz.is_some() {
+        if self.q.is_some() {
             return Ok(());
         }
         self.scan.check_convolution()?;
         job.enter(Stage::Toeplitz);
         let grid = differences(self.scan.grid);
-        let mut kernel = Buffer::<Complex<T>>::zeroed(grid.iter().product())?;
-        let mut ones = Buffer::<Complex<T>>::zeroed(self.scan.samples())?;
-        ones.fill(Complex::new(T::of(1.0), T::ZERO));
+        let mut kernel = self.vectors.uninitialised(grid.iter().product())?;
+        let mut ones = self.vectors.filled(self.scan.samples(), 1.0)?;
         self.weigh(&mut ones)?;
-        let mut transform = self.new_transform(fourier, grid, &Beyond::default())?;
+        let mut transform = self.new_transform(fourier, grid, &ExactTerms::default())?;
         transform.prepare()?;
         transform.adjoint(&ones, &mut kernel, &mut |_| job.check())?;
         drop(transform);
-        self.toeplitz = Some(Toeplitz::new(self.scan.grid, &kernel)?);
+        self.q = Some(Q::new(self.scan.grid, &kernel)?);
         Ok(())
     }
 
     fn has_q(&self) -> bool {
-        self.toeplitz.is_some()
+        self.q.is_some()
     }
 
     fn q(&mut self) -> Result<Option<Vec<f64>>> {
-        self.toeplitz.as_ref().map(|q| collected(q.spectrum().iter().map(|v| v.wide()))).transpose()
+        self.q.as_ref().map(|q| collected(q.spectrum().iter().map(|v| v.wide()))).transpose()
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
         self.scan.check_convolution()?;
-        self.toeplitz = Some(Toeplitz::from_spectrum(self.scan.grid, converted(q)?)?);
+        self.q = Some(Q::from_spectrum(self.scan.grid, converted(q)?)?);
         Ok(())
     }
 
-    fn apply_q(&mut self, from: &Self::Vector, out: &mut Self::Vector, job: &Job) -> Result<()> {
-        let Self { toeplitz, maps, seen, .. } = self;
-        let toeplitz = ready(toeplitz)?;
+    fn apply_q(&mut self, from: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()> {
+        let Self { q, maps, coil_images, .. } = self;
+        let q = ready(q)?;
         let Some(maps) = maps else {
-            toeplitz.apply(from, out)?;
+            q.apply(from, out)?;
             return Ok(());
         };
-        let [mut weighted, mut one] = [image(&mut seen[0], from.len())?, image(&mut seen[1], from.len())?];
+        let [mut coil_image, mut product] =
+            [image(&mut coil_images[0], from.len())?, image(&mut coil_images[1], from.len())?];
         out.fill(Complex::default());
         for map in maps.chunks_exact(from.len()) {
-            see(map, from, &mut weighted);
-            toeplitz.apply(&weighted, &mut one)?;
-            merge(map, &one, out);
+            coils::multiply(map, from, &mut coil_image);
+            q.apply(&coil_image, &mut product)?;
+            coils::combine(map, &product, out);
             job.check()?;
         }
-        *seen = [Some(weighted), Some(one)];
+        *coil_images = [Some(coil_image), Some(product)];
         Ok(())
     }
 
@@ -335,38 +316,17 @@ impl<T: Real> Engine for CpuEngine<T> {
         &mut self,
         penalty: Penalty,
         lambda: f64,
-        image: &Self::Vector,
-        out: &mut Self::Vector,
+        image: &Vector<Self>,
+        out: &mut Vector<Self>,
     ) -> Result<()> {
-        self.regulariser.add((penalty, T::of(lambda)), self.scan.grid, image, out);
-        Ok(())
-    }
-
-    /// Parts of a fixed size are added in their order, so that the sum is the same for any number of threads.
-    fn dot(&mut self, a: &Self::Vector, b: &Self::Vector) -> Result<f64> {
-        let product = |(a, b): (&Complex<T>, &Complex<T>)| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
-        let mut parts: Vec<f64> = zeros(a.len().div_ceil(GRAIN))?;
-        let pairs = a.par_chunks(GRAIN).zip(b.par_chunks(GRAIN));
-        parts.par_iter_mut().zip(pairs).for_each(|(sum, (a, b))| *sum = a.iter().zip(b).map(product).sum());
-        Ok(parts.iter().sum())
-    }
-
-    fn combine(&mut self, a: f64, x: &Self::Vector, b: f64, y: &mut Self::Vector) -> Result<()> {
-        let (a, b) = (T::of(a), T::of(b));
-        y.par_iter_mut().zip(&**x).with_min_len(GRAIN).for_each(|(y, x)| *y = x.scale(a) + y.scale(b));
-        Ok(())
-    }
-
-    fn step(
-        &mut self,
-        a: f64,
-        along: (&Self::Vector, &Self::Vector),
-        x: &mut Self::Vector,
-        residual: &mut Self::Vector,
-    ) -> Result<f64> {
-        self.combine(a, along.0, 1.0, x)?;
-        self.combine(-a, along.1, 1.0, residual)?;
-        self.dot(residual, residual)
+        match penalty {
+            Penalty::Identity => self.vectors.combine(lambda, image, 1.0, out),
+            Penalty::Differences => {
+                self.regulariser.add_differences(T::of(lambda), self.scan.grid, image, out);
+                Ok(())
+            }
+            Penalty::Matrix => self.regulariser.add_matrix(T::of(lambda), image, out),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Sums over samples on a grid.
 
-use super::axis::{Axis, shift};
+use super::axis::{Axis, BLOCK, shift};
 use super::product::{Factors, SCALARS, VECTORS};
-use super::separable::{BLOCK, Problem, ROWS};
-use super::{Check, Progress};
+use super::progress::{Check, TaskCounter};
+use super::separable_problem::{Problem, ROWS};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Kernel, Real, Vector, dispatch};
@@ -36,7 +36,7 @@ pub(in crate::mri) fn adjoint<T: Real>(
     let width = problem.axes[0].0;
     let blocks = problem.samples().div_ceil(BLOCK);
     let mut panel = (0..blocks.min(PANEL)).map(|_| Block::new(&problem)).collect::<Result<Vec<_>>>()?;
-    let progress = Progress::new(check, blocks.div_ceil(PANEL) * problem.rows().div_ceil(ROWS));
+    let counter = TaskCounter::new(check, blocks.div_ceil(PANEL) * problem.rows().div_ceil(ROWS));
     for first in (0..blocks).step_by(PANEL) {
         let panel = &mut panel[..PANEL.min(blocks - first)];
         panel.par_iter_mut().enumerate().for_each(|(b, block)| block.fill(level, &problem, first + b, values));
@@ -45,7 +45,7 @@ pub(in crate::mri) fn adjoint<T: Real>(
         out.par_chunks_mut(ROWS * width).enumerate().try_for_each_init(sums, |sums, (tile, out)| {
             let sums = sums.as_mut().map_err(|error| error.clone())?;
             dispatch(level, Tile { blocks: panel, problem, first: tile * ROWS, sums, out: numbers(out) });
-            progress.task()
+            counter.task()
         })?;
     }
     out.par_chunks_mut(width).try_for_each_init(
@@ -59,7 +59,7 @@ pub(in crate::mri) fn adjoint<T: Real>(
     )
 }
 
-/// Most bytes that [`adjoint`] allocates.
+/// Maximum number of bytes that [`adjoint`] allocates.
 pub(super) fn bytes<T: Real>([x, y, z]: [Axis; 3], samples: usize, coils: usize) -> u64 {
     let width = x.0.next_multiple_of(LANES);
     let block = x.table() + y.table() + z.table() + (width + 2 * coils * z.0) * BLOCK;

@@ -1,9 +1,9 @@
 //! Sums over a grid at samples.
 
-use super::axis::{Axis, shift};
+use super::axis::{Axis, BLOCK, shift};
 use super::product::{Factors, SCALARS, VECTORS};
-use super::separable::{BLOCK, Problem, ROWS};
-use super::{Check, Progress};
+use super::progress::{Check, TaskCounter};
+use super::separable_problem::{Problem, ROWS};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -37,7 +37,7 @@ pub(in crate::mri) fn forward<T: Real>(
 
     let blocks = problem.samples().div_ceil(BLOCK);
     let plane = 2 * width * problem.axes[1].0;
-    let progress = Progress::new(check, blocks * folded.len() / plane);
+    let counter = TaskCounter::new(check, blocks * folded.len() / plane);
     let (folded, out) = (&*folded, Shared::new(out));
     (0..blocks).into_par_iter().try_for_each_init(
         || Scratch::new(&problem),
@@ -49,7 +49,7 @@ pub(in crate::mri) fn forward<T: Real>(
                 scratch.sums = [[T::ZERO; BLOCK]; 2];
                 for (z, folded) in folded.chunks_exact(plane).enumerate() {
                     dispatch(level, Plane { problem, samples: samples.len(), scratch, folded, z });
-                    progress.task()?;
+                    counter.task()?;
                 }
                 for (i, m) in samples.clone().enumerate() {
                     let sum = Complex::new(scratch.sums[0][i].wide(), scratch.sums[1][i].wide());
@@ -63,7 +63,7 @@ pub(in crate::mri) fn forward<T: Real>(
     )
 }
 
-/// Most bytes that [`forward`] allocates.
+/// Maximum number of bytes that [`forward`] allocates.
 pub(super) fn bytes<T: Real>([x, y, z]: [Axis; 3], coils: usize) -> u64 {
     let thread = x.table() + y.table() + z.table() + x.0 * BLOCK;
     let all = 2 * coils * x.0 * y.0 * z.0 + rayon::current_num_threads() * thread;

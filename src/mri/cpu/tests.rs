@@ -101,7 +101,7 @@ fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads").install(work)
 }
 
-const GO_ON: super::Check = &|_| Ok(());
+const GO_ON: super::progress::Check = &|_| Ok(());
 
 /// (adjoint, forward) of the separable sums.
 fn separable<T: Real>(case: &Case, level: Level) -> (Vec<Complex<T>>, Vec<Complex<T>>) {
@@ -317,7 +317,7 @@ fn progress_is_told_and_can_stop() {
     let case = Case::new([4, 24, 20], 5000, 1);
     let (level, positions) = (Level::detect(), case.positions());
     let (image, samples) = (to::<f32>(&case.image), to::<f32>(&case.samples));
-    let run = |check: super::Check| {
+    let run = |check: super::progress::Check| {
         let (mut b, mut s) = (image.clone(), samples.clone());
         let sums = Direct { positions: &positions, dims: 3, k: case.k(), field: None };
         [

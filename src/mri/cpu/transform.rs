@@ -1,25 +1,26 @@
 //! Fourier sums on the processor.
 
 use super::direct::{self, Direct};
-use super::{Check, separable};
+use super::progress::Check;
+use super::separable;
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::Result;
 use crate::mri::trajectory::Trajectory;
-use crate::mri::transform::{Beyond, Fourier, Progress, places};
+use crate::mri::transform::{ExactTerms, Fourier, Progress, places};
 use crate::nufft;
 use rustfft::num_complex::Complex;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// See the module.
+/// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) struct Transform<T: Real> {
     level: Level,
     grid: [usize; 3],
     trajectory: Arc<Trajectory>,
-    way: Way<T>,
+    algorithm: Algorithm<T>,
 }
 
-enum Way<T: Real> {
+enum Algorithm<T: Real> {
     Fast(Box<nufft::Plan<T>>),
     /// On the grid, where sums factorise.
     Separable,
@@ -37,26 +38,26 @@ impl<T: Real> Transform<T> {
         level: Level,
         grid: [usize; 3],
         trajectory: &Arc<Trajectory>,
-        beyond: &Beyond,
+        exact_terms: &ExactTerms,
     ) -> Result<Self> {
         let samples = trajectory.samples();
-        let way = if !fourier.is_exact(beyond)? {
-            Way::Fast(Box::new(nufft::Plan::new(fourier.settings(level, grid, samples))?))
-        } else if beyond.is_needed() {
-            let positions = match &beyond.positions {
+        let algorithm = if !fourier.is_exact(exact_terms)? {
+            Algorithm::Fast(Box::new(nufft::Plan::new(fourier.settings(level, grid, samples))?))
+        } else if exact_terms.are_present() {
+            let positions = match &exact_terms.positions {
                 Some(p) => p.clone(),
                 None => Arc::new(places(grid, trajectory.dims())?),
             };
-            Way::Direct { positions, field: beyond.field.clone() }
+            Algorithm::Direct { positions, field: exact_terms.field.clone() }
         } else {
-            Way::Separable
+            Algorithm::Separable
         };
-        Ok(Self { level, grid, trajectory: trajectory.clone(), way })
+        Ok(Self { level, grid, trajectory: trajectory.clone(), algorithm })
     }
 
     /// Sorts the samples, unless that is done.
     pub(super) fn prepare(&mut self) -> Result<()> {
-        if let Way::Fast(plan) = &mut self.way
+        if let Algorithm::Fast(plan) = &mut self.algorithm
             && !plan.has_points()
         {
             plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))?;
@@ -64,13 +65,13 @@ impl<T: Real> Transform<T> {
         Ok(())
     }
 
-    /// Most bytes that it holds at work.
+    /// Maximum number of bytes that it holds at work.
     pub(super) fn memory(&self) -> u64 {
         let (voxels, samples) = (self.grid.iter().product(), self.trajectory.samples());
-        match &self.way {
-            Way::Fast(plan) => plan.memory(samples),
-            Way::Separable => separable::bytes::<T>(self.grid, samples, 1),
-            Way::Direct { positions, .. } => {
+        match &self.algorithm {
+            Algorithm::Fast(plan) => plan.memory(samples),
+            Algorithm::Separable => separable::bytes::<T>(self.grid, samples, 1),
+            Algorithm::Direct { positions, .. } => {
                 direct::bytes::<T>(voxels, samples, 4, 1) + size_of_val(&***positions) as u64
             }
         }
@@ -84,10 +85,12 @@ impl<T: Real> Transform<T> {
         progress: Progress,
     ) -> Result<()> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
-        match &mut self.way {
-            Way::Fast(plan) => plan.forward(image, samples, progress),
-            Way::Separable => shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check)),
-            Way::Direct { positions, field } => {
+        match &mut self.algorithm {
+            Algorithm::Fast(plan) => plan.forward(image, samples, progress),
+            Algorithm::Separable => {
+                shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check))
+            }
+            Algorithm::Direct { positions, field } => {
                 let direct = sums(positions, &self.trajectory, field);
                 shared(progress, |check| direct.forward(level, image, 1, samples, check))
             }
@@ -102,10 +105,12 @@ impl<T: Real> Transform<T> {
         progress: Progress,
     ) -> Result<()> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
-        match &mut self.way {
-            Way::Fast(plan) => plan.adjoint(samples, image, progress),
-            Way::Separable => shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check)),
-            Way::Direct { positions, field } => {
+        match &mut self.algorithm {
+            Algorithm::Fast(plan) => plan.adjoint(samples, image, progress),
+            Algorithm::Separable => {
+                shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check))
+            }
+            Algorithm::Direct { positions, field } => {
                 let direct = sums(positions, &self.trajectory, field);
                 shared(progress, |check| direct.adjoint(level, samples, 1, image, check))
             }
@@ -114,8 +119,8 @@ impl<T: Real> Transform<T> {
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match &self.way {
-            Way::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
+        match &self.algorithm {
+            Algorithm::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
             _ => ([0; 3], 0),
         }
     }

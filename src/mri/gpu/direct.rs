@@ -267,9 +267,9 @@ impl Direct {
             unsafe { o.run(target_places, order, workspace + self.scratch as u64, stream)? };
         }
         let [voxel_bounds, sample_bounds] = self.problem.bounds.sides();
-        let most = if direction == Direction::Forward { voxel_bounds } else { sample_bounds };
+        let largest = if direction == Direction::Forward { voxel_bounds } else { sample_bounds };
         let unit = 2f64.powi(-32 - self.fraction as i32);
-        let reach = std::array::from_fn(|c| (most[c] * sources.1[c].abs() * unit) as f32);
+        let reach = std::array::from_fn(|c| (largest[c] * sources.1[c].abs() * unit) as f32);
         let complex = precision.complex();
         let mut coil = 0;
         while coil < arrays.coils {
@@ -344,11 +344,11 @@ fn line(threads: usize) -> Launch {
 /// Scales of positions and field, and of points and times, to 32-bit integers; and the phase's bits after the point.
 fn fixed_point(bounds: &Bounds) -> Result<([[f64; 4]; 2], u32)> {
     let [voxels, samples] = bounds.sides();
-    let most = voxels.iter().zip(samples).map(|(a, b)| a * b).fold(0.0, f64::max);
+    let cycles = voxels.iter().zip(samples).map(|(a, b)| a * b).fold(0.0, f64::max);
     // The scales' product is 2^(32 + fraction).
     let room = |fraction: u32| INTEGER * INTEGER / 2f64.powi(32 + fraction as i32);
-    let Some(fraction) = (12..=FRACTION).rev().find(|f| most <= room(*f)) else {
-        fail!(OutOfRange, "phases of {most} cycles are beyond single precision");
+    let Some(fraction) = (12..=FRACTION).rev().find(|f| cycles <= room(*f)) else {
+        fail!(OutOfRange, "phases of {cycles} cycles are beyond single precision");
     };
     let mut scales = [[0.0; 4]; 2];
     for c in 0..4 {

@@ -1,16 +1,19 @@
 //! MRI on NVIDIA GPUs.
 
 pub(super) mod array;
+mod coils;
 mod direct;
 mod direct_order;
 pub(super) mod engine;
+mod memory;
 mod penalty;
+mod q;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;
 mod toeplitz;
 mod transform;
-mod vector;
+mod workspace;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Launches `kernels/mri/penalty.cu`: R of the penalty lambda |R rho|^2, on the GPU.
 
 use crate::error::Result;
-use crate::gpu::{DeviceReal, Function, Lent, Queue, mirrored};
-use crate::mri::regulariser::{Matrix, Rows};
+use crate::gpu::{Device, DeviceReal, Function, Lent, Precision, Queue, mirrored};
+use crate::mri::matrix::{Matrix, Rows};
 
 const IMAGE: &str = "mri/penalty";
 
@@ -34,6 +34,51 @@ struct RowsArguments {
 }
 mirrored!(RowsArguments, 64);
 
+/// Differences of neighbours, weighted.
+#[derive(Debug)]
+pub(super) struct DeviceDifferences {
+    kernel: Function,
+    /// Squared `[axis][voxel]`; None for ones.
+    weights: Option<Lent>,
+}
+
+impl DeviceDifferences {
+    /// Without weights.
+    pub(super) fn new(device: &Device, precision: Precision) -> Result<Self> {
+        let kernel = device.function(IMAGE, &format!("penalty_differences_{}", precision.suffix()))?;
+        Ok(Self { kernel, weights: None })
+    }
+
+    /// Real numbers of this precision: squares of weights `[axis][voxel]`; None for ones.
+    pub(super) fn set_weights(&mut self, squared: Option<Lent>) {
+        self.weights = squared;
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.weights.as_ref().map_or(0, |w| w.bytes() as u64)
+    }
+
+    /// out = out + lambda R^H R x, with R the weighted differences.
+    ///
+    /// # Safety
+    /// x and out are images of this precision on this GPU until the stream has passed this; the GPU is current.
+    pub(super) unsafe fn add(
+        &self,
+        queue: &Queue,
+        lambda: f64,
+        [nz, ny, nx]: [usize; 3],
+        x: u64,
+        out: u64,
+    ) -> Result<()> {
+        let voxels = nx * ny * nz;
+        let sizes = [nx, ny, nz].map(|n| n as i32);
+        let weights = self.weights.as_ref().map_or(0, |w| w.address());
+        let arguments = DifferencesArguments { x, out, weights, lambda, voxels: voxels as i64, sizes };
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        unsafe { queue.launch_each(&self.kernel, voxels, &arguments) }
+    }
+}
+
 /// A matrix's rows on the device.
 #[derive(Debug)]
 struct DeviceRows {
@@ -47,7 +92,7 @@ struct DeviceRows {
 impl DeviceRows {
     fn new<T: DeviceReal>(queue: &Queue, rows: &Rows<T>) -> Result<Self> {
         let (starts, columns, values) = rows.parts();
-        let count = starts.len() - 1;
+        let count = rows.count();
         let (starts, columns) = (queue.upload(starts)?, queue.upload(columns)?);
         let kernel = queue.device.function(IMAGE, &format!("penalty_rows_{}", T::PRECISION.suffix()))?;
         Ok(Self { starts, columns, values: queue.upload(values)?, count, kernel })
@@ -106,23 +151,4 @@ impl DeviceMatrix {
             self.adjoint.launch(queue, product, out, Some(lambda))
         }
     }
-}
-
-/// out = out + lambda R^H R x, with R the differences of neighbours times weights, squared `[axis][voxel]` (0: ones).
-///
-/// # Safety
-/// All are arrays of images on this GPU until the stream has passed this; the GPU is current.
-pub(super) unsafe fn differences<T: DeviceReal>(
-    queue: &Queue,
-    (lambda, weights): (f64, u64),
-    [nz, ny, nx]: [usize; 3],
-    x: u64,
-    out: u64,
-) -> Result<()> {
-    let voxels = nx * ny * nz;
-    let sizes = [nx, ny, nz].map(|n| n as i32);
-    let arguments = DifferencesArguments { x, out, weights, lambda, voxels: voxels as i64, sizes };
-    let name = format!("penalty_differences_{}", T::PRECISION.suffix());
-    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-    unsafe { queue.each(IMAGE, &name, voxels, &arguments) }
 }

@@ -1,6 +1,6 @@
 //! Launches `kernels/mri/separable_adjoint.cu`.
 
-use super::separable::{Cut, Grid, Problem, Regions, Scale, piece, splits};
+use super::separable::{Cut, Division, Grid, Problem, SeparableArrays, piece, splits};
 use crate::error::Result;
 use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
@@ -74,35 +74,11 @@ struct FinishArguments {
 }
 mirrored!(FinishArguments, 64);
 
-/// Device addresses of an adjoint sum.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AdjointArrays {
-    /// f64 `[samples][dims]`, in cycles per voxel.
-    pub(crate) points: u64,
-    /// Real `[samples]`; 0 for ones.
-    pub(crate) weights: u64,
-    /// Complex `[coils][samples]`.
-    pub(crate) data: u64,
-    /// Complex `[coils][z][y][x]`.
-    pub(crate) image: u64,
-    pub(crate) coils: usize,
-}
-
-/// b(r) = sum over samples of w d exp(+2 pi i k.r), exactly.
+/// b(r) = sum over samples of w d exp(+2 pi i k.r), exactly. Pieces of the samples are summed one after the other, each split into
+/// parts.
 #[derive(Debug)]
 pub(crate) struct Adjoint {
-    problem: Problem,
-    grid: Grid,
-    strides: [i64; 3],
-    /// Samples at a time, and parts that they are split into.
-    piece: usize,
-    splits: usize,
-    /// Offsets in the workspace.
-    folded: usize,
-    first: usize,
-    second: usize,
-    partials: usize,
-    bytes: usize,
+    division: Division,
     kernels: Kernels,
     /// Blocks of the last kernel.
     finish_blocks: usize,
@@ -110,8 +86,6 @@ pub(crate) struct Adjoint {
 
 #[derive(Debug)]
 struct Kernels {
-    /// In f32.
-    scale: Option<Scale>,
     factors: Function,
     product: Function,
     finish: Function,
@@ -120,12 +94,7 @@ struct Kernels {
 impl Kernels {
     fn new(device: &Device, precision: Precision) -> Result<Self> {
         let kernel = |kind| device.function("mri/separable_adjoint", &format!("adjoint_{kind}_{}", precision.suffix()));
-        Ok(Self {
-            scale: if precision == Precision::F32 { Some(Scale::new(device)?) } else { None },
-            factors: kernel("factors")?,
-            product: kernel("product")?,
-            finish: kernel("finish")?,
-        })
+        Ok(Self { factors: kernel("factors")?, product: kernel("product")?, finish: kernel("finish")? })
     }
 }
 
@@ -140,27 +109,13 @@ impl Adjoint {
         let piece = piece(problem.samples, group.iter().sum::<usize>() / 16, 16 * layout.groups);
         let stages = piece / (16 * layout.groups);
         let splits = splits(Self::blocks(&grid), stages, 3, device.multiprocessors());
-        let mut regions = Regions::default();
-        // The scale lies at the start.
-        regions.add(Scale::BYTES);
-        let [folded, first, second] = group.map(|bytes| regions.add(piece / 16 * bytes));
-        let partials = regions.add(splits * problem.voxels.iter().product::<usize>() * problem.precision.complex());
-        let bytes = regions.bytes();
-        let kernels = Kernels::new(device, problem.precision)?;
-        let finish_blocks = 8 * device.multiprocessors();
+        let [folded, first, second] = group.map(|bytes| piece / 16 * bytes);
+        let partials = splits * problem.voxels.iter().product::<usize>() * problem.precision.complex();
+        let tables = [folded, first, second, partials];
         Ok(Self {
-            problem: *problem,
-            grid,
-            strides,
-            piece,
-            splits,
-            folded,
-            first,
-            second,
-            partials,
-            bytes,
-            kernels,
-            finish_blocks,
+            division: Division::new(device, problem, (grid, strides), (piece, splits), tables)?,
+            kernels: Kernels::new(device, problem.precision)?,
+            finish_blocks: 8 * device.multiprocessors(),
         })
     }
 
@@ -170,7 +125,7 @@ impl Adjoint {
 
     /// Bytes that a run needs, aligned to 256.
     pub(crate) fn workspace(&self) -> usize {
-        self.bytes
+        self.division.workspace()
     }
 
     /// One coil after the other.
@@ -178,33 +133,22 @@ impl Adjoint {
     /// # Safety
     /// The arrays have the plan's sizes and are valid until the stream has passed the launches, as the workspace is; the plan's
     /// GPU is current.
-    pub(crate) unsafe fn run(&self, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
-        let complex = self.problem.precision.complex() as u64;
-        let voxels: usize = self.problem.voxels.iter().product();
-        for coil in 0..arrays.coils as u64 {
-            let data = arrays.data + coil * self.problem.samples as u64 * complex;
-            let image = arrays.image + coil * voxels as u64 * complex;
-            // SAFETY: by this function's contract.
-            unsafe { self.coil(&AdjointArrays { data, image, ..*arrays }, workspace, stream)? };
-        }
-        Ok(())
+    pub(crate) unsafe fn run(&self, arrays: &SeparableArrays, workspace: u64, stream: &Stream) -> Result<()> {
+        // SAFETY: by this function's contract.
+        self.division.by_coil(arrays, |arrays| unsafe { self.coil(arrays, workspace, stream) })
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn coil(&self, arrays: &AdjointArrays, workspace: u64, stream: &Stream) -> Result<()> {
-        let Problem { precision, samples, dims, .. } = self.problem;
-        let (grid, layout, kernels) = (self.grid, Layout::of(precision), &self.kernels);
-        let mut scaled = 0;
-        if let Some(scale) = &kernels.scale {
-            scaled = workspace;
-            // SAFETY: by the contract of `run`.
-            unsafe { scale.run((arrays.data, arrays.weights, samples), workspace, stream)? };
-        }
-        let [folded, first, second, partials] =
-            [self.folded, self.first, self.second, self.partials].map(|offset| workspace + offset as u64);
-        for start in (0..samples).step_by(self.piece) {
-            let count = self.piece.min(samples - start);
+    unsafe fn coil(&self, arrays: &SeparableArrays, workspace: u64, stream: &Stream) -> Result<()> {
+        let Division { grid, piece, splits, strides, .. } = self.division;
+        let Problem { precision, samples, dims, .. } = self.division.problem;
+        let (layout, kernels) = (Layout::of(precision), &self.kernels);
+        // SAFETY: by the contract of `run`.
+        let scale = unsafe { self.division.scale((arrays.data, arrays.weights, samples), workspace, stream)? };
+        let [folded, first, second, partials] = self.division.tables(workspace);
+        for start in (0..samples).step_by(piece) {
+            let count = piece.min(samples - start);
             let groups = count.div_ceil(16).next_multiple_of(layout.groups);
             let after = |address: u64, bytes: usize| if address == 0 { 0 } else { address + (start * bytes) as u64 };
             let factors = FactorArguments {
@@ -212,7 +156,7 @@ impl Adjoint {
                 points: after(arrays.points, 8 * dims),
                 weights: after(arrays.weights, precision.complex() / 2),
                 data: after(arrays.data, precision.complex()),
-                scale: scaled,
+                scale,
                 folded,
                 first,
                 second,
@@ -230,22 +174,16 @@ impl Adjoint {
                 second,
                 partials,
                 groups: groups as i32,
-                splits: self.splits as i32,
+                splits: splits as i32,
                 accumulate: i32::from(start > 0),
             };
             let shared = layout.stages * layout.groups * (FOLDED + 3 * layout.factors);
-            let launch = Launch { grid: [Self::blocks(&grid), self.splits, 1], block: [256, 1, 1], shared };
+            let launch = Launch { grid: [Self::blocks(&grid), splits, 1], block: [256, 1, 1], shared };
             // SAFETY: as above.
             unsafe { kernels.product.launch(stream, launch, &product)? };
         }
-        let finish = FinishArguments {
-            partials,
-            scale: scaled,
-            image: arrays.image,
-            strides: self.strides,
-            n: grid.n,
-            splits: self.splits as i32,
-        };
+        let finish =
+            FinishArguments { partials, scale, image: arrays.image, strides, n: grid.n, splits: splits as i32 };
         let launch = Launch { grid: [self.finish_blocks, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: as above.
         unsafe { kernels.finish.launch(stream, launch, &finish) }

@@ -1,6 +1,6 @@
 //! Launches `kernels/mri/separable_forward.cu`.
 
-use super::separable::{Cut, Grid, Problem, Regions, Scale, piece, splits};
+use super::separable::{Cut, Division, Grid, Problem, SeparableArrays, piece, splits};
 use crate::error::Result;
 use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
@@ -71,40 +71,16 @@ struct FinishArguments {
 }
 mirrored!(FinishArguments, 48);
 
-/// Device addresses of a forward sum.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ForwardArrays {
-    /// f64 `[samples][dims]`, in cycles per voxel.
-    pub(crate) points: u64,
-    /// Complex `[coils][z][y][x]`.
-    pub(crate) image: u64,
-    /// Complex `[coils][samples]`.
-    pub(crate) data: u64,
-    pub(crate) coils: usize,
-}
-
-/// s(m) = sum over voxels of rho exp(-2 pi i k.r), exactly.
+/// s(m) = sum over voxels of rho exp(-2 pi i k.r), exactly. Pieces of the samples are computed one after the other, each with its
+/// columns split into parts.
 #[derive(Debug)]
 pub(crate) struct Forward {
-    problem: Problem,
-    grid: Grid,
-    strides: [i64; 3],
-    /// Samples at a time, and parts that the columns are split into.
-    piece: usize,
-    splits: usize,
-    /// Offsets in the workspace.
-    folded: usize,
-    first: usize,
-    second: usize,
-    partials: usize,
-    bytes: usize,
+    division: Division,
     kernels: Kernels,
 }
 
 #[derive(Debug)]
 struct Kernels {
-    /// In f32.
-    scale: Option<Scale>,
     fold: Function,
     factors: Function,
     product: Function,
@@ -115,7 +91,6 @@ impl Kernels {
     fn new(device: &Device, precision: Precision) -> Result<Self> {
         let kernel = |kind| device.function("mri/separable_forward", &format!("forward_{kind}_{}", precision.suffix()));
         Ok(Self {
-            scale: if precision == Precision::F32 { Some(Scale::new(device)?) } else { None },
             fold: kernel("fold")?,
             factors: kernel("factors")?,
             product: kernel("product")?,
@@ -134,20 +109,17 @@ impl Forward {
         let piece = piece(problem.samples, (firsts + seconds) * complex, samples);
         let tiles = grid.columns() / FIRSTS;
         let splits = splits(piece / samples * blocks, tiles, 8, device.multiprocessors());
-        let mut regions = Regions::default();
-        // The scale lies at the start.
-        regions.add(Scale::BYTES);
-        let folded = regions.add(blocks * tiles * TILE);
-        let [first, second, partials] =
-            [firsts, seconds, blocks * splits].map(|count| regions.add(count * piece * complex));
-        let bytes = regions.bytes();
-        let kernels = Kernels::new(device, problem.precision)?;
-        Ok(Self { problem: *problem, grid, strides, piece, splits, folded, first, second, partials, bytes, kernels })
+        let [first, second, partials] = [firsts, seconds, blocks * splits].map(|count| count * piece * complex);
+        let tables = [blocks * tiles * TILE, first, second, partials];
+        Ok(Self {
+            division: Division::new(device, problem, (grid, strides), (piece, splits), tables)?,
+            kernels: Kernels::new(device, problem.precision)?,
+        })
     }
 
     /// Bytes that a run needs, aligned to 256.
     pub(crate) fn workspace(&self) -> usize {
-        self.bytes
+        self.division.workspace()
     }
 
     /// One coil after the other.
@@ -155,39 +127,29 @@ impl Forward {
     /// # Safety
     /// The arrays have the plan's sizes and are valid until the stream has passed the launches, as the workspace is; the plan's
     /// GPU is current.
-    pub(crate) unsafe fn run(&self, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
-        let complex = self.problem.precision.complex() as u64;
-        let voxels: usize = self.problem.voxels.iter().product();
-        for coil in 0..arrays.coils as u64 {
-            let data = arrays.data + coil * self.problem.samples as u64 * complex;
-            let image = arrays.image + coil * voxels as u64 * complex;
-            // SAFETY: by this function's contract.
-            unsafe { self.coil(&ForwardArrays { data, image, ..*arrays }, workspace, stream)? };
-        }
-        Ok(())
+    pub(crate) unsafe fn run(&self, arrays: &SeparableArrays, workspace: u64, stream: &Stream) -> Result<()> {
+        // SAFETY: by this function's contract.
+        self.division.by_coil(arrays, |arrays| unsafe { self.coil(arrays, workspace, stream) })
     }
 
     /// # Safety
     /// As for `run`.
-    unsafe fn coil(&self, arrays: &ForwardArrays, workspace: u64, stream: &Stream) -> Result<()> {
-        let Problem { precision, samples, dims, voxels } = self.problem;
-        let (grid, kernels) = (self.grid, &self.kernels);
+    unsafe fn coil(&self, arrays: &SeparableArrays, workspace: u64, stream: &Stream) -> Result<()> {
+        let Division { grid, piece, splits, strides, .. } = self.division;
+        let Problem { precision, samples, dims, voxels } = self.division.problem;
+        let kernels = &self.kernels;
         let (block_samples, positions) = block(precision);
         let line = |threads: usize| Launch { grid: [threads.div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
         let blocks = grid.blocks as usize;
-        let mut scaled = 0;
-        if let Some(scale) = &kernels.scale {
-            scaled = workspace;
-            // SAFETY: by the contract of `run`.
-            unsafe { scale.run((arrays.image, 0, voxels.iter().product()), workspace, stream)? };
-        }
-        let [folded, first, second, partials] =
-            [self.folded, self.first, self.second, self.partials].map(|offset| workspace + offset as u64);
-        let fold = FoldArguments { grid, image: arrays.image, strides: self.strides, scale: scaled, folded };
+        let values = (arrays.image, 0, voxels.iter().product());
+        // SAFETY: by the contract of `run`.
+        let scale = unsafe { self.division.scale(values, workspace, stream)? };
+        let [folded, first, second, partials] = self.division.tables(workspace);
+        let fold = FoldArguments { grid, image: arrays.image, strides, scale, folded };
         // SAFETY: by the contract of `run`; the structs mirror the kernels'.
         unsafe { kernels.fold.launch(stream, line(blocks * positions * grid.columns()), &fold)? };
-        for start in (0..samples).step_by(self.piece) {
-            let count = self.piece.min(samples - start);
+        for start in (0..samples).step_by(piece) {
+            let count = piece.min(samples - start);
             let padded = count.next_multiple_of(block_samples);
             let points = arrays.points + (start * 8 * dims) as u64;
             let factors = FactorArguments { grid, points, first, second, samples: count as i64, padded: padded as i64 };
@@ -203,20 +165,20 @@ impl Forward {
                 partials,
                 samples: count as i64,
                 padded: padded as i64,
-                splits: self.splits as i32,
+                splits: splits as i32,
             };
             let shared = STAGES * (TILE + block_samples * precision.complex());
-            let launch = Launch { grid: [padded / block_samples, blocks, self.splits], block: [256, 1, 1], shared };
+            let launch = Launch { grid: [padded / block_samples, blocks, splits], block: [256, 1, 1], shared };
             // SAFETY: as above.
             unsafe { kernels.product.launch(stream, launch, &product)? };
             let data = arrays.data + (start * precision.complex()) as u64;
             let finish = FinishArguments {
                 partials,
-                scale: scaled,
+                scale,
                 data,
                 samples: count as i64,
                 padded: padded as i64,
-                count: (blocks * self.splits) as i32,
+                count: (blocks * splits) as i32,
             };
             // SAFETY: as above.
             unsafe { kernels.finish.launch(stream, line(count), &finish)? };

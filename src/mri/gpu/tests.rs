@@ -1,9 +1,9 @@
 //! Exact sums on a GPU against f64 sums on the CPU.
 
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
-use super::separable::Problem;
-use super::separable_adjoint::{Adjoint, AdjointArrays};
-use super::separable_forward::{Forward, ForwardArrays};
+use super::separable::{Problem, SeparableArrays};
+use super::separable_adjoint::Adjoint;
+use super::separable_forward::Forward;
 use crate::gpu::{Device, DeviceMemory, Pinned, Precision, Rows, Stream};
 use std::f64::consts::PI;
 use std::io::Write;
@@ -102,9 +102,9 @@ fn error(found: &[Complex], which: &[usize], expected: impl Fn(usize) -> Complex
     (difference / norm).sqrt()
 }
 
-/// At most `most` indices, evenly spread.
-fn some(count: usize, most: usize) -> Vec<usize> {
-    let n = count.min(most);
+/// At most `maximum` indices, evenly spread.
+fn some(count: usize, maximum: usize) -> Vec<usize> {
+    let n = count.min(maximum);
     (0..n).map(|i| i * count / n + (count / n - 1) * (i % 2)).collect()
 }
 
@@ -146,7 +146,8 @@ fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usiz
     let weights: Vec<f64> = random.list(samples).into_iter().map(|w| f64::from((w + 1.0) as f32)).collect();
     let data = random.complex(coils * samples, precision);
     let image = random.complex(coils * count, precision);
-    let [points, weight_memory] = [(&k, Precision::F64), (&weights, precision)].map(|(v, p)| upload(device, v, p));
+    let [point_memory, weight_memory] =
+        [(&k, Precision::F64), (&weights, precision)].map(|(v, p)| upload(device, v, p));
     let [data_memory, image_memory] = [&data, &image].map(|v| upload(device, &flat(v), precision));
     let [image_out, data_out] =
         [count, samples].map(|n| DeviceMemory::new(device, coils * n * precision.complex()).unwrap());
@@ -154,15 +155,15 @@ fn separable(device: &Arc<Device>, problem: Problem, coils: usize, checked: usiz
     let forward = Forward::new(device, &problem).unwrap();
     let workspace = DeviceMemory::new(device, adjoint.workspace().max(forward.workspace())).unwrap();
     let stream = Stream::new(device).unwrap();
-    let to = AdjointArrays {
-        points: points.address(),
+    let points = point_memory.address();
+    let to = SeparableArrays {
+        points,
         weights: weight_memory.address(),
         data: data_memory.address(),
         image: image_out.address(),
         coils,
     };
-    let from =
-        ForwardArrays { points: points.address(), image: image_memory.address(), data: data_out.address(), coils };
+    let from = SeparableArrays { points, weights: 0, image: image_memory.address(), data: data_out.address(), coils };
     let _current = device.enter().unwrap();
     // SAFETY: sizes are the problem's, and all memory outlives the wait.
     unsafe {

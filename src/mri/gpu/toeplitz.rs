@@ -5,7 +5,7 @@
 
 use crate::error::{Result, fail};
 use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Sum, Window};
-use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
+use crate::gpu::{Device, Function, Launch, Precision, Stream, WorkspaceBytes, mirrored};
 use std::sync::Arc;
 
 /// Mirrors `Toeplitz`.
@@ -80,12 +80,12 @@ impl Toeplitz {
     }
 
     /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
-    pub(crate) fn limit_scratch(&mut self, batches: usize, most: usize) {
+    pub(crate) fn limit_scratch(&mut self, batches: usize, limit: usize) {
         let [nz, ny, _] = self.image;
         let [_, gy, gx] = self.grid;
         let rows = batches * nz * ny * gx * self.element();
-        let columns = most.saturating_sub(rows) / (batches.max(1) * nz * gy * self.element());
-        self.columns = (columns / 16 * 16).max(LEAST_COLUMNS).min(gx);
+        let columns = limit.saturating_sub(rows) / (batches.max(1) * nz * gy * self.element());
+        self.columns = (columns / 16 * 16).max(MIN_COLUMNS).min(gx);
     }
 
     /// Bytes of scratch memory for so many images (coils) at a time.
@@ -93,11 +93,17 @@ impl Toeplitz {
         scratch_bytes(self.image, self.grid, self.columns, batches * self.element())
     }
 
-    /// The same of a plan: the least for one image, and without limits for so many.
-    pub(crate) fn needs(image: [usize; 3], grid: [usize; 3], precision: Precision, batches: usize) -> [usize; 2] {
-        let of =
-            |columns: usize, batches| scratch_bytes(image, grid, columns.min(grid[2]), batches * precision.complex());
-        [of(LEAST_COLUMNS, 1), of(grid[2], batches)]
+    /// Scratch memory for so many images, before there is a plan: the minimum suffices for one at a time.
+    pub(crate) fn workspace_bytes(
+        image: [usize; 3],
+        grid: [usize; 3],
+        precision: Precision,
+        batches: usize,
+    ) -> WorkspaceBytes {
+        let of = |columns: usize, batches| {
+            scratch_bytes(image, grid, columns.min(grid[2]), batches * precision.complex()) as u64
+        };
+        WorkspaceBytes { minimum: of(MIN_COLUMNS, 1), preferred: of(grid[2], batches) }
     }
 
     /// The real parts of a spectrum.
@@ -239,8 +245,8 @@ impl Toeplitz {
     }
 }
 
-/// Columns that are worked off at a time, at least.
-const LEAST_COLUMNS: usize = 16;
+/// Minimum number of columns that are worked off at a time.
+const MIN_COLUMNS: usize = 16;
 
 /// Elements of scratch memory, times their size.
 fn scratch_bytes([nz, ny, _]: [usize; 3], [gz, gy, gx]: [usize; 3], columns: usize, size: usize) -> usize {

@@ -47,8 +47,8 @@ fn products() {
         unsafe { toeplitz.real_part(complex.address(), real.address(), &stream).expect("real part") };
         let spectrum = real.address();
         // All columns at a time, and the fewest.
-        for most in [usize::MAX, 0] {
-            toeplitz.limit_scratch(coils, most);
+        for limit_bytes in [usize::MAX, 0] {
+            toeplitz.limit_scratch(coils, limit_bytes);
             let scratch = DeviceMemory::new(&device, toeplitz.scratch_bytes(coils)).expect("memory");
             let input = upload(&device, &v, precision);
             let buffers = Buffers { input: input.address(), output: input.address(), scratch: scratch.address() };
@@ -57,7 +57,7 @@ fn products() {
             let seen = download(&device, input.address(), coils * small, precision, &stream);
             let expected: Vec<C> = v.chunks(small).flat_map(|v| product(&q, grid, v, image)).collect();
             let e = error(&seen, &expected);
-            assert!(e < limit, "{image:?} {precision:?} scratch {most}: {e:e}, not {limit:e}");
+            assert!(e < limit, "{image:?} {precision:?} scratch {limit_bytes}: {e:e}, not {limit:e}");
 
             for add in [false, true] {
                 let (input, output) = (upload(&device, &v[..small], precision), upload(&device, &old, precision));

@@ -1,32 +1,32 @@
 //! Fourier sums on the GPU.
 
+use super::coils::CoilKernels;
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
-use super::separable::Problem;
-use super::separable_adjoint::{Adjoint, AdjointArrays};
-use super::separable_forward::{Forward, ForwardArrays};
-use super::vector::Arithmetic;
+use super::separable::{Problem, SeparableArrays};
+use super::separable_adjoint::Adjoint;
+use super::separable_forward::Forward;
+use super::workspace::{check_available, coils_at_once, side_by_side};
 use crate::cpu::buffer::collected;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{DeviceReal, Lent, Precision, Queue};
+use crate::gpu::{DeviceReal, Lent, Precision, Queue, WorkspaceBytes};
 use crate::mri::trajectory::Trajectory;
-use crate::mri::transform::{Beyond, Fourier, Progress, places};
+use crate::mri::transform::{ExactTerms, Fourier, Progress, places};
 use crate::nufft::gpu::{Choice, Coordinates, Plan, Values};
 
-/// Bytes of working memory that coils side by side may take: beyond, they gain nothing.
-const PLENTY: u64 = 2 << 30;
 /// Coils that exact sums take side by side.
 const EXACT_COILS: usize = 4;
 
-/// See the module.
+/// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) struct Transform<T: DeviceReal> {
     voxels: usize,
     samples: usize,
-    way: Way<T>,
+    algorithm: Algorithm<T>,
+    coil_kernels: CoilKernels,
 }
 
-enum Way<T: DeviceReal> {
+enum Algorithm<T: DeviceReal> {
     Fast(Box<Plan<T>>),
     /// On the grid, where sums factorise.
     Separable {
@@ -43,42 +43,39 @@ enum Way<T: DeviceReal> {
     },
 }
 
-/// Where the sums are computed, and with how many bytes at most.
-pub(super) struct Place<'a, T> {
+/// Where the sums are computed, and the bytes that they may work in.
+pub(super) struct Place<'a> {
     pub(super) queue: &'a Queue,
-    pub(super) arithmetic: &'a Arithmetic<T>,
-    pub(super) room: u64,
+    pub(super) available: u64,
 }
 
-/// Bytes of a transform: what it holds, the working memory that always does, and that which takes no more time.
+/// Bytes of a transform.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Needs {
+pub(super) struct TransformBytes {
     pub(super) held: u64,
-    pub(super) least: u64,
-    pub(super) most: u64,
+    pub(super) workspace: WorkspaceBytes,
 }
 
-impl Needs {
+impl TransformBytes {
     /// For so many coils, before there is a transform.
     pub(super) fn new<T: DeviceReal>(
         fourier: &Fourier,
         queue: &Queue,
         grid: [usize; 3],
-        (trajectory, beyond): (&Trajectory, &Beyond),
+        (trajectory, exact_terms): (&Trajectory, &ExactTerms),
         coils: usize,
     ) -> Result<Self> {
         let (samples, voxels): (_, usize) = (trajectory.samples(), grid.iter().product());
-        if fourier.is_exact(beyond)? {
-            let sums = sums::<T>(fourier, queue, grid, trajectory, beyond)?;
+        if fourier.is_exact(exact_terms)? {
+            let sums = sums::<T>(fourier, queue, grid, trajectory, exact_terms)?;
             let held = 4 * size_of::<f64>() * (voxels + samples);
-            let seen = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
-            let work = (sums.workspace() + seen) as u64;
-            return Ok(Self { held: held as u64, least: work, most: work });
+            let coil_images = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
+            let workspace = WorkspaceBytes::exactly((sums.workspace() + coil_images) as u64);
+            return Ok(Self { held: held as u64, workspace });
         }
         let choice = Choice::new::<T>(&fourier.settings(Level::BASELINE, grid, samples))?;
         let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
-        let [least, one] = of(1);
-        Ok(Self { held: choice.point_bytes::<T>(samples), least, most: of(coils)[1].min(PLENTY.max(one)) })
+        Ok(Self { held: choice.point_bytes::<T>(samples), workspace: side_by_side(of(1), of(coils)) })
     }
 }
 
@@ -102,31 +99,31 @@ fn sums<T: DeviceReal>(
     queue: &Queue,
     grid: [usize; 3],
     trajectory: &Trajectory,
-    beyond: &Beyond,
+    exact_terms: &ExactTerms,
 ) -> Result<Sums> {
     let (dims, samples, [nz, ny, nx]) = (trajectory.dims(), trajectory.samples(), grid);
     let device = &queue.device;
-    if !beyond.is_needed() {
+    if !exact_terms.are_present() {
         let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
         return Ok(Sums::Separable(Box::new((Forward::new(device, &problem)?, Adjoint::new(device, &problem)?))));
     }
-    let most = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
-    let positions = match &beyond.positions {
+    let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+    let positions = match &exact_terms.positions {
         Some(p) => {
             let axis = |d: usize| p.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
             [0, 1, 2].map(|d| if d < dims { axis(d) } else { 0.0 })
         }
         None => [nx, ny, nz].map(|n| (n / 2) as f64),
     };
-    let (hertz, seconds) = beyond.field.as_ref().map_or((0.0, 0.0), |f| (most(&f.0), most(&f.1)));
-    let points = trajectory.axes().map(most);
+    let (hertz, seconds) = exact_terms.field.as_ref().map_or((0.0, 0.0), |f| (largest(&f.0), largest(&f.1)));
+    let points = trajectory.axes().map(largest);
     let hardware = fourier.hardware_sines && T::PRECISION == Precision::F32;
     let problem = DirectProblem {
         voxels: nz * ny * nx,
         samples,
         dims,
         bounds: Bounds { positions, points, field: hertz, times: seconds },
-        field: beyond.field.is_some(),
+        field: exact_terms.field.is_some(),
         direction: Direction::Forward,
         precision: T::PRECISION,
         sines: if hardware { Sines::Hardware } else { Sines::Precise },
@@ -141,43 +138,44 @@ impl<T: DeviceReal> Transform<T> {
         queue: &Queue,
         grid: [usize; 3],
         trajectory: &Trajectory,
-        beyond: &Beyond,
+        exact_terms: &ExactTerms,
     ) -> Result<Self> {
         let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
         let axes = trajectory.axes();
         let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
-        let way = if !fourier.is_exact(beyond)? {
+        let algorithm = if !fourier.is_exact(exact_terms)? {
             let settings = fourier.settings(Level::BASELINE, grid, samples);
             let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
             let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
             // SAFETY: the points were uploaded, and stay until they are sorted.
-            Way::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
+            Algorithm::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
         } else {
-            match sums::<T>(fourier, queue, grid, trajectory, beyond)? {
-                Sums::Separable(both) => Way::Separable { points, both },
+            match sums::<T>(fourier, queue, grid, trajectory, exact_terms)? {
+                Sums::Separable(both) => Algorithm::Separable { points, both },
                 Sums::Direct(both) => {
-                    let field = match &beyond.field {
+                    let field = match &exact_terms.field {
                         Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
                         None => None,
                     };
-                    let positions = match &beyond.positions {
+                    let positions = match &exact_terms.positions {
                         Some(p) => queue.upload(p)?,
                         None => queue.upload(&places(grid, dims)?)?,
                     };
-                    Way::Direct { points, positions, field, both }
+                    Algorithm::Direct { points, positions, field, both }
                 }
             }
         };
-        Ok(Self { voxels, samples, way })
+        let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
+        Ok(Self { voxels, samples, algorithm, coil_kernels })
     }
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
-        match &self.way {
-            Way::Fast(plan) => plan.point_bytes(),
-            Way::Separable { points, .. } => points.bytes() as u64,
-            Way::Direct { points, positions, field, .. } => {
+        match &self.algorithm {
+            Algorithm::Fast(plan) => plan.point_bytes(),
+            Algorithm::Separable { points, .. } => points.bytes() as u64,
+            Algorithm::Direct { points, positions, field, .. } => {
                 let field: usize = field.iter().flatten().map(|f| f.bytes()).sum();
                 (points.bytes() + positions.bytes() + field) as u64
             }
@@ -186,8 +184,8 @@ impl<T: DeviceReal> Transform<T> {
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match &self.way {
-            Way::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
+        match &self.algorithm {
+            Algorithm::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
             _ => ([0; 3], 0),
         }
     }
@@ -198,37 +196,37 @@ impl<T: DeviceReal> Transform<T> {
     /// All are device memory of these sizes until the stream has passed this; the GPU is current.
     pub(super) unsafe fn forward(
         &self,
-        place: &Place<T>,
+        place: &Place,
         images: &Images,
         samples: u64,
         coils: usize,
         progress: Progress,
     ) -> Result<()> {
         let queue = place.queue;
-        match &self.way {
-            Way::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.room)?, place.room)?;
+        match &self.algorithm {
+            Algorithm::Fast(plan) => {
+                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
                 unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
             }
-            Way::Separable { points, both } => {
+            Algorithm::Separable { points, both } => {
                 let (forward, points) = (&both.0, points.address());
                 let workspace = self.workspace(place, forward.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    self.look(place, images, image, coil, count)?;
-                    let data = samples + self.behind(coil * self.samples);
-                    let arrays = ForwardArrays { points, image: image.address, data, coils: count };
+                    self.multiply_by_maps(place, images, image, coil, count)?;
+                    let data = samples + self.bytes_of(coil * self.samples);
+                    let arrays = SeparableArrays { points, weights: 0, image: image.address, data, coils: count };
                     // SAFETY: by this function's contract.
                     unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
                 })
             }
-            Way::Direct { both, .. } => {
+            Algorithm::Direct { both, .. } => {
                 let forward = &both.0;
                 let workspace = self.workspace(place, forward.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    self.look(place, images, image, coil, count)?;
-                    let output = samples + self.behind(coil * self.samples);
+                    self.multiply_by_maps(place, images, image, coil, count)?;
+                    let output = samples + self.bytes_of(coil * self.samples);
                     let arrays = DirectArrays { input: image.address, output, coils: count, ..self.direct_arrays()? };
                     // SAFETY: by this function's contract.
                     unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
@@ -243,59 +241,61 @@ impl<T: DeviceReal> Transform<T> {
     /// As for `forward`.
     pub(super) unsafe fn adjoint(
         &self,
-        place: &Place<T>,
+        place: &Place,
         samples: u64,
         images: &Images,
         coils: usize,
         progress: Progress,
     ) -> Result<()> {
         let queue = place.queue;
-        match &self.way {
-            Way::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.room)?, place.room)?;
+        match &self.algorithm {
+            Algorithm::Fast(plan) => {
+                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
                 unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
             }
-            Way::Separable { points, both } => {
+            Algorithm::Separable { points, both } => {
                 let (adjoint, points) = (&both.1, points.address());
                 let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    let data = samples + self.behind(coil * self.samples);
-                    let arrays = AdjointArrays { points, weights: 0, data, image: image.address, coils: count };
+                    let data = samples + self.bytes_of(coil * self.samples);
+                    let arrays = SeparableArrays { points, weights: 0, image: image.address, data, coils: count };
                     // SAFETY: by this function's contract.
                     unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
-                    self.merge(place, images, image, coil, count)
+                    self.combine_coils(place, images, image, coil, count)
                 })
             }
-            Way::Direct { both, .. } => {
+            Algorithm::Direct { both, .. } => {
                 let adjoint = &both.1;
                 let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
                 self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    let input = samples + self.behind(coil * self.samples);
+                    let input = samples + self.bytes_of(coil * self.samples);
                     let arrays = DirectArrays { input, output: image.address, coils: count, ..self.direct_arrays()? };
                     // SAFETY: by this function's contract.
                     unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
-                    self.merge(place, images, image, coil, count)
+                    self.combine_coils(place, images, image, coil, count)
                 })
             }
         }
     }
 
     /// Bytes of so many complex numbers.
-    fn behind(&self, count: usize) -> u64 {
+    fn bytes_of(&self, count: usize) -> u64 {
         (count * T::PRECISION.complex()) as u64
     }
 
-    /// Of exact sums.
-    fn workspace(&self, place: &Place<T>, bytes: usize, images: &Images, coils: usize) -> Result<Lent> {
-        let seen = if images.maps.is_some() { self.behind(EXACT_COILS.min(coils) * self.voxels) } else { 0 };
-        check_room(place.room, bytes as u64 + seen)?;
+    /// Working memory of exact sums; images of coils have their own.
+    fn workspace(&self, place: &Place, bytes: usize, images: &Images, coils: usize) -> Result<Lent> {
+        let coil_images = if images.maps.is_some() { self.bytes_of(EXACT_COILS.min(coils) * self.voxels) } else { 0 };
+        check_available(place.available, bytes as u64 + coil_images)?;
         place.queue.pool.take(bytes)
     }
 
     fn direct_arrays(&self) -> Result<DirectArrays> {
-        let Way::Direct { points, positions, field, .. } = &self.way else { fail!(Internal, "no direct sums") };
+        let Algorithm::Direct { points, positions, field, .. } = &self.algorithm else {
+            fail!(Internal, "no direct sums")
+        };
         let [hertz, seconds] = field.as_ref().map_or([0; 2], |f| [f[0].address(), f[1].address()]);
         Ok(DirectArrays {
             positions: positions.address(),
@@ -312,59 +312,63 @@ impl<T: DeviceReal> Transform<T> {
     /// Calls with what stands for the images of a few coils, the first coil and their number; waits for each, since they take long.
     fn by_coils(
         &self,
-        place: &Place<T>,
+        place: &Place,
         images: &Images,
         coils: usize,
         progress: Progress,
         run: impl Fn(&Images, usize, usize) -> Result<()>,
     ) -> Result<()> {
-        let seen = match images.maps {
+        let coil_images = match images.maps {
             Some(_) => Some(place.queue.pool.take(EXACT_COILS.min(coils) * self.voxels * T::PRECISION.complex())?),
             None => None,
         };
         for coil in (0..coils).step_by(EXACT_COILS) {
             progress(coil as f64 / coils as f64)?;
-            let own = images.address + self.behind(coil * self.voxels);
-            let image = Images { address: seen.as_ref().map_or(own, |s| s.address()), maps: None };
+            let own = images.address + self.bytes_of(coil * self.voxels);
+            let image = Images { address: coil_images.as_ref().map_or(own, |s| s.address()), maps: None };
             run(&image, coil, EXACT_COILS.min(coils - coil))?;
             place.queue.stream.synchronize()?;
         }
         Ok(())
     }
 
-    /// What coils see of the image, if there are maps.
-    fn look(&self, place: &Place<T>, images: &Images, seen: &Images, coil: usize, count: usize) -> Result<()> {
+    /// The image as the coils see it, if there are maps.
+    fn multiply_by_maps(
+        &self,
+        place: &Place,
+        images: &Images,
+        coil_images: &Images,
+        coil: usize,
+        count: usize,
+    ) -> Result<()> {
         let Some(maps) = images.maps else { return Ok(()) };
         let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
-        // SAFETY: by the contract of `forward`; `seen` has room for so many coils.
-        unsafe { place.arithmetic.see(place.queue, maps, images.address, seen.address, sizes) }
+        // SAFETY: by the contract of `forward`; there is an image for each of so many coils.
+        unsafe { self.coil_kernels.multiply(place.queue, maps, images.address, coil_images.address, sizes) }
     }
 
-    /// Adds what comes back from coils to the image, if there are maps.
-    fn merge(&self, place: &Place<T>, images: &Images, seen: &Images, coil: usize, count: usize) -> Result<()> {
+    /// Adds images of coils to the one that they share, if there are maps.
+    fn combine_coils(
+        &self,
+        place: &Place,
+        images: &Images,
+        coil_images: &Images,
+        coil: usize,
+        count: usize,
+    ) -> Result<()> {
         let Some(maps) = images.maps else { return Ok(()) };
         let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
-        // SAFETY: by the contract of `adjoint`; `seen` has images of so many coils.
-        unsafe { place.arithmetic.merge(place.queue, maps, (images.address, coil > 0), seen.address, sizes) }
+        // SAFETY: by the contract of `adjoint`; there is an image of each of so many coils.
+        unsafe { self.coil_kernels.combine(place.queue, maps, (images.address, coil > 0), coil_images.address, sizes) }
     }
 
     fn of_coil(&self, maps: Maps, coil: usize) -> Maps {
-        Maps { address: maps.address + self.behind(coil * maps.stride), ..maps }
+        Maps { address: maps.address + self.bytes_of(coil * maps.stride), ..maps }
     }
 }
 
 /// Coils that a fast transform takes side by side.
-fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, room: u64) -> Result<usize> {
-    let [least, _] = plan.workspace_bytes(1);
-    check_room(room, least)?;
-    let most = room.min(PLENTY);
-    Ok((1..=coils).rev().find(|c| plan.workspace_bytes(*c)[1] <= most).unwrap_or(1))
-}
-
-/// What a plan's check of the memory cap promised.
-pub(super) fn check_room(room: u64, needed: u64) -> Result<()> {
-    if needed > room {
-        fail!(Internal, "{needed} bytes of working memory, of which {room} are left");
-    }
-    Ok(())
+fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, available: u64) -> Result<usize> {
+    check_available(available, plan.workspace_bytes(1).minimum)?;
+    Ok(coils_at_once(coils, available, |c| plan.workspace_bytes(c).preferred))
 }

@@ -1,7 +1,7 @@
 //! Interpolation: every point's value is the sum of the grid points that it touches, times the spreading function.
 
-use super::Lattice;
-use super::sort::{Point, Sorted};
+use super::fine_grid::FineGrid;
+use super::sort::{Point, SortedPoints};
 use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
@@ -14,25 +14,25 @@ const PART: usize = 1024;
 
 /// What all points share.
 pub(in crate::nufft) struct Interpolate<'a, T: Real> {
-    pub(in crate::nufft) lattice: &'a Lattice,
+    pub(in crate::nufft) fine_grid: &'a FineGrid,
     pub(in crate::nufft) taps: &'a Taps<T>,
-    pub(in crate::nufft) sorted: &'a Sorted<T>,
+    pub(in crate::nufft) sorted: &'a SortedPoints<T>,
     pub(in crate::nufft) level: Level,
 }
 
 impl<T: Real> Interpolate<'_, T> {
     /// Every row of the grid goes on behind its end with its beginning.
     pub(in crate::nufft) fn run(&self, grid: &[Complex<T>], values: &mut [Complex<T>]) {
-        assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
-        assert!(self.sorted.lattice == *self.lattice && self.taps.width() == self.lattice.width);
-        let [nz, ny, _] = self.lattice.len;
-        let ([plane, row], width) = (self.lattice.strides(), self.lattice.width);
+        assert!(values.len() == self.sorted.len() && grid.len() == self.fine_grid.grid_len());
+        assert!(self.sorted.fine_grid == *self.fine_grid && self.taps.width() == self.fine_grid.width);
+        let [nz, ny, _] = self.fine_grid.len;
+        let ([plane, row], width) = (self.fine_grid.strides(), self.fine_grid.width);
         let planes: Vec<usize> = (0..nz + width).map(|i| i % nz * plane).collect();
         let rows: Vec<usize> = (0..ny + width).map(|i| i % ny * row).collect();
         let values = Shared::new(values);
         self.sorted.points.par_chunks(PART).for_each(|points| {
-            let (rows, deep) = ([planes.as_slice(), rows.as_slice()], self.lattice.reach()[0]);
-            dispatch(self.level, Task { taps: self.taps, points, values, grid, rows, deep });
+            let (rows, depth) = ([planes.as_slice(), rows.as_slice()], self.fine_grid.reach()[0]);
+            dispatch(self.level, Task { taps: self.taps, points, values, grid, rows, depth });
         });
     }
 }
@@ -45,7 +45,7 @@ struct Task<'a, T: Real> {
     /// Offsets in the grid of the rows along z and y.
     rows: [&'a [usize]; 2],
     /// Planes that a point touches.
-    deep: usize,
+    depth: usize,
 }
 
 impl<T: Real> Kernel<T> for Task<'_, T> {
@@ -62,13 +62,13 @@ impl<T: Real> Task<'_, T> {
         let width = self.taps.width();
         for p in self.points {
             let [z, y, x] = p.start.map(|s| s as usize);
-            let planes = &self.rows[0][z..][..self.deep];
+            let planes = &self.rows[0][z..][..self.depth];
             let rows = &self.rows[1][y..][..width];
             // SAFETY: rows and their margins lie in the grid; each point has its own value; instructions by the caller's contract.
             unsafe {
                 let along_x: [V; N] = self.taps.double::<V, N>(p.place[2]);
                 let along_y = self.taps.single::<V, N>(p.place[1]);
-                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
+                let along_z = if self.depth == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
                 let zero = V::splat(T::zero());
                 let mut total = [zero; N];
                 for (plane, weight) in planes.iter().zip(along_z) {

@@ -1,37 +1,8 @@
 //! Spreading and interpolation on the processor: points in the order of their place on the grid, so that what they touch is
 //! in the cache; grid rows in SIMD lanes, real and imaginary parts side by side.
 
+pub(super) mod fine_grid;
 pub(super) mod interpolate;
 pub(super) mod sort;
 pub(super) mod spread;
 pub(super) mod taps;
-
-/// Room behind each row's end, so that a point's taps are one run: the widest function, in whole vectors.
-const MARGIN: usize = super::kernel::MAX_WIDTH;
-
-/// The fine grid `[z][y][x]`, one plane for a 2-D problem.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lattice {
-    pub(super) len: [usize; 3],
-    pub(super) width: usize,
-}
-
-impl Lattice {
-    /// From plane to plane, and from row to row. Both are odd numbers of cache lines, or twice that: neighbouring rows and planes
-    /// would get in each other's way in the first-level cache if they were large powers of two apart.
-    pub(super) fn strides(&self) -> [usize; 2] {
-        const LINE: usize = 8;
-        let row = ((self.len[2] + MARGIN).div_ceil(LINE) | 1) * LINE;
-        let rows = if self.len[0] == 1 { self.len[1] } else { self.len[1] | 1 };
-        [rows * row, row]
-    }
-
-    pub(super) fn grid_len(&self) -> usize {
-        self.len[0] * self.strides()[0]
-    }
-
-    /// Grid points that a point touches along z and y.
-    pub(super) fn reach(&self) -> [usize; 2] {
-        [self.len[0].min(self.width), self.width]
-    }
-}

@@ -1,13 +1,13 @@
 //! Points in the order of the tiles of the grid that they touch: a stable counting sort, the same for any number of threads.
 
-use super::Lattice;
+use super::fine_grid::FineGrid;
 use crate::cpu::buffer::zeros;
 use crate::cpu::shared::Shared;
 use crate::cpu::simd::Real;
 use crate::error::{Error, Result, Status, fail};
 use rayon::prelude::*;
 
-/// Rows of a tile, along z and y, at least.
+/// Minimum number of rows of a tile, along z and y.
 const TILE: usize = 8;
 /// Columns whose points come together within a tile.
 const COLUMNS: usize = 8;
@@ -31,41 +31,41 @@ pub(super) struct Tiling {
     pub(super) counts: [usize; 2],
     /// First row of each tile, and the end.
     pub(super) bounds: [Vec<usize>; 2],
-    /// Tile of each row.
-    of: [Vec<u32>; 2],
+    tile_of_row: [Vec<u32>; 2],
     columns: usize,
 }
 
 impl Tiling {
-    fn new(lattice: &Lattice) -> Self {
-        let axis = |n: usize| if n == 1 { 1 } else { (n / TILE.max(lattice.width) / 2 * 2).max(2) };
-        let counts = [axis(lattice.len[0]), axis(lattice.len[1])];
-        let bounds = [0, 1].map(|a| (0..=counts[a]).map(|t| t * lattice.len[a] / counts[a]).collect::<Vec<_>>());
+    fn new(fine_grid: &FineGrid) -> Self {
+        let axis = |n: usize| if n == 1 { 1 } else { (n / TILE.max(fine_grid.width) / 2 * 2).max(2) };
+        let counts = [axis(fine_grid.len[0]), axis(fine_grid.len[1])];
+        let bounds = [0, 1].map(|a| (0..=counts[a]).map(|t| t * fine_grid.len[a] / counts[a]).collect::<Vec<_>>());
         let rows = |bounds: &Vec<usize>| {
             bounds.windows(2).zip(0..).flat_map(|(b, t)| std::iter::repeat_n(t, b[1] - b[0])).collect()
         };
-        let of = [rows(&bounds[0]), rows(&bounds[1])];
-        Self { counts, bounds, of, columns: lattice.len[2].div_ceil(COLUMNS) }
+        let tile_of_row = [rows(&bounds[0]), rows(&bounds[1])];
+        Self { counts, bounds, tile_of_row, columns: fine_grid.len[2].div_ceil(COLUMNS) }
     }
 
     fn bin(&self, start: [u32; 3]) -> usize {
-        let tile = self.of[0][start[0] as usize] as usize * self.counts[1] + self.of[1][start[1] as usize] as usize;
+        let tile = self.tile_of_row[0][start[0] as usize] as usize * self.counts[1]
+            + self.tile_of_row[1][start[1] as usize] as usize;
         tile * self.columns + start[2] as usize / COLUMNS
     }
 }
 
-/// See the module.
+/// Points in the order of their tiles.
 #[derive(Debug)]
-pub(in crate::nufft) struct Sorted<T> {
+pub(in crate::nufft) struct SortedPoints<T> {
     pub(super) points: Vec<Point<T>>,
     /// The grid that they are on.
-    pub(super) lattice: Lattice,
+    pub(super) fine_grid: FineGrid,
     /// Points of tile t are `ends[t] .. ends[t + 1]`.
     pub(super) ends: Vec<usize>,
     pub(super) tiling: Tiling,
 }
 
-impl<T: Real> Sorted<T> {
+impl<T: Real> SortedPoints<T> {
     /// Bytes that `samples` points take, while they are sorted.
     pub(in crate::nufft) fn bytes(samples: usize) -> u64 {
         samples as u64 * (size_of::<Point<T>>() + size_of::<u32>()) as u64
@@ -77,14 +77,14 @@ impl<T: Real> Sorted<T> {
 
     /// `at(m)`: point m in cycles per voxel, along z, y, x.
     pub(in crate::nufft) fn new(
-        lattice: &Lattice,
+        fine_grid: &FineGrid,
         samples: usize,
         at: &(impl Fn(usize) -> [f64; 3] + Sync),
     ) -> Result<Self> {
         if u32::try_from(samples).is_err() {
             fail!(OutOfRange, "there are {samples} points; at most {} can be", u32::MAX);
         }
-        let tiling = Tiling::new(lattice);
+        let tiling = Tiling::new(fine_grid);
         let bins = tiling.counts[0] * tiling.counts[1] * tiling.columns;
         let part = samples.div_ceil(rayon::current_num_threads()).max(1);
         let mut keys: Vec<u32> = zeros(samples)?;
@@ -93,7 +93,7 @@ impl<T: Real> Sorted<T> {
         let checked: Vec<Result<()>> = parts
             .map(|(n, (keys, counts))| {
                 for (m, key) in (n * part..).zip(keys) {
-                    let (_, start) = locate::<T>(lattice, m, at(m))?;
+                    let (_, start) = locate::<T>(fine_grid, m, at(m))?;
                     *key = tiling.bin(start) as u32;
                     counts[*key as usize] += 1;
                 }
@@ -118,7 +118,7 @@ impl<T: Real> Sorted<T> {
         keys.par_chunks(part).zip(counts.par_chunks_mut(bins)).enumerate().try_for_each(|(n, (keys, next))| {
             for (m, key) in (n * part..).zip(keys) {
                 let k = at(m);
-                let (place, start) = locate::<T>(lattice, m, k)?;
+                let (place, start) = locate::<T>(fine_grid, m, k)?;
                 // Tiles are spread at the same time: a point in the wrong one would write what is another's.
                 if tiling.bin(start) as u32 != *key {
                     fail!(
@@ -132,23 +132,23 @@ impl<T: Real> Sorted<T> {
             }
             Ok(())
         })?;
-        Ok(Self { points, lattice: *lattice, ends, tiling })
+        Ok(Self { points, fine_grid: *fine_grid, ends, tiling })
     }
 }
 
 /// Where point m lies between grid points, and the first that it touches.
-fn locate<T: Real>(lattice: &Lattice, m: usize, k: [f64; 3]) -> Result<([T; 3], [u32; 3])> {
+fn locate<T: Real>(fine_grid: &FineGrid, m: usize, k: [f64; 3]) -> Result<([T; 3], [u32; 3])> {
     let (mut place, mut start) = ([T::zero(); 3], [0; 3]);
-    for axis in usize::from(lattice.len[0] == 1)..3 {
+    for axis in usize::from(fine_grid.len[0] == 1)..3 {
         // NaN is not within.
         if !(-0.5..=0.5).contains(&k[axis]) {
             return Err(out_of_range(m, k));
         }
-        let (n, width) = (lattice.len[axis] as f64, lattice.width as f64);
+        let (n, width) = (fine_grid.len[axis] as f64, fine_grid.width as f64);
         let g = k[axis] * n;
         let first = (g - 0.5 * width).ceil();
         place[axis] = T::of(2.0 * (first - g) + width - 1.0);
-        start[axis] = (first as i64).rem_euclid(lattice.len[axis] as i64) as u32;
+        start[axis] = (first as i64).rem_euclid(fine_grid.len[axis] as i64) as u32;
     }
     Ok((place, start))
 }

@@ -4,8 +4,8 @@
 //! each grid point gets its terms in the same order whatever the number of threads. A tile with very many points is split:
 //! each part has a copy of the tile of its own, and the copies are added in order.
 
-use super::Lattice;
-use super::sort::{Point, Sorted};
+use super::fine_grid::FineGrid;
+use super::sort::{Point, SortedPoints};
 use super::taps::{Taps, vectors, with_vectors};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
@@ -21,28 +21,28 @@ const PART: usize = 8192;
 
 /// What all tiles share.
 pub(in crate::nufft) struct Spread<'a, T: Real> {
-    pub(in crate::nufft) lattice: &'a Lattice,
+    pub(in crate::nufft) fine_grid: &'a FineGrid,
     pub(in crate::nufft) taps: &'a Taps<T>,
-    pub(in crate::nufft) sorted: &'a Sorted<T>,
+    pub(in crate::nufft) sorted: &'a SortedPoints<T>,
     pub(in crate::nufft) level: Level,
 }
 
 impl<T: Real> Spread<'_, T> {
     /// Bytes that split tiles may need.
-    pub(in crate::nufft) fn bytes(lattice: &Lattice, samples: usize) -> u64 {
+    pub(in crate::nufft) fn bytes(fine_grid: &FineGrid, samples: usize) -> u64 {
         let copies = if samples > 2 * PART { samples.div_ceil(PART).min(rayon::current_num_threads()) } else { 0 };
-        // A tile is shorter than two of the least length, and as far again as points reach.
-        let rows: usize = lattice.reach().iter().zip(lattice.len).map(|(r, n)| n.min(2 * r.max(&8) + r)).product();
-        (copies * rows * lattice.strides()[1] * size_of::<Complex<T>>()) as u64
+        // A tile is shorter than two of the minimum length, and as far again as points reach.
+        let rows: usize = fine_grid.reach().iter().zip(fine_grid.len).map(|(r, n)| n.min(2 * r.max(&8) + r)).product();
+        (copies * rows * fine_grid.strides()[1] * size_of::<Complex<T>>()) as u64
     }
 
     /// grid = sum over the points; what lies behind a row's end belongs to its beginning.
     pub(in crate::nufft) fn run(&self, values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
-        assert!(values.len() == self.sorted.len() && grid.len() == self.lattice.grid_len());
-        assert!(self.sorted.lattice == *self.lattice && self.taps.width() == self.lattice.width);
+        assert!(values.len() == self.sorted.len() && grid.len() == self.fine_grid.grid_len());
+        assert!(self.sorted.fine_grid == *self.fine_grid && self.taps.width() == self.fine_grid.width);
         grid.par_chunks_mut(1 << 14).for_each(|part| part.fill(Complex::default()));
         let tiling = &self.sorted.tiling;
-        let rows = [0, 1].map(|axis| self.rows(axis, 0..self.lattice.len[axis] + self.lattice.width));
+        let rows = [0, 1].map(|axis| self.rows(axis, 0..self.fine_grid.len[axis] + self.fine_grid.width));
         for colour in 0..4 {
             let of_colour = |a: usize, parity: usize| (parity..tiling.counts[a]).step_by(2);
             let tiles = of_colour(0, colour / 2).flat_map(|z| of_colour(1, colour % 2).map(move |y| [z, y]));
@@ -61,7 +61,7 @@ impl<T: Real> Spread<'_, T> {
                     grid: shared,
                     rows,
                     origin: [0, 0],
-                    deep: self.lattice.reach()[0],
+                    depth: self.fine_grid.reach()[0],
                 };
                 dispatch(self.level, task);
             });
@@ -76,12 +76,12 @@ impl<T: Real> Spread<'_, T> {
 
     /// Offsets in the grid of these rows along an axis, cyclic.
     fn rows(&self, axis: usize, rows: Range<usize>) -> Vec<usize> {
-        let stride = self.lattice.strides()[axis];
-        rows.map(|i| i % self.lattice.len[axis] * stride).collect()
+        let stride = self.fine_grid.strides()[axis];
+        rows.map(|i| i % self.fine_grid.len[axis] * stride).collect()
     }
 
     fn split(&self, tile: [usize; 2], values: &[Complex<T>], grid: &mut [Complex<T>]) -> Result<()> {
-        let (pitch, reach) = (self.lattice.strides()[1], self.lattice.reach());
+        let (pitch, reach) = (self.fine_grid.strides()[1], self.fine_grid.reach());
         let bounds = [0, 1].map(|a| &self.sorted.tiling.bounds[a][tile[a]..]);
         let touched = [0, 1].map(|a| bounds[a][0]..bounds[a][1] + reach[a] - 1);
         let [depth, height] = touched.each_ref().map(|t| t.len());
@@ -99,7 +99,7 @@ impl<T: Real> Spread<'_, T> {
                 copy.fill(Complex::default());
                 let (rows, origin) = (inside.each_ref().map(|r| r.as_slice()), [bounds[0][0], bounds[1][0]]);
                 let task =
-                    Task { taps: self.taps, points, values, grid: Shared::new(copy), rows, origin, deep: reach[0] };
+                    Task { taps: self.taps, points, values, grid: Shared::new(copy), rows, origin, depth: reach[0] };
                 dispatch(self.level, task);
             });
             let shared = Shared::new(grid);
@@ -128,7 +128,7 @@ struct Task<'a, T: Real> {
     rows: [&'a [usize]; 2],
     origin: [usize; 2],
     /// Planes that a point touches.
-    deep: usize,
+    depth: usize,
 }
 
 impl<T: Real> Kernel<T> for Task<'_, T> {
@@ -145,7 +145,7 @@ impl<T: Real> Task<'_, T> {
         let width = self.taps.width();
         for p in self.points {
             let [z, y, x] = p.start.map(|s| s as usize);
-            let planes = &self.rows[0][z - self.origin[0]..][..self.deep];
+            let planes = &self.rows[0][z - self.origin[0]..][..self.depth];
             let rows = &self.rows[1][y - self.origin[1]..][..width];
             // SAFETY: rows and their margins lie in the grid, and the tile is this task's own; instructions by the caller's
             // contract.
@@ -153,7 +153,7 @@ impl<T: Real> Task<'_, T> {
                 let value = V::pairs(self.values.as_ptr().add(p.index as usize).cast());
                 let along_x: [V; N] = self.taps.double::<V, N>(p.place[2]);
                 let along_y = self.taps.single::<V, N>(p.place[1]);
-                let along_z = if self.deep == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
+                let along_z = if self.depth == 1 { [T::one(); _] } else { self.taps.single::<V, N>(p.place[0]) };
                 let mut line = along_x;
                 for l in line.iter_mut() {
                     *l = l.mul(value);

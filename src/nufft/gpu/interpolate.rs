@@ -1,8 +1,8 @@
 //! Launches `kernels/nufft/interpolate.cu`.
 
-use super::sort::Points;
+use super::sort::SortedPoints;
 use super::spread::Values;
-use super::tile::Spreading;
+use super::spreading::Spreading;
 use crate::error::Result;
 use crate::gpu::{DeviceReal, Launch, Stream, mirrored};
 
@@ -34,7 +34,7 @@ impl<T: DeviceReal> Spreading<T> {
     /// Values and grid are valid device memory of this GPU until the stream is there, and so is all that is passed.
     pub(crate) unsafe fn interpolate(
         &self,
-        points: &Points<T>,
+        points: &SortedPoints<T>,
         grid: u64,
         values: Values,
         coils: usize,

@@ -4,6 +4,7 @@ mod interpolate;
 mod plan;
 mod sort;
 mod spread;
+mod spreading;
 #[cfg(test)]
 mod tests;
 mod tile;

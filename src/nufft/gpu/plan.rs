@@ -1,16 +1,17 @@
 //! Transforms between images and points on a GPU: the fine grid, its kernel, and the two directions.
 
-use super::sort::{Coordinates, Points};
+use super::sort::{Coordinates, SortedPoints};
 use super::spread::Values;
-use super::tile::{Spreading, Tile, terms};
+use super::spreading::{Spreading, max_terms};
+use super::tile::Tile;
 use crate::error::{Error, Result, Status};
 use crate::gpu::fft::{Direction, Images, MAX_LENGTH, PrunedFft};
-use crate::gpu::{Device, DeviceReal, Lent, Pool, Stream};
+use crate::gpu::{Device, DeviceReal, Lent, Pool, Stream, WorkspaceBytes};
 use crate::nufft::choice::choose;
 use crate::nufft::{Kernel, Settings};
 use std::sync::Arc;
 
-/// What a problem's settings come to.
+/// The kernel and the fine grid that serve a problem's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     kernel: Kernel,
@@ -38,16 +39,24 @@ impl Choice {
         let each = 2 * T::PRECISION.complex() + 4 * size_of::<u32>() + 3 * size_of::<f64>();
         // Lists of tiles and parts.
         let tile = Tile::of::<T>(self.grid, self.kernel.width());
-        (samples * each + 32 * tile.most_parts(self.grid, samples)[1]) as u64 + (1 << 20)
+        (samples * each + 32 * tile.max_parts(self.grid, samples)[1]) as u64 + (1 << 20)
     }
 
-    /// Bytes of a workspace for so many coils, at most: what always does, and what takes no more time.
-    pub(crate) fn workspace_bytes<T: DeviceReal>(&self, shape: [usize; 3], samples: usize, coils: usize) -> [u64; 2] {
+    /// Bytes of a workspace for so many coils, at most, before there is a plan.
+    pub(crate) fn workspace_bytes<T: DeviceReal>(
+        &self,
+        shape: [usize; 3],
+        samples: usize,
+        coils: usize,
+    ) -> WorkspaceBytes {
         let tile = Tile::of::<T>(self.grid, self.kernel.width());
-        let [least, most] = tile.most_parts(self.grid, samples).map(|n| n * tile.bytes::<T>());
+        let [minimum, all] = tile.max_parts(self.grid, samples).map(|n| n * tile.bytes::<T>());
         let points = self.grid.iter().product::<usize>() + shape[0] * shape[1] * self.grid[2];
         let fixed = coils * T::PRECISION.complex() * points;
-        [fixed + least, fixed + most * coils.div_ceil(tile.coils_at_once(self.grid))].map(|n| n as u64)
+        WorkspaceBytes {
+            minimum: (fixed + minimum) as u64,
+            preferred: (fixed + all * coils.div_ceil(tile.coils_at_once(self.grid))) as u64,
+        }
     }
 }
 
@@ -56,7 +65,7 @@ impl Choice {
 fn cost<T: DeviceReal>(settings: &Settings, kernel: &Kernel, grid: [usize; 3]) -> Option<f64> {
     const POINT: f64 = 0.4;
     const GRID: f64 = 0.014;
-    if grid.iter().any(|n| *n > MAX_LENGTH) || kernel.degree() >= terms(T::PRECISION) {
+    if grid.iter().any(|n| *n > MAX_LENGTH) || kernel.degree() >= max_terms(T::PRECISION) {
         return None;
     }
     let window = if kernel.width() <= 8 { 1.0 } else { 2f64.powi(settings.dims() as i32) };
@@ -65,13 +74,13 @@ fn cost<T: DeviceReal>(settings: &Settings, kernel: &Kernel, grid: [usize; 3]) -
     Some(bytes * (settings.samples as f64 * POINT * window + points * GRID))
 }
 
-/// See the module.
+/// Transforms, both ways, between images of one shape and one set of points.
 #[derive(Debug)]
 pub(crate) struct Plan<T: DeviceReal> {
     choice: Choice,
     spreading: Spreading<T>,
     fft: PrunedFft,
-    points: Points<T>,
+    points: SortedPoints<T>,
 }
 
 /// Memory that transforms work in, for so many coils at a time.
@@ -104,7 +113,7 @@ impl<T: DeviceReal> Plan<T> {
         let [z, y, x] = [factors(0), factors(1), factors(2)];
         let fft = PrunedFft::new(device, settings.shape, *grid, [&z, &y, &x], T::PRECISION)?;
         // SAFETY: by this function's contract.
-        let points = unsafe { Points::new(&spreading, at, stream) }?;
+        let points = unsafe { SortedPoints::new(&spreading, at, stream) }?;
         Ok(Self { choice, spreading, fft, points })
     }
 
@@ -117,23 +126,26 @@ impl<T: DeviceReal> Plan<T> {
         self.points.bytes()
     }
 
-    /// Bytes of a workspace for so many coils: the least, and what takes no more time.
-    pub(crate) fn workspace_bytes(&self, coils: usize) -> [u64; 2] {
-        let (least, most) = self.spreading.tile_bytes(&self.points);
+    /// Bytes of a workspace for so many coils.
+    pub(crate) fn workspace_bytes(&self, coils: usize) -> WorkspaceBytes {
+        let (minimum, all) = self.spreading.tile_bytes(&self.points);
         let fixed = coils * self.grid_bytes() + self.fft.scratch_bytes(coils);
-        [(fixed + least) as u64, (fixed + most * coils.div_ceil(self.spreading.coils_at_once())) as u64]
+        WorkspaceBytes {
+            minimum: (fixed + minimum) as u64,
+            preferred: (fixed + all * coils.div_ceil(self.spreading.coils_at_once())) as u64,
+        }
     }
 
     fn grid_bytes(&self) -> usize {
         self.choice.grid.iter().product::<usize>() * T::PRECISION.complex()
     }
 
-    /// Memory for so many coils at a time that keeps to `most` bytes if it can.
-    pub(crate) fn workspace(&self, pool: &Arc<Pool>, coils: usize, most: u64) -> Result<Workspace> {
-        let (least, all) = self.spreading.tile_bytes(&self.points);
+    /// Memory for so many coils at a time that keeps to `limit` bytes if it can.
+    pub(crate) fn workspace(&self, pool: &Arc<Pool>, coils: usize, limit: u64) -> Result<Workspace> {
+        let (minimum, all) = self.spreading.tile_bytes(&self.points);
         let fixed = coils * self.grid_bytes() + self.fft.scratch_bytes(coils);
-        let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(fixed);
-        let tiles = (all * coils.div_ceil(self.spreading.coils_at_once())).min(room).max(least);
+        let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(fixed);
+        let tiles = (all * coils.div_ceil(self.spreading.coils_at_once())).min(room).max(minimum);
         Ok(Workspace {
             grid: pool.take(coils * self.grid_bytes())?,
             scratch: pool.take(self.fft.scratch_bytes(coils))?,
@@ -230,7 +242,7 @@ mod tests {
                 let tolerance = 10f64.powi(-digits);
                 let settings = Settings { level: Level::BASELINE, ..Settings::new(shape, tolerance, 300_000) };
                 let double = Choice::new::<f64>(&settings).expect("a kernel in f64");
-                assert!(double.kernel.degree() < terms(crate::gpu::Precision::F64));
+                assert!(double.kernel.degree() < max_terms(crate::gpu::Precision::F64));
                 if digits <= 6 {
                     let single = Choice::new::<f32>(&settings).expect("a kernel in f32");
                     // Spreading in f32 is fast with a short window.

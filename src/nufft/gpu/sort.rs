@@ -1,6 +1,7 @@
 //! Launches `kernels/nufft/sort.cu`.
 
-use super::tile::Spreading;
+use super::spreading::Spreading;
+use super::tile::part_limit;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, DeviceReal, Launch, Pairs, Pinned, RadixSort, Rows, Scan, Stream, mirrored};
 use std::marker::PhantomData;
@@ -64,7 +65,7 @@ mirrored!(PartsArguments, 72);
 
 /// Points sorted by tile and cell, on the device.
 #[derive(Debug)]
-pub(crate) struct Points<T> {
+pub(crate) struct SortedPoints<T> {
     pub(super) points: DeviceMemory,
     /// Where each of them was.
     pub(super) order: DeviceMemory,
@@ -73,17 +74,12 @@ pub(crate) struct Points<T> {
     pub(super) part_count: usize,
     /// Of each tile, and one more.
     pub(super) first_part: DeviceMemory,
-    /// The same of each layer of tiles (z), here.
+    /// The same of each layer of tiles (z), on the host.
     pub(super) layers: Vec<usize>,
     precision: PhantomData<T>,
 }
 
-/// Points of a part at most: few enough that blocks end together, many enough that tiles are not summed too often.
-pub(super) fn part_limit(count: usize) -> usize {
-    (count / 2048).clamp(512, 4096)
-}
-
-impl<T: DeviceReal> Points<T> {
+impl<T: DeviceReal> SortedPoints<T> {
     pub(super) fn bytes(&self) -> u64 {
         (self.points.bytes() + self.order.bytes() + self.parts.bytes() + self.first_part.bytes()) as u64
     }

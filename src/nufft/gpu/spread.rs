@@ -1,7 +1,7 @@
 //! Launches `kernels/nufft/spread.cu`.
 
-use super::sort::Points;
-use super::tile::Spreading;
+use super::sort::SortedPoints;
+use super::spreading::Spreading;
 use crate::error::{Result, fail};
 use crate::gpu::{DeviceMemory, DeviceReal, Launch, Stream, mirrored};
 
@@ -55,16 +55,16 @@ pub(crate) struct Values {
 }
 
 impl<T: DeviceReal> Spreading<T> {
-    /// Bytes of the tiles that [`Self::spread`] sums, for the coils that it takes at once: the least that it works with, and
-    /// what it needs to do all in one go.
-    pub(crate) fn tile_bytes(&self, points: &Points<T>) -> (usize, usize) {
+    /// Bytes of the tiles that [`Self::spread`] sums, for the coils that it takes at once: the minimum, and
+    /// what lets it do all in one go.
+    pub(crate) fn tile_bytes(&self, points: &SortedPoints<T>) -> (usize, usize) {
         let each = self.tile.count * 2 * size_of::<T>();
         let layers = self.tiles()[2];
-        let least = (0..layers).map(|z| self.slab(points, z, z + 1).parts).max().unwrap_or(0);
-        (least * each, points.part_count * each)
+        let minimum = (0..layers).map(|z| self.slab(points, z, z + 1).parts).max().unwrap_or(0);
+        (minimum * each, points.part_count * each)
     }
 
-    fn slab(&self, points: &Points<T>, begin: usize, end: usize) -> Slab {
+    fn slab(&self, points: &SortedPoints<T>, begin: usize, end: usize) -> Slab {
         let layers = self.tiles()[2];
         let part = |layer: usize| points.layers[layer];
         let all = Slab { layers: (begin, end), first_part: 0, parts: points.part_count };
@@ -86,7 +86,7 @@ impl<T: DeviceReal> Spreading<T> {
     }
 
     /// The grid in slabs for which there is room.
-    fn slabs(&self, points: &Points<T>, room: usize) -> Result<Vec<Slab>> {
+    fn slabs(&self, points: &SortedPoints<T>, room: usize) -> Result<Vec<Slab>> {
         let (layers, mut begin) = (self.tiles()[2], 0);
         let mut slabs = Vec::new();
         while begin < layers {
@@ -100,15 +100,15 @@ impl<T: DeviceReal> Spreading<T> {
         Ok(slabs)
     }
 
-    /// `grid[coil][z][y][x]` = sum over the points of value times function. `tiles` has at least the least of
-    /// [`Self::tile_bytes`]; with more it goes faster, with several times the most it takes several coils at once. What it
+    /// `grid[coil][z][y][x]` = sum over the points of value times function. `tiles` has at least the minimum
+    /// of [`Self::tile_bytes`]; with more it goes faster, with several times what is for one go it takes several coils at once. What it
     /// has does not change the result.
     ///
     /// # Safety
     /// Values and grid are valid device memory of this GPU until the stream is there, and so is all that is passed.
     pub(crate) unsafe fn spread(
         &self,
-        points: &Points<T>,
+        points: &SortedPoints<T>,
         values: Values,
         grid: u64,
         coils: usize,

@@ -1,8 +1,8 @@
 //! Against sums in f64, point by point and grid point by grid point. Skipped, and said so, where there is no GPU.
 
-use super::sort::{Coordinates, Points};
+use super::sort::{Coordinates, SortedPoints};
 use super::spread::Values;
-use super::tile::Spreading;
+use super::spreading::Spreading;
 use crate::gpu::{Device, DeviceMemory, DeviceReal, Rows, Stream};
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         }
     }
 
-    let most = meeting.into_iter().fold(0.0, f64::max);
+    let largest = meeting.into_iter().fold(0.0, f64::max);
 
     let spreading = Spreading::<T>::new(device, w, &coefficients(w), shape).expect("a spreading function");
     let upload = |values: &[T]| DeviceMemory::from_slice(device, values).expect("memory");
@@ -185,10 +185,10 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         let samples = upload(&values);
         // SAFETY: all memory has the sizes that the calls ask for, and lives until `download` has waited.
         unsafe {
-            let points = Points::new(&spreading, &coordinates, &stream).expect("points");
+            let points = SortedPoints::new(&spreading, &coordinates, &stream).expect("points");
             // Room for two coils (groups of coils) at a time, or for a slab, alternately.
-            let (least, most) = spreading.tile_bytes(&points);
-            let tiles = DeviceMemory::new(device, if repeat % 2 == 0 { 2 * most } else { least }).expect("memory");
+            let (minimum, all) = spreading.tile_bytes(&points);
+            let tiles = DeviceMemory::new(device, if repeat % 2 == 0 { 2 * all } else { minimum }).expect("memory");
             let values = |memory: &DeviceMemory| Values { address: memory.address(), coil_stride: value_stride };
             let there = values(&values_there);
             spreading.spread(&points, there, grid.address(), coils, &tiles, &stream).expect("spreading");
@@ -203,7 +203,7 @@ fn check<T: DeviceReal>(device: &Arc<Device>, case: &Case, repeats: usize) {
         // where all points fall together their sum may well be a quarter of that.
         let unit = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
         assert!(
-            errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * most).sqrt()) * unit),
+            errors.iter().all(|e| *e < (30.0 + 8.0 * (0.5 * largest).sqrt()) * unit),
             "{name}: {:.1e} {:.1e}",
             errors[0],
             errors[1]
@@ -287,7 +287,7 @@ fn points_out_of_range_are_named() {
         let memory = DeviceMemory::from_slice(&device, &at).expect("memory");
         let axes = [0, 8, 16].map(|a| memory.address() + a);
         // SAFETY: the memory holds so many points.
-        let points = unsafe { Points::new(&spreading, &Coordinates { axes, stride: 3, count: 1000 }, &stream) };
+        let points = unsafe { SortedPoints::new(&spreading, &Coordinates { axes, stride: 3, count: 1000 }, &stream) };
         let message = points.expect_err("a wrong point").message;
         assert!(message.contains("point 321 "), "{message}");
     }

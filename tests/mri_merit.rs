@@ -1,7 +1,7 @@
 //! PSNR and percent error of images for which both are plain.
 
 use isocenter::error::Status;
-use isocenter::mri::measures::{percent_error, psnr};
+use isocenter::mri::merit::{percent_error, psnr};
 use rustfft::num_complex::Complex;
 
 fn close(seen: f64, expected: f64) {

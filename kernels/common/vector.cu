@@ -1,13 +1,8 @@
-// Arithmetic of images and samples: combinations and inner products of conjugate gradient, density weights, coil maps.
-#include "../common/complex.cuh"
+// Arithmetic of vectors of complex numbers, as solvers need it.
+#include "complex.cuh"
+#include "each.cuh"
 
-constexpr int THREADS = 256;
-
-template <class F> __device__ inline void each(long long count, F f) {
-    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < count; i += gridDim.x * (long long)THREADS) f(i);
-}
-
-// Mirrors `Combine` in src/mri/gpu/vector.rs: y = a x + b y.
+// Mirrors `Combine` in src/gpu/vector.rs: y = a x + b y.
 struct Combine {
     const void *x;
     void *y;
@@ -97,54 +92,6 @@ template <class T> __device__ inline void step(const Dot &p) {
     finish(p, sum);
 }
 
-// Mirrors `Weigh`: samples [coil][count] times weights [count], in place.
-struct Weigh {
-    const void *weights;
-    void *samples;
-    long long count, coils;
-};
-static_assert(sizeof(Weigh) == 32);
-
-template <class T> __device__ inline void weigh(const Weigh &p) {
-    each(p.count, [&](long long i) {
-        T w = static_cast<const T *>(p.weights)[i];
-        for (long long c = 0; c < p.coils; c++) {
-            Complex<T> *v = static_cast<Complex<T> *>(p.samples) + c * p.count + i;
-            *v = *v * w;
-        }
-    });
-}
-
-// Mirrors `Coils`: coils [coil][voxel] = maps times image, or image = sum over coils of conj(maps) times coils, added to what
-// is there if `add`.
-struct Coils {
-    const void *maps;
-    void *image, *coils;
-    long long voxels, count;
-    int add;
-};
-static_assert(sizeof(Coils) == 48);
-
-template <class T> __device__ inline void see(const Coils &p) {
-    const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps);
-    each(p.voxels, [&](long long i) {
-        Complex<T> v = static_cast<const Complex<T> *>(p.image)[i];
-        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
-            static_cast<Complex<T> *>(p.coils)[at] = maps[at] * v;
-    });
-}
-
-template <class T> __device__ inline void merge(const Coils &p) {
-    const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps), *coils = static_cast<const Complex<T> *>(p.coils);
-    Complex<T> *image = static_cast<Complex<T> *>(p.image);
-    each(p.voxels, [&](long long i) {
-        Complex<T> sum = p.add ? image[i] : Complex<T>{0, 0};
-        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
-            sum = sum + conj(maps[at]) * coils[at];
-        image[i] = sum;
-    });
-}
-
 // Mirrors `Fill`.
 struct Fill {
     void *to;
@@ -164,7 +111,4 @@ template <class T> __device__ inline void fill(const Fill &p) {
 VECTOR(vector_combine, combine, Combine)
 VECTOR(vector_dot, dot, Dot)
 VECTOR(vector_step, step, Dot)
-VECTOR(vector_weigh, weigh, Weigh)
-VECTOR(vector_see, see, Coils)
-VECTOR(vector_merge, merge, Coils)
 VECTOR(vector_fill, fill, Fill)

@@ -1,4 +1,4 @@
-//! How far an image is from the true one: the two measures of Kirk and Hwu, "Programming Massively Parallel Processors",
+//! Figures of merit of an image, from its distance to the true one: the two of Kirk and Hwu, "Programming Massively Parallel Processors",
 //! chapter 11 (figure 11.18 and section 11.4). Complex images differ by the modulus of their difference, phase included.
 
 use crate::error::{Result, fail};

@@ -1,4 +1,4 @@
-//! F^H W F as a multiplication on a doubled grid, on the processor.
+//! Q on the processor: F^H W F as a multiplication on a doubled grid.
 
 use crate::cpu::buffer::Buffer;
 use crate::cpu::fft::{Axis, BoxFft};
@@ -10,7 +10,7 @@ use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 /// Q and what applies it.
-pub(super) struct Toeplitz<T: Real> {
+pub(super) struct Q<T: Real> {
     /// The doubled grid's planes (of a stack), rows and columns.
     len: [usize; 3],
     /// Between planes, and between rows.
@@ -38,7 +38,7 @@ fn strides(ly: usize, lx: usize) -> [usize; 2] {
     [if ly == 1 { row } else { (ly | 1) * row }, row]
 }
 
-impl<T: Real> Toeplitz<T> {
+impl<T: Real> Q<T> {
     /// Bytes that it holds, and those besides while it is made.
     pub(super) fn memory(grid: [usize; 3]) -> [u64; 2] {
         let count = |g: [usize; 3]| g.iter().fold(1u64, |a, n| a.saturating_mul(*n as u64));
@@ -67,7 +67,7 @@ impl<T: Real> Toeplitz<T> {
         Ok(made)
     }
 
-    /// From Q as [`Toeplitz::spectrum`] gives it.
+    /// From Q as [`Q::spectrum`] gives it.
     pub(super) fn from_spectrum(grid: [usize; 3], spectrum: Buffer<T>) -> Result<Self> {
         let len = doubled(grid);
         if spectrum.len() != len.iter().product::<usize>() {

@@ -1,0 +1,107 @@
+//! How much of the GPU's memory a solution takes, and how much of it a call may work in.
+
+use super::q::Q;
+use super::transform::TransformBytes;
+use crate::context::Context;
+use crate::error::{Result, fail};
+use crate::gpu::{DeviceReal, Queue, WorkspaceBytes};
+use crate::mri::engine::{Scan, Solve};
+use crate::mri::toeplitz::differences;
+use crate::mri::transform::{ExactTerms, Fourier};
+
+/// A plan's estimates, which take time to make, and what the present call may take.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Of the transform, once it is known.
+    transform: Option<TransformBytes>,
+    /// Of the transform that makes Q, once it is known.
+    making_q: Option<TransformBytes>,
+    /// Bytes that were needed last, and those that there were.
+    cap: Option<(u64, u64)>,
+    /// Bytes that the present call may take for transforms and what they work in.
+    for_transforms: u64,
+}
+
+/// Bytes of a solution's vectors.
+pub(super) fn vector_bytes<T: DeviceReal>(scan: &Scan, solve: &Solve) -> u64 {
+    let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
+    let solver = solve.purpose.vectors(scan.images(), 5);
+    let images = scan.images() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
+    let coils = scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz);
+    T::PRECISION.complex() as u64 * (images * voxels + coils * samples)
+}
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self { transform: None, making_q: None, cap: None, for_transforms: u64::MAX }
+    }
+
+    /// For other transforms.
+    pub(super) fn forget_transforms(&mut self) {
+        (self.transform, self.making_q) = (None, None);
+    }
+
+    /// Bytes that transforms hold and work in, those that make Q included unless it is there.
+    pub(super) fn workspace_bytes<T: DeviceReal>(
+        &mut self,
+        queue: &Queue,
+        scan: &Scan,
+        fourier: &Fourier,
+        solve: &Solve,
+        has_q: bool,
+    ) -> Result<WorkspaceBytes> {
+        let Scan { grid, trajectory, exact_terms, coils, .. } = scan;
+        let transform = match self.transform {
+            Some(bytes) => bytes,
+            None => TransformBytes::new::<T>(fourier, queue, *grid, (trajectory, exact_terms), *coils)?,
+        };
+        self.transform = Some(transform);
+        let mut bytes = transform.workspace;
+        if solve.toeplitz {
+            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_image()));
+        }
+        if solve.toeplitz && !has_q {
+            let making = match self.making_q {
+                Some(bytes) => bytes,
+                None => {
+                    let (grid, no_terms) = (differences(*grid), ExactTerms::default());
+                    TransformBytes::new::<T>(fourier, queue, grid, (trajectory, &no_terms), 1)?
+                }
+            };
+            self.making_q = Some(making);
+            let ones = (scan.samples() * T::PRECISION.complex()) as u64;
+            bytes = bytes.max(making.workspace.plus(making.held + ones + Q::<T>::bytes_while_made(*grid)));
+        }
+        Ok(bytes.plus(transform.held))
+    }
+
+    /// An error unless there are `fixed` bytes and the minimum of working memory; else the call may take all that there is.
+    /// `held`: bytes of the transform, which the pool knows nothing of.
+    pub(super) fn check(
+        &mut self,
+        context: &Context,
+        queue: &Queue,
+        (fixed, workspace): (u64, WorkspaceBytes),
+        held: u64,
+    ) -> Result<()> {
+        let needed = fixed + workspace.minimum;
+        // To ask the driver takes as long as a small transform.
+        let cap = match self.cap {
+            Some((for_these, cap)) if for_these == needed => cap,
+            _ => context.gpu_memory(&queue.device, queue.pool.bytes() + held)?,
+        };
+        // After a failure it is asked again: others may have given memory back.
+        self.cap = (needed <= cap).then_some((needed, cap));
+        if needed > cap {
+            fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; this needs at least {needed}");
+        }
+        self.for_transforms = cap - fixed;
+        queue.pool.limit(cap.saturating_sub(held));
+        Ok(())
+    }
+
+    /// Bytes that a transform may work in, when so many are taken.
+    pub(super) fn available(&self, taken: u64) -> u64 {
+        self.for_transforms.saturating_sub(taken)
+    }
+}

@@ -1,0 +1,15 @@
+//! Iterative solvers, written once for vectors in any memory.
+//!
+//! A solver sees vectors only through [`Vectors`], and a problem only through the trait that it declares beside itself: what it
+//! has to apply, and the arithmetic of the vectors that it applies it to. `cpu` and `gpu` implement the arithmetic.
+
+pub(crate) mod conjugate_gradient;
+pub(crate) mod cpu;
+pub(crate) mod gpu;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod vectors;
+
+pub(crate) use stop::Stop;
+pub(crate) use vectors::Vectors;
