@@ -230,8 +230,19 @@ static void *interleaved(const mxArray *value, int64_t count) {
 
 // Of the arrays of the call that runs.
 static std::map<std::string, size_t> dimensions;
+static std::map<std::string, std::string> names;
 
-void arrays_forget() { dimensions.clear(); }
+void arrays_forget() {
+    dimensions.clear();
+    names.clear();
+}
+
+void array_rename(const std::string &name, const std::string &in_matlab) { names[name] = in_matlab; }
+
+std::string array_name(const std::string &name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+}
 
 size_t array_dimensions(const std::string &name) {
     const auto found = dimensions.find(name);

@@ -320,6 +320,7 @@ static void reconstruct(call &c) {
         return;
     }
     const array initial(c.optional(1), "initial", complex, image(c));
+    array_rename("image", "initial");
     array out(initial, image(c));
     check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
     c.result(0, out.finish());

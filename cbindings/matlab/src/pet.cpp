@@ -361,6 +361,7 @@ static void reconstruct(call &c) {
     const optional_array initial(c.optional(3), "initial", is_single, image(c));
     isoc_pet_options options = c.plan->pet_size.options;
     options.warm_start = initial.a != nullptr;
+    if (initial.a) array_rename("image", "initial");
     check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
     const auto out = initial.a ? std::make_unique<array>(*initial.a, image(c)) : std::make_unique<array>(is_single, image(c));
     check(isoc_pet_reconstruct(c.plan->pet(), measured.tensor(), factors.tensor(), additive.tensor(), out->tensor()));
