@@ -125,8 +125,8 @@ enum type : unsigned { is_single = 1, is_double = 2, is_uint8 = 4, is_uint16 = 8
 struct shape {
     std::vector<int64_t> size;
     const char *meaning;
-    // For advice on arrays that do not fit: an option that counts along a dimension and was left at 1, the sizes with 0 there, and the
-    // option with which the second and third dimension change places.
+    // For advice on arrays that do not fit: an option that counts along a dimension, the sizes with 0 there, and the option with which
+    // the second and third dimension change places.
     const char *option = nullptr;
     std::vector<int64_t> counted = {};
     const char *swapped = nullptr;
