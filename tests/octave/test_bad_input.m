@@ -150,11 +150,15 @@ function mri()
     check_error('iterations', 'mri:invalidOptions', 'Iterations must not be 0', @() m.setOptions('Iterations', 0));
     check_error('matrix', 'mri:arrayType', 'sparse', @() m.setMatrix(eye(48)));
     check_error('matrix of another size', 'mri:arrayShape', {'47 x 47', '48'}, @() m.setMatrix(speye(47)));
-    check_error('initial image of another class', 'mri:arrayShape', 'initial', @() m.reconstruct(ones(3, 2), ones(8, 6)));
+    check_error('initial image of another size', 'mri:arrayShape', 'initial', @() m.reconstruct(ones(3, 2), ones(8, 6)));
+    start = ones(8, 6, 2);
+    start(3, 4, 2) = NaN;
+    check_error('NaN in the initial image', 'mri:notFiniteData', 'initial(3, 4, 2) is NaN', @() m.reconstruct(ones(3, 2), start));
     check_error('history', 'mri:invalidArgument', 'they are 1 to 2', @() m.history(0));
     check_error('history of an image too far', 'mri:invalidArgument', 'image 3 is not there; they are 1 to 2', @() m.history(3));
     check_error('density', 'mri:invalidArgument', 'radial', @() m.computeWeights('voronoi'));
     check_error('Q before it is there', 'mri:notConfigured', 'no Q', @() m.exportQ());
+    check_true('the class is that of the initial image', isa(m.reconstruct(single(ones(3, 2)), ones(8, 6, 2)), 'double'));
     check_true('works afterwards', isequal(size(m.adjoint(ones(3, 2))), [8 6 2]));
 end
 
@@ -178,6 +182,7 @@ function pet()
     check_error('transposed', 'pet:arrayShape', 'permute(', @() p.adjoint(permute(h, [4 1 2 3])));
     check_error('empty', 'pet:arrayShape', 'nx x ny x nz x views', @() p.reconstruct([]));
     check_error('below 0', 'pet:invalidArgument', 'measured(3, 2, 1, 1) is -1', @() p.reconstruct(subsasgn(h, struct('type', '()', 'subs', {{3, 2, 1, 1}}), -1)));
+    check_error('initial image below 0', 'pet:invalidArgument', 'initial(1, 1, 1) is -1', @() p.reconstruct(h, [], [], -h(:, :, :, 1)));
     check_error('view 0', 'pet:invalidArgument', '1 to 3', @() p.forward(h(:, :, :, 1), 0));
     check_error('view 4', 'pet:invalidArgument', '1 to 3', @() p.tables(4));
     for none = {zeros(1, 0), zeros(0, 1), zeros(0, 0, 2), find(false(1, 3)), false(1, 0)}
@@ -188,7 +193,10 @@ function pet()
     check_error('half a view', 'pet:invalidArgument', 'whole number', @() p.forward(h(:, :, :, 1), 1.5));
     check_error('order', 'pet:invalidArgument', 'order(2)', @() p.setOrder([1 1]));
     check_error('positions transposed', 'pet:arrayShape', '3 x 5', @() p.deposit(ones(5, 3), ones(5, 3), ones(5, 1)));
-    check_error('times', 'pet:arrayShape', '3 x 4', @() p.deposit(ones(3, 5), ones(3, 5), ones(4, 1)));
+    check_error('times', 'pet:arrayShape', 'time_differences is 4 x 1; it must be 5 x 1', @() p.deposit(ones(3, 5), ones(3, 5), ones(4, 1)));
+    check_error('one time', 'pet:arrayShape', 'time_differences is 1 x 1; it must be 5 x 1', @() p.deposit(ones(3, 5), ones(3, 5), 1));
+    check_error('positions without times', 'pet:arrayShape', 'time_differences is 0 x 0', @() p.deposit(ones(3, 5), ones(3, 5), []));
+    check_error('lists of two lengths', 'pet:arrayShape', 'second_positions is 3 x 4', @() p.deposit(ones(3, 5), ones(3, 4), ones(5, 1)));
     check_error('first positions without times', 'pet:arrayShape', {'first', '3 x 0'}, @() p.deposit(ones(3, 5), [], []));
     check_error('second positions without times', 'pet:arrayShape', {'second', '3 x 0'}, @() p.deposit([], ones(3, 5), []));
     check_error('times without positions', 'pet:arrayShape', {'first', '3 x 5'}, @() p.deposit([], [], ones(1, 5)));
@@ -208,7 +216,7 @@ function contexts()
     bad = @(name, kind, words, varargin) check_error(name, ['context:' kind], words, @() isocenter.Context(varargin{:}));
     bad('device', 'invalidOptions', '''gpu''', 'Device', 'tpu');
     bad('threads', 'invalidOptions', '4096', 'Threads', 5000);
-    bad('threads below 0', 'invalidOptions', 'Threads is -1', 'Threads', -1);
+    bad('threads below 0', 'invalidOptions', 'Threads is -1; it must be at least 1', 'Threads', -1);
     bad('cap', 'invalidOptions', 'MemoryCap', 'MemoryCap', 'all');
     bad('progress', 'invalidOptions', '''console''', 'Progress', 'bar');
     bad('several texts of progress', 'invalidOptions', {'Progress', 'one text, not 2'}, 'Progress', ['none'; 'nine']);

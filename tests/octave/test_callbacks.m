@@ -10,7 +10,7 @@ function test_callbacks()
     check_true('progress ends with 1, done', calls{end, 1} == 1 && strcmp(calls{end, 2}, 'done'));
     check_true('fractions ascend', issorted([calls{:, 1}]));
     check_true('numbers do not stop', isequal(size(with(@(fraction, stage) 7).reconstruct(p)), [256 256 16]));
-    check_error('true stops', 'ct:cancelled', 'progress', @() with(@(fraction, stage) true).reconstruct(p));
+    check_error('true stops', 'ct:cancelled', 'the function of Progress returned true', @() with(@(fraction, stage) true).reconstruct(p));
     raised = '';
     try, with(@(fraction, stage) error('mine:own', 'no %d', 5)).reconstruct(p); catch failure, raised = [failure.identifier failure.message]; end
     check_true(['its own error comes through: ' raised], strcmp(raised, 'mine:ownno 5'));
@@ -23,7 +23,7 @@ function test_callbacks()
     stream('a wrong size', 'ct:arrayShape', 'reading function', @(first, count) p(:, 1:count, 1:3), @(v, first, count) 0);
     stream('a wrong class', 'ct:arrayType', 'reading function', @(first, count) double(read(first, count)), @(v, first, count) 0);
     stream('the plan within its own call', 'ct:busy', 'callback', read, @(v, first, count) ct.info());
-    stream('deleting it there', 'ct:busy', 'callback', read, @(v, first, count) delete_plan(ct));
+    stream('deleting it there', 'ct:busy', 'CT.delete: called from inside a callback', read, @(v, first, count) delete_plan(ct));
     check_true('works afterwards', isequal(size(ct.reconstruct(p)), [256 256 16]));
     other = isocenter.CT('Angles', angles, 'Bins', 8);
     raised = '';

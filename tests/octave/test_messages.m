@@ -4,6 +4,9 @@ function test_messages()
             'set Input to ''counts'', ''transmission'' or ''line_integrals''');
     becomes('options.filter is 8 (custom)', 'Filter is ''custom''');
     becomes('parameter, the samples of a spoke, is 3; it must divide 8', 'READOUT, the samples of a spoke, is 3; it must divide 8');
+    becomes('options.input says what they are: 1 (counts, with a flat field), 2 (transmission), 3 (line_integrals)', ...
+            'Input says what they are: ''counts'' (with a flat field), ''transmission'', ''line_integrals''');
+    becomes('events are tilted beyond max_tilt: positions are x, y, z', 'events are tilted beyond MaxTilt: positions are x, y, z');
     ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
     said = in_matlab_mex('1 (counts), 2 (transmission) or 3 (line_integrals)');
     found = regexp(said, '''(\w+)''', 'tokens');

@@ -24,6 +24,13 @@ function says(method, words, f)
     check_true(sprintf('"%s" is C''s in "%s"', strjoin(strange, ' '), said), isempty(strange));
 end
 
+% The message ends there: no advice is better than wrong advice.
+function ends(words, f)
+    said = '';
+    try, f(); catch failure, said = failure.message; end
+    check_true(sprintf('"%s" ends with %s', said, words), numel(said) > numel(words) && strcmp(said(end - numel(words) + 1:end), words));
+end
+
 function order_of_dimensions()
     a = (0:17) * pi / 18;
     p = ones(16, 4, 18, 'single');
@@ -235,6 +242,15 @@ function forgotten_dimensions()
     says('MRI.adjoint', 'write reshape(samples, 100, 8) and make the plan with ''Coils'', 8', @() mri.adjoint(reshape(s, 10, 10, 8)));
     says('MRI.setMaps', 'make the plan with ''Coils'', 8', @() mri.setMaps(ones(16, 12, 8)));
     says('MRI.forward', 'make the plan with ''Coils'', 8', @() mri.forward(ones(16, 12, 8)));
+    sixteen = isocenter.MRI(rand(2, 100) - 0.5, 'Size', [16 12], 'Unit', 'cycles_per_voxel', 'Coils', 16);
+    says('MRI.gridding', 'it must be 100 x 16 (samples x coils): make the plan with ''Coils'', 8', @() sixteen.gridding(s));
+    says('MRI.gridding', 'write samples.'' and make the plan with ''Coils'', 8', @() sixteen.gridding(s.'));
+    says('MRI.gridding', 'write reshape(samples, 100, 8) and make the plan with ''Coils'', 8', @() sixteen.gridding(reshape(s, 10, 10, 8)));
+    says('MRI.setMaps', 'make the plan with ''Coils'', 8', @() sixteen.setMaps(ones(16, 12, 8)));
+    ends('(samples x coils)', @() sixteen.gridding(complex(ones(200, 16))));
+    ends('(nx x ny x coils)', @() sixteen.setMaps(ones(18, 12, 16)));
+    one = isocenter.CT('Angles', 18, 'Bins', 16);
+    says('CT.reconstruct', '16 x 1 (bins x views): Angles has 1 value; it must have one a view', @() one.reconstruct(ones(16, 18, 'single')));
     says('MRI.setGeometry', 'of a volume, Size [16 12 8], it must be 3 x samples', ...
          @() isocenter.MRI([0; 0], 'Size', [16 12 8], 'Unit', 'cycles_per_voxel'));
     says('CT.setGeometry', 'Angles is missing', @() isocenter.CT('Bins', 16));
@@ -278,6 +294,8 @@ function values_and_order_of_calls()
     a = (0:17) * pi / 18;
     ct = isocenter.CT('Angles', a, 'Bins', 16);
     says('CT.setGeometry', 'Bins is -1', @() isocenter.CT('Angles', a, 'Bins', -1));
+    says('CT.setGeometry', 'Rows is -1; it must be 1 to', @() isocenter.CT('Angles', a, 'Bins', 16, 'Rows', -1));
+    says('Context', 'Threads is 5000; it must be at most 4096 ([] takes one per processor)', @() isocenter.Context('Threads', 5000));
     says('CT.setGeometry', 'BinPitch is -1', @() isocenter.CT('Angles', a, 'Bins', 16, 'BinPitch', -1));
     says('CT.setGeometry', 'PixelSize / BinPitch is', @() isocenter.CT('Angles', a, 'Bins', 16, 'PixelSize', 1e9));
     says('CT.setGeometry', 'Axis has 2 values', @() isocenter.CT('Angles', a, 'Bins', 16, 'Axis', [3 4]));
@@ -294,6 +312,8 @@ function values_and_order_of_calls()
     says('MRI.setGeometry', 'would fit ''cycles_per_field_of_view'' or ''radians_per_voxel''', ...
          @() isocenter.MRI(k, 'Size', [16 12], 'Unit', 'cycles_per_voxel'));
     mri = isocenter.MRI(k, 'Size', [16 12], 'Unit', 'cycles_per_field_of_view');
+    says('MRI.setOptions', 'Iterations is -1; it must be 1 to', @() mri.setOptions('Iterations', -1));
+    says('MRI.setOptions', 'Tolerance is -1; it must be above 0', @() mri.setOptions('Tolerance', -1));
     mri.setOptions('Penalty', 'matrix', 'Lambda', 1);
     says('MRI.reconstruct', 'Penalty is ''matrix''; setMatrix comes first', @() mri.reconstruct(ones(100, 1)));
     mri.setField(ones(16, 12), ones(100, 1));
@@ -312,6 +332,9 @@ function values_and_order_of_calls()
     says('PET.setGeometry', 'Views(:, 1) and Views(:, 2) are the same direction', ...
          @() isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'MaxTilt', 0.2, 'Views', zeros(2, 2)));
     says('PET.setGeometry', 'MaxTilt is 17 rad', @() isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 17));
+    says('PET.setOptions', 'Subsets is -1; it must be at least 1', @() pet.setOptions('Subsets', -1));
+    says('PET.setOptions', 'FirstIteration is -1; it must be 0 to', @() pet.setOptions('FirstIteration', -1));
+    says('PET.simulate', 'Bodies has 0 values', @() pet.simulate(struct('Seed', 1), 10));
     says('PET.simulate', 'Bodies(1).HalfX is 0', @() pet.simulate(struct('Bodies', struct('Activity', 1)), 10));
     says('PET.setTables', 'offsets(:, 2)', @() pet.setTables(1, ones(12, 10), zeros(3, 2), ones(2, 1, 'single')));
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);

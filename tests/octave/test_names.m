@@ -3,7 +3,7 @@
 function test_names()
     [enums, structs, chosen] = header();
     words(enums, chosen);
-    options(structs);
+    options(structs, enums, chosen);
     results(structs);
 end
 
@@ -57,7 +57,7 @@ function said = takes(name, f, word, good)
     check_true(sprintf('%s ''%s'': %s', name, word, said), isempty(strfind(said, 'must be one of')) == good);
 end
 
-function options(structs)
+function options(structs, enums, chosen)
     ct = isocenter.CT();
     mri = isocenter.MRI();
     pet = isocenter.PET();
@@ -93,6 +93,11 @@ function options(structs)
         found = strsplit(regexprep(said, '^.*; it has ', ''), ', ');
         check_true(sprintf('%s: %s, expected %s', name, said, strjoin(wanted, ', ')), isequal(unique(found), wanted));
         text = get_help_text(['isocenter.' place]);
+        for word = chosen(strcmp(chosen(:, 1), name), 2:3).'
+            if strcmp(word{1}, 'unit'), continue; end % which has no default
+            default = ['''' enums.(word{2}){1} ''''];
+            check_true(sprintf('the help of %s marks %s', place, default), ~isempty(regexp(text, [default '[ ,(]+the default'], 'once')));
+        end
         for option = found
             check_true(sprintf('%s is in the help of %s', option{1}, place), ~isempty(regexp(text, ['\<' option{1} '\>'], 'once')));
             for other = {lower(option{1}), regexprep(option{1}, '(.)([A-Z])', '$1_$2')}

@@ -63,7 +63,7 @@ classdef CT < handle
             %   Angles     one a view, in radians, in any order (required)
             %   Bins       detector bins in a row (required)
             %   Rows       detector rows (1)
-            %   Order      'frames' or 'sinograms': dimensions of projections
+            %   Order      'frames' (the default) or 'sinograms': dimensions of projections
             %   Axis       the bin of the rotation axis, counted from 1, with a fraction; one, or one a view ((Bins + 1) / 2)
             %   BinPitch   distance between bins, in any length unit (1)
             %   PixelSize  side of a pixel in the same unit (BinPitch)
@@ -81,17 +81,18 @@ classdef CT < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   ct.setOptions(NAME, VALUE, ...) or ct.setOptions(STRUCT)
             %
-            %   Filter         'ram_lak', 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or 'custom'
+            %   Filter         'ram_lak' (the default), 'shepp_logan', 'cosine', 'hamming', 'hann', 'parzen', 'butterworth', 'none' or
+            %                  'custom'
             %   Cutoff         end of the window over the Nyquist frequency, above 0 to 1 (1; Butterworth 0.5)
             %   ButterworthOrder   0.5 to 64 (4)
             %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
-            %   Interpolation  'linear', 'nearest' or 'oversampled'
-            %   Padding        'zero', or 'edge' for objects wider than the detector
-            %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does
+            %   Interpolation  'linear' (the default), 'nearest' or 'oversampled'
+            %   Padding        'zero' (the default), or 'edge' for objects wider than the detector
+            %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does (false)
             %   MinimumTransmission      lower limit of transmissions before the logarithm (1e-6)
-            %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' takes integers for counts
-            %                  and single for line integrals, and refuses single while there is a flat field
-            %   Kernel         of a GPU: 'auto', 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
+            %   Input          what projections hold: 'counts', 'transmission' or 'line_integrals'; 'auto' (the default) takes integers
+            %                  for counts and single for line integrals, and refuses single while there is a flat field
+            %   Kernel         of a GPU: 'auto' (the default), 'texture_standard', 'texture', 'alu', 'hybrid' or 'tensor'
             %   Precision      of data on a GPU: 'single' (the default) or 'half'
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
@@ -119,7 +120,7 @@ classdef CT < handle
             %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
-            %   CLASS is that of the projections: 'single', or with a flat field 'uint16' or 'uint8'.
+            %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
         end
 

@@ -5,14 +5,15 @@ classdef Context < handle
 %
 %   Plans that are made without a context share one of default options.
 %
-%   Device        'auto' (NVIDIA GPUs if there are any, else the processor), 'cpu' or 'gpu'
+%   Device        'auto' (the default: NVIDIA GPUs if there are any, else the processor), 'cpu' or 'gpu'
 %   Gpus          with 'gpu': indices as the driver counts, from 0; all by default
 %   Threads       one for each processor by default
 %   MemoryCap     most bytes of working memory; by default seven eighths of what is available when a call begins
 %   GpuMemoryCap  the same on each GPU; nine tenths of what is free by default
-%   NanPolicy     'error', or 'replace': NaN and Inf in data count as 0, and info of a plan tells how many there were
-%   Progress      'none'; 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second; true stops the call
-%   Log           true prints what the library decides. Its warnings are MATLAB's, 'isocenter:log'
+%   NanPolicy     'error' (the default), or 'replace': NaN and Inf in data count as 0, and info of a plan tells how many there were
+%   Progress      'none' (the default); 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second.
+%                 Logical true stops the call; numbers do not, so that functions that return handles may be used
+%   Log           true prints what the library decides (false). Its warnings are MATLAB's, 'isocenter:log'
 %
 %   Ctrl-C stops any calculation, whatever Progress is.
 %

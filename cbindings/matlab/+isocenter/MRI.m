@@ -84,12 +84,12 @@ classdef MRI < handle
             %   Iterations  most of them (30)
             %   Residual    stops at this |residual| / |right-hand side| (1e-6)
             %   Lambda      weight of the penalty (0). After computeWeights F' W F is about 1, and 0.01 to 0.1 is usual
-            %   Penalty     'identity', 'differences' (see setDifferenceWeights) or 'matrix' (see setMatrix)
-            %   Method      'auto', 'nufft' or 'exact'
-            %   Normal      'auto', 'toeplitz' or 'pair'
+            %   Penalty     'identity' (the default), 'differences' (see setDifferenceWeights) or 'matrix' (see setMatrix)
+            %   Method      'auto' (the default), 'nufft' or 'exact'
+            %   Normal      'auto' (the default), 'toeplitz' or 'pair'
             %   Tolerance   of fast transforms (1e-5, in double precision 1e-9)
             %   Upsampling  least size of their grid over the image's, 1.1 to 4 (the fastest)
-            %   Sines       'precise' or 'hardware'
+            %   Sines       'precise' (the default) or 'hardware'
             self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end
@@ -179,7 +179,8 @@ classdef MRI < handle
         function image = reconstruct(self, varargin)
             % RECONSTRUCT  Solves (F' W F + lambda R' R) image = F' W samples by conjugate gradient.
             %   IMAGE = mri.reconstruct(SAMPLES)
-            %   IMAGE = mri.reconstruct(SAMPLES, INITIAL)   begins with an image of the same class, instead of zeros
+            %   IMAGE = mri.reconstruct(SAMPLES, INITIAL)   begins with an image, instead of zeros
+            %   IMAGE is of the class of SAMPLES, or of that of INITIAL, which may be another.
             image = isocenter_mex('mri.reconstruct', self.id, varargin{:});
         end
 
@@ -195,7 +196,7 @@ classdef MRI < handle
         end
 
         function q = exportQ(self, varargin)
-            % EXPORTQ  Q, real: see docs/conventions.md.
+            % EXPORTQ  Q, real: see conventions.md, in docs of the source or share/doc/isocenter/pages of an installed folder.
             %   Q = mri.exportQ()
             q = isocenter_mex('mri.export_q', self.id, varargin{:});
         end

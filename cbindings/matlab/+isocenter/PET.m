@@ -30,7 +30,7 @@ classdef PET < handle
 %   Example:
 %     pet = isocenter.PET('Size', [64 64 8], 'Voxel', 5, 'Azimuths', 20, 'MaxTilt', 0.1);
 %     pet.setResponse('TofFwhm', 400, 'RadialFwhm', 6, 'AxialFwhm', 6);
-%     body = struct('Shape', 'cylinder', 'HalfX', 100, 'HalfZ', 100, 'Activity', 1);
+%     body = struct('Shape', 'cylinder', 'HalfX', 100, 'HalfZ', 15, 'Activity', 1);   % within the lattice
 %     scan = struct('Bodies', body, 'TofFwhm', 400, 'RadialFwhm', 6, 'AxialFwhm', 6);
 %     [first, second, times, tally] = pet.simulate(scan, 1e6);
 %     measured = pet.deposit(first, second, times);
@@ -85,8 +85,8 @@ classdef PET < handle
             %   AxialFwhm    across both, mm
             %   RadialTable  instead of RadialFwhm: 2 x n of distances from the axis (ascending) and widths there, mm
             %   Step         voxels in one step of distance share a kernel (2 mm)
-            %   Cut, CutWidth   'box' or 'ellipsoid' of so many sigmas (3)
-            %   Profile      'symmetric', or 'asymmetric' with Ratio, Shift and Share of a second Gaussian
+            %   Cut, CutWidth   'box' (the default) or 'ellipsoid' of so many sigmas (3)
+            %   Profile      'symmetric' (the default), or 'asymmetric' with Ratio, Shift and Share of a second Gaussian
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_response', self.id, varargin{:});
         end
@@ -95,13 +95,13 @@ classdef PET < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   pet.setOptions(NAME, VALUE, ...) or pet.setOptions(STRUCT)
             %
-            %   Algorithm        'ramla', 'osem' or 'mlem'
+            %   Algorithm        'ramla' (the default), 'osem' or 'mlem'
             %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
             %   Subsets          of OSEM (8, or one a view where there are fewer)
-            %   Order            of views: 'geometric', 'random' (see Seed) or 'given' (see setOrder)
+            %   Order            of views: 'geometric' (the default), 'random' (see Seed) or 'given' (see setOrder)
             %   Relaxation       of RAMLA, above 0 to 1 (1), over 1 + RelaxationDecay (0) times the pass
-            %   Projector        'auto', 'gather' or 'fourier', with Tolerance (1e-5)
+            %   Projector        'auto' (the default), 'gather' or 'fourier', with Tolerance (1e-5)
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_options', self.id, varargin{:});
         end
@@ -153,9 +153,10 @@ classdef PET < handle
         function image = reconstruct(self, varargin)
             % RECONSTRUCT  The image of measured histo-images.
             %   IMAGE = pet.reconstruct(MEASURED)
-            %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)            attenuation x normalisation, scatter + randoms
+            %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
-            %   [] leaves one out: FACTORS of 1, ADDITIVE of 0.
+            %   FACTORS: the part that is measured in each voxel of each view, exp(-integral of attenuation) x efficiency, not its
+            %   inverse; or those of expect. ADDITIVE: scatter + randoms, in counts. [] leaves one out: FACTORS of 1, ADDITIVE of 0.
             image = isocenter_mex('pet.reconstruct', self.id, varargin{:});
         end
 
@@ -170,15 +171,17 @@ classdef PET < handle
             %   [HISTO_IMAGES, DROPPED] = pet.deposit(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, HISTO_IMAGES)
             %                             adds to histo-images, single or uint32, in a copy
             %   Positions: 3 x events, in mm; TIME_DIFFERENCES: t2 - t1 in ps, positive where the event is nearer to the first
-            %   position. DROPPED tells how many events are in no histo-image, and why.
+            %   position.
+            %   DROPPED counts events that are in no histo-image. Its Events is the number of all that were dropped, the sum of NotFinite
+            %   (NaN or Inf), EqualPositions, OutsideTilts (beyond MaxTilt), OutsideLattice and Overflow (a voxel can count no further).
             [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, varargin{:});
         end
 
         function image = phantomImage(self, varargin)
-            % PHANTOMIMAGE  Voxel means of a phantom's 'activity' or 'attenuation'.
+            % PHANTOMIMAGE  Voxel means of a phantom's 'activity' (the default) or 'attenuation'.
             %   IMAGE = pet.phantomImage(BODIES, QUANTITY)
-            %   BODIES: a struct array of Shape ('cylinder', 'ellipsoid', 'box'), X, Y, Z, HalfX, HalfY, HalfZ in mm, Activity, and
-            %   Attenuation in 1/mm. Values add where bodies overlap.
+            %   BODIES: a struct array of Shape ('cylinder', the default, 'ellipsoid' or 'box'), X, Y, Z, HalfX, HalfY, HalfZ in mm,
+            %   Activity, and Attenuation in 1/mm. Values add where bodies overlap.
             image = isocenter_mex('pet.phantom_image', self.id, varargin{:});
         end
 
@@ -199,6 +202,8 @@ classdef PET < handle
         function [factors, additive] = expect(self, varargin)
             % EXPECT  What is expected of a simulated scan, as reconstruct takes it.
             %   [FACTORS, ADDITIVE] = pet.expect(SCAN, TALLY) or pet.expect(SCAN, TALLY, ACTIVITY)
+            %   FACTORS are the counts that an activity of 1 in a voxel is expected to give in each view: they grow with the number of
+            %   events, may be above 1, and give reconstruct's image the unit of the bodies' Activity. ADDITIVE is in counts.
             [factors, additive] = isocenter_mex('pet.expect', self.id, varargin{:});
         end
 

@@ -1,7 +1,7 @@
 function mri_measured(folder)
 % MRI_MEASURED  Reconstructs a measured scan and writes isocenter_mri_measured.png to the current folder.
 %   MRI_MEASURED(FOLDER) reads NumPy arrays: kspace.npy, trajectory_cycles_per_fov.npy or trajectory_cycles_per_pixel.npy, and
-%   sensitivities.npy if it is there. cbindings/examples/c/kspace.h tells their shapes, which are in reverse here.
+%   sensitivities.npy if it is there. kspace.h of the examples in C tells their shapes, which are in reverse here.
     addpath(fullfile(fileparts(mfilename('fullpath')), '..'));
     samples = read_npy(fullfile(folder, 'kspace.npy'));
     readout = size(samples, 1);
@@ -22,7 +22,8 @@ function mri_measured(folder)
     if exist(maps_file, 'file')
         maps = read_npy(maps_file);                     % nx x ny x nz x coils
         grid = size(maps);
-        mri = isocenter.MRI(context, trajectory, 'Size', grid(1:end - 1), 'Unit', unit, 'Coils', coils);
+        grid = grid(1:end - 1);
+        mri = isocenter.MRI(context, trajectory, 'Size', grid, 'Unit', unit, 'Coils', coils);
         mri.setMaps(maps);
     else
         grid = repmat(readout / 2, 1, size(trajectory, 1)); % scanners sample spokes twice as finely as needed
@@ -33,7 +34,7 @@ function mri_measured(folder)
     mri.setOptions('Iterations', 15, 'Lambda', 0.02);
     solved = mri.reconstruct(samples);
     residuals = mri.history();
-    fprintf('%d samples of %d coils, %s voxels; %d iterations down to %.1e\n', size(samples, 1), coils, mat2str(size(gridded)), ...
+    fprintf('%d samples of %d coils, %s voxels; %d iterations down to %.1e\n', size(samples, 1), coils, mat2str(grid), ...
             numel(residuals) - 1, residuals(end));
     panels = {middle(gridded, mri), middle(solved, mri)};
     sorted = sort(panels{2}(:));

@@ -78,6 +78,8 @@ std::vector<int64_t> size_of(const mxArray *value) {
     return std::vector<int64_t>(dimensions, dimensions + mxGetNumberOfDimensions(value));
 }
 
+static int64_t product(const std::vector<int64_t> &size) { return std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>()); }
+
 static std::vector<int64_t> without_ones(std::vector<int64_t> size) {
     size.erase(std::remove(size.begin(), size.end(), 1), size.end());
     return size;
@@ -170,18 +172,22 @@ static std::string advice(const std::vector<int64_t> &size, const std::string &n
         const bool swaps = expected.swapped && std::find(fits.begin(), fits.end(), order{ 0, 2, 1 }) != fits.end();
         return turning(name, fits) + (swaps ? std::string(", or make the plan with ") + expected.swapped : "");
     }
-    const int64_t count = std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>());
+    if (expected.cause) return expected.cause;
+    const int64_t count = product(size);
     if (expected.option) {
         const auto counted = std::find(expected.counted.begin(), expected.counted.end(), 0) - expected.counted.begin();
         const auto making = [&](int64_t number) { return std::string("make the plan with '") + expected.option + "', " + std::to_string(number); };
         const auto turned = fitting(size, expected.counted);
-        const int64_t each = expected.elements();
-        if (!turned.empty()) {
+        std::vector<int64_t> whole = expected.counted;
+        whole[static_cast<size_t>(counted)] = 1;
+        const int64_t each = product(whole);
+        // In another order of dimensions, one that has the option's number already says that the number is right.
+        const bool has_number = expected.elements() > each && std::find(size.begin(), size.end(), expected.elements() / each) != size.end();
+        if (!turned.empty() && (!has_number || is_kept(turned.front()))) {
             const std::string how = turning(name, turned);
             return (how.empty() ? "" : how + " and ") + making(count / each);
         }
-        if (each > 0 && count > each && count % each == 0 && size[0] != expected.size[0]) {
-            std::vector<int64_t> whole = expected.counted;
+        if (count > each && count != expected.elements() && count % each == 0 && size[0] != expected.size[0] && !has_number) {
             whole[static_cast<size_t>(counted)] = count / each;
             return regrouping(size, name, whole) + " and " + making(count / each);
         }
@@ -198,7 +204,7 @@ static void check_size(const mxArray *value, const char *name, const shape &expe
          hint.empty() ? "" : ": ", hint.c_str());
 }
 
-int64_t shape::elements() const { return std::accumulate(size.begin(), size.end(), int64_t{ 1 }, std::multiplies<>()); }
+int64_t shape::elements() const { return product(size); }
 
 void array::describe(unsigned type, const shape &size) {
     type_ = type;
@@ -230,8 +236,19 @@ static void *interleaved(const mxArray *value, int64_t count) {
 
 // Of the arrays of the call that runs.
 static std::map<std::string, size_t> dimensions;
+static std::map<std::string, std::string> names;
 
-void arrays_forget() { dimensions.clear(); }
+void arrays_forget() {
+    dimensions.clear();
+    names.clear();
+}
+
+void array_rename(const std::string &name, const std::string &in_matlab) { names[name] = in_matlab; }
+
+std::string array_name(const std::string &name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+}
 
 size_t array_dimensions(const std::string &name) {
     const auto found = dimensions.find(name);

@@ -76,16 +76,17 @@ static const record ellipse_record{ "ellipses", sizeof(isoc_ct_ellipse), {
 } };
 #undef AT
 
-// With one row a scan has two dimensions, and so has a slice.
+// With one row a scan has two dimensions, and so has a slice. One view is seldom meant: the number of views was taken for the angles.
 static shape projections_of(const ct_sizes &s, int64_t rows) {
     const char *swapped = s.sinograms ? "'Order', 'frames'" : "'Order', 'sinograms'";
+    const char *cause = s.views == 1 ? "Angles has 1 value; it must have one a view" : nullptr;
     if (s.rows == 1) {
         std::vector<int64_t> counted{ s.bins, s.views };
         counted.insert(counted.begin() + (s.sinograms ? 2 : 1), 0);
-        return { { s.bins, s.views }, "bins x views", "Rows", counted, swapped };
+        return { { s.bins, s.views }, "bins x views", "Rows", counted, swapped, cause };
     }
-    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows", nullptr, {}, swapped };
-    return { { s.bins, rows, s.views }, "bins x rows x views", nullptr, {}, swapped };
+    if (s.sinograms) return { { s.bins, s.views, rows }, "bins x views x rows", nullptr, {}, swapped, cause };
+    return { { s.bins, rows, s.views }, "bins x rows x views", nullptr, {}, swapped, cause };
 }
 
 static shape volume_of(const ct_sizes &s, int64_t slices) {

@@ -52,13 +52,14 @@ static std::string element(const std::smatch &found) {
         at = end;
     }
     // Dimensions that the array leaves out are 0, and the first of those that are.
-    for (size_t most = array_dimensions(found.str(1)); most && index.size() > most;) {
+    const std::string name = array_name(found.str(1));
+    for (size_t most = array_dimensions(name); most && index.size() > most;) {
         const auto zero = std::find(index.begin(), index.end(), 0);
         if (zero == index.end()) break;
         index.erase(zero);
     }
-    std::string out = found.str(1) + "(";
-    if (index.size() == 1 && std::regex_match(found.str(1), columns)) out += ":, ";
+    std::string out = name + "(";
+    if (index.size() == 1 && std::regex_match(name, columns)) out += ":, ";
     for (size_t k = index.size(); k-- > 0;) out += std::to_string(index[k] + 1) + (k ? ", " : "");
     return out + ")";
 }
@@ -96,7 +97,7 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\bparameter, the samples of a spoke,)", as("READOUT, the samples of a spoke,"));
     text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
     text = replaced(text, R"(\b((geometry|options|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
-        return camel(m.str(3), true) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
+        return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
     text = replaced(text, R"(\b(geometry|options|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
@@ -117,6 +118,16 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(([A-Za-z_]\w*)\[(\d+(, \d+)*)\])", element);
     text = replaced(text, R"(^views\((\d+)\))", [](const std::smatch &m) { return "view " + m.str(1); });
     text = replaced(text, R"(\b\d+ \(([a-z]\w*)\))", [](const std::smatch &m) { return "'" + m.str(1) + "'"; });
+    text = replaced(text, R"(\b\d+ \(([a-z]\w*), (with [^()]*)\))", [](const std::smatch &m) { return "'" + m.str(1) + "' (" + m.str(2) + ")"; });
+    // Where 0 is the library's word for the default, MATLAB's is [], and 0 is an error.
+    text = replaced(text, R"(\b([A-Z]\w*)( is \S+( \w+)?; it must )(be 0 to|be at least 0(?![.\d])|not be negative))", [](const std::smatch &m) {
+        if (!is_not_zero(m.str(1))) return m.str();
+        return m.str(1) + m.str(2) + (m.str(4) == "be 0 to" ? "be 1 to" : "be above 0");
+    });
+    text = replaced(text, R"(\bor 0 for\b)", as("or [] for"));
+    text = replaced(text, R"(\(0 takes\b)", as("([] takes"));
+    text = replaced(text, R"(\bbeyond max_tilt\b)", as("beyond MaxTilt"));
+    text = replaced(text, R"(\bthe progress callback returned non-zero\b)", as("the function of Progress returned true"));
     text = replaced(text, R"(\b([FCUI])(8|16|32|64|128)\b)", element_type);
     text = replaced(text, "would fit .*", unit);
     text = replaced(text, "set the NaN policy to replace", as("make the plan with isocenter.Context('NanPolicy', 'replace')"));

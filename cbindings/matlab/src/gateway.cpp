@@ -59,12 +59,12 @@ static const struct {
     { "pet", kind::pet, &pet_commands },
 };
 
-// "mri.set_options" is "MRI.setOptions", and "mri.create" is "MRI".
+// "mri.set_options" is "MRI.setOptions", "mri.create" is "MRI" and "mri.destroy" "MRI.delete".
 static std::string method_of(const std::string &area, const std::string &name) {
     std::string out = area == "context" ? "Context" : area;
     if (area != "context")
         for (char &letter : out) letter = static_cast<char>(toupper(static_cast<unsigned char>(letter)));
-    return name == "create" ? out : out + "." + camel(name, false);
+    return name == "create" ? out : out + "." + (name == "destroy" ? "delete" : camel(name, false));
 }
 
 static void run(call &c, int count, const mxArray **arguments) {

@@ -125,11 +125,12 @@ enum type : unsigned { is_single = 1, is_double = 2, is_uint8 = 4, is_uint16 = 8
 struct shape {
     std::vector<int64_t> size;
     const char *meaning;
-    // For advice on arrays that do not fit: an option that counts along a dimension and was left at 1, the sizes with 0 there, and the
-    // option with which the second and third dimension change places.
+    // For advice on arrays that do not fit: an option that counts along a dimension, the sizes with 0 there, and the option with which
+    // the second and third dimension change places.
     const char *option = nullptr;
     std::vector<int64_t> counted = {};
     const char *swapped = nullptr;
+    const char *cause = nullptr; // what is likely to be wrong, if not the order of dimensions
     int64_t elements() const;
 };
 std::string times(const std::vector<int64_t> &size); // "3 x 4"
@@ -169,6 +170,9 @@ private:
 
 // How many dimensions an array of the call has in MATLAB, by its name; 0 if it is not known.
 size_t array_dimensions(const std::string &name);
+// What MATLAB's users call an array of the call that the library calls `name`: the same, unless it was set.
+void array_rename(const std::string &name, const std::string &in_matlab);
+std::string array_name(const std::string &name);
 void arrays_forget();
 
 // numbers.cpp: parameters, of any real numeric class. What does not fit is an error that says so.
@@ -220,6 +224,8 @@ void settings_read(const record &r, const call &c, int first, const char *invali
 void settings_read(const record &r, const mxArray *one, const char *invalid, void *out);
 // The setting of this name in the C header, "bin_pitch", among those that the call has read; "" if there is none.
 std::string setting_of(const std::string &snake);
+// Whether one of these settings, by its name in MATLAB, must not be 0.
+bool is_not_zero(const std::string &name);
 void settings_forget();
 // The elements of a struct array, in memory of MATLAB's.
 void *records_read(const record &r, const mxArray *value, const char *invalid, int64_t *count);

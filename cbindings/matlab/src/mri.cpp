@@ -85,9 +85,8 @@ static shape voxels(const call &c, int64_t last, const char *plane, const char *
     return out;
 }
 
-// Coils that were left at one are easily forgotten ones.
-static shape counting_coils(const call &c, shape out, std::vector<int64_t> counted) {
-    if (c.plan->mri_size.coils > 1) return out;
+// Coils are easily forgotten, or those of another scan.
+static shape counting_coils(shape out, std::vector<int64_t> counted) {
     counted.push_back(0);
     out.option = "Coils", out.counted = std::move(counted);
     return out;
@@ -95,18 +94,18 @@ static shape counting_coils(const call &c, shape out, std::vector<int64_t> count
 
 static shape maps_of(const call &c) {
     const shape maps = voxels(c, c.plan->mri_size.coils, "nx x ny x coils", "nx x ny x nz x coils");
-    return counting_coils(c, maps, one_image(c).size);
+    return counting_coils(maps, one_image(c).size);
 }
 
 static shape image(const call &c) {
     const mri_sizes &s = c.plan->mri_size;
     if (s.has_maps) return one_image(c);
-    return s.coils > 1 ? maps_of(c) : counting_coils(c, one_image(c), one_image(c).size);
+    return s.coils > 1 ? maps_of(c) : counting_coils(one_image(c), one_image(c).size);
 }
 
 static shape samples(const call &c) {
     const mri_sizes &s = c.plan->mri_size;
-    return counting_coils(c, { { s.samples, s.coils }, s.coils > 1 ? "samples x coils" : "samples" }, { s.samples });
+    return counting_coils({ { s.samples, s.coils }, s.coils > 1 ? "samples x coils" : "samples" }, { s.samples });
 }
 
 static shape one_a_sample(const call &c) { return { { c.plan->mri_size.samples }, "one a sample" }; }
@@ -320,6 +319,7 @@ static void reconstruct(call &c) {
         return;
     }
     const array initial(c.optional(1), "initial", complex, image(c));
+    array_rename("image", "initial");
     array out(initial, image(c));
     check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
     c.result(0, out.finish());

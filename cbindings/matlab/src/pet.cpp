@@ -361,6 +361,7 @@ static void reconstruct(call &c) {
     const optional_array initial(c.optional(3), "initial", is_single, image(c));
     isoc_pet_options options = c.plan->pet_size.options;
     options.warm_start = initial.a != nullptr;
+    if (initial.a) array_rename("image", "initial");
     check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
     const auto out = initial.a ? std::make_unique<array>(*initial.a, image(c)) : std::make_unique<array>(is_single, image(c));
     check(isoc_pet_reconstruct(c.plan->pet(), measured.tensor(), factors.tensor(), additive.tensor(), out->tensor()));
@@ -384,11 +385,18 @@ static const mxArray *list_of(const mxArray *value, mwSize rows, int64_t events)
     return events == 0 && mxIsEmpty(value) ? mxCreateDoubleMatrix(rows, 0, mxREAL) : value;
 }
 
+// As many as there are positions, where both lists agree, so that the odd one out is told of; else as many as there are times.
+static int64_t events_of(const mxArray *first, const mxArray *second, const mxArray *times) {
+    const auto are_positions = [](const mxArray *list) { return mxGetNumberOfDimensions(list) == 2 && mxGetM(list) == 3; };
+    const bool agree = are_positions(first) && are_positions(second) && mxGetN(first) == mxGetN(second);
+    return static_cast<int64_t>(agree ? mxGetN(first) : mxGetNumberOfElements(times));
+}
+
 static void deposit(call &c) {
     c.takes({ "first_positions", "second_positions", "time_differences", "histo_images" });
     const mxArray *first_positions = c.argument(0, "first_positions"), *second_positions = c.argument(1, "second_positions");
     const mxArray *times = c.argument(2, "time_differences");
-    const auto events = static_cast<int64_t>(mxGetNumberOfElements(times));
+    const int64_t events = events_of(first_positions, second_positions, times);
     const array first(list_of(first_positions, 3, events), "first_positions", real, positions(events));
     const array second(list_of(second_positions, 3, events), "second_positions", real, positions(events));
     const array difference(list_of(times, 1, events), "time_differences", real, one_an_event(events));

@@ -21,9 +21,10 @@ template <class T> static T get(const void *from, size_t at) {
 
 template <class T> static T bounded(const setting &s, const mxArray *value) {
     const int64_t v = integer_of(value, s.name);
-    if (v < 0 || static_cast<uint64_t>(v) > std::numeric_limits<T>::max())
-        fail("invalidArgument", "%s is %lld; it must be 0 to %llu", s.name, static_cast<long long>(v),
-             static_cast<unsigned long long>(std::numeric_limits<T>::max()));
+    const bool negative = v < 0;
+    if (negative || static_cast<uint64_t>(v) > std::numeric_limits<T>::max())
+        fail("invalidArgument", "%s is %lld; it must be at %s %llu", s.name, static_cast<long long>(v), negative ? "least" : "most",
+             negative ? s.not_zero ? 1ULL : 0ULL : static_cast<unsigned long long>(std::numeric_limits<T>::max()));
     return static_cast<T>(v);
 }
 
@@ -118,6 +119,13 @@ std::string setting_of(const std::string &name) {
         for (const setting &s : r->settings)
             if (snake(s.name) == name) return s.name;
     return "";
+}
+
+bool is_not_zero(const std::string &name) {
+    for (const record *r : seen)
+        for (const setting &s : r->settings)
+            if (s.name == name) return s.not_zero;
+    return false;
 }
 
 void settings_read(const record &r, const mxArray *one, const char *invalid, void *out) {
