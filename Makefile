@@ -31,7 +31,7 @@ help:
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
 	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
-	@echo 'make lint                       formatting, clippy and documentation, warnings denied'
+	@echo 'make lint                       imports, formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
 	@echo 'make install PREFIX=/usr/local  library, headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
@@ -127,6 +127,7 @@ miri:
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+	scripts/import_circles.py
 	$(CARGO) fmt --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --release --all-targets -- -D warnings
