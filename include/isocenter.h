@@ -192,8 +192,8 @@ enum {
 typedef uint32_t isoc_ct_input;
 enum {
     // u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
-    // without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
-    // once after each change of geometry, options or flat field some rows are looked at.
+    // without one that cannot be line integrals (whole numbers, huge ones, mostly negative ones, or about 1 beside the object) are
+    // warned of in the log: once after each change of geometry, options or flat field some rows are looked at.
     ISOC_CT_INPUT_AUTO = 0,
     // Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
     ISOC_CT_INPUT_COUNTS = 1,
@@ -462,7 +462,7 @@ typedef struct {
     uint32_t threads;
     // An isoc_nan_policy.
     uint32_t nan_policy;
-    // Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    // Maximum number of bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
     // available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     uint64_t memory_cap;
     // Progress and cancel, or NULL.
@@ -478,7 +478,7 @@ typedef struct {
     const int32_t *gpus;
     // Number of values in `gpus`.
     int64_t gpu_count;
-    // Most bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
+    // Maximum number of bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
     uint64_t gpu_memory_cap;
 } isoc_context_options;
 
@@ -550,7 +550,7 @@ typedef struct {
     const float *response;
     // Number of values in `response`.
     int64_t response_count;
-    // Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    // Counts and transmissions: a transmission below this is raised to it before the logarithm; 1.2e-38 or more and below 1; 0 means 1e-6.
     double minimum_transmission;
     // An isoc_ct_precision: of back-projected data on a GPU.
     uint32_t precision;
@@ -691,12 +691,12 @@ typedef struct {
     uint32_t warm_start;
     // An isoc_mri_sines.
     uint32_t sines;
-    // Most iterations; 0 means 30.
+    // Maximum number of iterations; 0 means 30.
     int64_t iterations;
     // Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
     // and 1e-9.
     double tolerance;
-    // Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
+    // Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     double upsampling;
     // Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
     double lambda;
@@ -822,7 +822,7 @@ typedef struct {
     int64_t kernels;
     // Voxels of a kernel.
     int64_t offsets;
-    // The least mass that the cut leaves of a kernel; 1 of the caller's own.
+    // The minimum mass that the cut leaves of a kernel; 1 of the caller's own.
     double least_mass;
     // The greatest.
     double greatest_mass;
@@ -1029,7 +1029,7 @@ isoc_status isoc_context_create(const isoc_context_options *options,
 isoc_status isoc_context_destroy(isoc_context *context);
 
 // This thread's message of its last failed call: which argument, the value seen, the value allowed. Empty before the
-// first failure. The pointer stays valid until the thread's next failed call.
+// first failure. The pointer stays the same as long as the thread lives, its text until the thread's next failed call.
 const char *isoc_last_error(void);
 
 // A short phrase for a status, or "unknown status". Static.
@@ -1096,10 +1096,11 @@ isoc_status isoc_ct_tune(isoc_ct *ct);
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
 // For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
-// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
-// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
-// pixel that reads as 0 and is counted.
+// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows,
+// bins), of f32, u16 or u8; the frames are averaged and copied. `darks` may be NULL for zeros. `flats` NULL (then `darks`
+// too) forgets the flat field. Call it after isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A
+// flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a pixel that reads as 0
+// and is counted.
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
                                    const isoc_tensor *darks);
@@ -1277,7 +1278,7 @@ isoc_status isoc_mri_set_matrix(isoc_mri *mri,
 // Tells what the plan found and decided.
 isoc_status isoc_mri_get_info(isoc_mri *mri, isoc_mri_info *info);
 
-// Most bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
+// Maximum number of bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
 // that it computes on, where a smaller gpu_memory_cap may still do.
 isoc_status isoc_mri_memory(isoc_mri *mri,
                             uint64_t *bytes);
@@ -1422,7 +1423,7 @@ isoc_status isoc_pet_set_stream(isoc_pet *pet,
 // Tells what the plan found and decided.
 isoc_status isoc_pet_get_info(isoc_pet *pet, isoc_pet_info *info);
 
-// Most bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
+// Maximum number of bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
 // the GPU that it computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for.
 isoc_status isoc_pet_memory(isoc_pet *pet,
                             uint64_t *bytes);

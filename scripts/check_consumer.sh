@@ -87,7 +87,7 @@ compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initialize
 compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cpp"
 compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
 scripts/page_links.py README.md CHANGELOG.md docs/*.md cbindings/*.md "$package"/share/doc/isocenter/*.md "$package"/share/doc/isocenter/pages/*.md
-PYTHONDONTWRITEBYTECODE=1 scripts/page_names.py README.md docs/papers.md
+PYTHONDONTWRITEBYTECODE=1 scripts/page_names.py README.md docs/*.md cbindings/*.md
 # What the pages show is what works.
 scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
 scripts/page_code.py README.md "$examples/c" "$build/readme.c"

@@ -316,6 +316,8 @@ fn noise(k: usize) -> f32 {
 fn what_cannot_be_line_integrals_is_warned_of() {
     let object = [disk(0.02, 10.0, 45.0), disk(0.03, -20.0, 10.0)];
     let is = |seen: &[String], word: &str| {
+        // Values that were replaced have a warning of their own.
+        let seen: Vec<&String> = seen.iter().filter(|m| !m.contains("replaced by 0")).collect();
         assert!(seen.len() == 1 && seen[0].contains("line integrals") && seen[0].contains(word), "{seen:?}");
     };
     // Counts: whole ones, few of them, averaged ones, dark ones among them, in a beam that is brightest in the middle.

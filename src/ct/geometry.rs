@@ -193,7 +193,10 @@ impl Geometry {
         }
         if !(1.0 / MAX_RATIO..=MAX_RATIO).contains(&self.ratio()) {
             let r = self.ratio();
-            fail!(OutOfRange, "geometry.pixel_size / bin_pitch is {r}; it must be 1/{MAX_RATIO} to {MAX_RATIO}");
+            fail!(
+                OutOfRange,
+                "geometry.pixel_size / bin_pitch is {r}; it must be 1/{MAX_RATIO} to {MAX_RATIO}: are both in one unit?"
+            );
         }
         Ok(())
     }

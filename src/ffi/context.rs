@@ -57,7 +57,7 @@ pub struct isoc_context_options {
     pub threads: u32,
     /// An isoc_nan_policy.
     pub nan_policy: u32,
-    /// Most bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
+    /// Maximum number of bytes of working memory of the host at a time, beyond the caller's arrays: a promise. 0 takes seven eighths of what is
     /// available when a call begins (under the limits of a container or a batch job, too), at least 256 MiB.
     pub memory_cap: u64,
     /// Progress and cancel, or NULL.
@@ -73,7 +73,7 @@ pub struct isoc_context_options {
     pub gpus: *const i32,
     /// Number of values in `gpus`.
     pub gpu_count: i64,
-    /// Most bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
+    /// Maximum number of bytes of memory on each GPU, beyond the caller's arrays; 0 takes nine tenths of what is free when a call begins.
     pub gpu_memory_cap: u64,
 }
 
@@ -232,7 +232,7 @@ pub extern "C" fn isoc_context_destroy(context: *mut isoc_context) -> Status {
 }
 
 /// This thread's message of its last failed call: which argument, the value seen, the value allowed. Empty before the
-/// first failure. The pointer stays valid until the thread's next failed call.
+/// first failure. The pointer stays the same as long as the thread lives, its text until the thread's next failed call.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_last_error() -> *const c_char {
     last_error()

@@ -138,9 +138,9 @@ class CtInput(IntEnum):
     """isoc_ct_input"""
 
     #: u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either:
-    #: ISOC_STATUS_FLAT_FIELD. f32 without one that cannot be line integrals (whole numbers, huge ones, or about 1
-    #: beside the object) are warned of in the log: once after each change of geometry, options or flat field some rows
-    #: are looked at.
+    #: ISOC_STATUS_FLAT_FIELD. f32 without one that cannot be line integrals (whole numbers, huge ones, mostly negative
+    #: ones, or about 1 beside the object) are warned of in the log: once after each change of geometry, options or flat
+    #: field some rows are looked at.
     AUTO = 0
     #: Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
     COUNTS = 1

@@ -9,10 +9,11 @@ use crate::ffi::boundary::count;
 use crate::ffi::tensor::{Expected, isoc_tensor};
 
 /// For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
-/// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows, bins), of f32, u16 or u8; the frames are averaged and copied. `darks`
-/// may be NULL for zeros. `flats` NULL (then `darks` too) forgets the flat field. Call it after
-/// isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a
-/// pixel that reads as 0 and is counted.
+/// isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows,
+/// bins), of f32, u16 or u8; the frames are averaged and copied. `darks` may be NULL for zeros. `flats` NULL (then `darks`
+/// too) forgets the flat field. Call it after isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A
+/// flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a pixel that reads as 0
+/// and is counted.
 ///
 /// # Safety
 /// Tensors are NULL or valid.

@@ -81,8 +81,8 @@ pub enum isoc_ct_precision {
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_input {
     /// u16 and u8 are counts, f32 are line integrals. f32 while the plan has a flat field may be either: ISOC_STATUS_FLAT_FIELD. f32
-    /// without one that cannot be line integrals (whole numbers, huge ones, or about 1 beside the object) are warned of in the log:
-    /// once after each change of geometry, options or flat field some rows are looked at.
+    /// without one that cannot be line integrals (whole numbers, huge ones, mostly negative ones, or about 1 beside the object) are
+    /// warned of in the log: once after each change of geometry, options or flat field some rows are looked at.
     Auto = 0,
     /// Counts, of any type: -ln((raw - dark) / (flat - dark)) with the flat field, which there must be.
     Counts = 1,
@@ -127,7 +127,7 @@ pub struct isoc_ct_options {
     pub response: *const f32,
     /// Number of values in `response`.
     pub response_count: i64,
-    /// Counts and transmissions: a transmission below this is raised to it before the logarithm, 1.2e-38 to 1; 0 means 1e-6.
+    /// Counts and transmissions: a transmission below this is raised to it before the logarithm; 1.2e-38 or more and below 1; 0 means 1e-6.
     pub minimum_transmission: f64,
     /// An isoc_ct_precision: of back-projected data on a GPU.
     pub precision: u32,

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_m
     })
 }
 
-/// Most bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
+/// Maximum number of bytes of working memory that isoc_mri_reconstruct uses under the present geometry and options: of the host, or of the GPU
 /// that it computes on, where a smaller gpu_memory_cap may still do.
 ///
 /// # Safety

@@ -68,12 +68,12 @@ pub struct isoc_mri_options {
     pub warm_start: u32,
     /// An isoc_mri_sines.
     pub sines: u32,
-    /// Most iterations; 0 means 30.
+    /// Maximum number of iterations; 0 means 30.
     pub iterations: i64,
     /// Largest relative error (l2) of a fast transform: down to about 1e-6 in single and 1e-12 in double precision; 0 means 1e-5
     /// and 1e-9.
     pub tolerance: f64,
-    /// Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
+    /// Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     pub upsampling: f64,
     /// Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
     pub lambda: f64,

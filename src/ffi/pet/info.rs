@@ -45,7 +45,7 @@ pub unsafe extern "C" fn isoc_pet_get_info(pet: *mut isoc_pet, info: *mut isoc_p
     })
 }
 
-/// Most bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
+/// Maximum number of bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
 /// the GPU that it computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for.
 ///
 /// # Safety

@@ -17,7 +17,7 @@ pub struct isoc_pet_table_sizes {
     pub kernels: i64,
     /// Voxels of a kernel.
     pub offsets: i64,
-    /// The least mass that the cut leaves of a kernel; 1 of the caller's own.
+    /// The minimum mass that the cut leaves of a kernel; 1 of the caller's own.
     pub least_mass: f64,
     /// The greatest.
     pub greatest_mass: f64,

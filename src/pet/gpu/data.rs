@@ -11,7 +11,7 @@ use crate::pet::histos::Histos;
 /// Measured, factors, additive.
 const KINDS: usize = 3;
 
-/// See the module.
+/// The histo-images of a reconstruction: held on the GPU, or read from the caller view by view.
 pub(in crate::pet) struct Data<'a> {
     pub(super) facts: Facts,
     histos: Histos<'a>,
