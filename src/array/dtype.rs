@@ -1,5 +1,6 @@
 //! Element types of the caller's arrays.
 
+use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 
 /// Type of an array's elements.
@@ -22,6 +23,27 @@ pub enum DType {
 }
 
 impl DType {
+    /// What images and projections of CT are, and PET's images.
+    pub(crate) const FLOAT: &[Self] = &[Self::F32];
+    /// Detector frames, which may be counts.
+    pub(crate) const FRAMES: &[Self] = &[Self::F32, Self::U16, Self::U8];
+    /// Histo-images, which may be counts.
+    pub(crate) const HISTOS: &[Self] = &[Self::F32, Self::U32];
+    /// Real numbers.
+    pub(crate) const REAL: &[Self] = &[Self::F32, Self::F64];
+    /// Complex numbers.
+    pub(crate) const COMPLEX: &[Self] = &[Self::C64, Self::C128];
+    /// Real or complex numbers.
+    pub(crate) const NUMBERS: &[Self] = &[Self::F32, Self::F64, Self::C64, Self::C128];
+
+    /// An error unless it is one of these; `name` is the array's.
+    pub(crate) fn check(self, name: &str, allowed: &[Self]) -> Result<()> {
+        if !allowed.contains(&self) {
+            fail!(TensorDtype, "elements of {name} are {self:?}; this call takes {allowed:?}");
+        }
+        Ok(())
+    }
+
     /// Bytes of an element.
     pub const fn size(self) -> usize {
         match self {

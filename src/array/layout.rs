@@ -2,6 +2,8 @@
 
 use super::dtype::DType;
 use crate::error::{Result, fail};
+use crate::gpu::Device;
+use std::sync::Arc;
 
 /// Shape, strides in elements, and the element at index 0, in host memory or on a GPU.
 #[derive(Clone, Copy, Debug)]
@@ -52,16 +54,14 @@ impl<const N: usize> Layout<N> {
         (low as usize, high as usize + self.dtype.size())
     }
 
-    /// An error unless it has this shape, one of these types, and is in host memory or on this GPU.
-    pub(crate) fn check(&self, name: &str, shape: [usize; N], dtypes: &[DType], gpu: Option<usize>) -> Result<()> {
+    /// An error unless it has this shape, one of these types, and is in host memory or on one of these GPUs.
+    pub(crate) fn check(&self, name: &str, shape: [usize; N], dtypes: &[DType], gpus: &[Arc<Device>]) -> Result<()> {
         if self.shape != shape {
             fail!(TensorShape, "{name} has shape {:?}; it must be {shape:?}", self.shape);
         }
-        if !dtypes.contains(&self.dtype) {
-            fail!(TensorDtype, "{name} is {:?}; it must be one of {dtypes:?}", self.dtype);
-        }
-        if self.gpu.is_some() && self.gpu != gpu {
-            fail!(TensorDevice, "{name} is not in host memory or on the GPU that computes");
+        self.dtype.check(name, dtypes)?;
+        if let Some(gpu) = self.gpu.filter(|gpu| gpus.iter().all(|g| g.index() != *gpu)) {
+            fail!(TensorDevice, "{name} is on GPU {gpu}, which does not compute here");
         }
         Ok(())
     }

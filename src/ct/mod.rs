@@ -1,7 +1,6 @@
 //! Parallel-beam X-ray CT: filtered back projection, and the matched pair for iterative methods.
 
 mod angular;
-mod checks;
 mod cpu;
 mod engine;
 mod geometry;

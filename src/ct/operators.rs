@@ -1,6 +1,5 @@
 //! What a plan computes: each call checks its arrays, and asks the engine.
 
-use super::checks::{COUNTS, FLOATS, check, check_dtype};
 use super::engine::Engine;
 use super::geometry::Order;
 use super::phantom;
@@ -20,32 +19,32 @@ impl Ct {
     /// Filters the rows of all slices: see `isoc_ct_filter`.
     pub fn filter(&mut self, projections: Array, filtered: ArrayMut) -> Result<()> {
         let shape = self.geometry()?.projection_shape();
-        check("filtered", filtered.layout(), shape, FLOATS)?;
-        check("projections", projections.layout(), shape, COUNTS)?;
+        filtered.layout().check("filtered", shape, DType::FLOAT, self.gpus())?;
+        projections.layout().check("projections", shape, DType::FRAMES, self.gpus())?;
         self.corrected(Operator::Filter, &projections, &filtered)
     }
 
     /// Pixel-driven back projection: see `isoc_ct_backproject`.
     pub fn backproject(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
+        self.check_pair(projections.layout(), volume.layout(), DType::FLOAT)?;
         self.run(Operator::Backproject, &projections, &volume)
     }
 
     /// Transpose of `forward`: see `isoc_ct_adjoint`.
     pub fn adjoint(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
+        self.check_pair(projections.layout(), volume.layout(), DType::FLOAT)?;
         self.run(Operator::Adjoint, &projections, &volume)
     }
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_pair(projections.layout(), volume.layout(), COUNTS)?;
+        self.check_pair(projections.layout(), volume.layout(), DType::FRAMES)?;
         self.corrected(Operator::Reconstruct, &projections, &volume)
     }
 
     /// Joseph's forward projection: see `isoc_ct_forward`.
     pub fn forward(&mut self, volume: Array, projections: ArrayMut) -> Result<()> {
-        self.check_pair(projections.layout(), volume.layout(), FLOATS)?;
+        self.check_pair(projections.layout(), volume.layout(), DType::FLOAT)?;
         self.run(Operator::Forward, &volume, &projections)
     }
 
@@ -57,7 +56,7 @@ impl Ct {
         mut write: impl FnMut(Slab) -> Result<()>,
     ) -> Result<()> {
         // Before anything is read.
-        check_dtype("projections", dtype, COUNTS)?;
+        dtype.check("projections", DType::FRAMES)?;
         self.angular_weights()?;
         self.correction(dtype)?;
         let (unseen, mut looked) = (self.unseen(dtype), false);
@@ -169,14 +168,14 @@ impl Ct {
 
     fn check_pair(&self, projections: &Layout, volume: &Layout, dtypes: &[DType]) -> Result<()> {
         let g = self.geometry()?;
-        check("projections", projections, g.projection_shape(), dtypes)?;
-        check("volume", volume, g.volume_shape(), FLOATS)
+        projections.check("projections", g.projection_shape(), dtypes, self.gpus())?;
+        volume.check("volume", g.volume_shape(), DType::FLOAT, self.gpus())
     }
 
     /// Exact pixel means of a phantom, the same in every slice.
     pub fn phantom_volume(&self, ellipses: &[Ellipse], volume: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
-        check("volume", volume.layout(), g.volume_shape(), FLOATS)?;
+        volume.layout().check("volume", g.volume_shape(), DType::FLOAT, self.gpus())?;
         phantom::check(ellipses)?;
         self.context.run(|job| {
             (0..g.ny).into_par_iter().try_for_each(|i| {
@@ -193,7 +192,7 @@ impl Ct {
     /// Exact line integrals of a phantom, the same in every row.
     pub fn phantom_projections(&self, ellipses: &[Ellipse], projections: ArrayMut) -> Result<()> {
         let g = self.geometry()?;
-        check("projections", projections.layout(), g.projection_shape(), FLOATS)?;
+        projections.layout().check("projections", g.projection_shape(), DType::FLOAT, self.gpus())?;
         phantom::check(ellipses)?;
         let target = if g.order == Order::Sinograms { projections.swapped() } else { projections };
         self.context.run(|job| {

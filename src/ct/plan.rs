@@ -2,7 +2,6 @@
 //! device but by its engine.
 
 use super::angular::Angular;
-use super::checks::{COUNTS, check_dtype};
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Measured, Needs};
 use super::geometry::Geometry;
@@ -13,7 +12,7 @@ use super::rows::Chain;
 use super::rows::flat_field::FlatField;
 use super::rows::kind::Correction;
 use super::task::{Operator, Task};
-use crate::array::Array;
+use crate::array::{Array, DType};
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, Status, fail};
@@ -198,7 +197,7 @@ impl Ct {
         let g = &plan.geometry;
         for (name, array) in [("flats", Some(flats)), ("darks", darks)] {
             let Some(array) = array else { continue };
-            check_dtype(name, array.dtype(), COUNTS)?;
+            array.dtype().check(name, DType::FRAMES)?;
             let [_, rows, bins] = array.shape();
             if (rows, bins) != (g.rows, g.bins) {
                 fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);

@@ -19,13 +19,10 @@ enum Encode {
     Gridding,
 }
 
-/// Types of arrays.
-const NUMBERS: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
-
 impl Mri {
     /// An error unless an array has this shape, and numbers where the plan computes.
     pub(super) fn check<const N: usize>(&self, array: &Layout<N>, name: &str, shape: [usize; N]) -> Result<()> {
-        array.check(name, shape, NUMBERS, self.gpus().first().map(|g| g.index()))
+        array.check(name, shape, DType::NUMBERS, self.gpus())
     }
 
     fn check_images(&self, array: &Layout<4>) -> Result<()> {

@@ -8,23 +8,14 @@ use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::Stage;
 use crate::error::Result;
 
-/// Types of images and histo-images to read.
-const COUNTS: &[DType] = &[DType::F32, DType::U32];
-/// And to write.
-const RESULTS: &[DType] = &[DType::F32];
-
 impl Pet {
     fn check_image(&self, array: &ArrayMut<3>) -> Result<()> {
-        array.layout().check("image", self.lattice()?.shape(), RESULTS, self.gpu())
+        array.layout().check("image", self.lattice()?.shape(), DType::FLOAT, self.gpus())
     }
 
     fn check_histos(&self, array: &Layout<4>, name: &str, views: usize, dtypes: &[DType]) -> Result<()> {
         let [nz, ny, nx] = self.lattice()?.shape();
-        array.check(name, [views, nz, ny, nx], dtypes, self.gpu())
-    }
-
-    fn gpu(&self) -> Option<usize> {
-        self.gpus().first().map(|g| g.index())
+        array.check(name, [views, nz, ny, nx], dtypes, self.gpus())
     }
 
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
@@ -38,8 +29,8 @@ impl Pet {
 
     /// histos `[k][z][y][x]` = H image of the k-th of these views.
     pub fn forward(&mut self, views: &[usize], image: Array<3>, mut histos: ArrayMut<4>) -> Result<()> {
-        image.layout().check("image", self.lattice()?.shape(), COUNTS, self.gpu())?;
-        self.check_histos(histos.layout(), "histo_images", views.len(), RESULTS)?;
+        image.layout().check("image", self.lattice()?.shape(), DType::HISTOS, self.gpus())?;
+        self.check_histos(histos.layout(), "histo_images", views.len(), DType::FLOAT)?;
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -61,7 +52,7 @@ impl Pet {
 
     /// image = sum of H^T histos over these views.
     pub fn adjoint(&mut self, views: &[usize], histos: Array<4>, mut image: ArrayMut<3>) -> Result<()> {
-        self.check_histos(histos.layout(), "histo_images", views.len(), COUNTS)?;
+        self.check_histos(histos.layout(), "histo_images", views.len(), DType::HISTOS)?;
         self.check_image(&image)?;
         let context = self.context.clone();
         let policy = context.nan_policy();
@@ -84,7 +75,7 @@ impl Pet {
     /// image = sum of H^T A over all views; A is 1 without factors.
     pub fn sensitivity(&mut self, factors: Option<Array<4>>, mut image: ArrayMut<3>) -> Result<()> {
         if let Some(factors) = &factors {
-            self.check_histos(factors.layout(), "factors", self.views()?.len(), COUNTS)?;
+            self.check_histos(factors.layout(), "factors", self.views()?.len(), DType::HISTOS)?;
         }
         self.check_image(&image)?;
         let context = self.context.clone();
@@ -114,7 +105,7 @@ impl Pet {
         let arrays = [(Some(&histos.measured), "measured"), (histos.factors.as_ref(), "factors")];
         for (array, name) in arrays.into_iter().chain([(histos.additive.as_ref(), "additive")]) {
             if let Some(array) = array {
-                self.check_histos(array.layout(), name, self.views()?.len(), COUNTS)?;
+                self.check_histos(array.layout(), name, self.views()?.len(), DType::HISTOS)?;
             }
         }
         self.check_image(&image)?;

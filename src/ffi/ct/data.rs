@@ -1,7 +1,8 @@
 //! Data that need not be in memory at once, or are computed: streams and phantoms.
 
 use super::plan::{isoc_ct, with_plan};
-use super::tensors::{COUNTS, FLOAT, expect_projections, expect_volume};
+use super::tensors::{expect_projections, expect_volume};
+use crate::array::DType;
 use crate::cpu::buffer::collected;
 use crate::ct::{MAX_SIDE, Slab};
 use crate::error::{Result, Status, fail};
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn isoc_ct_reconstruct_stream(
             let name = if read.is_none() { "read" } else { "write" };
             fail!(NullPointer, "{name} is NULL");
         };
-        let expected = expect_projections(ct.geometry()?, "projections", COUNTS);
+        let expected = expect_projections(ct.geometry()?, "projections", DType::FRAMES);
         let dtype = expected.check_dtype(dtype)?;
         type Call = unsafe extern "C" fn(*mut c_void, i64, i64, *const isoc_tensor) -> i32;
         let pass = |name: &'static str, call: Call| {
@@ -171,7 +172,7 @@ pub unsafe extern "C" fn isoc_ct_phantom_projections(
     projections: *const isoc_tensor,
 ) -> Status {
     with_plan(ct, |ct| {
-        let expected = expect_projections(ct.geometry()?, "projections", FLOAT);
+        let expected = expect_projections(ct.geometry()?, "projections", DType::FLOAT);
         // SAFETY: by this function's contract.
         let (ellipses, target) = unsafe { (to_ellipses(ellipses, ellipse_count)?, expected.output(projections)?) };
         ct.phantom_projections(&ellipses, target)

@@ -1,8 +1,7 @@
 //! Flats and darks.
 
 use super::plan::{isoc_ct, with_plan};
-use super::tensors::COUNTS;
-use crate::array::Array;
+use crate::array::{Array, DType};
 use crate::ct::MAX_SIDE;
 use crate::error::{Result, Status};
 use crate::ffi::boundary::count;
@@ -38,8 +37,14 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
                 1
             };
             let shape = [n, geometry.rows, geometry.bins];
-            let expected =
-                Expected { name, shape, dims: ["frames", "rows", "bins"], optional: &[0], dtypes: COUNTS, gpus: &[] };
+            let expected = Expected {
+                name,
+                shape,
+                dims: ["frames", "rows", "bins"],
+                optional: &[0],
+                dtypes: DType::FRAMES,
+                gpus: &[],
+            };
             // SAFETY: by this function's contract.
             unsafe { expected.input(tensor) }.map(Some)
         };

@@ -1,8 +1,8 @@
 //! The operators, from tensor to tensor.
 
 use super::plan::{isoc_ct, with_plan};
-use super::tensors::{COUNTS, FLOAT, expect_projections, expect_volume};
-use crate::array::{Array, ArrayMut};
+use super::tensors::{expect_projections, expect_volume};
+use crate::array::{Array, ArrayMut, DType};
 use crate::ct::{Ct, Geometry};
 use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
@@ -42,8 +42,8 @@ pub unsafe extern "C" fn isoc_ct_filter(
     projections: *const isoc_tensor,
     filtered: *const isoc_tensor,
 ) -> Status {
-    let input = (projections, |g: &Geometry| expect_projections(g, "projections", COUNTS));
-    let output = (filtered, |g: &Geometry| expect_projections(g, "filtered", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FRAMES));
+    let output = (filtered, |g: &Geometry| expect_projections(g, "filtered", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, output, Ct::filter) }
 }
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn isoc_ct_backproject(
     projections: *const isoc_tensor,
     volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, (volume, expect_volume), Ct::backproject) }
 }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn isoc_ct_forward(
     volume: *const isoc_tensor,
     projections: *const isoc_tensor,
 ) -> Status {
-    let output = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
+    let output = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, (volume, expect_volume), output, Ct::forward) }
 }
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
     projections: *const isoc_tensor,
     volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections, |g: &Geometry| expect_projections(g, "projections", FLOAT));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, (volume, expect_volume), Ct::adjoint) }
 }
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn isoc_ct_reconstruct(
     projections: *const isoc_tensor,
     volume: *const isoc_tensor,
 ) -> Status {
-    let input = (projections, |g: &Geometry| expect_projections(g, "projections", COUNTS));
+    let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FRAMES));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, (volume, expect_volume), Ct::reconstruct) }
 }

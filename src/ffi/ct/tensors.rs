@@ -4,9 +4,6 @@ use crate::array::DType;
 use crate::ct::{Geometry, Order};
 use crate::ffi::tensor::Expected;
 
-pub(super) const FLOAT: &[DType] = &[DType::F32];
-pub(super) const COUNTS: &[DType] = &[DType::F32, DType::U16, DType::U8];
-
 /// Projections of the whole detector, in the geometry's order.
 pub(super) fn expect_projections(
     geometry: &Geometry,
@@ -26,5 +23,5 @@ pub(super) fn expect_projections(
 
 pub(super) fn expect_volume(geometry: &Geometry) -> Expected<'static> {
     let shape = [geometry.slices, geometry.ny, geometry.nx];
-    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: &[0], dtypes: FLOAT, gpus: &[] }
+    Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: &[0], dtypes: DType::FLOAT, gpus: &[] }
 }

@@ -1,7 +1,7 @@
 //! Image and trajectory.
 
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::REAL;
+use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
             shape: [samples, dims],
             dims: ["samples", "axes"],
             optional: &[],
-            dtypes: REAL,
+            dtypes: DType::REAL,
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.

@@ -3,7 +3,8 @@
 use super::geometry::MAX_SAMPLES;
 use super::options::MAX_ITERATIONS;
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::{ANY, COMPLEX, REAL, by_coils, expect_by_sample, expect_grids};
+use super::tensors::{by_coils, expect_by_sample, expect_grids};
+use crate::array::DType;
 use crate::error::{Status, fail};
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::{Expected, isoc_tensor};
@@ -89,7 +90,7 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
         let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
         unsafe {
-            let parsed = expect_grids(mri, "maps", (coils, "coils"), COMPLEX)?.input(maps);
+            let parsed = expect_grids(mri, "maps", (coils, "coils"), DType::COMPLEX)?.input(maps);
             mri.set_maps(Some(by_coils::<_, 4>(mri, parsed, maps, false)?))
         }
     })
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn isoc_mri_set_field(
             shape: [nz, ny, nx],
             dims: ["nz", "ny", "nx"],
             optional: &[0],
-            dtypes: REAL,
+            dtypes: DType::REAL,
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn isoc_mri_set_positions(mri: *mut isoc_mri, positions: *
             shape: [nz, ny, nx, mri.axes()?],
             dims: ["nz", "ny", "nx", "axes"],
             optional: &[0, 1],
-            dtypes: REAL,
+            dtypes: DType::REAL,
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
@@ -167,7 +168,9 @@ pub unsafe extern "C" fn isoc_mri_set_difference_weights(mri: *mut isoc_mri, wei
         }
         let axes = if mri.geometry()?.grid[0] == 1 { 2 } else { 3 };
         // SAFETY: by this function's contract.
-        unsafe { mri.set_difference_weights(Some(expect_grids(mri, "weights", (axes, "axes"), REAL)?.input(weights)?)) }
+        unsafe {
+            mri.set_difference_weights(Some(expect_grids(mri, "weights", (axes, "axes"), DType::REAL)?.input(weights)?))
+        }
     })
 }
 
@@ -194,7 +197,7 @@ pub unsafe extern "C" fn isoc_mri_set_matrix(
             shape: [entries],
             dims: ["entries"],
             optional: &[],
-            dtypes: ANY,
+            dtypes: DType::NUMBERS,
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.

@@ -1,7 +1,8 @@
 //! How far an image is from the true one.
 
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::{COMPLEX, expect_grids};
+use super::tensors::expect_grids;
+use crate::array::DType;
 use crate::error::Status;
 use crate::ffi::tensor::isoc_tensor;
 
@@ -21,8 +22,8 @@ pub unsafe extern "C" fn isoc_mri_compare(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         let (decibels, percent) = unsafe {
-            let image = expect_grids(mri, "image", (1, "coils"), COMPLEX)?.input(image)?;
-            let truth = expect_grids(mri, "truth", (1, "coils"), COMPLEX)?.input(truth)?;
+            let image = expect_grids(mri, "image", (1, "coils"), DType::COMPLEX)?.input(image)?;
+            let truth = expect_grids(mri, "truth", (1, "coils"), DType::COMPLEX)?.input(truth)?;
             mri.compare(image, truth)?
         };
         for (p, value) in [(psnr, decibels), (percent_error, percent)] {

@@ -1,7 +1,8 @@
 //! Phantoms: their samples and their images.
 
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::{COMPLEX, expect_by_sample, expect_grids};
+use super::tensors::{expect_by_sample, expect_grids};
+use crate::array::DType;
 use crate::cpu::buffer::collected;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count, guard};
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn isoc_mri_phantom_samples(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         let list = unsafe { phantom(ellipsoids, ellipsoid_count) }?;
-        let expected = Expected { dtypes: COMPLEX, name: "samples", ..expect_by_sample(mri, "samples")? };
+        let expected = Expected { dtypes: DType::COMPLEX, name: "samples", ..expect_by_sample(mri, "samples")? };
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.output(samples)?;
@@ -162,7 +163,7 @@ pub unsafe extern "C" fn isoc_mri_phantom_image(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         let list = unsafe { phantom(ellipsoids, ellipsoid_count) }?;
-        let expected = expect_grids(mri, "image", (1, "coils"), COMPLEX)?;
+        let expected = expect_grids(mri, "image", (1, "coils"), DType::COMPLEX)?;
         // SAFETY: by this function's contract.
         unsafe {
             let to = expected.output(image)?;

@@ -1,14 +1,21 @@
 //! The Toeplitz kernel Q.
 
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::REAL;
+use crate::array::DType;
 use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, isoc_tensor};
 use crate::mri::Mri;
 
 fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
     let shape = mri.q_grid()?;
-    Ok(Expected { name: "q", shape, dims: ["q_nz", "q_ny", "q_nx"], optional: &[0], dtypes: REAL, gpus: mri.gpus() })
+    Ok(Expected {
+        name: "q",
+        shape,
+        dims: ["q_nz", "q_ny", "q_nx"],
+        optional: &[0],
+        dtypes: DType::REAL,
+        gpus: mri.gpus(),
+    })
 }
 
 /// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every

@@ -5,13 +5,16 @@ use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
 use crate::mri::{Geometry, Mri};
 
-pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
-pub(super) const COMPLEX: &[DType] = &[DType::C64, DType::C128];
-pub(super) const ANY: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
-
 /// One value a sample.
 pub(super) fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 1>> {
-    Ok(Expected { name, shape: [mri.samples()?], dims: ["samples"], optional: &[], dtypes: REAL, gpus: mri.gpus() })
+    Ok(Expected {
+        name,
+        shape: [mri.samples()?],
+        dims: ["samples"],
+        optional: &[],
+        dtypes: DType::REAL,
+        gpus: mri.gpus(),
+    })
 }
 
 fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
@@ -21,7 +24,7 @@ fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
         shape,
         dims: ["coils", "samples"],
         optional: &[0],
-        dtypes: COMPLEX,
+        dtypes: DType::COMPLEX,
         gpus: mri.gpus(),
     })
 }
@@ -45,7 +48,7 @@ pub(super) fn expect_grids<'m>(
 }
 
 fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>> {
-    expect_grids(mri, name, (mri.images()?, "coils"), COMPLEX)
+    expect_grids(mri, name, (mri.images()?, "coils"), DType::COMPLEX)
 }
 
 /// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.

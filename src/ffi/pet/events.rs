@@ -1,7 +1,8 @@
 //! List-mode events.
 
 use super::plan::{isoc_pet, with_plan};
-use super::tensors::{HISTO, REAL, expect_host_histos};
+use super::tensors::expect_host_histos;
+use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
@@ -74,14 +75,20 @@ pub(super) unsafe fn expect_events(
 ) -> Result<([Expected<'static, 2>; 2], Expected<'static, 1>)> {
     // SAFETY: by this function's contract.
     let number = unsafe { event_count(time, 1) }?;
-    let positions =
-        |name| Expected { name, shape: [number, 3], dims: ["events", "axes"], optional: &[], dtypes: REAL, gpus: &[] };
+    let positions = |name| Expected {
+        name,
+        shape: [number, 3],
+        dims: ["events", "axes"],
+        optional: &[],
+        dtypes: DType::REAL,
+        gpus: &[],
+    };
     let times = Expected {
         name: "time_differences",
         shape: [number],
         dims: ["events"],
         optional: &[],
-        dtypes: REAL,
+        dtypes: DType::REAL,
         gpus: &[],
     };
     Ok(([positions("first_positions"), positions("second_positions")], times))
@@ -112,7 +119,7 @@ pub unsafe extern "C" fn isoc_pet_deposit(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_histos(pet, "histo_images", HISTO)?.output(histo_images)?;
+            let to = expect_host_histos(pet, "histo_images", DType::HISTOS)?.output(histo_images)?;
             if event_count(time_differences, 0)? == 0 {
                 for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
                 {

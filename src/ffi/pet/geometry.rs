@@ -1,7 +1,7 @@
 //! Lattice and views.
 
 use super::plan::{isoc_pet, with_plan};
-use super::tensors::REAL;
+use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, first_size, isoc_tensor};
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn isoc_pet_set_geometry(
                 shape: [number, 2],
                 dims: ["views", "angles"],
                 optional: &[],
-                dtypes: REAL,
+                dtypes: DType::REAL,
                 gpus: &[],
             };
             // SAFETY: by this function's contract.

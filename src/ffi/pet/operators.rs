@@ -1,8 +1,8 @@
 //! The operators, from tensor to tensor.
 
 use super::plan::{isoc_pet, with_plan};
-use super::tensors::{HISTO, IMAGE, expect_histos, expect_image};
-use crate::array::Array;
+use super::tensors::{expect_histos, expect_image};
+use crate::array::{Array, DType};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn isoc_pet_forward(
         unsafe {
             let views = chosen(pet, views, view_count)?;
             let from = expect_image(pet, "image")?.input(image)?;
-            let to = expect_histos(pet, "histo_images", views.len(), IMAGE)?.output(histo_images)?;
+            let to = expect_histos(pet, "histo_images", views.len(), DType::FLOAT)?.output(histo_images)?;
             check_apart((from.layout(), "image"), (to.layout(), "histo_images"))?;
             pet.forward(&views, from, to)
         }
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn isoc_pet_adjoint(
         // SAFETY: by this function's contract.
         unsafe {
             let views = chosen(pet, views, view_count)?;
-            let from = expect_histos(pet, "histo_images", views.len(), HISTO)?.input(histo_images)?;
+            let from = expect_histos(pet, "histo_images", views.len(), DType::HISTOS)?.input(histo_images)?;
             let to = expect_image(pet, "image")?.output(image)?;
             check_apart((from.layout(), "histo_images"), (to.layout(), "image"))?;
             pet.adjoint(&views, from, to)
@@ -102,7 +102,7 @@ pub(super) unsafe fn optional<'a>(
     }
     let views = pet.views()?.len();
     // SAFETY: by this function's contract.
-    unsafe { expect_histos(pet, name, views, IMAGE)?.input(tensor) }.map(Some)
+    unsafe { expect_histos(pet, name, views, DType::FLOAT)?.input(tensor) }.map(Some)
 }
 
 /// Image = sum of H' A over all views; `factors`: f32 (views, nz, ny, nx), not negative, or NULL for 1.
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn isoc_pet_reconstruct(
         // SAFETY: by this function's contract.
         unsafe {
             let views = pet.views()?.len();
-            let measured = expect_histos(pet, "measured", views, HISTO)?.input(measured)?;
+            let measured = expect_histos(pet, "measured", views, DType::HISTOS)?.input(measured)?;
             let factors = optional(pet, "factors", factors)?;
             let additive = optional(pet, "additive", additive)?;
             let to = expect_image(pet, "image")?.output(image)?;

@@ -4,7 +4,8 @@ use super::events::expect_events;
 use super::phantom::{isoc_pet_body, phantom};
 use super::plan::{isoc_pet, with_plan};
 use super::response::radial;
-use super::tensors::{IMAGE, expect_host_histos, expect_host_image};
+use super::tensors::{expect_host_histos, expect_host_image};
+use crate::array::DType;
 use crate::error::{Result, Status};
 use crate::ffi::boundary::{Sized32, read_struct, write_struct};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
@@ -226,7 +227,7 @@ pub unsafe extern "C" fn isoc_pet_expect(
                 if tensor.is_null() {
                     return Ok(None);
                 }
-                expect_host_histos(pet, name, IMAGE)?.output(tensor).map(Some)
+                expect_host_histos(pet, name, DType::FLOAT)?.output(tensor).map(Some)
             };
             let (factors, additive) = (parse("factors", factors)?, parse("additive", additive)?);
             if let (Some(a), Some(b)) = (&factors, &additive) {

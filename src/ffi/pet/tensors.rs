@@ -5,14 +5,10 @@ use crate::error::Result;
 use crate::ffi::tensor::Expected;
 use crate::pet::Pet;
 
-pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
-pub(super) const IMAGE: &[DType] = &[DType::F32];
-pub(super) const HISTO: &[DType] = &[DType::F32, DType::U32];
-
 /// An image.
 pub(super) fn expect_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {
     let shape = pet.lattice()?.shape();
-    Ok(Expected { name, shape, dims: ["nz", "ny", "nx"], optional: &[], dtypes: IMAGE, gpus: pet.gpus() })
+    Ok(Expected { name, shape, dims: ["nz", "ny", "nx"], optional: &[], dtypes: DType::FLOAT, gpus: pet.gpus() })
 }
 
 /// So many histo-images.
