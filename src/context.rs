@@ -325,6 +325,11 @@ impl Context {
         })
     }
 
+    /// One or the other: for work that mostly `waits` for a GPU, or for the worker threads.
+    pub(crate) fn run_on<T: Send>(&self, waits: bool, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        if waits { self.run_waiting(work) } else { self.run(work) }
+    }
+
     /// Runs on the worker threads, from a thread that is none of them.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.workers.pool().install(work)

@@ -140,11 +140,7 @@ pub(super) trait Engine: Sized + Send {
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
     /// The same with progress and cancel.
     fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
-        if Self::WAITS {
-            context.run_waiting(|job| self.within(context, |e| work(e, job)))
-        } else {
-            context.run(|job| self.within(context, |e| work(e, job)))
-        }
+        context.run_on(Self::WAITS, |job| self.within(context, |e| work(e, job)))
     }
 
     /// Makes the projections of these views, unless they are there; so many volumes are needed beside them. What does not fit
