@@ -4,6 +4,8 @@ function test_messages()
             'set Input to ''counts'', ''transmission'' or ''line_integrals''');
     becomes('options.filter is 8 (custom)', 'Filter is ''custom''');
     becomes('parameter, the samples of a spoke, is 3; it must divide 8', 'READOUT, the samples of a spoke, is 3; it must divide 8');
+    becomes('options.subsets is 3, and is not used: options.algorithm is 0 (ramla), not 1 (osem)', ...
+            'Subsets is 3, and is not used: Algorithm is ''ramla'', not ''osem''');
     ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
     said = in_matlab_mex('1 (counts), 2 (transmission) or 3 (line_integrals)');
     found = regexp(said, '''(\w+)''', 'tokens');
