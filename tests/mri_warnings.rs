@@ -1,9 +1,9 @@
 //! What a plan remarks on: units, missing density weights, spokes; and that measured scans are taken without a word.
 
 use isocenter::array::{Array, ArrayMut};
-use isocenter::context::{Compute, Context, ContextOptions, LogLevel};
+use isocenter::context::{Compute, Context, ContextOptions, LogLevel, NanPolicy};
 use isocenter::error::{Result, Status};
-use isocenter::mri::{Density, Geometry, Mri, Precision, Trajectory, Unit};
+use isocenter::mri::{Density, Geometry, Mri, Options, Penalty, Precision, Trajectory, Unit};
 use rustfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 use std::path::Path;
@@ -13,26 +13,37 @@ use std::sync::{Arc, Mutex};
 struct Plan {
     mri: Mri,
     said: Arc<Mutex<Vec<String>>>,
+    /// What it told besides.
+    told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Plan {
     fn new(values: &[f64], dims: usize, unit: Unit, grid: [usize; 3]) -> Result<Self> {
         let said = Arc::new(Mutex::new(Vec::new()));
-        let warnings = said.clone();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (warnings, facts) = (said.clone(), told.clone());
         let log = move |level: LogLevel, text: &str| {
-            if level == LogLevel::Warning {
-                warnings.lock().expect("no panic").push(text.to_owned());
-            }
+            let to = if level == LogLevel::Warning { &warnings } else { &facts };
+            to.lock().expect("no panic").push(text.to_owned());
         };
-        let options = ContextOptions { compute: Compute::Cpu, log: Some(Box::new(log)), ..ContextOptions::default() };
+        let options = ContextOptions {
+            compute: Compute::Cpu,
+            nan_policy: NanPolicy::Replace,
+            log: Some(Box::new(log)),
+            ..ContextOptions::default()
+        };
         let mut mri = Mri::new(Arc::new(Context::new(options)?));
         let geometry = Geometry { grid, coils: 1, precision: Precision::Single };
         mri.set_geometry(geometry, Trajectory::new(values, unit, grid, dims)?)?;
-        Ok(Self { mri, said })
+        Ok(Self { mri, said, told })
     }
 
     fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.said.lock().expect("no panic"))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        std::mem::take(&mut self.told.lock().expect("no panic"))
     }
 
     fn radial(&mut self, readout: usize) -> Result<()> {
@@ -40,12 +51,21 @@ impl Plan {
     }
 
     fn gridding(&mut self) {
-        let samples = vec![Complex::new(0.5f64, 0.5); self.mri.samples().expect("a geometry")];
+        self.image(|_| Complex::new(0.5, 0.5), Mri::gridding);
+    }
+
+    /// What an operator makes of samples.
+    fn image(
+        &mut self,
+        sample: impl Fn(usize) -> Complex<f64>,
+        make: fn(&mut Mri, Array<'_, 2>, ArrayMut<'_, 4>) -> Result<()>,
+    ) {
+        let samples: Vec<_> = (0..self.mri.samples().expect("a geometry")).map(sample).collect();
         let [nz, ny, nx] = self.mri.geometry().expect("a geometry").grid;
         let mut image = vec![Complex::new(0.0f64, 0.0); nz * ny * nx];
         let from = Array::of(&samples, [1, samples.len()]).expect("samples");
         let to = ArrayMut::of(&mut image, [1, nz, ny, nx]).expect("an image");
-        self.mri.gridding(from, to).expect("an image");
+        make(&mut self.mri, from, to).expect("an image");
     }
 }
 
@@ -148,6 +168,86 @@ fn gridding_without_weights_is_remarked_on() {
     assert!(plan.warnings().is_empty());
 }
 
+#[test]
+fn samples_that_are_real_are_remarked_on() {
+    let plan = |count: usize| {
+        let mut plan = Plan::new(&spokes(count, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+        plan.radial(64).expect("weights");
+        plan
+    };
+    let mut full = plan(20);
+    let real = |k: usize| Complex::new((k % 9) as f64, 0.0);
+    for make in [Mri::gridding, Mri::reconstruct] {
+        full.image(real, make);
+        assert_eq!(
+            full.warnings(),
+            [
+                "samples have no imaginary part, as those of an object that is symmetric about the middle: were they taken as magnitude or real part?"
+            ]
+        );
+        // One that is complex, a point spread function, nothing at all.
+        full.image(|k| Complex::new(1.0, f64::from(u8::from(k == 1277))), make);
+        full.image(|_| Complex::new(1.0, 0.0), make);
+        full.image(|_| Complex::new(0.0, 0.0), make);
+        assert_eq!(full.warnings(), [""; 0]);
+    }
+    full.image(real, Mri::adjoint);
+    assert_eq!(full.warnings(), [""; 0]);
+    let mut few = plan(1);
+    few.image(real, Mri::gridding);
+    assert_eq!(few.warnings(), [""; 0]);
+}
+
+#[test]
+fn maps_of_nothing_are_remarked_on() {
+    let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+    let mut maps = vec![Complex::new(0.0f32, 0.0); 32 * 32];
+    let mut set = |maps: &[Complex<f32>]| {
+        plan.mri.set_maps(Some(Array::of(maps, [1, 1, 32, 32]).expect("maps"))).expect("maps");
+        plan.warnings()
+    };
+    assert_eq!(set(&maps), ["maps are 0 everywhere: no coil sees anything"]);
+    maps[77].im = 1e-6;
+    assert_eq!(set(&maps), [""; 0]);
+}
+
+#[test]
+fn a_penalty_without_weight_is_told_of() {
+    let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+    let noise = |k: usize| Complex::new((k % 5) as f64, (k % 7) as f64);
+    for (penalty, lambda, told) in [
+        (Penalty::Identity, 0.0, 0),
+        (Penalty::Differences, 0.0, 1),
+        (Penalty::Matrix, 0.0, 1),
+        (Penalty::Differences, 0.1, 0),
+    ] {
+        plan.mri.set_options(Options { penalty, lambda, iterations: 1, ..Options::default() }).expect("options");
+        plan.facts();
+        plan.image(noise, Mri::reconstruct);
+        let said: Vec<_> = plan.facts().into_iter().filter(|text| text.contains("options.lambda is 0")).collect();
+        assert_eq!(said.len(), told, "{penalty:?}, {lambda}");
+        plan.image(noise, Mri::adjoint);
+        assert!(!plan.facts().iter().any(|text| text.contains("options.lambda is 0")));
+    }
+    assert_eq!(plan.warnings(), [""; 0]);
+}
+
+#[test]
+fn replaced_samples_are_told_of() {
+    let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
+    let some = |every: usize| {
+        move |k: usize| if k.is_multiple_of(every) { Complex::new(f64::NAN, 0.0) } else { Complex::new(0.5, k as f64) }
+    };
+    for make in [Mri::adjoint, Mri::reconstruct] {
+        plan.facts();
+        plan.image(some(640), make);
+        assert!(plan.facts().contains(&"2 of 1280 values were not usable and replaced by 0".to_owned()));
+        assert_eq!(plan.warnings(), [""; 0]);
+        plan.image(some(10), make);
+        assert_eq!(plan.warnings(), ["128 of 1280 values were not usable and replaced by 0"]);
+    }
+}
+
 /// Half a readout gives nearly the same weights, so that a remark is enough; parts that miss the centre would get wrong ones.
 #[test]
 fn spokes_of_another_readout_are_noticed() {
@@ -172,8 +272,14 @@ fn spokes_of_another_readout_are_noticed() {
         }
     }
     // Of twice the readout spokes bend.
-    let e = p.radial(128).expect_err("two spokes in one");
-    assert!(e.message.contains("off the straight line"), "{}", e.message);
+    for several in [128, 320] {
+        let e = p.radial(several).expect_err("spokes in one");
+        assert!(e.message.contains("off the straight line"), "{}", e.message);
+        let hint = format!(
+            "parameter, the samples of a spoke, is {several}; from trajectory[0] on 64 samples lie evenly on one line"
+        );
+        assert!(e.message.contains(&hint), "{}", e.message);
+    }
 
     // Outwards from the centre, and in and out by turns.
     let mut half: Vec<f64> = Vec::new();

@@ -85,7 +85,13 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
     // What lies beyond a plane's two axes makes no difference to its one voxel there.
     let point = |m: usize| [0, 1, 2].map(|d| if d < dims { axes[d][m] } else { 0.0 });
     // Samples from the first on that lie evenly on one line: probably the readout.
-    let seen = || (2..samples).find(|m| off(point(m - 2), point(m - 1), point(*m)) > OFF).unwrap_or(samples);
+    let even = || (2..samples).find(|m| off(point(m - 2), point(m - 1), point(*m)) > OFF).unwrap_or(samples);
+    let hint = || {
+        let seen = even();
+        format!(
+            "parameter, the samples of a spoke, is {readout}; from trajectory[0] on {seen} samples lie evenly on one line"
+        )
+    };
     let (mut joined, mut beside, mut farthest) = (0, 0, 0.0f64);
     let mut out = zeros::<f64>(samples)?;
     for (spoke, out) in out.chunks_exact_mut(readout).enumerate() {
@@ -95,8 +101,9 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
         if step == 0.0 {
             fail!(
                 OutOfRange,
-                "the spoke from trajectory[{}] on has no length; radial weights need straight spokes",
-                spoke * readout
+                "the spoke from trajectory[{}] on has no length; radial weights need straight spokes. {}",
+                spoke * readout,
+                hint()
             );
         }
         for (k, w) in out.iter_mut().enumerate() {
@@ -105,9 +112,10 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
             if length(straight) > 0.01 * step {
                 fail!(
                     OutOfRange,
-                    "trajectory[{}] is off the straight line of its spoke by {:.2} of a step; radial weights need straight spokes of evenly spaced samples",
+                    "trajectory[{}] is off the straight line of its spoke by {:.2} of a step; radial weights need straight spokes of evenly spaced samples. {}",
                     spoke * readout + k,
-                    length(straight) / step
+                    length(straight) / step,
+                    hint()
                 );
             }
             let radius = length(at);
@@ -127,10 +135,10 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
         if missed > MISS * step * (readout - 1) as f64 {
             fail!(
                 OutOfRange,
-                "the spoke from trajectory[{}] on passes the centre at {missed:.4} cycles per voxel, {:.1} of its steps; radial weights need spokes through or from the centre. parameter, the samples of a spoke, is {readout}; from trajectory[0] on {} samples lie evenly on one line",
+                "the spoke from trajectory[{}] on passes the centre at {missed:.4} cycles per voxel, {:.1} of its steps; radial weights need spokes through or from the centre. {}",
                 spoke * readout,
                 missed / step,
-                seen()
+                hint()
             );
         }
         farthest = farthest.max(missed / step);
@@ -141,7 +149,7 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
         }
     }
     let remark = if joined > 0 {
-        let (long, n) = (seen(), spokes);
+        let (long, n) = (even(), spokes);
         Some(format!(
             "parameter, the samples of a spoke, is {readout}, but {joined} of {n} spokes go on in the next one; from trajectory[0] on {long} samples lie evenly on one line: are these one spoke?"
         ))

@@ -117,15 +117,23 @@ impl Mri {
             let Geometry { coils, grid: [nz, ny, nx], .. } = *self.geometry()?;
             self.check(maps.layout(), "maps", [coils, nz, ny, nx])?;
         }
-        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
+        let (replaced, blind) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
             let maps = match maps {
                 Some(m) => Some(e.read(&m, "maps", policy)?),
                 None => None,
             };
             e.verify()?;
+            let blind = match &maps {
+                Some(m) => e.dot(m, m)? == 0.0,
+                None => false,
+            };
             e.set_maps(maps);
-            Ok(e.replaced())
+            Ok((e.replaced(), blind))
         }))?;
+        self.replaced = replaced;
+        if blind {
+            context.log(LogLevel::Warning, || "maps are 0 everywhere: no coil sees anything".to_owned());
+        }
         Ok(())
     }
 

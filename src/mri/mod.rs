@@ -7,6 +7,7 @@
 
 mod cpu;
 mod density;
+mod doubts;
 mod engine;
 mod gpu;
 mod inputs;

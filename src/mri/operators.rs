@@ -1,7 +1,8 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
+use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
-use super::plan::{Mri, each};
+use super::plan::{Mri, Penalty, each};
 use super::solver::{self, Scratch};
 use super::toeplitz::doubled;
 use crate::array::{Array, ArrayMut, DType, Layout};
@@ -58,7 +59,29 @@ impl Mri {
     pub fn gridding(&mut self, samples: Array<2>, images: ArrayMut<4>) -> Result<()> {
         self.check_samples(samples.layout())?;
         self.check_images(images.layout())?;
+        self.doubt_samples(&samples);
         self.encode((samples, "samples"), images, Encode::Gridding)
+    }
+
+    fn doubt_samples(&self, samples: &Array<2>) {
+        if self.context.logs() && self.context.install(|| are_real(samples)) {
+            self.context.log(LogLevel::Warning, || {
+                "samples have no imaginary part, as those of an object that is symmetric about the middle: were they taken as magnitude or real part?".to_owned()
+            });
+        }
+    }
+
+    /// Tells of a penalty that was chosen, and has no weight.
+    fn tell_of_penalty(&self, solve: &Solve) {
+        let name = match solve.penalty {
+            Penalty::Identity => return,
+            Penalty::Differences => "1 (differences)",
+            Penalty::Matrix => "2 (matrix)",
+        };
+        if solve.lambda == 0.0 {
+            self.context
+                .log(LogLevel::Info, || format!("options.penalty is {name}, and has no effect: options.lambda is 0"));
+        }
     }
 
     /// Nothing is written unless all of it is there.
@@ -94,6 +117,7 @@ impl Mri {
             }
             e.write(&out, &mut to)
         }).map(|()| e.replaced()))?;
+        context.tell_of_replaced(self.replaced, from.layout().count());
         Ok(())
     }
 
@@ -102,6 +126,7 @@ impl Mri {
         self.check_images(images.layout())?;
         self.check_images(out.layout())?;
         let solve = Solve { warm_start: false, purpose: Purpose::Product, ..self.solve_settings()? };
+        self.tell_of_penalty(&solve);
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -126,6 +151,7 @@ impl Mri {
             }
             e.write(&result, &mut out)
         }).map(|()| e.replaced()))?;
+        context.tell_of_replaced(self.replaced, images.layout().count());
         Ok(())
     }
 
@@ -133,8 +159,11 @@ impl Mri {
     pub fn reconstruct(&mut self, samples: Array<2>, mut images: ArrayMut<4>) -> Result<()> {
         self.check_samples(samples.layout())?;
         self.check_images(images.layout())?;
+        self.doubt_samples(&samples);
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
+        let elements = samples.layout().count() + if solve.warm { images.layout().count() } else { 0 };
         let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
@@ -169,6 +198,7 @@ impl Mri {
             Ok(histories)
         }).map(|histories| (e.replaced(), histories)))?;
         (self.replaced, self.histories) = (replaced, histories);
+        context.tell_of_replaced(replaced, elements);
         Ok(())
     }
 

@@ -28,10 +28,12 @@ struct Seen {
     /// the scanner rather than across, whose ends need not surround the lattice.
     end: Option<f64>,
     time: f64,
+    /// Where its time difference says.
+    place: [f64; 3],
 }
 
-/// What seems wrong with the units of deposited events, for the log. `outside`: how many are outside the lattice, where all are that
-/// have a view.
+/// What seems wrong with the units of deposited events, or their origin, for the log. `located`: how many have a view, so that they are
+/// dropped only where they are outside the lattice, or their voxel is full.
 ///
 /// - Detectors surround the lattice, or nearly so: of a square about all of them, four fifths of lines have an end beyond three quarters of
 ///   its sides. Where nearly all have both ends within those, and another unit makes a scanner of them, lengths are in that. In cm they come
@@ -41,13 +43,17 @@ struct Seen {
 ///   none is moved by five times as much, times are too small: timing alone does that to a point in the middle, from 25 ps on at
 ///   detectors 930 mm apart, 3 ps at 100 mm.
 /// - Where nearly all times put the event beyond the detectors, they are too large. Those of randoms may; but not nearly all events are.
-pub(super) fn doubt(events: &Events, lattice: &Lattice, outside: Option<u64>) -> Option<String> {
+/// - Of a scanner, detectors are no more than 3 m apart; where they are thousands of times as far, positions are in um. Times then seem too
+///   small, so that this comes first.
+/// - A lattice may be smaller than what was scanned, wherever its middle is. Where half of the events are outside, but inside one of the
+///   same size about their median place, the origin is another one.
+pub(super) fn doubt(events: &Events, lattice: &Lattice, dropped: &Dropped, located: u64) -> Option<String> {
     let seen = look(events, lattice);
     let part = |of: &dyn Fn(&Seen) -> bool| seen.iter().filter(|s| of(s)).count() as f64 / seen.len() as f64;
     if seen.len() < MIN_EVENTS {
         return None;
     }
-    let [x, y, z] = [0, 1, 2].map(|d| Short(lattice.along()[d] as f64 * lattice.voxel()[d]));
+    let [x, y, z] = [0, 1, 2].map(|d| Short(2.0 * half_side(lattice, d)));
     let ends: Vec<f64> = seen.iter().filter_map(|s| s.end).collect();
     let within = |factor: f64| ends.iter().filter(|e| *e * factor < 0.75).count() as f64 / ends.len() as f64;
     let mut halves: Vec<f64> = seen.iter().map(|s| s.half).collect();
@@ -62,6 +68,10 @@ pub(super) fn doubt(events: &Events, lattice: &Lattice, outside: Option<u64>) ->
              where no detectors can be; positions must be in mm, these seem to be in {name}",
             seen.len()
         ));
+    }
+    if RADII.contains(&(radius * 1e-3)) && !RADII.contains(&radius) {
+        let apart = Short(2.0 * radius);
+        return Some(format!("detectors are {apart} mm apart; positions must be in mm, these seem to be in um"));
     }
     let still = part(&|s| s.shift < s.half / 200.0);
     if still > NEARLY_ALL {
@@ -92,14 +102,46 @@ pub(super) fn doubt(events: &Events, lattice: &Lattice, outside: Option<u64>) ->
             if femto { ", these seem to be in fs" } else { "" }
         ));
     }
-    if outside.is_some_and(|n| n >= MIN_OUTSIDE) {
+    let outside = dropped.outside_lattice;
+    if located < MIN_OUTSIDE || 2 * outside <= located {
+        return None;
+    }
+    let median = median_place(&seen);
+    let [a, b, c] = median.map(Short);
+    let within = |middle: [f64; 3]| {
+        let near = |s: &Seen| (0..3).all(|d| (s.place[d] - middle[d]).abs() <= half_side(lattice, d));
+        part(&near)
+    };
+    let there = within(median);
+    if there > 0.5 && there > 2.0 * within([0.0; 3]) {
+        return Some(format!(
+            "{} % of the events are outside the lattice, which is {x} x {y} x {z} mm about 0, 0, 0; about their median place, {a}, {b}, {c} mm, \
+             it would hold {} %: positions must be from the middle of the scanner, which is the lattice's centre",
+            100 * outside / located,
+            (100.0 * there).floor()
+        ));
+    }
+    if outside == located {
         let apart = Short(2.0 * radius);
         return Some(format!(
-            "all events are outside the lattice, which is {x} x {y} x {z} mm; detectors are {apart} mm apart: positions and the sizes of \
-             voxels must be in mm, time differences in ps"
+            "all events are outside the lattice, which is {x} x {y} x {z} mm; detectors are {apart} mm apart, and the events' median place \
+             is {a}, {b}, {c} mm: positions and the sizes of voxels must be in mm, time differences in ps, and the lattice's centre is at 0, 0, 0"
         ));
     }
     None
+}
+
+/// From the lattice's centre to its border.
+fn half_side(lattice: &Lattice, axis: usize) -> f64 {
+    0.5 * lattice.along()[axis] as f64 * lattice.voxel()[axis]
+}
+
+fn median_place(seen: &[Seen]) -> [f64; 3] {
+    [0, 1, 2].map(|d| {
+        let mut all: Vec<f64> = seen.iter().map(|s| s.place[d]).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    })
 }
 
 /// Why most events of a list have no place, where it is not for the lattice, which may be smaller than what was scanned.
@@ -112,8 +154,30 @@ pub(super) fn lost(dropped: &Dropped, events: u64) -> Option<String> {
         (dropped.not_finite, "have a NaN or Inf"),
         (dropped.equal_positions, "have twice the same position"),
     ];
-    let (count, why) = reasons.into_iter().find(|(count, _)| 2 * count > events)?;
-    Some(format!("{} % of the events {why}; they are dropped", 100 * count / events))
+    if let Some((count, why)) = reasons.into_iter().find(|(count, _)| 2 * count > events) {
+        return Some(format!("{} % of the events {why}; they are dropped", 100 * count / events));
+    }
+    let sum = reasons.iter().map(|(count, _)| count).sum::<u64>() + dropped.overflow;
+    (events >= MIN_OUTSIDE && 2 * sum > events).then(|| all_causes(dropped, events))
+}
+
+/// What became of a list whose events are mostly dropped, though nothing seems to be wrong.
+pub(super) fn tell(dropped: &Dropped, lattice: &Lattice, events: u64) -> Option<String> {
+    let [x, y, z] = [0, 1, 2].map(|d| Short(2.0 * half_side(lattice, d)));
+    (events >= MIN_OUTSIDE && 2 * dropped.total() > events)
+        .then(|| format!("{}; the lattice is {x} x {y} x {z} mm about 0, 0, 0", all_causes(dropped, events)))
+}
+
+fn all_causes(dropped: &Dropped, events: u64) -> String {
+    let causes = [
+        (dropped.outside_lattice, "outside the lattice"),
+        (dropped.outside_tilts, "tilted beyond max_tilt"),
+        (dropped.not_finite, "with a NaN or Inf"),
+        (dropped.equal_positions, "with twice the same position"),
+        (dropped.overflow, "in voxels that are full"),
+    ];
+    let list: Vec<String> = causes.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
+    format!("{} of {events} events are dropped: {}", dropped.total(), list.join(", "))
 }
 
 fn look(events: &Events, lattice: &Lattice) -> Vec<Seen> {
@@ -130,10 +194,12 @@ fn look(events: &Events, lattice: &Lattice) -> Vec<Seen> {
             if !(half + shift).is_finite() || half == 0.0 {
                 continue;
             }
-            let along = |d: usize| 0.5 * lattice.along()[d] as f64 * lattice.voxel()[d];
-            let end = |x: f64, y: f64| (x.abs() / along(0)).max(y.abs() / along(1));
+            let end = |x: f64, y: f64| (x.abs() / half_side(lattice, 0)).max(y.abs() / half_side(lattice, 1));
             let end = (across >= (z1 - z2).abs()).then(|| end(x1, y1).max(end(x2, y2)));
-            seen.push(Seen { half, shift, end, time: time.abs() });
+            // In halves of the way from the second end to the first.
+            let ahead = HALF_LIGHT * time / half;
+            let at = |p: f64, q: f64| 0.5 * (p + q + ahead * (p - q));
+            seen.push(Seen { half, shift, end, time: time.abs(), place: [at(x1, x2), at(y1, y2), at(z1, z2)] });
         }
     }
     seen

@@ -129,7 +129,8 @@ fn other_units_are_named_once() {
             (1.0, 0.0, "they are all 0"),
             // Both: of the positions first.
             (0.1, 1e-3, "these seem to be in cm"),
-            (1e3, 1e3, "all events are outside the lattice"),
+            (1e3, 1.0, "these seem to be in um"),
+            (1e3, 1e3, "these seem to be in um"),
         ] {
             // The middle between detectors is where a point in the middle is.
             if name == "a point in the middle" && positions > 1.0 {
@@ -167,6 +168,51 @@ fn a_lattice_in_metres_is_named() {
         "{}",
         said[0]
     );
+}
+
+fn moved(events: &[[f64; 7]], by: [f64; 3]) -> Vec<[f64; 7]> {
+    events.iter().map(|e| std::array::from_fn(|c| if c < 6 { e[c] + by[c % 3] } else { e[c] })).collect()
+}
+
+#[test]
+fn another_origin_is_named() {
+    let Case { events, .. } = honest().remove(0);
+    let lattice = Lattice::new([40, 44, 44], [8.0; 3]).unwrap();
+    assert_eq!(warnings(lattice, &events), [""; 0]);
+    // A little of the body stays inside.
+    for (by, percent) in
+        [([300.0, 0.0, 0.0], "outside the lattice"), ([0.0, 0.0, 2000.0], "100 % of the events are outside")]
+    {
+        let said = warnings(lattice, &moved(&events, by));
+        assert!(said.len() == 1 && said[0].contains(percent), "{said:?}");
+        assert!(said[0].contains("positions must be from the middle of the scanner"), "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_lost_for_several_reasons_is_counted() {
+    let Case { lattice, mut events, .. } = honest().remove(0);
+    events.iter_mut().step_by(3).for_each(|e| e[2] = f64::NAN);
+    events.iter_mut().skip(1).step_by(3).for_each(|e| e[2] += 900.0);
+    let said = warnings(lattice, &events);
+    assert!(said.len() == 1 && said[0].contains("of 20000 events are dropped: "), "{said:?}");
+    assert!(said[0].contains(" tilted beyond max_tilt") && said[0].contains("6667 with a NaN or Inf"), "{said:?}");
+}
+
+/// A lattice that is smaller than the object drops most events, rightly so: the log can tell, and does not warn.
+#[test]
+fn a_small_lattice_is_told_of() {
+    let Case { events, .. } = honest().remove(0);
+    let lattice = Lattice::new([1, 40, 40], [4.0; 3]).unwrap();
+    assert_eq!(warnings(lattice, &events), [""; 0]);
+    let dropped = Dropped { outside_lattice: 19_000, outside_tilts: 10, ..Dropped::default() };
+    let told = tell(&dropped, &lattice, 20_000).unwrap();
+    assert_eq!(
+        told,
+        "19010 of 20000 events are dropped: 19000 outside the lattice, 10 tilted beyond max_tilt; the lattice is 160 x 160 x 4 mm \
+         about 0, 0, 0"
+    );
+    assert_eq!(tell(&Dropped { outside_lattice: 9000, ..Dropped::default() }, &lattice, 20_000), None);
 }
 
 #[test]

@@ -185,6 +185,8 @@ pub(super) trait Engine: Sized + Send {
     fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
     /// image = image max(by, 0) / over; as it was where `over` is 0.
     fn scale(&mut self, image: &mut Self::Volume, by: &Self::Volume, over: &Self::Volume) -> Result<()>;
+    /// Sum of values that are not below 0.
+    fn sum(&mut self, volume: &Self::Volume) -> Result<f64>;
     /// image = 0 where `where_zero` is 0.
     fn mask(&mut self, image: &mut Self::Volume, where_zero: &Self::Volume) -> Result<()>;
 

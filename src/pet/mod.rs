@@ -15,6 +15,7 @@ pub mod events;
 mod expansion;
 mod gpu;
 mod histos;
+mod input_doubts;
 pub mod lattice;
 pub mod merit;
 mod operators;

@@ -2,10 +2,11 @@
 
 use super::engine::{Engine, Sign};
 use super::histos::Histos;
+use super::input_doubts;
 use super::plan::{Pet, each};
 use super::reconstruct::reconstruct;
 use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::context::Stage;
+use crate::context::{LogLevel, Stage};
 use crate::error::Result;
 
 impl Pet {
@@ -16,6 +17,13 @@ impl Pet {
     fn check_histos(&self, array: &Layout<4>, name: &str, views: usize, dtypes: &[DType]) -> Result<()> {
         let [nz, ny, nx] = self.lattice()?.shape();
         array.check(name, [views, nz, ny, nx], dtypes, self.gpus())
+    }
+
+    fn doubt_factors(&self, factors: Option<&Array<4>>) {
+        let Some(factors) = factors.filter(|_| self.context.logs()) else { return };
+        if let Some(doubt) = self.context.install(|| input_doubts::of_factors(factors)) {
+            self.context.log(LogLevel::Warning, || doubt);
+        }
     }
 
     /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
@@ -31,6 +39,7 @@ impl Pet {
     pub fn forward(&mut self, views: &[usize], image: Array<3>, mut histos: ArrayMut<4>) -> Result<()> {
         image.layout().check("image", self.lattice()?.shape(), DType::HISTOS, self.gpus())?;
         self.check_histos(histos.layout(), "histo_images", views.len(), DType::FLOAT)?;
+        let elements = image.layout().count();
         let context = self.context.clone();
         let policy = context.nan_policy();
         self.replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
@@ -47,6 +56,7 @@ impl Pet {
             }
             Ok(e.replaced())
         }))?;
+        self.context.tell_of_replaced(self.replaced, elements);
         Ok(())
     }
 
@@ -69,6 +79,7 @@ impl Pet {
             e.write(&sum, &mut image)?;
             Ok(e.replaced())
         }))?;
+        self.context.tell_of_replaced(self.replaced, histos.layout().count());
         Ok(())
     }
 
@@ -78,6 +89,7 @@ impl Pet {
             self.check_histos(factors.layout(), "factors", self.views()?.len(), DType::HISTOS)?;
         }
         self.check_image(&image)?;
+        self.doubt_factors(factors.as_ref());
         let context = self.context.clone();
         let policy = context.nan_policy();
         let views: Vec<usize> = (0..self.views()?.len()).collect();
@@ -97,21 +109,28 @@ impl Pet {
             e.write(&sum, &mut image)?;
             Ok(e.replaced())
         }))?;
+        self.context.tell_of_replaced(self.replaced, factors.map_or(0, |f| f.layout().count()));
         Ok(())
     }
 
     /// Reconstructs the image as the options say. Nothing is written unless all of it is there.
     pub fn reconstruct(&mut self, histos: &Histos, mut image: ArrayMut<3>) -> Result<()> {
         let arrays = [(Some(&histos.measured), "measured"), (histos.factors.as_ref(), "factors")];
+        let mut elements = 0;
         for (array, name) in arrays.into_iter().chain([(histos.additive.as_ref(), "additive")]) {
             if let Some(array) = array {
+                elements += array.layout().count();
                 self.check_histos(array.layout(), name, self.views()?.len(), DType::HISTOS)?;
             }
         }
         self.check_image(&image)?;
+        self.doubt_factors(histos.factors.as_ref());
         let (solve, context) = (self.solve_settings()?, self.context.clone());
+        if solve.warm {
+            elements += image.layout().count();
+        }
         let mut history = Vec::new();
-        let replaced = each!(self.engine()?, e => e.run(&context, |e, job| {
+        let done = each!(self.engine()?, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.prepare(&context, &solve.order, solve.volumes(), job)?;
             let mut found = match solve.warm {
@@ -120,12 +139,21 @@ impl Pet {
             };
             let data = e.load(&context, histos, job)?;
             e.tally()?;
-            reconstruct(e, (&data, &mut found), &solve, (&context, job), &mut history)?;
+            let zeros = reconstruct(e, (&data, &mut found), &solve, (&context, job), &mut history)?;
             e.write(&found, &mut image)?;
-            Ok(e.replaced())
+            Ok((e.replaced(), zeros))
         }));
         self.history = history;
-        self.replaced = replaced?;
+        let (replaced, zeros) = done?;
+        self.replaced = replaced;
+        self.context.tell_of_replaced(self.replaced, elements);
+        if zeros.factors {
+            self.context
+                .log(LogLevel::Warning, || "all factors are 0: no view measures anything, and the image is 0".into());
+        }
+        if zeros.start > 0 {
+            self.context.log(LogLevel::Info, || format!("{} voxels of the warm start are 0 and stay 0", zeros.start));
+        }
         Ok(())
     }
 }

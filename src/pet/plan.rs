@@ -3,6 +3,7 @@
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Method, Scan};
 use super::gpu::engine::GpuEngine;
+use super::input_doubts;
 use super::lattice::Lattice;
 use super::reconstruct::{Algorithm, Iteration, Order, Solve};
 use super::response::Response;
@@ -134,6 +135,9 @@ impl Pet {
         if list.len().checked_mul(lattice.voxels()).and_then(|n| n.checked_mul(16)).is_none() {
             fail!(SizeOverflow, "{} views of {:?} voxels are more than memory can hold", list.len(), lattice.shape());
         }
+        if let Some(doubt) = input_doubts::of_azimuths(list) {
+            self.context.log(LogLevel::Warning, || doubt);
+        }
         let given = list.iter().map(|_| None).collect();
         self.geometry = Some(Geometry { lattice, views, given });
         self.order.clear();
@@ -226,6 +230,10 @@ impl Pet {
     pub(super) fn engine(&mut self) -> Result<&mut AnyEngine> {
         if self.engine.is_none() {
             let scan = self.scan()?;
+            let modelled = scan.response.as_ref().filter(|_| scan.given.iter().any(Option::is_none));
+            if let Some(doubt) = modelled.and_then(|response| input_doubts::of_widths(response, &scan.lattice)) {
+                self.context.log(LogLevel::Warning, || doubt);
+            }
             let mut engine = match self.gpus().first() {
                 Some(gpu) => AnyEngine::Gpu(Box::new(GpuEngine::new(&self.context, gpu, scan)?)),
                 None => AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?)),
@@ -294,6 +302,7 @@ impl Pet {
                 "an order of views was set, and is not used: options.order is not 2 (given)".into()
             });
         }
+        self.warn_of_unused();
         let subsets = match o.algorithm {
             Algorithm::Ramla => order.len(),
             Algorithm::Osem if o.subsets > order.len() => {
@@ -314,6 +323,29 @@ impl Pet {
             decay: o.decay,
             warm: o.warm_start,
         })
+    }
+
+    /// Warns of options that the algorithm does not have.
+    fn warn_of_unused(&self) {
+        let Options { algorithm, subsets, relaxation, decay, .. } = self.options;
+        let default = Options::default();
+        let now = match algorithm {
+            Algorithm::Ramla => "0 (ramla)",
+            Algorithm::Osem => "1 (osem)",
+            Algorithm::Mlem => "2 (mlem)",
+        };
+        let of_ramla = algorithm != Algorithm::Ramla;
+        for (name, value, unused, of) in [
+            ("subsets", subsets as f64, subsets > 1 && algorithm != Algorithm::Osem, "1 (osem)"),
+            ("relaxation", relaxation, relaxation != default.relaxation && of_ramla, "0 (ramla)"),
+            ("relaxation_decay", decay, decay != default.decay && of_ramla, "0 (ramla)"),
+        ] {
+            if unused {
+                self.context.log(LogLevel::Warning, || {
+                    format!("options.{name} is {value}, and is not used: options.algorithm is {now}, not {of}")
+                });
+            }
+        }
     }
 
     /// NaN and Inf values replaced in the last call that read data.

@@ -6,7 +6,7 @@
 use super::engine::{Engine, Facts, Ratio};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::random::{OneByOne, Random};
-use crate::error::Result;
+use crate::error::{Result, fail};
 
 /// What is iterated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,20 +85,50 @@ fn uniform(facts: &Facts) -> f32 {
     (((facts.measured - facts.additive).max(1e-3 * facts.measured)) / facts.factors) as f32
 }
 
-/// Improves the image, and says what each pass saw. Without a warm start the image is set first.
+/// How many voxels are above 0; `room` is for marks of them.
+fn above_zero<E: Engine>(e: &mut E, volume: &E::Volume, room: &mut E::Volume) -> Result<f64> {
+    e.fill(room, 1.0)?;
+    e.mask(room, volume)?;
+    e.sum(room)
+}
+
+/// Of voxels that views see, and of those of them that an image begins with above 0, how many remain 0, since all algorithms multiply; an
+/// error if all do.
+fn check_start(visible: f64, begun: f64) -> Result<u64> {
+    if visible > 0.0 && begun == 0.0 {
+        fail!(
+            OutOfRange,
+            "image is 0 everywhere; a warm start begins with it, and goes on by multiplication, which leaves 0 everywhere"
+        );
+    }
+    Ok((visible - begun).max(0.0) as u64)
+}
+
+/// What a reconstruction was given that makes zeros of its image, for the log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Zeros {
+    /// All factors are 0.
+    pub(super) factors: bool,
+    /// Voxels that a warm start begins with at 0, of those that views see.
+    pub(super) start: u64,
+}
+
+/// Improves the image, and says in `history` what each pass saw. Without a warm start the image is set first.
 pub(super) fn reconstruct<E: Engine>(
     e: &mut E,
     (data, image): (&E::Data<'_>, &mut E::Volume),
     solve: &Solve,
     (context, job): (&Context, &Job),
     history: &mut Vec<Iteration>,
-) -> Result<()> {
+) -> Result<Zeros> {
     job.enter(Stage::Solve);
     let facts = e.facts(data);
     if !solve.warm {
         e.fill(image, uniform(&facts))?;
     }
+    let mut zeros = Zeros { factors: facts.factors <= 0.0, start: 0 };
     let mut ratio = e.zeros()?;
+    let mut visible = e.scan().lattice.voxels() as f64;
     // Voxels that no view sees get no update that could take them to 0; a kernel of the model always sees its own voxel.
     if facts.has_zero_factor || e.scan().given.iter().any(Option::is_some) {
         let mut seen = e.zeros()?;
@@ -106,7 +136,14 @@ pub(super) fn reconstruct<E: Engine>(
             job.check()?;
             e.add_sensitivity(*view, data, &mut seen)?;
         }
+        if solve.warm {
+            visible = above_zero(e, &seen, &mut ratio)?;
+        }
         e.mask(image, &seen)?;
+    }
+    if solve.warm && facts.measured > 0.0 {
+        let begun = above_zero(e, image, &mut ratio)?;
+        zeros.start = check_start(visible, begun)?;
     }
     let mut kept = Vec::new();
     if solve.algorithm != Algorithm::Ramla && solve.shuffle.is_none() && e.spare(context)? >= solve.subsets {
@@ -157,5 +194,5 @@ pub(super) fn reconstruct<E: Engine>(
         let tally = e.tally()?;
         history.push(Iteration { log_likelihood: tally.log_likelihood, skipped: tally.skipped });
     }
-    Ok(())
+    Ok(zeros)
 }

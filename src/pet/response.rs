@@ -192,6 +192,14 @@ impl Radial {
         Ok(())
     }
 
+    /// The field of the response that it is set by.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Radial::Constant(_) => "radial_fwhm",
+            Radial::Table { .. } => "radial_table",
+        }
+    }
+
     /// The largest width.
     pub(super) fn largest(&self) -> f64 {
         match self {

@@ -28,12 +28,14 @@ impl Pet {
         let lattice = self.lattice()?;
         let dropped = deposit(&self.context, self.view_set()?, lattice, events, histos)?;
         let events = Events::new(events)?;
-        let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, .. } = dropped;
-        let with_view = events.len() as u64 - not_finite - equal_positions - outside_tilts;
-        let outside = (outside_lattice == with_view).then_some(with_view);
-        let lost = || doubts::lost(&dropped, events.len() as u64);
-        if let Some(doubt) = doubts::doubt(&events, lattice, outside).or_else(lost) {
+        let all = events.len() as u64;
+        let Dropped { not_finite, equal_positions, outside_tilts, .. } = dropped;
+        let located = all - not_finite - equal_positions - outside_tilts;
+        let doubt = doubts::doubt(&events, lattice, &dropped, located).or_else(|| doubts::lost(&dropped, all));
+        if let Some(doubt) = doubt {
             self.context.log(LogLevel::Warning, || doubt);
+        } else if let Some(fact) = doubts::tell(&dropped, lattice, all) {
+            self.context.log(LogLevel::Info, || fact);
         }
         Ok(dropped)
     }

@@ -7,6 +7,8 @@ function test_messages()
     becomes('options.input says what they are: 1 (counts, with a flat field), 2 (transmission), 3 (line_integrals)', ...
             'Input says what they are: ''counts'' (with a flat field), ''transmission'', ''line_integrals''');
     becomes('events are tilted beyond max_tilt: positions are x, y, z', 'events are tilted beyond MaxTilt: positions are x, y, z');
+    becomes('options.subsets is 3, and is not used: options.algorithm is 0 (ramla), not 1 (osem)', ...
+            'Subsets is 3, and is not used: Algorithm is ''ramla'', not ''osem''');
     ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
     said = in_matlab_mex('1 (counts), 2 (transmission) or 3 (line_integrals)');
     found = regexp(said, '''(\w+)''', 'tokens');

@@ -6,7 +6,7 @@ from . import _call
 from ._tensor import tensor, zeros_like
 from ._values import integer
 from .context import Context
-from .errors import called, wrong
+from .errors import wrong
 
 
 class Plan(_call.Handle):
@@ -43,10 +43,6 @@ class Plan(_call.Handle):
     def context(self):
         """The plan's Context."""
         return self._context
-
-    def _warn(self, message):
-        """A warning of this package's own, where the library's go."""
-        self._context._callbacks[1](1, f"{called()}: {message}")
 
     def _in(self, array, name):
         return None if array is None else tensor(array, name, self._stream)

@@ -22,6 +22,7 @@ _RULES = [(re.compile(pattern), put) for pattern, put in (
     (r"\bset options\.input to 1 \(counts\), 2 \(transmission\) or 3 \(line_integrals\)",
      'write set_options(input="counts"), set_options(input="transmission") or set_options(input="line_integrals")'),
     (r"\bforget the flat field\b", "set_flat_field(None)"),
+    (r"(?<=more than a turn): azimuths may be degrees.*", "; of degrees write numpy.deg2rad(views)"),
     (r"\boptions\.lambda\b", "lambda_"),
     (r"\b(?:geometry|options|response|scan|matrix)\.([a-z]\w*)", r"\1"),
     (r"\b([a-z]\w*)_count is (-?\d+); it must be ", _list),

@@ -165,9 +165,6 @@ class PET(Plan):
             if "has a tilt of" in str(e):
                 e.args = (f"{e}; columns are azimuth, tilt, in radians{_of_views(views, lattice.max_tilt)}",)
             raise
-        if isinstance(views, numpy.ndarray) and numpy.abs(views[:, 0]).max() > 2 * numpy.pi + 1e-6:
-            far = int(numpy.argmax(numpy.abs(views[:, 0])))
-            self._warn(f"views[{far}] has an azimuth of {views[far, 0]:g} rad, more than a turn; of degrees write numpy.deg2rad(views)")
         self._lattice, self._count = lattice, self.info().views
 
     @property

@@ -293,6 +293,12 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
+    fn sum(&mut self, volume: &Columns) -> Result<f64> {
+        let parts: Vec<f64> =
+            volume.data().par_chunks(GRAIN).map(|part| part.iter().map(|v| f64::from(*v)).sum()).collect();
+        Ok(parts.into_iter().sum())
+    }
+
     fn mask(&mut self, image: &mut Columns, where_zero: &Columns) -> Result<()> {
         merge(image, where_zero, |f, s| if s > 0.0 { f } else { 0.0 });
         Ok(())

@@ -1,6 +1,6 @@
 //! The engine on a GPU. All that a plan keeps stays there as long as it fits.
 
-use super::array::{Check, Copies, Place, total};
+use super::array::{Check, Copies, Place, Survey, total};
 use super::data::Data;
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
@@ -340,6 +340,14 @@ impl Engine for GpuEngine {
     fn scale(&mut self, image: &mut Volume, by: &Volume, over: &Volume) -> Result<()> {
         // SAFETY: volumes of the plan's; the GPU is current inside `within`.
         unsafe { self.place.scale(&self.queue, image.at(), by.at(), over.at()) }
+    }
+
+    fn sum(&mut self, volume: &Volume) -> Result<f64> {
+        let survey = Survey::new(&self.queue, self.place)?;
+        // SAFETY: as for `scale`.
+        unsafe { survey.look(&self.queue, self.place, volume.at())? };
+        let (sum, ..) = survey.result(&self.queue)?;
+        Ok(sum)
     }
 
     fn mask(&mut self, image: &mut Volume, where_zero: &Volume) -> Result<()> {
