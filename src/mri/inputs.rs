@@ -15,6 +15,7 @@ use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::{Buffer, collected, filled};
 use crate::error::{Result, fail};
 use crate::solve::Stop;
+use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl Mri {
             };
             e.verify()?;
             let blind = match &maps {
-                Some(m) => e.dot(m, m)? == 0.0,
+                Some(m) => e.vectors().dot(m, m)? == 0.0,
                 None => false,
             };
             e.set_maps(maps);
