@@ -163,7 +163,7 @@ impl Mri {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
-        let elements = samples.layout().count() + if solve.warm { images.layout().count() } else { 0 };
+        let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };
         let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
