@@ -76,7 +76,7 @@ fn threads_agree() {
 }
 
 /// The least memory cap under which `run` succeeds.
-fn least_cap(g: &Geometry, run: impl Fn(&mut Ct) -> Result<()>) -> u64 {
+fn min_cap(g: &Geometry, run: impl Fn(&mut Ct) -> Result<()>) -> u64 {
     let (mut no, mut yes) = (0, 1 << 30);
     while yes - no > 1 {
         let cap = (no + yes) / 2;
@@ -104,12 +104,12 @@ fn slabs_do_not_matter() {
         let g = geometry(60, rows);
         let (p, v) = (random(projection_len(&g), 5), random(volume_len(&g), 6));
         let expected = run_all(&mut capped(&g, 2, 1 << 30), &g, &p, &v);
-        let least = least_cap(&g, |ct| {
+        let min = min_cap(&g, |ct| {
             let mut v = vec![0.0; volume_len(&g)];
             ct.reconstruct(Array::new(&p, g.projection_shape())?, ArrayMut::new(&mut v, g.volume_shape())?)
         });
         let mut slabs = Vec::new();
-        for cap in [1.0, 1.4, 2.5, 6.0, 11.0, 18.0, 30.0, 60.0].map(|f| (f * least as f64) as u64) {
+        for cap in [1.0, 1.4, 2.5, 6.0, 11.0, 18.0, 30.0, 60.0].map(|f| (f * min as f64) as u64) {
             let mut ct = capped(&g, 2, cap);
             slabs.push(ct.info().expect("info").slab_slices);
             let mut seen: Vec<Option<Vec<f32>>> = Vec::new();
@@ -144,15 +144,15 @@ fn what_the_plan_says_of_memory_is_what_reconstruct_does() {
     for rows in [1, 9, 40] {
         let g = geometry(60, rows);
         let p = random(projection_len(&g), 5);
-        let least = least_cap(&g, |ct| {
+        let min = min_cap(&g, |ct| {
             let mut v = vec![0.0; volume_len(&g)];
             ct.reconstruct(Array::new(&p, g.projection_shape())?, ArrayMut::new(&mut v, g.volume_shape())?)
         });
-        let memory = capped(&g, 2, least).memory().expect("memory");
-        assert!(memory <= least, "{rows} rows: {memory} bytes under a cap of {least}");
-        assert_eq!(capped(&g, 2, least - 1).memory().expect_err("too little").status, Status::MemoryCap);
-        assert!(capped(&g, 2, least).info().is_ok(), "{rows} rows");
-        let below = capped(&g, 2, least - 1).info();
+        let memory = capped(&g, 2, min).memory().expect("memory");
+        assert!(memory <= min, "{rows} rows: {memory} bytes under a cap of {min}");
+        assert_eq!(capped(&g, 2, min - 1).memory().expect_err("too little").status, Status::MemoryCap);
+        assert!(capped(&g, 2, min).info().is_ok(), "{rows} rows");
+        let below = capped(&g, 2, min - 1).info();
         assert!(
             below.is_err(),
             "{rows} rows: info plans slabs of {} under a cap too small",
@@ -168,11 +168,11 @@ fn forward_slabs_do_not_matter() {
         let g = geometry(60, rows);
         let v = random(volume_len(&g), 6);
         let expected = to_projections(&mut capped(&g, 2, 1 << 30), &g, Ct::forward, &v);
-        let least = least_cap(&g, |ct| {
+        let min = min_cap(&g, |ct| {
             let mut p = vec![0.0; projection_len(&g)];
             ct.forward(Array::new(&v, g.volume_shape())?, ArrayMut::new(&mut p, g.projection_shape())?)
         });
-        for cap in [least, 2 * least, 9 * least, 17 * least] {
+        for cap in [min, 2 * min, 9 * min, 17 * min] {
             let e = difference(&to_projections(&mut capped(&g, 2, cap), &g, Ct::forward, &v), &expected);
             assert!(e < ROUNDING, "{rows} slices, cap {cap}: {e:.1e}");
         }

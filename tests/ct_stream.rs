@@ -67,9 +67,9 @@ fn slabs_add_up_to_the_volume() {
         let (seen, firsts) = stream(&mut ct, &g, &all).expect("success");
         assert!(firsts.len() > 1 && firsts.is_sorted() && firsts[0] == 0, "{firsts:?}");
         // Groups of slices differ, so sums do in their last bits: as for slabs under a small cap, 5e-6 of the largest.
-        let most = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
+        let max = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
         let worst = seen.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(worst <= 5e-6 * most, "{worst} of {most}");
+        assert!(worst <= 5e-6 * max, "{worst} of {max}");
     }
 }
 

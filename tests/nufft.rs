@@ -321,9 +321,9 @@ fn bad_input_is_refused() {
 fn memory_is_what_the_grid_and_points_take() {
     let plan: Plan<f32> = Plan::new(Settings::new([32, 32, 32], 1e-3, 1000)).expect("a plan");
     let [z, y, x] = plan.grid_shape();
-    let least = (z * y * x * 8 + 1000 * 28) as u64;
+    let min = (z * y * x * 8 + 1000 * 28) as u64;
     let bytes = in_pool(2, || plan.memory(1000));
-    assert!((least..2 * least + (1 << 16)).contains(&bytes), "{bytes}, at least {least}");
+    assert!((min..2 * min + (1 << 16)).contains(&bytes), "{bytes}, at least {min}");
 }
 
 /// Points are sorted in two passes. One that has moved in between would lie in another task's part of the grid.

@@ -475,9 +475,9 @@ mod tests {
 
     #[test]
     fn good_lengths_are_products_of_radices_and_not_far() {
-        for least in 1..2000 {
-            let len = good_length(least);
-            assert!(len >= least && factors(len).is_some() && len <= least + 4 + least / 4, "{least}: {len}");
+        for min in 1..2000 {
+            let len = good_length(min);
+            assert!(len >= min && factors(len).is_some() && len <= min + 4 + min / 4, "{min}: {len}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Angular {
 /// Missing wedges are more than this many times as large as the next smaller gap.
 const WEDGE: f64 = 3.0;
 /// A step in the sizes of gaps with more gaps than this above it is the scan's own: of one with two speeds, say.
-const MOST_WEDGES: usize = 4;
+const MAX_WEDGES: usize = 4;
 /// Angles closer than this part of the mean gap are one angle seen twice: the second half of a full turn, with its jitter.
 const SAME: f64 = 0.1;
 
@@ -66,8 +66,8 @@ impl Angular {
         let mut pairs: Vec<f64> = collected(pairs)?;
         pairs.sort_unstable_by(f64::total_cmp);
         let usual = if pairs.is_empty() { spacing } else { spacing.max(lower_middle(&pairs)) };
-        let least_wedge = least_wedge(&sorted, usual);
-        let is_wedge = |gap: f64| least_wedge.is_some_and(|least| gap >= least);
+        let min_wedge = min_wedge(&sorted, usual);
+        let is_wedge = |gap: f64| min_wedge.is_some_and(|min| gap >= min);
         let counted: Vec<f64> = collected(gaps.iter().map(|&g| if is_wedge(g) { 0.0 } else { g }))?;
         let mut weights = zeros(angles.len())?;
         for (k, cluster) in clusters.iter().enumerate() {
@@ -116,8 +116,8 @@ fn clusters(angles: &[f64]) -> Result<(Vec<usize>, Vec<Cluster>)> {
 }
 
 /// The smallest of the gaps that stand out, if any do: gaps in rising order, and what is usual among them.
-fn least_wedge(sorted: &[f64], usual: f64) -> Option<f64> {
-    let first = sorted.len().saturating_sub(MOST_WEDGES).max(1);
+fn min_wedge(sorted: &[f64], usual: f64) -> Option<f64> {
+    let first = sorted.len().saturating_sub(MAX_WEDGES).max(1);
     (first..sorted.len())
         .map(|k| (sorted[k - 1], sorted[k]))
         .find(|(below, gap)| *gap > WEDGE * below.max(usual))

@@ -233,12 +233,12 @@ impl Queue {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    fn take(&self, most: usize) -> Option<Range<usize>> {
+    fn take(&self, max: usize) -> Option<Range<usize>> {
         if self.failed.load(Ordering::Relaxed) {
             return None;
         }
         let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
-        let slices = *next..self.slices.min(next.saturating_add(most));
+        let slices = *next..self.slices.min(next.saturating_add(max));
         *next = slices.end;
         (!slices.is_empty()).then_some(slices)
     }

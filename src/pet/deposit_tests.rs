@@ -123,14 +123,14 @@ fn full_voxels_stay_full() {
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
     assert_eq!(counts.iter().filter(|c| **c == u32::MAX).count(), 1);
     // f32 has no odd number beyond 2^24.
-    let most = 16_777_216f32;
-    counts.fill((most - 2.0).to_bits());
+    let max = 16_777_216f32;
+    counts.fill((max - 2.0).to_bits());
     let to = Layout { dtype: DType::F32, ..*histos(&mut counts, &grid(), &lattice()).layout() };
     // SAFETY: the counts as numbers of the same size.
     let to = unsafe { ArrayMut::over(to) };
     let dropped = deposit(&context, &grid(), &lattice(), &events, to).unwrap();
     assert_eq!(dropped, Dropped { overflow: 3, ..Dropped::default() });
-    assert_eq!(counts.iter().filter(|c| f32::from_bits(**c) == most).count(), 1);
+    assert_eq!(counts.iter().filter(|c| f32::from_bits(**c) == max).count(), 1);
 }
 
 /// Uniform in a box somewhat larger than the lattice and tilts somewhat beyond the views'.

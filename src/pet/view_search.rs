@@ -20,7 +20,7 @@ pub(super) struct Search {
 
 /// Cells a view, so that most cells have one candidate.
 const CELLS_A_VIEW: usize = 32;
-const MOST_CELLS: usize = 1 << 19;
+const MAX_CELLS: usize = 1 << 19;
 
 impl Search {
     pub(super) fn new(views: &[View], max_tilt: f64) -> Result<Self> {
@@ -31,7 +31,7 @@ impl Search {
         let mut this =
             Self { directions, max_tilt, cells: [1, 1], starts: vec![0, views.len() as u32], candidates: all };
         this = this.refined([along, 1])?;
-        while this.cells[0] * this.cells[1] < (CELLS_A_VIEW * views.len()).min(MOST_CELLS) {
+        while this.cells[0] * this.cells[1] < (CELLS_A_VIEW * views.len()).min(MAX_CELLS) {
             this = this.refined([2, 2])?;
         }
         Ok(this)

@@ -34,10 +34,10 @@ fn plan(context: &Arc<Context>, geometry: &Geometry, options: &Options) -> Ct {
 
 /// Largest difference over the largest value of the reference.
 fn error(seen: &[f32], expected: &[f32]) -> f64 {
-    let most = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
+    let max = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
     let worst =
         seen.iter().zip(expected).map(|(a, b)| f64::from((a - b).abs())).fold(0.0, |a, d| if d <= a { a } else { d });
-    worst / f64::from(most)
+    worst / f64::from(max)
 }
 
 fn volume(ct: &mut Ct, data: &[f32], run: fn(&mut Ct, Array, ArrayMut) -> isocenter::error::Result<()>) -> Vec<f32> {

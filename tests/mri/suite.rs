@@ -432,7 +432,7 @@ fn density_weights_give_an_image_in_its_own_scale() {
             (if dims == 2 { TAU * r } else { 2.0 * TAU * r * r }) / (2 * count * readout) as f64
         };
         scan.set_weights(scan.k.iter().map(ring).collect());
-        let (least, _) = figures(&scan);
+        let (min, _) = figures(&scan);
         for (count, readout) in scans {
             for (density, parameter, shift) in [(0, 0, 0.0), (1, readout as i64, 0.0), (1, readout as i64, 0.5)] {
                 let scan = Scan::new(device, grid, spokes(dims, count, readout, shift), 1, true);
@@ -441,7 +441,7 @@ fn density_weights_give_an_image_in_its_own_scale() {
                 let what = format!("{grid:?}, {count} spokes, density {density}, shift {shift}");
                 // Areas give the gaps between too few spokes more weight than is best.
                 let allowed = if density == 1 && count == scans[1].0 { 1.3 } else { 1.1 };
-                assert!(e <= allowed * least, "{what}: error {e:.4}, the least is {least:.4}");
+                assert!(e <= allowed * min, "{what}: error {e:.4}, the least is {min:.4}");
                 assert!((mean - 1.0).abs() <= 0.01, "{what}: mean {mean:.4}");
             }
         }

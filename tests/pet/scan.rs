@@ -287,6 +287,6 @@ pub(crate) fn norm(values: &[f64]) -> f64 {
 
 /// Largest difference over the largest value of `b`.
 pub(crate) fn apart(a: &[f32], b: &[f64]) -> f64 {
-    let most = b.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    a.iter().zip(b).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max) / most
+    let max = b.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    a.iter().zip(b).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max) / max
 }

@@ -403,8 +403,8 @@ fn stray_counts_leave_images_finite_and_positive() {
                     });
                     let clean = plan.forward(&[0, 1, 2, 3, 4], &bar);
                     // Small negative values of an expansion are within its tolerance.
-                    let least = if what.starts_with("variant") && projector == FOURIER { -1e-4 } else { 0.0 };
-                    assert!(clean.iter().all(|v| *v >= least), "{what}: a forward projection below 0");
+                    let min = if what.starts_with("variant") && projector == FOURIER { -1e-4 } else { 0.0 };
+                    assert!(clean.iter().all(|v| *v >= min), "{what}: a forward projection below 0");
                     let stray = |k: usize| f32::from(u8::from(k.is_multiple_of(997)));
                     let d: Vec<f32> = clean.iter().enumerate().map(|(k, e)| e.max(0.0).round() + stray(k)).collect();
                     let image = plan.reconstruct(&d, None, Some(&b));

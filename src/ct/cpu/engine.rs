@@ -47,8 +47,8 @@ fn streamed(task: &Task, dtype: DType, cap: u64, threads: usize, work: &dyn Work
     let buffers = |slices| Buffers::bytes(g, slices, dtype);
     let left = |slices| cap.checked_sub(buffers(slices));
     // The buffers take half of it at most, where there is a choice.
-    let most = usize::try_from(cap / 2 / buffers(1)).unwrap_or(usize::MAX);
-    let mut slices = most.clamp(1, g.slices);
+    let max = usize::try_from(cap / 2 / buffers(1)).unwrap_or(usize::MAX);
+    let mut slices = max.clamp(1, g.slices);
     loop {
         match left(slices).map(|cap| work.next(0..slices, cap, threads)) {
             Some(Ok(first)) => return Ok((first.count, left(first.count).unwrap_or(0))),

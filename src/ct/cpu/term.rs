@@ -79,10 +79,10 @@ impl Term<'_> {
     #[inline(always)]
     pub(super) fn run<const LEN: usize>(&self, r: usize, e: usize) -> Run {
         let first = self.start + r as f64 * self.across + e as f64 * self.along;
-        let least = first + self.along.min(0.0) * (LEN - 1) as f64;
+        let min = first + self.along.min(0.0) * (LEN - 1) as f64;
         // SAFETY: positions lie within the tile's span of `start`, far below 2^31: its sides are at most 64 elements, and
         // steps at most 4096 samples.
-        let cell = unsafe { least.to_int_unchecked::<i32>() };
+        let cell = unsafe { min.to_int_unchecked::<i32>() };
         Run { cell, first: (first - f64::from(cell)) as f32 }
     }
 }
@@ -113,12 +113,12 @@ impl RowLayout {
         assert!(row.len() >= self.pitch() && taps <= self.pad, "{} floats, {taps} taps: {self:?}", row.len());
         let Grid { first, across, along, rows, len } = grid;
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
-        let least = first + dr.min(0.0) + de.min(0.0);
-        let most = first + dr.max(0.0) + de.max(0.0);
-        if least >= self.samples as f64 || most < -(taps as f64) {
+        let min = first + dr.min(0.0) + de.min(0.0);
+        let max = first + dr.max(0.0) + de.max(0.0);
+        if min >= self.samples as f64 || max < -(taps as f64) {
             return None;
         }
-        let base = least.floor();
+        let base = min.floor();
         let cell = base as isize;
         Some(Term {
             data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes as isize),
@@ -126,7 +126,7 @@ impl RowLayout {
             start: first - base,
             across,
             along,
-            clamped: least < -(taps as f64) || most > self.samples as f64,
+            clamped: min < -(taps as f64) || max > self.samples as f64,
             low: (-(taps as f64) - base) as f32,
             high: (self.samples as f64 - base) as f32,
             slope,
@@ -158,10 +158,10 @@ impl RowLayout {
         let (dr, de) = (across * (rows - 1) as f64, along * (len - 1) as f64);
         // Elements beyond `len`, up to a whole vector block, are computed too and thrown away.
         let spare = along * BLOCK as f64;
-        let least = first + dr.min(0.0) + (de + spare).min(0.0);
-        let most = first + dr.max(0.0) + (de + spare).max(0.0);
+        let min = first + dr.min(0.0) + (de + spare).min(0.0);
+        let max = first + dr.max(0.0) + (de + spare).max(0.0);
         let room = (self.pad - taps) as f64 - WINDOW as f64;
-        least >= -room && most <= self.samples as f64 + room
+        min >= -room && max <= self.samples as f64 + room
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) struct Fit {
     pub(super) stage: usize,
     /// Shared memory: of a view, and at least.
     view: usize,
-    least: usize,
+    min: usize,
 }
 
 impl Fit {
@@ -77,8 +77,8 @@ impl Fit {
             (false, half) => format.lanes * if half { 2 } else { 4 },
         };
         let view = LINE + 2 * slots * bytes;
-        let least = if tile.side < 64 { 4 * tile.side * tile.side * format.lanes } else { 0 };
-        let mut fit = Self { tile, slots, stage: MAX_STAGE, view, least };
+        let min = if tile.side < 64 { 4 * tile.side * tile.side * format.lanes } else { 0 };
+        let mut fit = Self { tile, slots, stage: MAX_STAGE, view, min };
         // A multiprocessor has what one block may have, and the system's share of one.
         let crowded = |bytes| bytes > case.shared || tile.blocks * (bytes + SYSTEM) > case.shared + SYSTEM;
         while fit.stage > 1 && crowded(fit.bytes(fit.stage)) {
@@ -89,7 +89,7 @@ impl Fit {
 
     /// Dynamic shared memory for so many views at a time.
     pub(super) fn bytes(&self, stage: usize) -> usize {
-        (stage * self.view).max(self.least)
+        (stage * self.view).max(self.min)
     }
 }
 

@@ -80,7 +80,7 @@ impl Wish<'_> {
                 continue;
             }
             let seconds = slices.next_multiple_of(c.projector.slices()) as f64 / c.rate;
-            if best.is_none_or(|(least, _)| seconds < least) {
+            if best.is_none_or(|(min, _)| seconds < min) {
                 best = Some((seconds, c.projector));
             }
         }

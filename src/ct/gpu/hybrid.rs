@@ -15,7 +15,7 @@ const SIDE: usize = 64;
 const MAX_TILES: usize = 1 << 24;
 /// Words of the counters by which blocks find their tiles, and shared memory that texture blocks need.
 const COUNTERS: usize = 2 + 1024;
-const LEAST_SHARED: usize = 4096;
+const MIN_SHARED: usize = 4096;
 
 /// Mirrors `HybridBackproject`.
 #[repr(C)]
@@ -78,7 +78,7 @@ pub(super) fn launch(
     let (texture_parts, parts) = share(format, linear, tiles);
     // What the ALU blocks leave of the first-level cache is the texture units'.
     let stage = fit.stage.min(if format.half { 8 } else { 16 });
-    let shared = fit.bytes(stage).max(LEAST_SHARED);
+    let shared = fit.bytes(stage).max(MIN_SHARED);
     let a = AluArguments { b, slots: fit.slots as i32, stage: stage as i32 };
     let arguments = HybridArguments { a, textures, counters: counters.address(), texture_parts, parts };
     let name = || {

@@ -117,12 +117,12 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
     }
     values.sort_by(f32::total_cmp);
     let at = |part: f64| at(&values, part);
-    let (least, most) = (values[0], values[values.len() - 1]);
+    let (min, max) = (values[0], values[values.len() - 1]);
     let n = profiles.len() as f64;
     let outside = profiles.iter().map(|p| p.0).sum::<f64>() / n;
     let inside = profiles.iter().map(|p| p.1).sum::<f64>() / n;
-    if most > 1.0 && !dark_ends && values.iter().all(|v| v.fract() == 0.0) {
-        return Some(format!("all of them are whole numbers, {least} to {most}, as counts are"));
+    if max > 1.0 && !dark_ends && values.iter().all(|v| v.fract() == 0.0) {
+        return Some(format!("all of them are whole numbers, {min} to {max}, as counts are"));
     }
     // Means of equal values differ in their last bits.
     let rises = inside > outside * 1.001;
@@ -134,8 +134,8 @@ fn suspicion(rows: &[Vec<f32>]) -> Option<String> {
     }
     let (sum, size) = values.iter().fold((0.0, 0.0), |(s, a), v| (s + f64::from(*v), a + f64::from(v.abs())));
     if sum < -0.5 * size {
-        let least = values[0];
-        return Some(format!("they are mostly negative, down to {least}, as logarithms without their minus are"));
+        let min = values[0];
+        return Some(format!("they are mostly negative, down to {min}, as logarithms without their minus are"));
     }
     let beside = profiles.iter().filter(|p| (0.7..=1.3).contains(&p.0)).count() as f64;
     if at(0.01) >= -0.05 && at(0.99) <= 1.5 && beside >= 0.9 * n && inside < 0.9 * outside {
@@ -164,13 +164,13 @@ fn mean<'a>(values: impl IntoIterator<Item = &'a f32>) -> Option<f64> {
 }
 
 /// First two indices of up to `most` rows, spread over views and over the rows in use.
-fn places(order: Order, shape: [usize; 3], used: Range<usize>, most: usize) -> impl Iterator<Item = [usize; 2]> {
+fn places(order: Order, shape: [usize; 3], used: Range<usize>, max: usize) -> impl Iterator<Item = [usize; 2]> {
     let views = if order == Order::Sinograms { shape[1] } else { shape[0] };
-    let most = most.min(views * used.len());
-    (0..most).map(move |k| {
+    let max = max.min(views * used.len());
+    (0..max).map(move |k| {
         // The golden section spreads rows whatever the number of views.
         let part = (k as f64 * 0.618_034).fract();
-        let (view, row) = (k * views / most, used.start + (part * used.len() as f64) as usize);
+        let (view, row) = (k * views / max, used.start + (part * used.len() as f64) as usize);
         if order == Order::Sinograms { [row, view] } else { [view, row] }
     })
 }

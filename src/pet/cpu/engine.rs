@@ -264,8 +264,8 @@ impl Engine for CpuEngine {
 
     fn compare(&mut self, view: usize, data: &Data<'_>, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
         let floored = self.project(view, image, ratio, |f| f.error)?;
-        let most = if floored { data.facts.max_quotient() } else { f32::INFINITY };
-        let Tally { log_likelihood, skipped } = compare(self.level, &data.histos, view, (of, most), ratio)?;
+        let max = if floored { data.facts.max_quotient() } else { f32::INFINITY };
+        let Tally { log_likelihood, skipped } = compare(self.level, &data.histos, view, (of, max), ratio)?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())

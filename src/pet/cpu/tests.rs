@@ -208,8 +208,8 @@ fn the_exported_tables_are_kernels() {
                 let sum: f64 = row.iter().map(|v| f64::from(*v)).sum();
                 assert!((sum - 1.0).abs() < 1e-5, "{name}: {sum}");
             }
-            let most = *tables.map().iter().max().expect("voxels");
-            assert_eq!(most as usize + 1, tables.identifiers(), "{name}");
+            let max = *tables.map().iter().max().expect("voxels");
+            assert_eq!(max as usize + 1, tables.identifiers(), "{name}");
         }
     }
 }

@@ -239,7 +239,7 @@ fn comparison_and_update_are_what_they_say() {
                 let expected = plain(&small.lattice, &tables, true, &small.image);
                 // Gathers of a hundred positive terms have a relative error, transforms one of values up to 1.
                 let rounding = if method.projector == Projector::Fourier { 4e-6 } else { 0.0 };
-                let most =
+                let max =
                     if method.projector == Projector::Fourier { facts.max_quotient().into() } else { f64::INFINITY };
                 let (mut likelihood, mut spread, mut skipped) = (0.0, 0.0, 0);
                 let (mut wanted, mut slack) = (vec![0.0; n], vec![0.0; n]);
@@ -250,9 +250,9 @@ fn comparison_and_update_are_what_they_say() {
                     wanted[i] = match of {
                         _ if e == 0.0 && d > 0.0 => 0.0,
                         Ratio::Quotient if e == 0.0 => 0.0,
-                        Ratio::Quotient => (a * d / e).min(most),
+                        Ratio::Quotient => (a * d / e).min(max),
                         Ratio::Discrepancy if e == 0.0 => -a,
-                        Ratio::Discrepancy => (a * d / e).min(most) - a,
+                        Ratio::Discrepancy => (a * d / e).min(max) - a,
                     };
                     slack[i] = if e > 0.0 { rounding * a * a * d / (e * e) } else { 0.0 };
                     skipped += u64::from(e == 0.0 && d > 0.0);
@@ -264,8 +264,8 @@ fn comparison_and_update_are_what_they_say() {
                 // Each term d ln e has errors of 2e-6 d at most, the sum as many thousand of either sign.
                 let error = (tally.log_likelihood - likelihood).abs();
                 // By transforms e errs by `rounding` a at most, of either sign too: d ln e - e by as much times d / e - 1.
-                let most = 1e-6 * likelihood.abs() + rounding * spread.sqrt();
-                assert!(error < most, "{with} {v}: {error:e} of {likelihood}");
+                let max = 1e-6 * likelihood.abs() + rounding * spread.sqrt();
+                assert!(error < max, "{with} {v}: {error:e} of {likelihood}");
                 // d / e has the relative error of e.
                 let error = |((r, w), s): ((&f32, &f64), &f64)| ((f64::from(*r) - w).abs() - s) / (1.0 + w.abs());
                 let worst = ratio.iter().zip(&wanted).zip(&slack).map(error).fold(0.0, f64::max);
@@ -282,8 +282,8 @@ fn comparison_and_update_are_what_they_say() {
                 assert!((facts.measured - sum(&small.measured)).abs() < 1e-9 * facts.measured);
                 let factors = if with { sum(&small.factors) } else { small.measured.len() as f64 };
                 assert!((facts.factors - factors).abs() < 1e-9 * factors);
-                let most = if with { small.factors.iter().copied().fold(0.0, f32::max) } else { 1.0 };
-                assert_eq!((facts.largest_factor, facts.has_zero_factor), (most, with));
+                let max = if with { small.factors.iter().copied().fold(0.0, f32::max) } else { 1.0 };
+                assert_eq!((facts.largest_factor, facts.has_zero_factor), (max, with));
             }
         }
     }

@@ -111,19 +111,19 @@ fn little_memory_changes_no_bit_or_is_refused() {
         let said = said();
         assert!(said.contains(&format!("{CAP} bytes")), "{case}: {said}");
         assert!(image.is_untouched(), "{case}: nothing is written");
-        let least = asked_for(&said);
+        let min = asked_for(&said);
         let free = scan(0);
-        let mut most = 0;
+        let mut max = 0;
         // SAFETY: a valid pointer.
-        ok(unsafe { isoc_mri_memory(free.mri, &mut most) });
-        println!("{case}: {least} to {most} bytes");
-        assert!(CAP < least && least <= most, "{case}: {least} of {most}");
+        ok(unsafe { isoc_mri_memory(free.mri, &mut max) });
+        println!("{case}: {min} to {max} bytes");
+        assert!(CAP < min && min <= max, "{case}: {min} of {max}");
         let expected = everything(&free);
-        for cap in [least, least + (most - least) / 3, most] {
-            assert!(same(&everything(&scan(cap)), &expected), "{case}: {cap} bytes, of {least} to {most}");
+        for cap in [min, min + (max - min) / 3, max] {
+            assert!(same(&everything(&scan(cap)), &expected), "{case}: {cap} bytes, of {min} to {max}");
         }
         // A little less than the least is too little.
-        let small = scan(least / 10 * 9);
+        let small = scan(min / 10 * 9);
         assert_eq!(call(&small, isoc_mri_reconstruct, &mut given, &mut image), Status::MemoryCap, "{case}");
     }
 }
