@@ -54,7 +54,7 @@ pub enum Compute {
 pub struct ContextOptions {
     /// Where to compute.
     pub compute: Compute,
-    /// Most bytes of memory on each GPU; 0 takes nine tenths of what is free when a call begins.
+    /// Maximum number of bytes of memory on each GPU; 0 takes nine tenths of what is free when a call begins.
     pub gpu_memory_cap: u64,
     /// Worker threads; 0 takes one per processor that this process may use.
     pub threads: usize,
@@ -214,7 +214,7 @@ impl Context {
         }))
     }
 
-    /// Most bytes to use on a GPU now.
+    /// Maximum number of bytes to use on a GPU now.
     /// `held`: what the asker holds already.
     pub(crate) fn gpu_memory(&self, gpu: &Device, held: u64) -> Result<u64> {
         let (free, _) = gpu.memory()?;
@@ -232,7 +232,7 @@ impl Context {
         self.workers.pool().current_num_threads()
     }
 
-    /// Most bytes of working memory on the host for a call that begins now. Asks the system where no cap was set, so a call asks once.
+    /// Maximum number of bytes of working memory on the host for a call that begins now. Asks the system where no cap was set, so a call asks once.
     /// `held`: what the asker has already, which counts.
     pub(crate) fn memory_cap(&self, held: u64) -> u64 {
         self.memory_cap.unwrap_or_else(|| {

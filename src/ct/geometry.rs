@@ -47,7 +47,7 @@ pub struct Geometry {
 
 /// Largest ratio of pixel size to bin pitch, and of bin pitch to pixel size.
 const MAX_RATIO: f64 = 1024.0;
-/// Most views, bins, rows, columns, slices: no scanner comes near, and rows and lists of views stay small.
+/// Maximum number of views, bins, rows, columns, slices: no scanner comes near, and rows and lists of views stay small.
 pub(crate) const MAX_SIDE: usize = 1 << 20;
 /// Offsets and axes beyond this many pixels or bins are mistakes.
 const MAX_SHIFT: f64 = 1e8;

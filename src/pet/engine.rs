@@ -154,7 +154,7 @@ pub(super) trait Engine: Sized + Send {
     fn zeros(&mut self) -> Result<Self::Volume>;
     fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
     /// Copies a caller's array `[z][y][x]`; non-finite values is replaced by 0, and counted, or is an error. So are values below
-    /// 0 where `least` says so.
+    /// 0 where `sign` says so.
     fn read(&mut self, from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Self::Volume>;
     /// Copies into a caller's f32 array `[z][y][x]`.
     fn write(&mut self, from: &Self::Volume, to: &mut ArrayMut<3>) -> Result<()>;

@@ -26,7 +26,7 @@ impl Pet {
         }
     }
 
-    /// Most bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
+    /// Maximum number of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on; makes the kernels.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, context) = (self.solve_settings()?, self.context.clone());
         each!(self.engine()?, e => e.run(&context, |e, job| {

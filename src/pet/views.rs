@@ -8,7 +8,7 @@ use crate::cpu::elementary::{angle, whole};
 use crate::error::{Result, fail};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Most views.
+/// Maximum number of views.
 pub const MAX_VIEWS: usize = 1 << 16;
 
 /// Views; a line of response belongs to one of them if its tilt is within a limit.

@@ -10,7 +10,7 @@ pub(super) const LANES: [usize; 3] = [32, 16, 8];
 const SQUARE: usize = 16;
 /// Terms summed in registers before an element's sum is stored again.
 pub(super) const TERMS: usize = 8;
-/// Most taps whose weights are kept; wider tents are summed a few taps at a time.
+/// Maximum number of taps whose weights are kept; wider tents are summed a few taps at a time.
 const KEPT: usize = 4;
 /// Rows of one call lie this close together, so that an offset between any two of them fits 32 bits.
 pub(super) const MAX_DISTANCE: usize = 1 << 30;

@@ -287,7 +287,7 @@ impl Fourier {
         self.memory.bytes() as u64
     }
 
-    /// Most blocks that take pairs of rows.
+    /// Maximum number of blocks that take pairs of rows.
     pub(super) fn max_blocks([nz, ny, _]: [usize; 3]) -> usize {
         // Two lines of the greatest length fit into a block.
         ny.div_ceil(2) * nz.div_ceil(2)
