@@ -1,7 +1,10 @@
 //! MRI on the processor.
 
+mod merit;
+mod phantom;
 mod scan;
 mod suite;
+mod warnings;
 
 /// Where the suite's plans compute: isoc_context_options.device.
 fn device() -> Option<u32> {

@@ -1,8 +1,6 @@
 //! The analytic phantoms against brute force: everything else is checked against them.
 
-mod common;
-
-use common::scene::*;
+use crate::common::scene::*;
 use isocenter::array::ArrayMut;
 use isocenter::ct::Geometry;
 use isocenter::error::Status;
@@ -136,7 +134,7 @@ fn ellipses_without_area_are_refused() {
     let status = |e: &[Ellipse]| {
         let g = geometry();
         let ct = best_plan(&g);
-        let mut volume = vec![7.0; common::volume_len(&g)];
+        let mut volume = vec![7.0; crate::common::volume_len(&g)];
         let out = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
         let error = ct.phantom_volume(e, out).expect_err("a refusal");
         assert!(volume.iter().all(|v| *v == 7.0), "written in spite of an error");

@@ -1,10 +1,8 @@
 //! Values come out in attenuation a length unit, for any angles, sizes and options: a uniform ellipse of 1 reconstructs to a
 //! mean of 1. Projections are exact line integrals, so nothing here rests on the library's own projector.
 
-mod common;
-
-use common::scene::*;
-use common::*;
+use crate::common::scene::*;
+use crate::common::*;
 use isocenter::ct::{Filter, Geometry, Interpolation, Options, Order, Padding};
 use isocenter::phantom::{Ellipse, SheppLogan};
 use rand::SeedableRng;

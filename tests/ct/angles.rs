@@ -1,10 +1,8 @@
 //! Angular weights by hand, missing wedges, too few angles, and what the plan says that it found.
 
-mod common;
-
-use common::on_processor;
-use common::scene::*;
-use common::*;
+use crate::common::on_processor;
+use crate::common::scene::*;
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Angular, Ct, Filter, Geometry, Info, Options};

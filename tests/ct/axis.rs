@@ -1,9 +1,7 @@
 //! What is said of a rotation axis beside the detector.
 
-mod common;
-
-use common::on_processor;
-use common::scene::half_turn;
+use crate::common::on_processor;
+use crate::common::scene::half_turn;
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{Ct, Geometry};
 use std::f64::consts::PI;

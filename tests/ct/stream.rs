@@ -1,8 +1,6 @@
 //! Reconstruction from callback to callback gives what reconstruction from array to array gives.
 
-mod common;
-
-use common::{on_processor, plan, projection_len, random, to_volume, volume_len};
+use crate::common::{on_processor, plan, projection_len, random, to_volume, volume_len};
 use isocenter::array::DType;
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;

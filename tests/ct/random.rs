@@ -1,8 +1,6 @@
 //! Random geometries, far from any scan: the operators against plain f64 loops, alone and many slices at a time.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Order};
 use rand::rngs::SmallRng;

@@ -1,10 +1,8 @@
 //! What must not change a result: level, threads, slabs, neighbours in the volume, and where the caller's elements lie.
 
-mod common;
-
-use common::on_processor;
-use common::scene::{OBJECT, best_plan, line_integrals, pixel_means};
-use common::*;
+use crate::common::on_processor;
+use crate::common::scene::{OBJECT, best_plan, line_integrals, pixel_means};
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;

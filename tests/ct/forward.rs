@@ -1,9 +1,7 @@
 //! `forward` and `adjoint`: transposes of each other, and true line integrals of what the pixels hold.
 
-mod common;
-
-use common::scene::*;
-use common::*;
+use crate::common::scene::*;
+use crate::common::*;
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Order};
 use isocenter::phantom::Ellipse;

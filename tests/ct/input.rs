@@ -1,10 +1,8 @@
 //! The caller's data: raw counts with flats and darks, NaN and Inf, and what is counted and refused.
 
-mod common;
-
-use common::on_processor;
-use common::scene::half_turn;
-use common::*;
+use crate::common::on_processor;
+use crate::common::scene::half_turn;
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order};

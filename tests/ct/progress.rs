@@ -1,9 +1,7 @@
 //! Progress runs from 0 to 1, and cancel leaves nothing half done.
 
-mod common;
-
-use common::on_processor;
-use common::*;
+use crate::common::on_processor;
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;

@@ -1,10 +1,8 @@
 //! Counts, transmissions or line integrals: what is done to each, what is refused, and what is warned of.
 
-mod common;
-
-use common::on_processor;
-use common::scene::{half_turn, line_integrals};
-use common::*;
+use crate::common::on_processor;
+use crate::common::scene::{half_turn, line_integrals};
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::{Ct, Filter, Geometry, InputKind, Options, Order, Slab};

@@ -1,9 +1,7 @@
 //! `filter` against plain f64 sums, for every filter and both paddings.
 
-mod common;
-
-use common::scene::{best_plan, half_turn};
-use common::*;
+use crate::common::scene::{best_plan, half_turn};
+use crate::common::*;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::ct::{Filter, Geometry, Options, Order, Padding};
 use std::f64::consts::PI;

@@ -1,8 +1,6 @@
 //! `backproject`, `forward` and `adjoint` against plain f64 loops.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options};
 use std::f64::consts::PI;
