@@ -50,8 +50,11 @@ pub(super) fn of_widths(response: &Response, lattice: &Lattice) -> Option<String
     ))
 }
 
-/// Factors are parts of what is emitted, so that hardly any scan has all of them at 1 or above: but what corrects for them is, by which
-/// counts would be multiplied. Of an array in host memory; all of it is looked at only if no factor is below 1.
+/// The lowest of what corrects for attenuation, or nearly: the air about the object needs no correction.
+const UNCORRECTED: std::ops::RangeInclusive<f32> = 1.0..=1.05;
+
+/// Factors are parts of what is emitted, below 1, or in a unit of their own, as those of simulated scans, from any number on. What corrects
+/// for them, by which counts would be multiplied, runs from 1. Of an array in host memory; all of it is looked at only if no factor is below 1.
 pub(super) fn of_factors(factors: &Array<4>) -> Option<String> {
     let layout = factors.layout();
     if layout.gpu.is_some() {
@@ -74,7 +77,7 @@ pub(super) fn of_factors(factors: &Array<4>) -> Option<String> {
         seen.fold((f32::INFINITY, 0.0f32), |(low, high), v| (low.min(*v), high.max(*v)))
     });
     let (low, high) = extremes.reduce(|| (f32::INFINITY, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-    if low >= high {
+    if low >= high || !UNCORRECTED.contains(&low) {
         return None;
     }
     Some(format!(

@@ -116,9 +116,13 @@ fn widths_of_no_voxel_are_doubted() {
 fn factors_that_are_none_are_doubted() {
     let mut scan = Scan::new();
     let some = |k: usize| (k % 7) as f32;
-    for honest in
-        [|k| 0.1 + 0.1 * (k % 7) as f32, |_| 1.0, |k| 0.5 + 0.2 * (k % 7) as f32, |k| f32::from(u8::from(k % 5 > 0))]
-    {
+    for honest in [
+        |k| 0.1 + 0.1 * (k % 7) as f32,
+        |_| 1.0,
+        |k| 0.5 + 0.2 * (k % 7) as f32,
+        |k| f32::from(u8::from(k % 5 > 0)),
+        |k| 8.0 + (k % 7) as f32,
+    ] {
         assert_eq!(scan.of_factors(honest), [""; 0]);
     }
     let said = scan.of_factors(|k| 1.0 + some(k));
