@@ -313,3 +313,7 @@ pub(super) unsafe fn total(queue: &Queue, tally: u64, count: usize, total: u64) 
     // SAFETY: the struct mirrors the kernel's, which is one block's; the rest by this function's contract.
     unsafe { queue.each(IMAGE, "array_total", 1, &Total { tally, total, count: count as i32 }) }
 }
+
+#[cfg(test)]
+#[path = "array_tests.rs"]
+mod tests;
