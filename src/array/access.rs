@@ -187,14 +187,6 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
         &self.layout
     }
 
-    /// All elements, if they follow each other in host memory and are of this type.
-    pub(crate) fn as_slice_mut<T: Element>(&mut self) -> Option<&mut [T]> {
-        let Layout { origin, dtype, shape, strides, gpu } = self.layout;
-        let fits = gpu.is_none() && dtype == T::DTYPE && strides == contiguous(shape);
-        // SAFETY: the constructor's contract covers all elements, which are ours alone.
-        fits.then(|| unsafe { std::slice::from_raw_parts_mut(origin.cast_mut().cast(), self.layout.count()) })
-    }
-
     /// Sizes, slowest dimension first.
     pub fn shape(&self) -> [usize; N] {
         self.layout.shape

@@ -75,6 +75,8 @@ pub unsafe trait Plain: Copy + Send + Sync {}
 unsafe impl Plain for f32 {}
 // SAFETY: floating-point numbers.
 unsafe impl Plain for f64 {}
+// SAFETY: integers.
+unsafe impl Plain for u8 {}
 // SAFETY: two plain numbers.
 unsafe impl<T: Plain> Plain for Complex<T> {}
 

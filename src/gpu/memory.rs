@@ -164,6 +164,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// All bytes as one row.
+    pub(crate) fn one(address: u64, bytes: usize) -> Self {
+        Self { address, pitch: bytes, bytes, count: 1 }
+    }
+
     /// Copies these rows of pinned host memory to device rows at `to`, `pitch` apart.
     ///
     /// # Safety

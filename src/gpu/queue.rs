@@ -5,6 +5,7 @@ use super::kernel::Function;
 use super::launch::Launch;
 use super::memory::{self, DeviceMemory, Rows};
 use super::pool::{Lent, Pool};
+use super::staging::Staging;
 use super::stream::{Event, Stream};
 use crate::cpu::buffer::Plain;
 use crate::error::Result;
@@ -30,12 +31,15 @@ pub(crate) fn then_wait<E: ?Sized, R>(
     }
 }
 
-/// One GPU's stream, memory pool and plain launches.
+/// One GPU's stream, memory pool, staging and plain launches.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) device: Arc<Device>,
+    /// Waited for, when the queue is dropped, before the memory below goes.
     pub(crate) stream: Stream,
     pub(crate) pool: Arc<Pool>,
+    /// For arrays in host memory.
+    pub(crate) staging: Staging,
     /// How many NaN and infinite values a call has read since [`Queue::start`], where they are not replaced; kernels that write the
     /// caller's arrays do nothing unless this is 0.
     pub(crate) guard: DeviceMemory,
@@ -47,8 +51,8 @@ impl Queue {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
         let (device, stream) = (device.clone(), Stream::new(device)?);
         let (pool, arrived) = (Pool::new(&device), Event::new(&device)?);
-        let guard = DeviceMemory::from_slice(&device, &[0u64])?;
-        Ok(Self { device, stream, pool, guard, arrived })
+        let (staging, guard) = (Staging::new(&device), DeviceMemory::from_slice(&device, &[0u64])?);
+        Ok(Self { device, stream, pool, staging, guard, arrived })
     }
 
     /// A call begins.
@@ -89,21 +93,15 @@ impl Queue {
 
     /// Memory of the pool, with the host's values; they have been read when this returns.
     pub(crate) fn upload<V: Copy>(&self, values: &[V]) -> Result<Lent> {
-        let memory = self.pool.take(size_of_val(values))?;
-        self.copy(values, memory.address())?;
-        Ok(memory)
-    }
-
-    /// The host's values to the device; they have been read when this returns.
-    pub(crate) fn copy<V: Copy>(&self, values: &[V], to: u64) -> Result<()> {
         let bytes = size_of_val(values);
-        if bytes == 0 {
-            return Ok(());
+        let memory = self.pool.take(bytes)?;
+        if bytes > 0 {
+            let rows = Rows::one(values.as_ptr().addr() as u64, bytes);
+            // SAFETY: both sides have as many bytes; the wait ends their use.
+            unsafe { rows.upload(memory.address(), bytes, &self.stream)? };
+            self.stream.synchronize()?;
         }
-        let rows = Rows { address: values.as_ptr().addr() as u64, pitch: bytes, bytes, count: 1 };
-        // SAFETY: the caller's memory has as many bytes; the wait ends their use.
-        unsafe { rows.upload(to, bytes, &self.stream)? };
-        self.stream.synchronize()
+        Ok(memory)
     }
 
     /// The device's values to the host, once all work before is done.
@@ -112,8 +110,8 @@ impl Queue {
         if bytes == 0 {
             return Ok(());
         }
-        let rows = Rows { address: from, pitch: bytes, bytes, count: 1 };
-        // SAFETY: as for `copy`; all bit patterns are values.
+        let rows = Rows::one(from, bytes);
+        // SAFETY: as for `upload`; all bit patterns are values.
         unsafe { rows.download(to.as_mut_ptr().addr() as u64, bytes, &self.stream)? };
         self.stream.synchronize()
     }

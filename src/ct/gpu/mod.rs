@@ -20,5 +20,4 @@ mod tables;
 mod tensor;
 mod texture;
 mod textures;
-mod transfer;
 mod worker;

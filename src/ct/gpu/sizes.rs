@@ -6,7 +6,6 @@ use super::format::Format;
 use super::forward;
 use super::projector::Projector;
 use super::rows::IndexWeights;
-use super::transfer::Block;
 use crate::array::Layout;
 use crate::context::Context;
 use crate::ct::geometry::Order;
@@ -14,7 +13,7 @@ use crate::ct::options::Interpolation;
 use crate::ct::slab::Arrays;
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
-use crate::gpu::Device;
+use crate::gpu::{Block, Device};
 
 /// Slabs that are under way at a time.
 pub(super) const SLOTS: usize = 2;

@@ -3,7 +3,7 @@
 use super::kernels::Kernels;
 use super::textures::Textures;
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Pinned};
+use crate::gpu::{Device, DeviceMemory};
 use std::sync::Arc;
 
 /// Memory that is kept, and replaced when it is too small (or far too large).
@@ -40,20 +40,6 @@ pub(super) struct Scratch {
     pub(super) down: Slot,
     /// Lines of transforms too long for shared memory.
     pub(super) lines: Slot,
-}
-
-/// Pinned memory that is kept.
-#[derive(Debug, Default)]
-pub(super) struct PinnedSlot(Option<Pinned>);
-
-impl PinnedSlot {
-    pub(super) fn take(&mut self, device: &Arc<Device>, bytes: usize) -> Result<&Pinned> {
-        if self.0.as_ref().is_none_or(|m| m.bytes() < bytes) {
-            self.0 = None;
-            self.0 = Some(Pinned::new(device, bytes)?);
-        }
-        Ok(self.0.as_ref().unwrap_or_else(|| unreachable!("just filled")))
-    }
 }
 
 /// One GPU of a plan.

@@ -5,7 +5,7 @@ use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::Buffer;
 use crate::error::Result;
-use crate::gpu::{Device, DeviceReal, Lent, Queue};
+use crate::gpu::{Device, DeviceReal, Lent, Precision, Queue, Rows, pinned_rows};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -139,6 +139,35 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     Ok(Pending { found, name, policy, shape: from.shape.to_vec(), strides: from.strides.to_vec(), origin, dtype })
 }
 
+/// An array's numbers, if copies may take them as they are: contiguous, page-locked, and of the device's own type.
+fn same_numbers<T: DeviceReal, const N: usize>(layout: &Layout<N>) -> Option<Rows> {
+    let dtype = match T::PRECISION {
+        Precision::F32 => DType::C64,
+        Precision::F64 => DType::C128,
+    };
+    if layout.dtype == dtype { pinned_rows(layout) } else { None }
+}
+
+/// [`read`] of an array in host memory whose numbers can be copied as they are; None of others.
+///
+/// # Safety
+/// The array stays, and `to` has room for it, until the stream has passed this; the GPU is current.
+pub(super) unsafe fn read_pinned<T: DeviceReal, const N: usize>(
+    queue: &Queue,
+    from: &Array<N>,
+    to: u64,
+    name: &str,
+    policy: NanPolicy,
+) -> Result<Option<Pending>> {
+    let Some(rows) = same_numbers::<T, N>(from.layout()) else { return Ok(None) };
+    // SAFETY: by this function's contract.
+    unsafe { rows.upload(to, rows.bytes, &queue.stream)? };
+    let origin = std::ptr::without_provenance(to as usize);
+    let arrived = Layout { origin, gpu: Some(queue.device.index()), ..*from.layout() };
+    // SAFETY: the copy, which the kernel looks through in its place.
+    unsafe { read::<T, N>(queue, &Array::over(arrived), to, name, policy).map(Some) }
+}
+
 /// Copies contiguous complex numbers into a caller's array; of real ones the real part. Nothing is written if something that is no
 /// number was read since [`Queue::start`], and not replaced.
 ///
@@ -153,6 +182,22 @@ pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
     let kernel = format!("array_write_{}", T::PRECISION.suffix());
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
     unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments) }
+}
+
+/// Copies into an array in host memory that can take the numbers as they are, and says whether it can. What was read has been
+/// verified.
+///
+/// # Safety
+/// As for `write`.
+pub(super) unsafe fn write_pinned<T: DeviceReal, const N: usize>(
+    queue: &Queue,
+    from: u64,
+    to: &mut ArrayMut<N>,
+) -> Result<bool> {
+    let Some(rows) = same_numbers::<T, N>(to.layout()) else { return Ok(false) };
+    // SAFETY: by this function's contract.
+    unsafe { Rows::one(from, rows.bytes).download(rows.address, rows.bytes, &queue.stream)? };
+    Ok(true)
 }
 
 /// Copies a caller's array to the host.

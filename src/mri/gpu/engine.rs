@@ -11,7 +11,7 @@ use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{Device, DeviceReal, Lent, then_wait};
+use crate::gpu::{Device, DeviceReal, Lent, Span, then_wait};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
@@ -194,18 +194,28 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<DeviceVector> {
-        let count = from.layout().count();
-        if from.layout().gpu.is_none() {
-            let (context, replaced) = (self.context.clone(), &mut self.replaced);
-            let values: Buffer<Complex<T>> = context.install(|| host::read(from, name, policy, replaced))?;
-            return Ok(DeviceVector::new(self.vectors.queue.upload(&values)?, count));
+        let Self { context, vectors, replaced, .. } = self;
+        let (queue, count) = (&vectors.queue, from.layout().count());
+        let memory = queue.pool.take(count * T::PRECISION.complex())?;
+        let to = memory.address();
+        let vector = DeviceVector::new(memory, count);
+        if from.layout().gpu.is_some() {
+            queue.follow(self.stream)?;
+            // SAFETY: room for as many; the array stays until `within` returns, which waits for the stream.
+            self.pending.push(unsafe { array::read::<T, N>(queue, from, to, name, policy) }?);
+            return Ok(vector);
         }
-        self.vectors.queue.follow(self.stream)?;
-        let memory = self.vectors.queue.pool.take(count * T::PRECISION.complex())?;
-        // SAFETY: room for as many; the array stays until `within` returns, which waits for the stream.
-        let pending = unsafe { array::read::<T, N>(&self.vectors.queue, from, memory.address(), name, policy) }?;
-        self.pending.push(pending);
-        Ok(DeviceVector::new(memory, count))
+        // SAFETY: as above.
+        if let Some(pending) = unsafe { array::read_pinned::<T, N>(queue, from, to, name, policy) }? {
+            *replaced += pending.resolve(queue)?;
+            return Ok(vector);
+        }
+        let fill = |first: usize, part: &mut [Complex<T>]| {
+            context.install(|| host::read_part(from, first, part, name, policy, replaced))
+        };
+        // SAFETY: room for as many, which stays in the pool.
+        unsafe { queue.staging.upload(&queue.stream, Span::new(to, count), fill)? };
+        Ok(vector)
     }
 
     fn verify(&mut self) -> Result<()> {
@@ -227,10 +237,17 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             return unsafe { array::write::<T, N>(&self.vectors.queue, from.address(), to) };
         }
         self.verify()?;
-        let mut values = Buffer::<Complex<T>>::zeroed(from.count())?;
-        self.vectors.queue.fetch(from.address(), &mut values)?;
-        self.context.install(|| host::write(&values, to));
-        Ok(())
+        let queue = &self.vectors.queue;
+        // SAFETY: a vector of as many numbers; the array stays until `within` returns, which waits for the stream.
+        if unsafe { array::write_pinned::<T, N>(queue, from.address(), to) }? {
+            return Ok(());
+        }
+        let drain = |first: usize, part: &mut [Complex<T>]| {
+            self.context.install(|| host::write_part(part, first, to));
+            Ok(())
+        };
+        // SAFETY: a vector of as many numbers, which stays in the pool.
+        unsafe { queue.staging.download(&queue.stream, Span::new(from.address(), from.count()), drain) }
     }
 
     fn upload(&mut self, values: &[Complex<f64>]) -> Result<DeviceVector> {

@@ -1,4 +1,4 @@
-//! What a panic leaves behind.
+//! Arrays on the host, and what a panic leaves behind.
 
 use super::*;
 use crate::array::{DType, Layout};
@@ -7,14 +7,84 @@ use crate::gpu::DeviceMemory;
 use crate::mri::trajectory::{Trajectory, Unit};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-#[test]
-fn after_a_panic_nothing_of_the_call_is_left() {
-    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+fn engine(device: &Arc<Device>) -> (Arc<Context>, GpuEngine<f32>) {
     let options = ContextOptions { compute: Compute::Gpus(vec![0]), ..ContextOptions::default() };
     let context = Arc::new(Context::new(options).expect("a context"));
     let trajectory = Trajectory::new(&[0.1, 0.2, -0.3, 0.4], Unit::CyclesPerVoxel, [1, 8, 8], 2).expect("a trajectory");
-    let mut engine =
-        GpuEngine::<f32>::new(&context, &device, Scan::new([1, 8, 8], 1, Arc::new(trajectory))).expect("an engine");
+    let engine = GpuEngine::new(&context, device, Scan::new([1, 8, 8], 1, Arc::new(trajectory))).expect("an engine");
+    (context, engine)
+}
+
+#[test]
+fn host_arrays_are_the_same_wherever_they_lie() {
+    type C = Complex<f32>;
+    // Several parts of a staged copy; what is not finite lies in the last one.
+    const SHAPE: [usize; 2] = [3, 100_000];
+    const COUNT: usize = SHAPE[0] * SHAPE[1];
+    const UNTOUCHED: C = Complex::new(-7.0, 7.0);
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let (context, mut engine) = engine(&device);
+    let bytes = COUNT * size_of::<C>();
+    let (pinned_in, pinned_out) =
+        (context.host_memory(bytes).expect("memory"), context.host_memory(bytes).expect("memory"));
+    let (mut ordinary_in, mut ordinary_out) = (vec![C::default(); 2 * COUNT], vec![C::default(); 2 * COUNT]);
+    let strides = |gap: usize| [(gap * SHAPE[1]) as isize, gap as isize];
+    for (bad, policy) in [(false, NanPolicy::Error), (true, NanPolicy::Error), (true, NanPolicy::Replace)] {
+        let value = |k: usize| match k {
+            290_001 if bad => Complex::new(1.0, f32::NAN),
+            290_007 if bad => Complex::new(f32::INFINITY, 0.0),
+            k => Complex::new(k as f32, -(k as f32)),
+        };
+        for (source, gap_in) in
+            [(pinned_in.data().cast(), 1), (ordinary_in.as_mut_ptr(), 1), (ordinary_in.as_mut_ptr(), 2)]
+        {
+            for (target, gap_out) in
+                [(pinned_out.data().cast::<C>(), 1), (ordinary_out.as_mut_ptr(), 1), (ordinary_out.as_mut_ptr(), 2)]
+            {
+                for k in 0..COUNT {
+                    // SAFETY: both have room for as many elements with a gap.
+                    unsafe {
+                        source.add(k * gap_in).write(value(k));
+                        target.add(k * gap_out).write(UNTOUCHED);
+                    }
+                }
+                // SAFETY: as above; the arrays are apart, and nobody else uses them.
+                let (from, mut to) = unsafe {
+                    (
+                        Array::from_raw(source.cast(), DType::C64, SHAPE, strides(gap_in), None),
+                        ArrayMut::from_raw(target.cast(), DType::C64, SHAPE, strides(gap_out), None),
+                    )
+                };
+                let result = engine.within(&context, |e| {
+                    let vector = e.read(&from, "samples", policy)?;
+                    e.write(&vector, &mut to)?;
+                    Ok(e.replaced())
+                });
+                let case = format!("gaps {gap_in} and {gap_out}, {bad}, {policy:?}");
+                let fails = bad && policy == NanPolicy::Error;
+                match &result {
+                    Ok(replaced) => assert_eq!((fails, *replaced), (false, if bad { 2 } else { 0 }), "{case}"),
+                    Err(e) => assert!(fails && e.message.starts_with("samples[2, 90001] is 1 + NaNi;"), "{case}: {e}"),
+                }
+                for k in 0..COUNT {
+                    let expected = match value(k) {
+                        _ if fails => UNTOUCHED,
+                        v if v.re.is_finite() && v.im.is_finite() => v,
+                        _ => C::default(),
+                    };
+                    // SAFETY: as above.
+                    let seen = unsafe { target.add(k * gap_out).read() };
+                    assert_eq!(seen, expected, "{case}, element {k}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_panic_nothing_of_the_call_is_left() {
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let (context, mut engine) = engine(&device);
     let array = |values: &[f32; 4]| DeviceMemory::from_slice(&device, values).expect("memory");
     let layout = |memory: &DeviceMemory| Layout {
         gpu: Some(0),

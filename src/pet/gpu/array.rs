@@ -4,13 +4,13 @@ use crate::array::layout::contiguous;
 use crate::array::value::not_finite;
 use crate::array::{Array, ArrayMut, DType, host};
 use crate::context::{Context, NanPolicy};
-use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
-use crate::gpu::{Lent, Queue};
+use crate::gpu::{Lent, Queue, Rows, Span, pinned_rows};
 use crate::pet::engine::Sign;
-use rayon::prelude::*;
 
 const IMAGE: &str = "pet/array";
+/// Elements that the kernel reads.
+const AS_THEY_ARE: [DType; 2] = [DType::F32, DType::U32];
 
 /// Mirrors `Copy`.
 #[repr(C)]
@@ -181,32 +181,23 @@ pub(super) struct Copies<'a> {
 }
 
 impl Copies<'_> {
-    /// Copies an array into a volume. The host's has been read when this returns; `first` is the number of its first element
-    /// among those that are checked.
+    /// Copies an array into a volume; `first` is the number of its first element among those that are checked.
     ///
     /// # Safety
     /// The array is readable, on the host or on this GPU, until the stream has passed this; the GPU is current.
     pub(super) unsafe fn read(&self, from: &Array<3>, to: u64, check: &Check, first: usize) -> Result<()> {
         let (queue, place) = (self.queue, self.place);
         // Back to the pool with the copy under way, whose stream later users follow.
-        let staged;
+        let copied;
         let layout = from.layout();
         let (array, strides, dtype) = if layout.gpu.is_some() {
             queue.follow(self.stream)?;
             (layout.origin.addr() as u64, layout.strides, layout.dtype)
         } else {
-            staged = queue.pool.take(layout.bytes())?;
-            let dtype = if let Some(floats) = from.as_slice::<f32>() {
-                queue.copy(floats, staged.address())?;
-                DType::F32
-            } else if let Some(counts) = from.as_slice::<u32>() {
-                queue.copy(counts, staged.address())?;
-                DType::U32
-            } else {
-                queue.copy(&self.pack(from)?, staged.address())?;
-                DType::F32
-            };
-            (staged.address(), contiguous(layout.shape), dtype)
+            copied = queue.pool.take(layout.count() * size_of::<f32>())?;
+            // SAFETY: room for as many; the rest by this function's contract.
+            let dtype = unsafe { self.bring(from, copied.address())? };
+            (copied.address(), contiguous(layout.shape), dtype)
         };
         let arguments = Copy {
             is_integer: i32::from(dtype == DType::U32),
@@ -220,14 +211,28 @@ impl Copies<'_> {
         unsafe { queue.each(IMAGE, "array_read", place.shape.iter().product(), &arguments) }
     }
 
-    /// As contiguous floats.
-    fn pack(&self, from: &Array<3>) -> Result<Buffer> {
-        let [nz, ny, nx] = from.shape();
-        let mut packed = Buffer::zeroed(nz * ny * nx)?;
-        self.context.install(|| {
-            packed.par_chunks_exact_mut(nx).enumerate().for_each(|(r, row)| from.read_row([r / ny, r % ny, 0], row));
-        });
-        Ok(packed)
+    /// Brings an array in host memory to contiguous elements of the type that it gives: as they are from page-locked memory, as
+    /// floats through staging.
+    ///
+    /// # Safety
+    /// As for `read`.
+    unsafe fn bring(&self, from: &Array<3>, to: u64) -> Result<DType> {
+        let (queue, layout) = (self.queue, from.layout());
+        if AS_THEY_ARE.contains(&layout.dtype)
+            && let Some(rows) = pinned_rows(layout)
+        {
+            // SAFETY: by this function's contract.
+            unsafe { rows.upload(to, rows.bytes, &queue.stream)? };
+            return Ok(layout.dtype);
+        }
+        // The kernel that follows looks at the values.
+        let fill = |first: usize, part: &mut [f32]| {
+            self.context.install(|| host::copy_part(from, first, part, |_| {}));
+            Ok(())
+        };
+        // SAFETY: by this function's contract.
+        unsafe { queue.staging.upload(&queue.stream, Span::new(to, layout.count()), fill)? };
+        Ok(DType::F32)
     }
 
     /// Copies a volume into an array.
@@ -245,15 +250,20 @@ impl Copies<'_> {
             queue.follow(self.stream)?;
             return copy(layout.origin.addr() as u64, layout.strides);
         }
-        let staged = queue.pool.take(layout.bytes())?;
-        copy(staged.address(), contiguous(layout.shape))?;
-        if let Some(all) = to.as_slice_mut::<f32>() {
-            return queue.fetch(staged.address(), all);
+        let copied = queue.pool.take(layout.bytes())?;
+        copy(copied.address(), contiguous(layout.shape))?;
+        if let Some(rows) = pinned_rows(&layout) {
+            // SAFETY: as much memory of the pool; the rest by this function's contract.
+            return unsafe {
+                Rows::one(copied.address(), rows.bytes).download(rows.address, rows.bytes, &queue.stream)
+            };
         }
-        let mut packed = Buffer::<f32>::zeroed(count)?;
-        queue.fetch(staged.address(), &mut packed)?;
-        self.context.install(|| host::write(&packed, to));
-        Ok(())
+        let drain = |first: usize, part: &mut [f32]| {
+            self.context.install(|| host::write_part(part, first, to));
+            Ok(())
+        };
+        // SAFETY: as above.
+        unsafe { queue.staging.download(&queue.stream, Span::new(copied.address(), count), drain) }
     }
 }
 
@@ -303,3 +313,7 @@ pub(super) unsafe fn total(queue: &Queue, tally: u64, count: usize, total: u64) 
     // SAFETY: the struct mirrors the kernel's, which is one block's; the rest by this function's contract.
     unsafe { queue.each(IMAGE, "array_total", 1, &Total { tally, total, count: count as i32 }) }
 }
+
+#[cfg(test)]
+#[path = "array_tests.rs"]
+mod tests;

@@ -1,16 +1,17 @@
-//! Blocks of the caller's arrays on their way to and from a GPU: straight from pinned memory, through pinned staging otherwise.
+//! The caller's arrays on their way to and from a GPU: straight from pinned memory, through pinned staging otherwise.
 
-use super::state::PinnedSlot;
+use super::address::is_pinned;
+use super::device::Device;
+use super::memory::Rows;
+use super::staging::{Span, Staging};
+use super::stream::Stream;
 use crate::array::Layout;
+use crate::array::layout::contiguous;
 use crate::context::Context;
 use crate::error::Result;
-use crate::gpu::{Device, Event, Rows, Stream, is_pinned};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Bytes of one staging buffer, and buffers in turn: large enough that copies run at full speed.
-const CHUNK: usize = 16 << 20;
-const CHUNKS: usize = 3;
 /// Bytes that are worth a task of their own.
 const TASK: usize = 256 << 10;
 /// The driver's limit on distances between rows.
@@ -18,7 +19,7 @@ const MAX_PITCH: usize = (1 << 31) - 1;
 
 /// A three-dimensional part of a caller's array, its dimensions from slow to fast as a packed copy has them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     address: *mut u8,
     shape: [usize; 3],
     /// In bytes.
@@ -35,7 +36,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// `count` indices from `first` on in dimension `dim`, all of the others; slow and fast as they lie in memory.
-    pub(super) fn new(layout: &Layout, dim: usize, first: usize, count: usize) -> Self {
+    pub(crate) fn new(layout: &Layout, dim: usize, first: usize, count: usize) -> Self {
         let mut order = [0, 1, 2];
         let size = |d: usize| if d == dim { count } else { layout.shape[d] };
         // Dimensions of one index have no say.
@@ -46,7 +47,7 @@ impl Block {
     }
 
     /// The same with the order of a packed copy given.
-    pub(super) fn ordered(layout: &Layout, dim: usize, first: usize, count: usize, order: [usize; 3]) -> Self {
+    pub(crate) fn ordered(layout: &Layout, dim: usize, first: usize, count: usize, order: [usize; 3]) -> Self {
         let element = layout.dtype.size();
         let bytes = layout.strides.map(|s| s * element as isize);
         let address = layout.origin.cast_mut().wrapping_offset(first as isize * bytes[dim]);
@@ -56,25 +57,30 @@ impl Block {
     }
 
     /// Sizes in the order of a packed copy.
-    pub(super) fn shape(&self) -> [usize; 3] {
+    pub(crate) fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
     /// Strides in the order of a packed copy, in elements.
-    pub(super) fn strides(&self) -> [i64; 3] {
+    pub(crate) fn strides(&self) -> [i64; 3] {
         self.strides.map(|s| s as i64 / self.element as i64)
     }
 
-    pub(super) fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.address.addr() as u64
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.element
     }
 
+    /// The packed copy at this address of a device, a line a unit.
+    fn span(&self, address: u64) -> Span {
+        Span { address, count: self.bytes(), unit: self.shape[2] * self.element }
+    }
+
     /// Strides of the packed copy on the device, in elements, for the array's own dimensions.
-    pub(super) fn packed_strides(&self) -> [i64; 3] {
+    pub(crate) fn packed_strides(&self) -> [i64; 3] {
         let mut strides = [0; 3];
         let mut step = 1;
         for (&d, &n) in self.order.iter().zip(&self.shape).rev() {
@@ -85,7 +91,7 @@ impl Block {
     }
 
     /// Strides as they are, in elements, for the array's own dimensions.
-    pub(super) fn own_strides(&self) -> [i64; 3] {
+    pub(crate) fn own_strides(&self) -> [i64; 3] {
         let mut strides = [0; 3];
         for (&d, &s) in self.order.iter().zip(&self.strides) {
             strides[d] = s as i64 / self.element as i64;
@@ -166,18 +172,15 @@ unsafe fn copy_line<const IN: bool>(at: *mut u8, stride: isize, element: usize, 
 
 /// Copies blocks one way, in one stream.
 #[derive(Debug)]
-pub(super) struct Transfer {
-    device: Arc<Device>,
-    pub(super) stream: Stream,
-    chunks: [(PinnedSlot, Event); CHUNKS],
-    turn: usize,
+pub(crate) struct Transfer {
+    /// Waited for before the staging goes.
+    pub(crate) stream: Stream,
+    staging: Staging,
 }
 
 impl Transfer {
-    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
-        let chunk = || Ok((PinnedSlot::default(), Event::new(device)?));
-        let chunks = [chunk()?, chunk()?, chunk()?];
-        Ok(Self { device: device.clone(), stream: Stream::new(device)?, chunks, turn: 0 })
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+        Ok(Self { stream: Stream::new(device)?, staging: Staging::new(device) })
     }
 
     /// Brings a block of host memory to packed device memory, in the stream's order. The block has been read, or stays valid
@@ -185,7 +188,7 @@ impl Transfer {
     ///
     /// # Safety
     /// The block is readable, `to` holds it, for that long; the GPU is current.
-    pub(super) unsafe fn upload(&mut self, context: &Context, block: &Block, to: u64) -> Result<()> {
+    pub(crate) unsafe fn upload(&self, context: &Context, block: &Block, to: u64) -> Result<()> {
         if let Some(rows) = block.rows().filter(|_| is_pinned(block.address)) {
             for (rows, at) in rows {
                 // SAFETY: by this function's contract.
@@ -193,12 +196,14 @@ impl Transfer {
             }
             return Ok(());
         }
-        // SAFETY: as above; staging is waited for before it is used again.
-        self.staged(block, |chunk, first, bytes, at, stream| unsafe {
-            let staging = std::slice::from_raw_parts_mut(chunk, bytes);
-            context.install(|| block.copy_lines::<true>(first, staging));
-            Rows { address: chunk.addr() as u64, pitch: bytes, bytes, count: 1 }.upload(to + at as u64, bytes, stream)
-        })
+        let span = block.span(to);
+        // SAFETY: lines of the block, by this function's contract.
+        let fill = |first: usize, part: &mut [u8]| unsafe {
+            context.install(|| block.copy_lines::<true>(first / span.unit, part));
+            Ok(())
+        };
+        // SAFETY: by this function's contract.
+        unsafe { self.staging.upload(&self.stream, span, fill) }
     }
 
     /// Brings packed device memory to a block of host memory. Pinned blocks are complete when the stream is there, others when
@@ -206,7 +211,7 @@ impl Transfer {
     ///
     /// # Safety
     /// The block is writable, `from` holds it, for that long; the GPU is current.
-    pub(super) unsafe fn download(&mut self, context: &Context, block: &Block, from: u64) -> Result<()> {
+    pub(crate) unsafe fn download(&self, context: &Context, block: &Block, from: u64) -> Result<()> {
         if let Some(list) = block.rows().filter(|_| is_pinned(block.address)) {
             for (rows, at) in list {
                 let Rows { address, pitch, bytes, count } = rows;
@@ -216,62 +221,22 @@ impl Transfer {
             }
             return Ok(());
         }
-        // What each staging buffer is bringing: its first line and its bytes.
-        let mut coming: [Option<(usize, usize)>; CHUNKS] = [None; CHUNKS];
-        let empty =
-            |(slot, event): &mut (PinnedSlot, Event), coming: &mut Option<(usize, usize)>, device: &Arc<Device>| {
-                if let Some((first, bytes)) = coming.take() {
-                    event.synchronize()?;
-                    // SAFETY: the copy has arrived; the block by this function's contract.
-                    unsafe {
-                        let staging = std::slice::from_raw_parts_mut(slot.take(device, bytes)?.data(), bytes);
-                        context.install(|| block.copy_lines::<false>(first, staging));
-                    }
-                }
-                Ok(())
-            };
-        let line = block.shape[2] * block.element;
-        let (lines, total) = ((CHUNK / line).max(1), block.shape[0] * block.shape[1]);
-        for first in (0..total).step_by(lines) {
-            let bytes = lines.min(total - first) * line;
-            let turn = self.turn;
-            self.turn = (turn + 1) % CHUNKS;
-            empty(&mut self.chunks[turn], &mut coming[turn], &self.device)?;
-            let (slot, event) = &mut self.chunks[turn];
-            let to = slot.take(&self.device, CHUNK.max(line))?.data().addr() as u64;
-            // SAFETY: staging holds as much, and is read only after the event.
-            unsafe {
-                let packed = Rows { address: from + (first * line) as u64, pitch: bytes, bytes, count: 1 };
-                packed.download(to, bytes, &self.stream)?;
-            }
-            event.record(&self.stream)?;
-            coming[turn] = Some((first, bytes));
-        }
-        for k in 0..CHUNKS {
-            let turn = (self.turn + k) % CHUNKS;
-            empty(&mut self.chunks[turn], &mut coming[turn], &self.device)?;
-        }
-        Ok(())
+        let span = block.span(from);
+        // SAFETY: lines of the block, by this function's contract.
+        let drain = |first: usize, part: &mut [u8]| unsafe {
+            context.install(|| block.copy_lines::<false>(first / span.unit, part));
+            Ok(())
+        };
+        // SAFETY: by this function's contract.
+        unsafe { self.staging.download(&self.stream, span, drain) }
     }
+}
 
-    /// Calls `copy` for chunk after chunk of the block, each with a staging buffer that is free.
-    fn staged(
-        &mut self,
-        block: &Block,
-        mut copy: impl FnMut(*mut u8, usize, usize, usize, &Stream) -> Result<()>,
-    ) -> Result<()> {
-        let line = block.shape[2] * block.element;
-        let (lines, total) = ((CHUNK / line).max(1), block.shape[0] * block.shape[1]);
-        for first in (0..total).step_by(lines) {
-            let (slot, event) = &mut self.chunks[self.turn];
-            self.turn = (self.turn + 1) % CHUNKS;
-            event.synchronize()?;
-            let chunk = slot.take(&self.device, CHUNK.max(line))?.data();
-            copy(chunk, first, lines.min(total - first) * line, first * line, &self.stream)?;
-            event.record(&self.stream)?;
-        }
-        Ok(())
-    }
+/// All elements of an array, if they follow each other in page-locked memory, so that copies need no staging. Needs a GPU to be
+/// current.
+pub(crate) fn pinned_rows<const N: usize>(layout: &Layout<N>) -> Option<Rows> {
+    let lies = layout.gpu.is_none() && layout.strides == contiguous(layout.shape) && is_pinned(layout.origin);
+    lies.then(|| Rows::one(layout.origin.addr() as u64, layout.bytes()))
 }
 
 #[cfg(test)]
