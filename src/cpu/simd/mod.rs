@@ -1,6 +1,6 @@
 //! Kernels that are written once and compiled for every instruction-set level.
 //!
-//! A kernel is one `#[inline(always)]` generic function; [`dispatch`] compiles it once for each level, with the level's instructions
+//! A kernel is one `#[inline(always)]` generic function; `dispatch` compiles it once for each level, with the level's instructions
 //! enabled around all of it, and picks one when called. Call it inside the parallel task, not around it. Crates of portable vectors
 //! lack the table lookups, or have no vectors for processors without AVX2.
 
