@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`ffi`] | the C boundary; `include/isocenter.h` is made from it |
 //! | [`context`] | threads, memory cap, NaN policy, progress, log |
-//! | [`array`] | the caller's arrays, of any strides |
+//! | [`mod@array`] | the caller's arrays, of any strides |
 //! | [`error`] | status codes and messages |
 //! | [`ct`] | parallel-beam X-ray CT |
 //! | [`mri`] | non-Cartesian MRI |
