@@ -38,6 +38,7 @@ impl<const N: usize> Layout<N> {
     }
 
     /// Address of an element, on host or GPU. In range for every index below the shape, as an array's constructors promise.
+    #[inline]
     pub(crate) fn element(&self, at: [usize; N]) -> *const u8 {
         assert!(at.iter().zip(self.shape).all(|(k, n)| *k < n));
         let elements: isize = at.iter().zip(self.strides).map(|(k, s)| *k as isize * s).sum();

@@ -56,6 +56,7 @@ impl<'a> Reader<'a> {
         Self { array, swapped, name, items, lines, origin, correction, policy, replaced }
     }
 
+    #[inline]
     fn read_row(&self, item: usize, line: usize, first: usize, row: &mut [f32]) {
         self.array.read_row([item - self.origin[0], line - self.origin[1], first], row);
     }
