@@ -513,6 +513,64 @@ fn streaming_gives_the_same_bits() {
     }
 }
 
+/// All GPUs that there are: each takes what slabs it can.
+#[test]
+fn several_gpus_give_the_same_bits() {
+    let Some(one) = gpu() else { return };
+    let compute = Compute::Gpus(isocenter::gpu::device_count().map(|n| (0..n).collect()).expect("GPUs"));
+    let all = Arc::new(Context::new(ContextOptions { compute, ..ContextOptions::default() }).expect("a context"));
+    let geometry = Geometry::new(angles(60), 150).with_rows(75);
+    let data = random(geometry.projection_shape().iter().product(), 21);
+    let (mut a, mut b) = (plan(&one, &geometry, &Options::default()), plan(&all, &geometry, &Options::default()));
+    let same = |x: &[f32], y: &[f32]| x.iter().zip(y).all(|(x, y)| x.to_bits() == y.to_bits());
+    let mut image = Vec::new();
+    for run in [Ct::backproject, Ct::adjoint, Ct::reconstruct] {
+        // A GPU that has been used before, too.
+        for _ in 0..2 {
+            image = volume(&mut a, &data, run);
+            assert!(same(&image, &volume(&mut b, &data, run)));
+        }
+    }
+    let project = |ct: &mut Ct, from: &[f32], filters: bool| {
+        let mut out = vec![7.0; data.len()];
+        let to = ArrayMut::new(&mut out, geometry.projection_shape()).expect("projections");
+        let done = match filters {
+            true => ct.filter(Array::new(from, geometry.projection_shape()).expect("projections"), to),
+            false => ct.forward(Array::new(from, geometry.volume_shape()).expect("a volume"), to),
+        };
+        done.expect("success");
+        out
+    };
+    assert!(same(&project(&mut a, &image, false), &project(&mut b, &image, false)));
+    assert!(same(&project(&mut a, &data, true), &project(&mut b, &data, true)));
+    let (views, pixels) = (geometry.views(), geometry.nx * geometry.ny);
+    let mut streamed = vec![0.0f32; image.len()];
+    let read = |slab: Slab| {
+        // SAFETY: the slab's array holds as many elements as its shape says.
+        let to = unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+        for (k, line) in to.chunks_exact_mut(geometry.bins).enumerate() {
+            let (view, row) = match geometry.order {
+                Order::Frames => (k / slab.count, slab.first + k % slab.count),
+                Order::Sinograms => (k % views, slab.first + k / views),
+            };
+            let at = match geometry.order {
+                Order::Frames => view * geometry.rows + row,
+                Order::Sinograms => row * views + view,
+            };
+            line.copy_from_slice(&data[at * geometry.bins..][..geometry.bins]);
+        }
+        Ok(())
+    };
+    let write = |slab: Slab| {
+        // SAFETY: as above.
+        let from = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.count * pixels) };
+        streamed[slab.first * pixels..][..from.len()].copy_from_slice(from);
+        Ok(())
+    };
+    b.reconstruct_stream(DType::F32, read, write).expect("stream");
+    assert!(same(&image, &streamed));
+}
+
 #[test]
 fn two_plans_of_two_contexts_run_at_the_same_time() {
     let (Some(a), Some(b)) = (gpu(), gpu()) else { return };
