@@ -236,7 +236,9 @@ impl<'d> Caller<'d> {
         if !self.settled {
             return;
         }
-        assert!(succeeded || !self.usual, "a right call failed");
+        // SAFETY: the thread's own message.
+        let message = || unsafe { CStr::from_ptr(isoc_last_error()) };
+        assert!(succeeded || !self.usual, "a right call failed: {:?}", message());
         if let Some(Made { data, bytes, .. }) = output.filter(|_| succeeded) {
             // SAFETY: the caller's own buffer.
             let bytes = unsafe { std::slice::from_raw_parts(data, bytes) };

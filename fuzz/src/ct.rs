@@ -145,6 +145,10 @@ impl Ct<'_> {
             // SAFETY: a geometry of this session.
             g = unsafe { passed.read_unaligned() };
         }
+        if self.caller.settled {
+            // Flats of before may not serve all rows; there are none where there was no geometry.
+            call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null()));
+        }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
             let or = |n: i64, default| if n == 0 { default } else { n };
