@@ -4,6 +4,7 @@ pub mod access;
 pub mod dtype;
 pub(crate) mod host;
 pub mod layout;
+pub(crate) mod transfer;
 pub(crate) mod value;
 
 pub use access::{Array, ArrayMut};

@@ -21,6 +21,6 @@ pub(super) fn owner(address: *const u8) -> Option<(CUmemorytype, i32)> {
 }
 
 /// Whether a host pointer is of page-locked memory, which is copied as it is; needs a GPU to be current.
-pub(super) fn is_pinned(data: *const u8) -> bool {
+pub(crate) fn is_pinned(data: *const u8) -> bool {
     owner(data).is_some_and(|(kind, _)| kind == CUmemorytype::CU_MEMORYTYPE_HOST)
 }

@@ -7,13 +7,14 @@ use super::forward;
 use super::projector::Projector;
 use super::rows::IndexWeights;
 use crate::array::Layout;
+use crate::array::transfer::Block;
 use crate::context::Context;
 use crate::ct::geometry::Order;
 use crate::ct::options::Interpolation;
 use crate::ct::slab::Arrays;
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
-use crate::gpu::{Block, Device};
+use crate::gpu::Device;
 
 /// Slabs that are under way at a time.
 pub(super) const SLOTS: usize = 2;

@@ -9,12 +9,13 @@ use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
 use super::tables::Tables;
+use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::ct::rows::kind::Correction;
 use crate::ct::slab::{Arrays, Worker};
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
-use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, Transfer, scatter};
+use crate::gpu::{Device, DeviceMemory, Event, Pinned, Stream, scatter};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! Launches `kernels/mri/array.cu`: between the caller's arrays on the GPU and contiguous ones.
 
+use crate::array::transfer::pinned_rows;
 use crate::array::value::not_finite;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::NanPolicy;
 use crate::cpu::buffer::Buffer;
 use crate::error::Result;
-use crate::gpu::{Device, DeviceReal, Lent, Precision, Queue, Rows, pinned_rows};
+use crate::gpu::{Device, DeviceReal, Lent, Precision, Queue, Rows};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 

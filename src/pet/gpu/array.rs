@@ -1,11 +1,12 @@
 //! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
 
 use crate::array::layout::contiguous;
+use crate::array::transfer::pinned_rows;
 use crate::array::value::not_finite;
 use crate::array::{Array, ArrayMut, DType, host};
 use crate::context::{Context, NanPolicy};
 use crate::error::{Result, fail};
-use crate::gpu::{Lent, Queue, Rows, Span, pinned_rows};
+use crate::gpu::{Lent, Queue, Rows, Span};
 use crate::pet::engine::Sign;
 
 const IMAGE: &str = "pet/array";

@@ -1,14 +1,9 @@
 //! The caller's arrays on their way to and from a GPU: straight from pinned memory, through pinned staging otherwise.
 
-use super::address::is_pinned;
-use super::device::Device;
-use super::memory::Rows;
-use super::staging::{Span, Staging};
-use super::stream::Stream;
-use crate::array::Layout;
-use crate::array::layout::contiguous;
+use super::layout::{Layout, contiguous};
 use crate::context::Context;
 use crate::error::Result;
+use crate::gpu::{Device, Rows, Span, Staging, Stream, is_pinned};
 use rayon::prelude::*;
 use std::sync::Arc;
 
