@@ -127,7 +127,7 @@ miri:
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
-	scripts/import_circles.py
+	scripts/imports.py
 	$(CARGO) fmt --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --release --all-targets -- -D warnings

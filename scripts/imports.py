@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No file of src/ imports a file that imports it: a type that two files need has a file of its own.
+"""No file of src/ imports a file that imports it: a type that two files need has a file of its own. And no room imports one above
+it, or another modality: docs/code.md has the picture.
 
 Paths are read from the text, comments left out; a path counts for the deepest file that it names. Modules' own lists (`mod x;`) and
 tests inside a file do not count."""
@@ -56,17 +57,38 @@ def imports(at, path):
         name = (*base, *parts)
         while name and name not in FILES:
             name = name[:-1]
-        if name and name != at and FILES[name].name not in ("mod.rs", "lib.rs"):
+        # A room's own list of modules imports all of them.
+        if name and name != at and (FILES[name].name not in ("mod.rs", "lib.rs") or name[0] != at[:1][0]):
             found.add(name)
     return found
 
 
+# From the bottom up; `context` and `error` serve all.
+LAYERS = [{"cpu", "gpu"}, {"array", "nufft", "phantom", "solve"}, {"ct", "mri", "pet"}, {"ffi"}]
+
+
+def layer(at):
+    return next((k for k, rooms in enumerate(LAYERS) if at[0] in rooms), None)
+
+
+def upwards(tree):
+    for at, found in tree.items():
+        for other in found:
+            if layer(at) is None or layer(other) is None or at[0] == other[0]:
+                continue
+            if layer(other) > layer(at) or layer(at) == layer(other) == 2:
+                yield at, other
+
+
 def main():
-    tree = {at: imports(at, path) for at, path in FILES.items() if "tests" not in path.stem}
+    tree = {at: imports(at, path) for at, path in FILES.items() if "tests" not in path.stem and at}
     circles = sorted({tuple(sorted((a, b))) for a, found in tree.items() for b in found if a in tree.get(b, ())})
     for a, b in circles:
         print(f"{FILES[a].relative_to(ROOT.parent)} and {FILES[b].relative_to(ROOT.parent)} import each other")
-    return bool(circles)
+    above = sorted(upwards(tree))
+    for a, b in above:
+        print(f"{FILES[a].relative_to(ROOT.parent)} imports {FILES[b].relative_to(ROOT.parent)}, which is above or beside it")
+    return bool(circles or above)
 
 
 if __name__ == "__main__":
