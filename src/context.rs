@@ -433,11 +433,11 @@ fn open_served(index: usize) -> Result<Arc<Device>> {
     };
     let device = Device::open(index)?;
     let (major, minor) = device.capability();
-    if major < gpu::LEAST_CAPABILITY {
-        let least = gpu::LEAST_CAPABILITY;
+    if major < gpu::MIN_CAPABILITY {
+        let min = gpu::MIN_CAPABILITY;
         fail!(
             NoKernelImage,
-            "{device:?} has compute capability {major}.{minor}; kernels ({built_for}) need {least}.0 or newer"
+            "{device:?} has compute capability {major}.{minor}; kernels ({built_for}) need {min}.0 or newer"
         );
     }
     Ok(device)

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// Oldest driver interface that loads machine code of the compiler in use.
-const LEAST_VERSION: i32 = 13_000;
+const MIN_VERSION: i32 = 13_000;
 
 /// The result of a driver call, with the call's name and CUDA's own text on failure.
 pub(super) fn check(call: &str, result: CUresult) -> Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn probe() -> Result<()> {
             let mut version = 0;
             // SAFETY: the library is there; the call may come before cuInit.
             check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
-            if version < LEAST_VERSION {
+            if version < MIN_VERSION {
                 let (major, minor) = (version / 1000, version % 1000 / 10);
                 fail!(
                     DriverTooOld,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Function {
     raw: sys::CUfunction,
     /// Dynamic shared memory that a launch may have.
-    most_shared: i32,
+    max_shared: i32,
     /// The driver's limit, which is lower at first, is that.
     is_raised: Arc<AtomicBool>,
 }
@@ -28,8 +28,8 @@ impl Function {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         // SAFETY: a function of the current GPU and a local.
         check("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut fixed, attribute, raw) })?;
-        let most_shared = (block_shared_bytes as i32).saturating_sub(fixed);
-        Ok(Self { raw, most_shared, is_raised: Arc::new(AtomicBool::new(false)) })
+        let max_shared = (block_shared_bytes as i32).saturating_sub(fixed);
+        Ok(Self { raw, max_shared, is_raised: Arc::new(AtomicBool::new(false)) })
     }
 
     pub(super) fn raw(&self) -> sys::CUfunction {
@@ -45,7 +45,7 @@ impl Function {
         }
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: a function of the current GPU. Threads that come here at the same time set the same value.
-        check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, attribute, self.most_shared) })?;
+        check("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.raw, attribute, self.max_shared) })?;
         self.is_raised.store(true, Ordering::Release);
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Function {
     pub(crate) unsafe fn launch<P: Copy>(&self, stream: &Stream, launch: Launch, parameter: &P) -> Result<()> {
         let Launch { grid, block, shared } = launch;
         let limits = [i32::MAX as usize, 65535, 65535];
-        if grid.contains(&0) || grid.iter().zip(limits).any(|(n, most)| *n > most) {
+        if grid.contains(&0) || grid.iter().zip(limits).any(|(n, max)| *n > max) {
             fail!(Internal, "a grid of {grid:?} blocks is out of range");
         }
         // Static shared memory counts too.

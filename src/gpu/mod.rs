@@ -34,7 +34,7 @@ pub(crate) use graph::Graph;
 pub(crate) use kernel::Function;
 pub(crate) use launch::{Launch, mirrored};
 pub(crate) use memory::{DeviceMemory, Pinned, Rows, scatter};
-pub(crate) use module::{LEAST_CAPABILITY, built_for};
+pub(crate) use module::{MIN_CAPABILITY, built_for};
 pub(crate) use pool::{Lent, Pool};
 pub(crate) use precision::{DeviceReal, Precision};
 pub(crate) use queue::{Queue, then_wait};

@@ -13,7 +13,7 @@ mod images {
 }
 
 /// Oldest compute capability (major) that the kernels are written for.
-pub(crate) const LEAST_CAPABILITY: i32 = 8;
+pub(crate) const MIN_CAPABILITY: i32 = 8;
 
 /// Architectures that the kernels were compiled for; None if the library was built without them.
 pub(crate) fn built_for() -> Option<&'static str> {

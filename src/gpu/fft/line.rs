@@ -169,22 +169,22 @@ impl Line {
     /// For lines across the fastest axis, side by side: 128 bytes of each position where shared memory still takes a few blocks,
     /// not less than 32 bytes where it takes one.
     pub(crate) fn across(&self) -> Shape {
-        let most = self.device.shared_bytes();
+        let max = self.device.shared_bytes();
         let widths = [(128, 48 << 10), (64, 96 << 10), (32, 160 << 10), (16, usize::MAX)];
-        let fits = |(_, room): &(usize, usize), shape: &Shape| shape.shared <= most.min(*room);
+        let fits = |(_, room): &(usize, usize), shape: &Shape| shape.shared <= max.min(*room);
         let shapes = widths.map(|w| (w, self.shape(w.0 / (2 * self.precision.bytes()))));
         shapes.iter().find(|(w, s)| fits(w, s)).map_or_else(|| self.shape(1), |(_, s)| *s)
     }
 
     /// At most so many threads, with which passes of so many lines have the fewest turns.
-    pub(crate) fn threads(&self, width: usize, most: usize) -> usize {
-        let turn = |count: usize| count.div_ceil(count.div_ceil(most));
+    pub(crate) fn threads(&self, width: usize, max: usize) -> usize {
+        let turn = |count: usize| count.div_ceil(count.div_ceil(max));
         let threads = self.factors.iter().map(|r| turn(width * self.length() / r)).max().unwrap_or(1);
-        threads.next_multiple_of(32).min(most)
+        threads.next_multiple_of(32).min(max)
     }
 
     fn shape(&self, width: usize) -> Shape {
-        let (size, gap, most) = match self.precision {
+        let (size, gap, max) = match self.precision {
             Precision::F32 => (8, 16, 320),
             Precision::F64 => (16, 8, 256),
         };
@@ -194,7 +194,7 @@ impl Line {
             let slots: usize = self.factors.iter().map(|r| (elements / r).div_ceil(threads) * threads * r).sum();
             slots * (8 * threads + elements / 16) / threads
         };
-        let threads = (64..=most).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(most);
+        let threads = (64..=max).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(max);
         Shape { width, threads, shared: (elements + elements / gap) * size }
     }
 }
