@@ -10,7 +10,7 @@ use super::stream::{Event, Stream};
 use crate::cpu::buffer::Plain;
 use crate::error::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Maximum of a plain launch's blocks for each multiprocessor.
 const BLOCKS: usize = 16;
@@ -45,14 +45,19 @@ pub(crate) struct Queue {
     pub(crate) guard: DeviceMemory,
     /// The caller's stream is waited for by this.
     arrived: Event,
+    /// Kernels of [`Queue::each`], looked up when they are first launched.
+    kernels: Mutex<Vec<(Named, Function)>>,
 }
+
+/// A kernel's image and name.
+type Named = (&'static str, &'static str);
 
 impl Queue {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
         let (device, stream) = (device.clone(), Stream::new(device)?);
         let (pool, arrived) = (Pool::new(&device), Event::new(&device)?);
         let (staging, guard) = (Staging::new(&device), DeviceMemory::from_slice(&device, &[0u64])?);
-        Ok(Self { device, stream, pool, staging, guard, arrived })
+        Ok(Self { device, stream, pool, staging, guard, arrived, kernels: Mutex::default() })
     }
 
     /// A call begins.
@@ -77,9 +82,20 @@ impl Queue {
     /// # Safety
     /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
     /// GPU is current.
-    pub(crate) unsafe fn each<P: Copy>(&self, image: &str, name: &str, count: usize, parameter: &P) -> Result<()> {
+    pub(crate) unsafe fn each<P: Copy>(&self, kernel: Named, count: usize, parameter: &P) -> Result<()> {
+        let kernel = self.kernel(kernel)?;
         // SAFETY: by this function's contract.
-        unsafe { self.launch_each(&self.device.function(image, name)?, count, parameter) }
+        unsafe { self.launch_each(&kernel, count, parameter) }
+    }
+
+    fn kernel(&self, named: Named) -> Result<Function> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((_, kernel)) = kernels.iter().find(|(n, _)| *n == named) {
+            return Ok(kernel.clone());
+        }
+        let kernel = self.device.function(named.0, named.1)?;
+        kernels.push((named, kernel.clone()));
+        Ok(kernel)
     }
 
     /// The same for a kernel that was looked up before.

@@ -132,9 +132,12 @@ pub(super) unsafe fn read<T: DeviceReal, const N: usize>(
     found.clear(&queue.stream)?;
     let replace = i32::from(policy == NanPolicy::Replace);
     let arguments = Arguments { replace, found: found.address(), ..Arguments::new(from.layout(), to, queue) };
-    let kernel = format!("array_read_{}", T::PRECISION.suffix());
+    let kernel = match T::PRECISION {
+        Precision::F32 => "array_read_f32",
+        Precision::F64 => "array_read_f64",
+    };
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-    unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments)? };
+    unsafe { queue.each(("mri/array", kernel), arguments.count as usize, &arguments)? };
     let (name, from) = (name.to_owned(), from.layout());
     let (dtype, origin) = (from.dtype, from.origin);
     Ok(Pending { found, name, policy, shape: from.shape.to_vec(), strides: from.strides.to_vec(), origin, dtype })
@@ -180,9 +183,12 @@ pub(super) unsafe fn write<T: DeviceReal, const N: usize>(
     to: &mut ArrayMut<N>,
 ) -> Result<()> {
     let arguments = Arguments::new(to.layout(), from, queue);
-    let kernel = format!("array_write_{}", T::PRECISION.suffix());
+    let kernel = match T::PRECISION {
+        Precision::F32 => "array_write_f32",
+        Precision::F64 => "array_write_f64",
+    };
     // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-    unsafe { queue.each("mri/array", &kernel, arguments.count as usize, &arguments) }
+    unsafe { queue.each(("mri/array", kernel), arguments.count as usize, &arguments) }
 }
 
 /// Copies into an array in host memory that can take the numbers as they are, and says whether it can. What was read has been

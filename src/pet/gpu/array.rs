@@ -110,7 +110,7 @@ impl Place {
     pub(super) unsafe fn fill(&self, queue: &Queue, to: u64, value: f32) -> Result<()> {
         let arguments = Volumes { value, ..self.volumes(to, 1) };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { queue.each(IMAGE, "array_fill", self.floats(), &arguments) }
+        unsafe { queue.each((IMAGE, "array_fill"), self.floats(), &arguments) }
     }
 
     /// to = to by / over; as it was where `over` is 0.
@@ -120,7 +120,7 @@ impl Place {
     pub(super) unsafe fn scale(&self, queue: &Queue, to: u64, by: u64, over: u64) -> Result<()> {
         let arguments = Volumes { by, over, ..self.volumes(to, 1) };
         // SAFETY: as for `fill`.
-        unsafe { queue.each(IMAGE, "array_scale", self.floats(), &arguments) }
+        unsafe { queue.each((IMAGE, "array_scale"), self.floats(), &arguments) }
     }
 
     /// to = 0 where `over` is 0.
@@ -130,7 +130,7 @@ impl Place {
     pub(super) unsafe fn mask(&self, queue: &Queue, to: u64, over: u64) -> Result<()> {
         let arguments = Volumes { over, ..self.volumes(to, 1) };
         // SAFETY: as for `fill`.
-        unsafe { queue.each(IMAGE, "array_mask", self.floats(), &arguments) }
+        unsafe { queue.each((IMAGE, "array_mask"), self.floats(), &arguments) }
     }
 }
 
@@ -209,7 +209,7 @@ impl Copies<'_> {
             ..place.copy(array, strides, to)
         };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { queue.each(IMAGE, "array_read", place.shape.iter().product(), &arguments) }
+        unsafe { queue.each((IMAGE, "array_read"), place.shape.iter().product(), &arguments) }
     }
 
     /// Brings an array in host memory to contiguous elements of the type that it gives: as they are from page-locked memory, as
@@ -245,7 +245,7 @@ impl Copies<'_> {
         let count = place.shape.iter().product();
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
         let copy =
-            |array, strides| unsafe { queue.each(IMAGE, "array_write", count, &place.copy(array, strides, from)) };
+            |array, strides| unsafe { queue.each((IMAGE, "array_write"), count, &place.copy(array, strides, from)) };
         let layout = *to.layout();
         if layout.gpu.is_some() {
             queue.follow(self.stream)?;
@@ -294,7 +294,7 @@ impl Survey {
         let count = place.floats() as i64;
         let arguments = FactsArguments { volume, count, column, nz, sums, largest, zero: largest + 4 };
         // SAFETY: the struct mirrors the kernel's, whose blocks are those that there is room for.
-        unsafe { queue.each(IMAGE, "array_facts", place.floats(), &arguments) }
+        unsafe { queue.each((IMAGE, "array_facts"), place.floats(), &arguments) }
     }
 
     pub(super) fn result(self, queue: &Queue) -> Result<(f64, f32, bool)> {
@@ -312,7 +312,7 @@ impl Survey {
 /// `tally` has so many pairs of f64, `total` room for one; the GPU is current.
 pub(super) unsafe fn total(queue: &Queue, tally: u64, count: usize, total: u64) -> Result<()> {
     // SAFETY: the struct mirrors the kernel's, which is one block's; the rest by this function's contract.
-    unsafe { queue.each(IMAGE, "array_total", 1, &Total { tally, total, count: count as i32 }) }
+    unsafe { queue.each((IMAGE, "array_total"), 1, &Total { tally, total, count: count as i32 }) }
 }
 
 #[cfg(test)]
