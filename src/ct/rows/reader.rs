@@ -75,7 +75,10 @@ impl<'a> Reader<'a> {
 
     /// Adds to the number of values replaced.
     pub(in crate::ct) fn count(&self, replaced: usize) {
-        self.replaced.fetch_add(replaced as u64, Ordering::Relaxed);
+        // To write, if only 0, would take the line with all else that a reader holds from the other threads.
+        if replaced > 0 {
+            self.replaced.fetch_add(replaced as u64, Ordering::Relaxed);
+        }
     }
 
     /// Reads a line from sample `first` on (a part of a line only where no flat field corrects it), and gives the number of values
