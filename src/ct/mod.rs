@@ -1,6 +1,7 @@
 //! Parallel-beam X-ray CT: filtered back projection, and the matched pair for iterative methods.
 
 mod angular;
+mod band_limited;
 mod cpu;
 mod engine;
 mod geometry;

@@ -3,6 +3,7 @@
 use super::rows::filter::{Filter, Padding};
 use super::rows::kind::InputKind;
 use crate::error::{Result, fail};
+use std::ops::RangeInclusive;
 
 /// How a row is read between its bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,28 @@ pub enum Interpolation {
     Nearest,
     /// The nearest of four samples a bin.
     Oversampled,
+    /// By the trigonometric polynomial through the row's samples and zeros beyond them.
+    BandLimited,
+}
+
+/// How a pixel reads a row from the samples next to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sampling {
+    Linear,
+    Nearest,
+    Oversampled,
+}
+
+impl Interpolation {
+    /// None for what takes all of the row.
+    pub(super) fn sampling(self) -> Option<Sampling> {
+        match self {
+            Self::Linear => Some(Sampling::Linear),
+            Self::Nearest => Some(Sampling::Nearest),
+            Self::Oversampled => Some(Sampling::Oversampled),
+            Self::BandLimited => None,
+        }
+    }
 }
 
 /// Family of back projectors on a GPU.
@@ -63,7 +86,12 @@ pub struct Options {
     pub precision: Precision,
     /// What the projections of `filter` and `reconstruct` hold.
     pub input: InputKind,
+    /// Maximum l2 error of band-limited back projection.
+    pub tolerance: f64,
 }
+
+/// Tolerance of band-limited back projection.
+const TOLERANCES: RangeInclusive<f64> = 1e-6..=1e-2;
 
 impl Default for Options {
     fn default() -> Self {
@@ -76,6 +104,7 @@ impl Default for Options {
             kernel: Kernel::default(),
             precision: Precision::default(),
             input: InputKind::default(),
+            tolerance: 1e-4,
         }
     }
 }
@@ -90,6 +119,21 @@ impl Options {
         }
         if !(t >= f64::from(f32::MIN_POSITIVE) && t < 1.0) {
             fail!(OutOfRange, "options.minimum_transmission is {t}; it must be above 1.2e-38 and below 1");
+        }
+        let t = self.tolerance;
+        if !t.is_finite() {
+            fail!(NotFiniteParameter, "options.tolerance is {t}; it must be finite");
+        }
+        if !TOLERANCES.contains(&t) {
+            let (low, high) = TOLERANCES.into_inner();
+            fail!(OutOfRange, "options.tolerance is {t:e}; it must be {low:e} to {high:e} (0 means 1e-4)");
+        }
+        if self.interpolation == Interpolation::BandLimited && self.kernel != Kernel::Auto {
+            let kernel = self.kernel;
+            fail!(
+                OutOfRange,
+                "options.kernel is {kernel:?}, which reads rows by linear or nearest interpolation; band-limited interpolation has kernels of its own (ISOC_CT_KERNEL_AUTO)"
+            );
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ pub struct Info {
     pub covered: f64,
     /// Length of the filter's transforms.
     pub padded_bins: usize,
+    /// Period of band-limited interpolation; 0 for other interpolations.
+    pub period: usize,
     /// Slices in `reconstruct`'s first slab.
     pub slab_slices: usize,
     /// Values replaced in the last call that read data.
@@ -81,8 +83,8 @@ impl Plan {
     }
 
     fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
-        let Options { interpolation, kernel, precision, .. } = *options;
-        Task { operator, geometry: &self.geometry, interpolation, rows: Chain::NONE, kernel, precision, stream }
+        let Options { interpolation, tolerance, kernel, precision, .. } = *options;
+        Task { operator, geometry: &self.geometry, interpolation, tolerance, rows: Chain::NONE, kernel, precision, stream }
     }
 }
 
@@ -259,9 +261,10 @@ impl Ct {
     pub fn info(&self) -> Result<Info> {
         let Needs { padded_bins, slab, .. } = self.needs()?;
         let plan = self.plan()?;
+        let period = plan.sizes(&self.options).band_limited()?.map_or(0, |b| b.period);
         let angular = plan.angular.as_ref().ok().cloned();
         let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
-        Ok(Info { angular, covered, padded_bins, slab_slices: slab, replaced: self.replaced })
+        Ok(Info { angular, covered, padded_bins, period, slab_slices: slab, replaced: self.replaced })
     }
 
     /// Bytes that `reconstruct` will allocate at a time.

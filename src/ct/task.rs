@@ -1,9 +1,11 @@
 //! What a call asks of an engine: an operator, and all of the plan that it depends on.
 
+use super::band_limited::BandLimited;
 use super::geometry::Geometry;
 use super::options::{Interpolation, Kernel, Precision};
 use super::rows::Chain;
 use crate::context::Stage;
+use crate::error::Result;
 
 /// What a call computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +40,23 @@ impl Operator {
     }
 }
 
+impl Task<'_> {
+    /// How rows are read, where that is band-limited interpolation.
+    pub(super) fn band_limited(&self) -> Result<Option<BandLimited>> {
+        let reads = matches!(self.operator, Operator::Reconstruct | Operator::Backproject);
+        let band_limited = reads && self.interpolation == Interpolation::BandLimited;
+        band_limited.then(|| BandLimited::new(self.geometry, self.tolerance)).transpose()
+    }
+}
+
 /// One call, as the plan has it; its arrays are beside it.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) operator: Operator,
     pub(super) geometry: &'a Geometry,
     pub(super) interpolation: Interpolation,
+    /// Of band-limited interpolation.
+    pub(super) tolerance: f64,
     /// What the rows of projections pass on their way; nothing where a volume is read.
     pub(super) rows: Chain<'a>,
     /// Back projector on a GPU, and the precision of its data.

@@ -14,7 +14,7 @@ use crate::cpu::buffer::{Buffer, Workspace, clear, collected, filled};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::ct::geometry::Geometry;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::ct::rows::filter::{RowFilter, Scratch};
 use crate::ct::rows::reader::Reader;
 use crate::error::Result;
@@ -47,14 +47,14 @@ impl<'a> Gather<'a> {
     pub(super) fn backproject(
         geometry: &'a Geometry,
         threads: usize,
-        interpolation: Interpolation,
+        sampling: Sampling,
         weights: Option<&[f64]>,
         filter: Option<RowFilter>,
     ) -> Result<Self> {
-        let (taps, factor, shift, samples) = match interpolation {
-            Interpolation::Linear => (Taps::Linear, 1.0, 0.0, geometry.bins),
-            Interpolation::Nearest => (Taps::Nearest, 1.0, 0.5, geometry.bins),
-            Interpolation::Oversampled => {
+        let (taps, factor, shift, samples) = match sampling {
+            Sampling::Linear => (Taps::Linear, 1.0, 0.0, geometry.bins),
+            Sampling::Nearest => (Taps::Nearest, 1.0, 0.5, geometry.bins),
+            Sampling::Oversampled => {
                 let (samples, zero) = pack::oversampled(geometry.bins);
                 (Taps::Nearest, pack::SAMPLES_A_BIN as f64, zero as f64 + 0.5, samples)
             }
@@ -68,7 +68,7 @@ impl<'a> Gather<'a> {
             Some(weights) => collected(weights.iter().map(|&w| w as f32)),
             None => filled(geometry.views(), 1.0),
         }?;
-        let oversampled = interpolation == Interpolation::Oversampled;
+        let oversampled = sampling == Sampling::Oversampled;
         let (stage, lines) = (Stage::Backproject, collected(lines)?);
         Ok(Self { geometry, threads, stage, taps, lines, scales, filter, samples, oversampled })
     }

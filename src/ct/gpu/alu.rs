@@ -4,7 +4,7 @@ use super::case::{Arguments, Case, too_tall, widest};
 
 use super::format::Format;
 use super::state::State;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Launch, Stream, mirrored};
 
@@ -63,7 +63,7 @@ pub(super) struct Fit {
 
 impl Fit {
     fn new(case: &Case, format: Format, tile: Tile) -> Option<Self> {
-        let linear = case.interpolation == Interpolation::Linear;
+        let linear = case.sampling == Sampling::Linear;
         if too_tall(case.geometry, tile.side).is_some() {
             return None;
         }
@@ -95,14 +95,14 @@ impl Fit {
 
 /// The tile of this side, if it fits.
 pub(super) fn fit_side(case: &Case, format: Format, side: usize) -> Option<Fit> {
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     tiles(format, linear).iter().find(|t| t.side == side).and_then(|t| Fit::new(case, format, *t))
 }
 
 /// The largest tile that gives the GPU enough blocks, else the smallest.
 fn fit(case: &Case, format: Format, slices: usize, device: Option<&Device>) -> Option<Fit> {
     let (nx, ny, groups) = (case.geometry.nx, case.geometry.ny, slices.div_ceil(format.lanes));
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let enough = device.map_or(0, |d| d.multiprocessors() * 3 / 2);
     let mut last = None;
     for tile in tiles(format, linear) {
@@ -127,7 +127,7 @@ pub(super) fn launch(state: &mut State, case: &Case, format: Format, b: Argument
         fail!(Internal, "an ALU kernel was chosen that does not fit");
     };
     let (tile, shared) = (fit.tile, fit.bytes(fit.stage));
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let name = || {
         format!(
             "alu_{}_{}x{}_{}",

@@ -3,7 +3,7 @@
 use super::format::Format;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::Result;
 use crate::gpu::mirrored;
 
@@ -11,7 +11,7 @@ use crate::gpu::mirrored;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case<'a> {
     pub(super) geometry: &'a Geometry,
-    pub(super) interpolation: Interpolation,
+    pub(super) sampling: Sampling,
     /// Shared memory of a block on this GPU.
     pub(super) shared: usize,
     /// The adjoint's tents on the device, or 0.

@@ -5,7 +5,7 @@
 
 use super::case::Case;
 use super::projector::Projector;
-use crate::ct::options::{Interpolation, Kernel, Precision};
+use crate::ct::options::{Sampling, Kernel, Precision};
 use crate::error::{Result, fail};
 
 /// A projector and where it belongs.
@@ -61,11 +61,11 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    fn admits(&self, c: &Candidate, interpolation: Interpolation) -> bool {
+    fn admits(&self, c: &Candidate, sampling: Sampling) -> bool {
         let family = if self.kernel == Kernel::Auto { c.exact } else { c.kernel == self.kernel };
         // What makes hybrid kernels inexact is the texture units' weights, and the nearest sample has none.
         let weightless =
-            matches!(c.projector, Projector::Hybrid { lanes: 1 | 2, .. }) && interpolation != Interpolation::Linear;
+            matches!(c.projector, Projector::Hybrid { lanes: 1 | 2, .. }) && sampling != Sampling::Linear;
         // Half precision may be served better than it asks for; f32 grade may not be served worse.
         family && (c.precision == self.precision || weightless || self.precision == Precision::Half)
     }
@@ -74,7 +74,7 @@ impl Wish<'_> {
     pub(super) fn choose(&self, case: &Case, slices: usize) -> Result<Projector> {
         let mut refusals = Vec::new();
         let mut best: Option<(f64, Projector)> = None;
-        for c in self.rates.iter().filter(|c| self.admits(c, case.interpolation)) {
+        for c in self.rates.iter().filter(|c| self.admits(c, case.sampling)) {
             if let Some(why) = c.projector.refusal(case) {
                 refusals.push(why);
                 continue;
@@ -103,7 +103,7 @@ mod tests {
 
     fn chosen(geometry: &Geometry, kernel: Kernel, precision: Precision, slices: usize) -> Result<Projector> {
         // What a block may have on an H200.
-        let case = Case { geometry, interpolation: Interpolation::Linear, shared: 227 << 10, tents: 0 };
+        let case = Case { geometry, sampling: Sampling::Linear, shared: 227 << 10, tents: 0 };
         Wish { kernel, precision, rates: &ALL }.choose(&case, slices)
     }
 

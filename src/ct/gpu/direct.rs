@@ -3,12 +3,12 @@
 use super::case::{Arguments, Case};
 
 use super::state::State;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream};
 
 pub(super) fn launch(state: &mut State, case: &Case, lanes: usize, b: Arguments, stream: &Stream) -> Result<()> {
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let name = || format!("ct_direct_{}_{lanes}", if linear { "linear" } else { "nearest" });
     let variant = ("ct/direct", [usize::from(linear), lanes, 0, 0]);
     let function = state.kernels.projector(&state.device, variant, name)?;

@@ -9,7 +9,7 @@ use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
 use crate::ct::engine::{Engine, Measured, Needs};
 use crate::ct::geometry::Geometry;
-use crate::ct::options::Interpolation;
+use crate::ct::options::{Interpolation, Sampling};
 use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole};
 use crate::ct::task::Task;
 use crate::error::{Result, Status, fail};
@@ -29,9 +29,9 @@ impl GpuEngine {
         Ok(())
     }
 
-    fn measured(&self, geometry: &Geometry, interpolation: Interpolation) -> Vec<Measured> {
+    fn measured(&self, geometry: &Geometry, sampling: Sampling) -> Vec<Measured> {
         let Some(worker) = self.gpus.first() else { return Vec::new() };
-        let case = Case { geometry, interpolation, shared: worker.state.device.shared_bytes(), tents: 0 };
+        let case = Case { geometry, sampling, shared: worker.state.device.shared_bytes(), tents: 0 };
         let served = worker.rates.iter().filter(|c| c.projector.refusal(&case).is_none());
         served
             .map(|c| Measured {
@@ -135,9 +135,10 @@ impl Engine for GpuEngine {
 
     /// Every back projector that serves the plan, on every GPU. Gives what was measured, in GU/s, for the first GPU.
     fn tune(&mut self, context: &Context, geometry: &Geometry, interpolation: Interpolation) -> Result<Vec<Measured>> {
+        let Some(sampling) = interpolation.sampling() else { return Ok(Vec::new()) };
         self.open(context)?;
         for worker in &mut self.gpus {
-            let case = Case { geometry, interpolation, shared: worker.state.device.shared_bytes(), tents: 0 };
+            let case = Case { geometry, sampling, shared: worker.state.device.shared_bytes(), tents: 0 };
             let mut rates = ALL.to_vec();
             for c in rates.iter_mut().filter(|c| c.projector.refusal(&case).is_none()) {
                 let slices = c.projector.slices();
@@ -150,7 +151,7 @@ impl Engine for GpuEngine {
             }
             worker.rates = rates;
         }
-        Ok(self.measured(geometry, interpolation))
+        Ok(self.measured(geometry, sampling))
     }
 }
 

@@ -7,7 +7,7 @@ use super::format::Format;
 use super::state::State;
 use super::texture;
 use super::textures::Textures;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::{Result, fail};
 use crate::gpu::{Launch, Stream, mirrored};
 
@@ -66,7 +66,7 @@ pub(super) fn launch(
     let Some(fit) = alu::fit_side(case, format, SIDE) else {
         fail!(Internal, "a hybrid kernel was chosen that does not fit");
     };
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let State { device, textures, .. } = state;
     let textures = Textures::over(textures, device, (format, linear && !exact), &b, stream)?;
     let counters = state.counters.take(&state.device, 4 * COUNTERS)?;

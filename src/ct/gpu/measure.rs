@@ -15,7 +15,7 @@ pub(super) fn seconds(state: &mut State, case: &Case, projector: Projector, slic
     let device = state.device.clone();
     let _current = device.enter()?;
     let g = case.geometry;
-    let format = projector.format(case.interpolation);
+    let format = projector.format(case.sampling);
     let stream = Stream::new(&device)?;
     let data = DeviceMemory::new(&device, format.bytes(slices, g.views(), g.bins) as usize)?;
     noise(state, &data, format.half, &stream)?;

@@ -3,7 +3,7 @@
 use super::case::{Arguments, Case};
 use super::format::Format;
 use super::state::State;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::Result;
 use crate::gpu::Stream;
 
@@ -26,8 +26,8 @@ pub(super) enum Projector {
 
 impl Projector {
     /// Rows as it reads them.
-    pub(super) fn format(self, interpolation: Interpolation) -> Format {
-        let oversampling = if interpolation == Interpolation::Oversampled { 4 } else { 1 };
+    pub(super) fn format(self, sampling: Sampling) -> Format {
+        let oversampling = if sampling == Sampling::Oversampled { 4 } else { 1 };
         match self {
             Projector::Tensor { split } => Format { lanes: 8, half: true, split, oversampling, tight: false },
             Projector::Texture { lanes, .. } | Projector::Hybrid { lanes, .. } => {
@@ -86,12 +86,12 @@ impl Projector {
     pub(super) fn refusal(self, case: &Case) -> Option<String> {
         match self {
             Projector::Tensor { .. } => super::tensor::refusal(case),
-            Projector::Texture { .. } => super::texture::refusal(case, self.format(case.interpolation)),
-            Projector::Alu { .. } => super::alu::refusal(case, self.format(case.interpolation)),
-            Projector::Hybrid { exact, .. } if exact && case.interpolation != Interpolation::Linear => {
-                Some("the exact hybrid kernel is for linear interpolation".into())
+            Projector::Texture { .. } => super::texture::refusal(case, self.format(case.sampling)),
+            Projector::Alu { .. } => super::alu::refusal(case, self.format(case.sampling)),
+            Projector::Hybrid { exact, .. } if exact && case.sampling != Sampling::Linear => {
+                Some("the exact hybrid kernel is for linear sampling".into())
             }
-            Projector::Hybrid { .. } => super::hybrid::refusal(case, self.format(case.interpolation)),
+            Projector::Hybrid { .. } => super::hybrid::refusal(case, self.format(case.sampling)),
             Projector::Direct { .. } | Projector::Adjoint { .. } => None,
         }
     }
@@ -101,14 +101,14 @@ impl Projector {
         match self {
             Projector::Tensor { split } => super::tensor::launch(state, case, split, arguments, stream),
             Projector::Texture { standard, .. } => {
-                let format = self.format(case.interpolation);
+                let format = self.format(case.sampling);
                 super::texture::launch(state, case, (format, standard), arguments, stream)
             }
             Projector::Alu { .. } => {
-                super::alu::launch(state, case, self.format(case.interpolation), arguments, stream)
+                super::alu::launch(state, case, self.format(case.sampling), arguments, stream)
             }
             Projector::Hybrid { exact, .. } => {
-                let format = self.format(case.interpolation);
+                let format = self.format(case.sampling);
                 super::hybrid::launch(state, case, (format, exact), arguments, stream)
             }
             Projector::Direct { lanes } => super::direct::launch(state, case, lanes, arguments, stream),

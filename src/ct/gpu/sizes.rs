@@ -10,7 +10,7 @@ use crate::array::Layout;
 use crate::array::transfer::Block;
 use crate::context::Context;
 use crate::ct::geometry::Order;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::ct::slab::Arrays;
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
@@ -29,10 +29,15 @@ fn projections(layout: &Layout, order: Order) -> Layout {
     l
 }
 
+/// How a gather reads rows; of no account where there is none.
+pub(super) fn sampling(task: &Task) -> Sampling {
+    task.interpolation.sampling().unwrap_or(Sampling::Linear)
+}
+
 /// What the choice of a projector depends on; `tents` are the adjoint's, on the device, or 0.
 pub(super) fn case<'a>(task: &Task<'a>, device: &Device, tents: u64) -> Case<'a> {
-    let interpolation = if task.operator == Operator::Adjoint { Interpolation::Linear } else { task.interpolation };
-    Case { geometry: task.geometry, interpolation, shared: device.shared_bytes(), tents }
+    let sampling = if task.operator == Operator::Adjoint { Sampling::Linear } else { sampling(task) };
+    Case { geometry: task.geometry, sampling, shared: device.shared_bytes(), tents }
 }
 
 /// The part of the source that `n` slices need.
@@ -86,7 +91,7 @@ impl Sizes {
         // Filtered rows go as they are; a volume to be projected is packed in its own way.
         let lanes = if forward { side } else { 1 };
         let planar = Format { lanes, half: false, split: false, oversampling: 1, tight: true };
-        let format = projector.map_or(planar, |p| p.format(task.interpolation));
+        let format = projector.map_or(planar, |p| p.format(sampling(task)));
         let unit = projector.map_or(4, Projector::slices);
         let in_place =
             task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;

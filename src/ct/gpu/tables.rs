@@ -5,6 +5,7 @@ use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::projector::Projector;
+use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
@@ -30,7 +31,7 @@ impl Tables {
     pub(super) fn new(device: &Arc<Device>, task: &Task, projector: Option<Projector>, lanes: usize) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
-            Some(p) => view_lines(g, &p.format(task.interpolation), g.bins)?,
+            Some(p) => view_lines(g, &p.format(sampling(task)), g.bins)?,
             None => Vec::new(),
         };
         let scales: Vec<f32> = match task.rows.weights {

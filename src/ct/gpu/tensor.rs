@@ -3,7 +3,7 @@
 use super::case::{Arguments, Case, widest};
 
 use super::state::State;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream, TensorMap, mirrored};
 
@@ -31,7 +31,7 @@ mirrored!(TensorArguments, 256);
 
 /// The smallest window that serves the case.
 fn window(case: &Case) -> Option<usize> {
-    let oversampling = if case.interpolation == Interpolation::Oversampled { 4 } else { 1 };
+    let oversampling = if case.sampling == Sampling::Oversampled { 4 } else { 1 };
     // 16 pixels of a square: floor(h + span) + 2 bins, at most 8.
     if widest(case.geometry, oversampling, 3, 3) >= 6.0 - 1e-6 {
         return None;
@@ -64,11 +64,11 @@ pub(super) fn launch(state: &mut State, case: &Case, split: bool, b: Arguments, 
     } else {
         TensorMap::NONE
     };
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let name = || {
         let precision = if split { "split" } else { "half" };
-        let interpolation = if linear { "linear" } else { "nearest" };
-        format!("ct_tensor_{precision}_{interpolation}_{window}")
+        let sampling = if linear { "linear" } else { "nearest" };
+        format!("ct_tensor_{precision}_{sampling}_{window}")
     };
     let variant = ("ct/tensor", [usize::from(split), usize::from(linear), window, 0]);
     let function = state.kernels.projector(&state.device, variant, name)?;

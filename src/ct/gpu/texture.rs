@@ -5,7 +5,7 @@ use super::case::{Arguments, Case, too_tall, widest};
 use super::format::Format;
 use super::state::State;
 use super::textures::Textures;
-use crate::ct::options::Interpolation;
+use crate::ct::options::Sampling;
 use crate::error::Result;
 use crate::gpu::{Launch, Stream, mirrored};
 
@@ -45,7 +45,7 @@ pub(super) fn launch(
     b: Arguments,
     stream: &Stream,
 ) -> Result<()> {
-    let linear = case.interpolation == Interpolation::Linear;
+    let linear = case.sampling == Sampling::Linear;
     let State { device, textures, .. } = state;
     let textures = Textures::over(textures, device, (format, linear), &b, stream)?;
     let name = || {

@@ -32,6 +32,8 @@ pub struct isoc_ct_info {
     pub slab_slices: i64,
     /// NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
     pub replaced_values: i64,
+    /// P of ISOC_CT_INTERPOLATION_BAND_LIMITED: bins after which a row repeats itself; 0 for other interpolations.
+    pub period: i64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -61,6 +63,7 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
             padded_bins: found.padded_bins as i64,
             slab_slices: found.slab_slices as i64,
             replaced_values: found.replaced as i64,
+            period: found.period as i64,
         };
         // SAFETY: by this function's contract.
         unsafe { write_struct(info, &value) }

@@ -1,0 +1,89 @@
+//! Band-limited interpolation as Fourier sums. A row of `bins` samples, followed by zeros up to a period of P bins, is read between its
+//! bins by the trigonometric polynomial through its samples, so that back projection is a sum over views and frequencies:
+//!
+//! ```text
+//! q_v(h) = (1/P) sum_f Q_v(f) exp(2 pi i f h / P),   f = -P/2 .. P/2, the two ends with half their weight
+//! volume(x) = sum_v w_v q_v(h_v(x))
+//! ```
+//!
+//! with Q_v the row's transform. h_v is linear in the pixel's row and column, so the frequencies of a view are points on a straight line
+//! through the origin of the image's Fourier plane, evenly spaced, and the sum is a non-uniform transform of type 1 (`crate::nufft`).
+//!
+//! A. H. Delaney, Y. Bresler, "A fast and accurate Fourier algorithm for iterative parallel-beam tomography", IEEE Trans. Image Process. 5,
+//! 1996; S. Matej, J. A. Fessler, I. G. Kazantsev, "Iterative tomographic image reconstruction using Fourier-based forward and
+//! back-projectors", IEEE Trans. Med. Imaging 23, 2004.
+
+use super::geometry::Geometry;
+use crate::error::{Result, fail};
+use crate::nufft::kernel::smooth;
+
+/// Room between what is periodic, in bins: the interpolating function falls off with the distance.
+const MARGIN: f64 = 8.0;
+/// Maximum period: of rows that no detector has, or of pixels far from the detector.
+pub(super) const MAX_PERIOD: usize = 1 << 22;
+
+/// How rows are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct BandLimited {
+    /// P: even, a product of 2, 3, 5 and 7.
+    pub(super) period: usize,
+    /// Maximum l2 error of the sums.
+    pub(super) tolerance: f64,
+}
+
+/// The points of a view in the image's Fourier plane, and the phase of its row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spoke {
+    /// From one frequency to the next, in cycles per pixel, along x and y.
+    pub(super) step: [f64; 2],
+    /// The bin that pixel (ny / 2, nx / 2), rounded down, falls on.
+    pub(super) origin: f64,
+}
+
+impl BandLimited {
+    /// The period that keeps a pixel from meeting the row's next repetition.
+    pub(super) fn new(g: &Geometry, tolerance: f64) -> Result<Self> {
+        let last = g.bins as f64 - 1.0;
+        let mut reach = last;
+        for view in 0..g.views() {
+            let line = g.pixel_line(view);
+            for (i, j) in [(0, 0), (0, g.nx - 1), (g.ny - 1, 0), (g.ny - 1, g.nx - 1)] {
+                let h = line.origin + j as f64 * line.dx + i as f64 * line.dy;
+                reach = reach.max(h).max(last - h);
+            }
+        }
+        if reach + MARGIN > MAX_PERIOD as f64 {
+            fail!(
+                OutOfRange,
+                "geometry: some pixels fall {reach:.0} bins from a bin of the detector; band-limited interpolation reaches {MAX_PERIOD} bins"
+            );
+        }
+        Ok(Self { period: smooth((reach + MARGIN).ceil() as usize), tolerance })
+    }
+
+    /// Where the frequencies of a view lie.
+    pub(super) fn spoke(&self, g: &Geometry, view: usize) -> Spoke {
+        let line = g.pixel_line(view);
+        let period = self.period as f64;
+        let origin = line.origin + (g.nx / 2) as f64 * line.dx + (g.ny / 2) as f64 * line.dy;
+        Spoke { step: [line.dx / period, line.dy / period], origin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_period_reaches_every_pixel() {
+        // A centred square's corner is sqrt(2) / 2 of its side from the axis.
+        let g = Geometry::new((0..180).map(|v| f64::from(v) * 0.0174533).collect(), 512);
+        let found = BandLimited::new(&g, 1e-4).expect("a period").period;
+        assert!((617 + 8..=640).contains(&found), "{found}");
+        // A part in the middle needs no more than the row.
+        let part = Geometry { nx: 10, ny: 10, ..g.clone() };
+        assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, smooth(519));
+        let far = Geometry { x_offset: 1e8, ..g };
+        assert!(BandLimited::new(&far, 1e-4).is_err_and(|e| e.message.contains("100000")));
+    }
+}
