@@ -88,6 +88,7 @@ pub fn sample(row: &dyn Fn(isize) -> f64, h: f64, interpolation: Interpolation) 
         Interpolation::Linear => linear(h),
         Interpolation::Nearest => row((h + 0.5).floor() as isize),
         Interpolation::Oversampled => linear((4.0 * h + 0.5).floor() / 4.0),
+        Interpolation::BandLimited => panic!("all of the row"),
     }
 }
 
@@ -109,6 +110,27 @@ pub fn backproject(
                 weights.map_or(1.0, |w| w[p]) * sample(&row, bin(g, p, i, j), interpolation)
             })
             .sum()
+    })
+}
+
+/// Back projection by the trigonometric polynomial through each row's samples and zeros up to `period`, projections in frame order: its
+/// sum over frequencies, both ends with half their weight, for a sample k at distance d is sin(pi d) / (period tan(pi d / period)).
+pub fn band_limited(g: &Geometry, period: usize, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
+    use std::f64::consts::PI;
+    let n = period as f64;
+    pixels(g, |z, i, j| {
+        let view = |p: usize| {
+            let h = bin(g, p, i, j);
+            let row = &projections[(p * g.rows + g.first_row + z) * g.bins..][..g.bins];
+            let kernel = |k: usize| {
+                let d = (h - k as f64).rem_euclid(n);
+                let d = d.min(n - d);
+                if d < 1e-9 { 1.0 } else { (PI * d).sin() / (n * (PI * d / n).tan()) }
+            };
+            let sum: f64 = row.iter().enumerate().map(|(k, v)| f64::from(*v) * kernel(k)).sum();
+            weights.map_or(1.0, |w| w[p]) * sum
+        };
+        (0..g.views()).map(view).sum()
     })
 }
 

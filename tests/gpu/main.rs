@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod band_limited;
 mod ct;
 mod memory;
 mod mri;

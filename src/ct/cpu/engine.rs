@@ -31,12 +31,10 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
     Ok(match task.operator {
         Operator::Forward => Box::new(Forward::new(g, threads)?),
         Operator::Adjoint => Box::new(Gather::adjoint(g, threads)?),
-        Operator::Backproject | Operator::Reconstruct => {
-            match task.interpolation.sampling() {
-                Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, task.rows.weights, filter()?)?),
-                None => fail!(Internal, "band-limited interpolation"),
-            }
-        }
+        Operator::Backproject | Operator::Reconstruct => match task.interpolation.sampling() {
+            Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, task.rows.weights, filter()?)?),
+            None => fail!(Internal, "band-limited interpolation"),
+        },
         Operator::Filter => match filter()? {
             Some(filter) => Box::new(FilterRows { geometry: g, threads, filter }),
             None => fail!(Internal, "a filter without a filter"),

@@ -1,5 +1,6 @@
 //! CT on the GPUs of a context: several take slabs from one queue, so that a slow one takes fewer.
 
+use super::band_limited::BandLimitedSizes;
 use super::case::Case;
 use super::choice::ALL;
 use super::sizes::{SLOTS, Sizes, smaller};
@@ -29,6 +30,11 @@ impl GpuEngine {
         Ok(())
     }
 
+    /// What the first GPU has found out about band-limited sums.
+    fn known(&self) -> Option<&BandLimitedSizes> {
+        self.gpus.first().and_then(Gpu::known)
+    }
+
     fn measured(&self, geometry: &Geometry, sampling: Sampling) -> Vec<Measured> {
         let Some(worker) = self.gpus.first() else { return Vec::new() };
         let case = Case { geometry, sampling, shared: worker.state.device.shared_bytes(), tents: 0 };
@@ -49,7 +55,7 @@ impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
         let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.geometry, DType::F32));
-        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), gpus.len(), &ALL)?;
+        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
     }
@@ -105,11 +111,11 @@ impl Engine for GpuEngine {
         for gpu in &mut self.gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
             // The slabs' arrays are the host's memory.
-            while sizes.slab > 1 && host_bytes(sizes.slab) > cap {
+            while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > cap {
                 sizes.slab = smaller(sizes.slab, &sizes);
             }
             if host_bytes(sizes.slab) > cap {
-                let needed = host_bytes(1);
+                let needed = host_bytes(sizes.minimum());
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
             workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
@@ -171,7 +177,7 @@ fn resident(arrays: &Arrays) -> Result<Option<usize>> {
 /// How a GPU that shares the slices with others cuts its work; tells the log.
 fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &Gpu, sharing: usize) -> Result<Sizes> {
     let device: &Device = &gpu.state.device;
-    let sizes = Sizes::new(context, (task, arrays), (device, gpu.held()), sharing, &gpu.rates)?;
+    let sizes = Sizes::new(context, (task, arrays), (device, gpu.held()), (sharing, &gpu.rates), gpu.known())?;
     context.log(LogLevel::Info, || {
         let (what, slab) = (task.operator.name(), sizes.slab);
         match sizes.projector {

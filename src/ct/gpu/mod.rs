@@ -2,6 +2,7 @@
 
 mod adjoint;
 mod alu;
+mod band_limited;
 mod case;
 mod choice;
 mod direct;

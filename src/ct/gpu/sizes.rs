@@ -1,5 +1,6 @@
 //! How a GPU cuts a call into slabs, and which parts of the arrays a slab takes.
 
+use super::band_limited::BandLimitedSizes;
 use super::case::Case;
 use super::choice::{Candidate, Wish};
 use super::format::Format;
@@ -55,6 +56,8 @@ pub(super) fn source(task: &Task, arrays: &Arrays, first: usize, n: usize) -> Bl
 #[derive(Debug)]
 pub(super) struct Sizes {
     pub(super) projector: Option<Projector>,
+    /// In place of a projector.
+    pub(super) band_limited: Option<BandLimitedSizes>,
     pub(super) format: Format,
     /// Slices of a slab.
     pub(super) slab: usize,
@@ -68,19 +71,24 @@ const MIN_SLABS: usize = 8;
 const MAX_SLAB: usize = 32_768;
 
 impl Sizes {
-    /// For a GPU that shares the slices with others and already holds some memory of earlier calls.
+    /// For a GPU that shares the slices with others, already holds some memory of earlier calls, and may have tables of band-limited sums.
     pub(super) fn new(
         context: &Context,
         (task, arrays): (&Task, &Arrays),
         (device, held): (&Device, u64),
-        sharing: usize,
-        rates: &[Candidate],
+        (sharing, rates): (usize, &[Candidate]),
+        known: Option<&BandLimitedSizes>,
     ) -> Result<Self> {
         let g = task.geometry;
+        let band_limited = match (task.band_limited()?, known) {
+            (Some(plan), Some(known)) if known.plan == plan => Some(known.clone()),
+            (plan, _) => plan.map(|plan| BandLimitedSizes::new(g, plan)).transpose()?,
+        };
         let share = g.slices.div_ceil(sharing);
         let side = forward::lanes(share);
         let projector = match task.operator {
             Operator::Filter | Operator::Forward => None,
+            _ if band_limited.is_some() => None,
             Operator::Adjoint => Some(Projector::Adjoint { lanes: side }),
             Operator::Reconstruct | Operator::Backproject => {
                 let wish = Wish { kernel: task.kernel, precision: task.precision, rates };
@@ -91,25 +99,44 @@ impl Sizes {
         // Filtered rows go as they are; a volume to be projected is packed in its own way.
         let lanes = if forward { side } else { 1 };
         let planar = Format { lanes, half: false, split: false, oversampling: 1, tight: true };
-        let format = projector.map_or(planar, |p| p.format(sampling(task)));
-        let unit = projector.map_or(4, Projector::slices);
+        let format = match (projector, &band_limited) {
+            (Some(p), _) => p.format(sampling(task)),
+            (None, Some(_)) => BandLimitedSizes::FORMAT,
+            (None, None) => planar,
+        };
         let in_place =
             task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;
-        let mut sizes = Self { projector, format, slab: 1, in_place };
+        let mut sizes = Self { projector, band_limited, format, slab: 1, in_place };
         let cap = context.gpu_memory(device, held)?;
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
-        if !fits(1) {
-            let needed = sizes.bytes((task, arrays), 1);
-            fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; one slice needs at least {needed}");
+        let (minimum, unit) = (sizes.minimum(), sizes.unit());
+        if !fits(minimum) {
+            let (needed, what) =
+                (sizes.bytes((task, arrays), minimum), ["one slice needs", "two slices need"][minimum - 1]);
+            fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; {what} at least {needed}");
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
         let wanted = if copies { (share / MIN_SLABS / unit).max(1) * unit } else { share };
-        let mut slab = wanted.min(g.slices).min(MAX_SLAB);
+        let mut slab = wanted.min(g.slices.next_multiple_of(minimum)).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);
         }
         sizes.slab = slab;
         Ok(sizes)
+    }
+
+    /// Slices that one block of the kernels takes: others cost as much as these.
+    fn unit(&self) -> usize {
+        match (self.projector, &self.band_limited) {
+            (Some(p), _) => p.slices(),
+            (None, Some(_)) => BandLimitedSizes::UNIT,
+            (None, None) => 4,
+        }
+    }
+
+    /// Slices that stay together, and so divide all slabs but the last.
+    pub(super) fn minimum(&self) -> usize {
+        if self.band_limited.is_some() { 2 } else { 1 }
     }
 
     /// Where the results of `n` slices go, in the order in which they lie on the device.
@@ -153,14 +180,16 @@ impl Sizes {
             Operator::Forward => forward::packed_bytes(g, n, self.format.lanes),
             _ => self.format.bytes(n, g.views(), g.bins),
         };
-        SLOTS as u64 * (raw + self.out_bytes(task, n) as u64) + packed
+        let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
+        (SLOTS as u64 * (raw + self.out_bytes(task, n) as u64) + packed).saturating_add(sums)
     }
 }
 
 /// The next smaller slab: whole blocks of the kernel as long as there are several.
 pub(super) fn smaller(slab: usize, sizes: &Sizes) -> usize {
-    let unit = sizes.projector.map_or(4, Projector::slices);
-    if slab > unit { (slab / 2).next_multiple_of(unit).min(slab - 1) } else { (slab / 2).max(1) }
+    let (unit, minimum) = (sizes.unit(), sizes.minimum());
+    let half = (slab / 2).next_multiple_of(if slab > unit { unit } else { minimum });
+    half.min(slab - 1).max(minimum)
 }
 
 /// Weights of the indices in the caller's array.

@@ -1,5 +1,6 @@
 //! What a plan keeps on one GPU from call to call.
 
+use super::band_limited::DeviceBandLimited;
 use super::kernels::Kernels;
 use super::textures::Textures;
 use crate::error::Result;
@@ -40,6 +41,8 @@ pub(super) struct Scratch {
     pub(super) down: Slot,
     /// Lines of transforms too long for shared memory.
     pub(super) lines: Slot,
+    /// Frequencies, fine grids and parts of band-limited sums.
+    pub(super) sums: Slot,
 }
 
 /// One GPU of a plan.
@@ -49,6 +52,8 @@ pub(super) struct State {
     pub(super) kernels: Kernels,
     /// Over the packed rows of the last launch that used textures.
     pub(super) textures: Option<Textures>,
+    /// Of the last call that was band-limited.
+    pub(super) band_limited: Option<DeviceBandLimited>,
     /// By which the hybrid kernels' blocks share out their tiles.
     pub(super) counters: Slot,
 }

@@ -1,5 +1,6 @@
 //! One GPU of a plan: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
 
+use super::band_limited::{BandLimitedSizes, DeviceBandLimited, Volume, missing};
 use super::case::Arguments;
 use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
@@ -86,6 +87,7 @@ impl Gpu {
                 device: device.clone(),
                 kernels: Kernels::default(),
                 textures: None,
+                band_limited: None,
                 counters: Slot::default(),
             },
             up,
@@ -102,6 +104,11 @@ impl Gpu {
     pub(super) fn wait(&self) -> Result<()> {
         let waited = [&self.up.stream, &self.compute, &self.down.stream].map(Stream::synchronize);
         waited.into_iter().collect()
+    }
+
+    /// Sizes of the band-limited sums that it has tables for.
+    pub(super) fn known(&self) -> Option<&BandLimitedSizes> {
+        self.state.band_limited.as_ref().map(DeviceBandLimited::sizes)
     }
 
     /// What the caller's stream does comes first.
@@ -129,13 +136,13 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        slots + self.scratch.packed.bytes()
+        slots + self.scratch.packed.bytes() + self.scratch.sums.bytes()
     }
 
     /// Gives all slab memory back.
     fn release(&mut self) -> Result<()> {
         self.wait()?;
-        self.state.textures = None;
+        (self.state.textures, self.state.band_limited) = (None, None);
         self.scratch = Scratch::default();
         for slot in &mut self.slots {
             (slot.raw, slot.out) = (Slot::default(), Slot::default());
@@ -215,20 +222,27 @@ impl Gpu {
             }
         }
         slot.packed.record(compute)?;
+        let volume = match sizes.in_place {
+            true => {
+                let block = sizes.target(task, arrays, first, n);
+                let s = block.own_strides();
+                Volume { address: block.address(), slice_stride: s[0], row_stride: s[1] }
+            }
+            false => Volume { address: out, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
+        };
+        if sizes.band_limited.is_some() {
+            let sums = state.band_limited.as_ref().ok_or_else(missing)?;
+            let workspace = scratch.sums.take(device, sums.sizes().bytes(n) as usize)?.address();
+            // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
+            unsafe { sums.run((packed, g.bins), volume, n, workspace, compute)? };
+        }
         if let Some(projector) = sizes.projector {
-            let (volume, slice_stride, row_stride) = match sizes.in_place {
-                true => {
-                    let block = sizes.target(task, arrays, first, n);
-                    let s = block.own_strides();
-                    (block.address(), s[0], s[1])
-                }
-                false => (out, (g.ny * g.nx) as i64, g.nx as i64),
-            };
+            let Volume { address, slice_stride, row_stride } = volume;
             let arguments = Arguments {
                 data: packed,
                 lines: tables.lines.address(),
                 scale: scratch.down.address(),
-                volume,
+                volume: address,
                 slice_stride,
                 row_stride,
                 views: g.views() as i32,
@@ -293,7 +307,14 @@ impl AtWork<'_> {
         if arrays.source().gpu.is_some() || arrays.target().gpu.is_some() {
             self.gpu.follow(self.task.stream)?;
         }
-        let Sizes { projector, format, .. } = &self.sizes;
+        let Sizes { projector, format, band_limited, .. } = &self.sizes;
+        if let Some(sizes) = band_limited {
+            let state = &mut self.gpu.state;
+            if state.band_limited.as_ref().is_none_or(|b| b.sizes().plan != sizes.plan) {
+                state.band_limited = None;
+                state.band_limited = Some(DeviceBandLimited::new(&device, self.task.geometry, sizes)?);
+            }
+        }
         self.tables = Some(Tables::new(&device, self.task, *projector, format.lanes)?);
         Ok(())
     }
@@ -337,7 +358,7 @@ impl Worker for AtWork<'_> {
     }
 
     fn shrink(&mut self, job: &Job) -> Result<bool> {
-        if self.sizes.slab == 1 {
+        if self.sizes.slab <= self.sizes.minimum() {
             return Ok(false);
         }
         let device = self.gpu.state.device.clone();

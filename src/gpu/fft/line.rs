@@ -5,8 +5,8 @@ use crate::gpu::{Device, DeviceMemory, Precision, mirrored};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Longest line.
-pub(crate) const MAX_LENGTH: usize = 4096;
+/// Longest line; a block's shared memory may not take as much.
+pub(crate) const MAX_LENGTH: usize = 8192;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
@@ -174,6 +174,13 @@ impl Line {
         let fits = |(_, room): &(usize, usize), shape: &Shape| shape.shared <= max.min(*room);
         let shapes = widths.map(|w| (w, self.shape(w.0 / (2 * self.precision.bytes()))));
         shapes.iter().find(|(w, s)| fits(w, s)).map_or_else(|| self.shape(1), |(_, s)| *s)
+    }
+
+    /// The same where there are only so many lines.
+    pub(crate) fn across_at_most(&self, lines: usize) -> Shape {
+        let shape = self.across();
+        let width = lines.max(1).next_power_of_two();
+        if width < shape.width { self.shape(width) } else { shape }
     }
 
     /// At most so many threads, with which passes of so many lines have the fewest turns.

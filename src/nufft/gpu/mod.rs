@@ -1,6 +1,7 @@
 //! Spreading and interpolation on NVIDIA GPUs: points between the grid points of fine grids.
 
 mod interpolate;
+pub(crate) mod lines;
 mod plan;
 mod sort;
 mod spread;

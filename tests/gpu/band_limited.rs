@@ -1,0 +1,138 @@
+//! CT's band-limited back projection on the GPU, against sums of its definition in f64.
+
+use super::{common, gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut};
+use isocenter::context::{Context, ContextOptions};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options, Order};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+fn options(tolerance: f64) -> Options {
+    Options { interpolation: Interpolation::BandLimited, tolerance, ..Options::default() }
+}
+
+fn plan(context: &Arc<Context>, geometry: &Geometry, options: &Options) -> Ct {
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(geometry.clone()).expect("geometry");
+    ct.set_options(options.clone()).expect("options");
+    ct
+}
+
+fn even(views: usize) -> Vec<f64> {
+    (0..views).map(|v| PI * v as f64 / views as f64).collect()
+}
+
+fn cases() -> Vec<(&'static str, Geometry)> {
+    let mut list = vec![
+        ("even", Geometry::new(even(90), 96).with_rows(5)),
+        ("one view", Geometry::new(vec![0.3], 50).with_rows(2)),
+        ("along the axes", Geometry::new(vec![0.0, PI / 2.0, PI, -PI / 2.0], 33).with_rows(3)),
+        ("odd sizes", Geometry { nx: 77, ny: 53, ..Geometry::new(even(47), 83).with_rows(1) }),
+        ("sinograms", Geometry { order: Order::Sinograms, ..Geometry::new(even(31), 64).with_rows(7) }),
+        ("some rows", Geometry { first_row: 3, slices: 4, ..Geometry::new(even(31), 64).with_rows(9) }),
+        ("fine pixels", Geometry { pixel_size: 0.1, nx: 60, ny: 90, ..Geometry::new(even(30), 40).with_rows(2) }),
+        ("wide pixels", Geometry { pixel_size: 10.0, nx: 21, ny: 18, ..Geometry::new(even(30), 200).with_rows(3) }),
+        (
+            "far from the axis",
+            Geometry { x_offset: 300.5, y_offset: -100.25, nx: 40, ny: 30, ..Geometry::new(even(40), 64) },
+        ),
+        ("many views", Geometry { nx: 40, ny: 44, ..Geometry::new(even(700), 50).with_rows(2) }),
+    ];
+    let uneven = (0..60).map(|v| 0.2 * f64::from(v / 2 * 2) + 0.01 * f64::from(v % 7)).collect();
+    list.push((
+        "uneven, some twice",
+        Geometry { bin_pitch: 0.5, pixel_size: 0.7, ..Geometry::new(uneven, 61).with_rows(2) },
+    ));
+    let axis = (0..41).map(|v| -80.0 + 3.0 * f64::from(v)).collect();
+    list.push(("axis a view, far outside", Geometry { axis, ..Geometry::new(even(41), 40).with_rows(2) }));
+    list
+}
+
+fn l2(seen: &[f32], expected: &[f64]) -> f64 {
+    let sum = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    sum(&mut seen.iter().zip(expected).map(|(s, e)| f64::from(*s) - e)) / sum(&mut expected.iter().copied())
+}
+
+/// In frame order.
+fn frames(g: &Geometry, projections: &[f32]) -> Vec<f32> {
+    if g.order == Order::Frames {
+        return projections.to_vec();
+    }
+    let at = |v: usize, r: usize, k: usize| projections[(r * g.views() + v) * g.bins + k];
+    let mut out = Vec::new();
+    for v in 0..g.views() {
+        for r in 0..g.rows {
+            out.extend((0..g.bins).map(|k| at(v, r, k)));
+        }
+    }
+    out
+}
+
+/// The tolerance is what the plan promises; 1e-6 leaves room for f32's rounding, which is all that separates the two at 1e-6.
+#[test]
+fn sums_of_the_definition() {
+    let Some(gpu) = gpu() else { return };
+    for (name, g) in cases() {
+        let projections = common::random(common::projection_len(&g), 5);
+        for tolerance in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
+            let mut ct = plan(&gpu, &g, &options(tolerance));
+            let period = ct.info().expect("info").period;
+            let seen = common::to_volume(&mut ct, &g, Ct::backproject, &projections);
+            let expected = common::band_limited(&g, period, None, &frames(&g, &projections));
+            let e = l2(&seen, &expected);
+            println!("{name}, {tolerance:.0e}: {e:.2e}");
+            assert!(e <= tolerance, "{name}, {tolerance:.0e}: {e:.2e}");
+        }
+    }
+}
+
+/// One slice, few, some, many: other kernels, the same sums.
+#[test]
+fn numbers_of_slices_and_slabs_do_not_show() {
+    let Some(all) = gpu() else { return };
+    let g = Geometry::new(even(150), 70).with_rows(150);
+    let projections = common::random(common::projection_len(&g), 6);
+    let options = options(1e-4);
+    let run = |context: &Arc<Context>, g: &Geometry| {
+        common::to_volume(&mut plan(context, g, &options), g, Ct::reconstruct, &projections)
+    };
+    let whole = run(&all, &g);
+    assert_eq!(run(&all, &g), whole, "a second run");
+    let area = g.nx * g.ny;
+    for slices in [1, 2, 3, 4, 5, 31, 33, 79, 83, 127, 130] {
+        // From an even row, so that pairs are the same; the last of an odd number is alone, which only rounding tells.
+        let part = Geometry { first_row: 8, slices, ..g.clone() };
+        let seen = run(&all, &part);
+        let pairs = slices / 2 * 2;
+        assert!(seen[..pairs * area] == whole[8 * area..][..pairs * area], "{slices} slices");
+        let scale = whole.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        let worst = seen.iter().zip(&whole[8 * area..]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst <= 1e-5 * scale, "{slices} slices: {worst:e} of {scale:e}");
+    }
+    let needed = plan(&all, &g, &options).memory().expect("bytes");
+    for part in [2, 5, 11, 20] {
+        let Some(small) = gpu_with(ContextOptions { gpu_memory_cap: needed / part, ..ContextOptions::default() })
+        else {
+            return;
+        };
+        assert!(run(&small, &g) == whole, "a {part}th of the memory");
+    }
+}
+
+/// `reconstruct` is `filter`, then weighted back projection.
+#[test]
+fn reconstruct_filters_and_back_projects() {
+    let Some(gpu) = gpu() else { return };
+    let g = Geometry::new(even(90), 96).with_rows(4);
+    let projections = common::random(common::projection_len(&g), 7);
+    let mut ct = plan(&gpu, &g, &Options { weighted_backprojection: true, ..options(1e-5) });
+    let seen = common::to_volume(&mut ct, &g, Ct::reconstruct, &projections);
+    let mut filtered = vec![0.0; projections.len()];
+    let (p, f) = (Array::new(&projections, g.projection_shape()), ArrayMut::new(&mut filtered, g.projection_shape()));
+    ct.filter(p.expect("projections"), f.expect("rows")).expect("filter");
+    let weights = ct.angular_weights().expect("weights").to_vec();
+    let expected = common::band_limited(&g, ct.info().expect("info").period, Some(&weights), &filtered);
+    assert!(l2(&seen, &expected) <= 1e-5);
+    let apart = common::to_volume(&mut ct, &g, Ct::backproject, &filtered);
+    assert!(l2(&apart, &expected) <= 1e-5);
+}
