@@ -171,7 +171,7 @@ template <bool ALONG, class T> __device__ inline void fft_lines(const FftTask &t
         fft_lines<along, type>(task); \
     }
 
-FFT_LINES(fft_lines_along_f32, true, float, 320, 3)
-FFT_LINES(fft_lines_across_f32, false, float, 320, 3)
+FFT_LINES(fft_lines_along_f32, true, float, 512, 2)
+FFT_LINES(fft_lines_across_f32, false, float, 512, 2)
 FFT_LINES(fft_lines_along_f64, true, double, 256, 2)
 FFT_LINES(fft_lines_across_f64, false, double, 256, 2)

@@ -64,20 +64,24 @@ struct StoreSpectra {
         const int length = p.line.length, last = length / 2;
         const unsigned long long phase = p.phases[view];
         Complex<float> *to = p.values + ((long long)view * (length + 1) + last) * p.stride + image + line;
+        // The first of them, and what the others are turned by on top of that, each computed once for a block.
+        const Complex<float> first = turned(position * phase) * p.scale;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = position + r * stride, f = k <= last ? k : k - length;
-            const Complex<float> z = turned(f * phase), w = v[r] * p.scale;
+            const Complex<float> z = v[r] * (first * turns[f == k ? r : R + r]);
             if (k == last) {
                 // The highest frequency stands at both ends, half of it each.
-                const Complex<float> half = w * 0.5f;
-                to[(long long)last * p.stride] = half * z;
-                to[-(long long)last * p.stride] = half * conj(z);
+                to[(long long)last * p.stride] = z * 0.5f;
+                to[-(long long)last * p.stride] = v[r] * (first * turns[R + r]) * 0.5f;
             } else {
-                to[(long long)f * p.stride] = w * z;
+                to[(long long)f * p.stride] = z;
             }
         }
     }
+
+    // r strides further, and also a whole length back.
+    const Complex<float> *turns;
 };
 
 struct LoadColumns {
@@ -141,13 +145,20 @@ __device__ inline void transform(const FftLine &line, int width, int log_width, 
 } // namespace
 
 // A block takes `width` images of a view.
-extern "C" __global__ void __launch_bounds__(320, 3) ct_band_limited_spectra(const __grid_constant__ Spectra p) {
+extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_spectra(const __grid_constant__ Spectra p) {
     const int view = blockIdx.x / p.chunks, image = blockIdx.x % p.chunks * p.width;
-    transform(p.line, p.width, p.log_width, LoadRows{p, view, image}, StoreSpectra{p, view, image});
+    __shared__ Complex<float> turns[2 * 16];
+    const FftPass &last = p.line.pass[p.line.passes - 1];
+    if (threadIdx.x < 2 * last.radix) {
+        const int back = threadIdx.x / last.radix, r = threadIdx.x - back * last.radix;
+        turns[threadIdx.x] = turned((r * last.count - back * p.line.length) * p.phases[view]);
+    }
+    __syncthreads();
+    transform(p.line, p.width, p.log_width, LoadRows{p, view, image}, StoreSpectra{p, view, image, turns});
 }
 
 // A block takes `width` images of a row of the slices.
-extern "C" __global__ void __launch_bounds__(320, 3) ct_band_limited_slices(const __grid_constant__ Slices p) {
+extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_slices(const __grid_constant__ Slices p) {
     const int y = blockIdx.x / p.chunks, image = blockIdx.x % p.chunks * p.width;
     const Complex<float> *in = p.in + (long long)y * p.line.length * p.images + image;
     transform(p.line, p.width, p.log_width, LoadColumns{p, in, p.images - image},

@@ -1,8 +1,8 @@
 // Spreading (type 1) of points that lie evenly on straight lines through the origin, of many images at once, without atomics and in a
 // fixed order: grid = sum over lines and points of value * phi(x) phi(y).
 //
-// A gather. A block makes a tile of the grid from all lines that pass near it; a group of lanes makes a patch of 4 x 4 grid points of
-// all images, IMAGES of them a lane, in registers. The points near a patch follow from the line's direction, so that none is stored
+// A gather. A block makes a tile of the grid, or a part of it, from all lines that pass near it; a group of lanes makes a patch of 4 x 4
+// grid points of all images, IMAGES of them a lane, in registers. The points near a patch follow from the line's direction, so that none is stored
 // or sorted. They come in batches of as many as a group has lanes: each lane works out the weights of one point, then all lanes add
 // all of them. What a grid point sums, and in which order, depends neither on the number of images nor on the lanes.
 #include "../common/complex.cuh"
@@ -101,25 +101,29 @@ __device__ inline void narrow(float step, float low, float high, int end, int &f
     last = min(last, (int)floorf(fminf(fmaxf(a, b), limit)));
 }
 
-// What a point does to a patch.
-struct alignas(16) Weights {
-    float x[PATCH], y[PATCH];
+// What a point does to a patch: to a row's grid points.
+struct alignas(16) Row {
+    float of[PATCH];
+};
+struct Weights {
+    Row rows[PATCH];
 };
 
 // IMAGES a lane; LANES of a patch.
-template <int IMAGES, int LANES> __device__ inline void spread(const Spread &p) {
-    constexpr int GROUPS = 32 / LANES, WARPS = PATCHES / GROUPS;
+template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const Spread &p) {
+    constexpr int GROUPS = 32 / LANES, BLOCKS = PATCHES / GROUPS / WARPS;
     __shared__ float coefficients[(DEGREE + 1) * TAPS];
     __shared__ Weights all[WARPS * 32];
     for (int i = threadIdx.x; i < (p.degree + 1) * TAPS; i += WARPS * 32) coefficients[i] = p.coefficients[i];
     __syncthreads();
 
-    const Item item = p.items[blockIdx.x];
+    const Item item = p.items[blockIdx.x / BLOCKS];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES, own = lane % LANES;
-    const int patch = warp * GROUPS + group;
+    const int patch = (blockIdx.x % BLOCKS * WARPS + warp) * GROUPS + group;
     const int left = patch % (TILE / PATCH) * PATCH, top = patch / (TILE / PATCH) * PATCH;
     const int image = (blockIdx.y * LANES + own) * IMAGES;
-    const bool there = image < p.images;
+    // Of a lane without images: those of another.
+    const Complex<float> *values = p.values + min(image, p.images - IMAGES);
     const unsigned mask = LANES == 32 ? ~0u : ((1u << LANES) - 1) << group * LANES;
     Weights *weights = all + warp * 32 + group * LANES;
 
@@ -159,12 +163,21 @@ template <int IMAGES, int LANES> __device__ inline void spread(const Spread &p) 
                 }
                 const int end = __shfl_sync(~0u, until, line, LANES), last_of = __shfl_sync(~0u, last, line, LANES);
                 const int direction = __shfl_sync(~0u, at, line, LANES);
-                int offset = 0;
-                Weights w = {};
+                // What it is for this lane's point.
+                unsigned offset = 0;
+                int t = 0;
+                Direction d = {};
                 if (number < total) {
-                    const int t = last_of - (end - 1 - number);
-                    const Direction d = p.directions[direction];
-                    offset = d.line * (2 * p.last + 1) + t + p.last;
+                    t = last_of - (end - 1 - number);
+                    d = p.directions[direction];
+                    offset = (unsigned)(d.line * (2 * p.last + 1) + t + p.last) * (p.images / 2);
+                }
+                // Behind the last point of a patch any will do: it has no weight.
+                auto fetch = [&](int i) { return load<IMAGES>(values + 2ull * __shfl_sync(~0u, offset, i, LANES)); };
+                // On their way while weights are worked out, and later while the points before them are added.
+                Images<IMAGES> next[2] = {fetch(0), fetch(1)};
+                Row wx = {}, wy = {};
+                if (number < total) {
                     // Where the function begins, in 2^-32 grid points.
                     const long long half = (long long)p.width << 31, fx = t * d.x - half, fy = t * d.y - half;
                     const unsigned rx = 0u - (unsigned)fx, ry = 0u - (unsigned)fy;
@@ -176,47 +189,51 @@ template <int IMAGES, int LANES> __device__ inline void spread(const Spread &p) 
                         const float *row = coefficients + k * TAPS;
 #pragma unroll
                         for (int i = 0; i < PATCH; i++) {
-                            w.x[i] = fmaf(w.x[i], zx, row[tx + i]);
-                            w.y[i] = fmaf(w.y[i], zy, row[ty + i]);
+                            wx.of[i] = fmaf(wx.of[i], zx, row[tx + i]);
+                            wy.of[i] = fmaf(wy.of[i], zy, row[ty + i]);
                         }
                     }
                 }
                 __syncwarp(mask);
-                weights[own] = w;
+#pragma unroll
+                for (int b = 0; b < PATCH; b++) {
+                    Row row;
+#pragma unroll
+                    for (int a = 0; a < PATCH; a++) row.of[a] = wy.of[b] * wx.of[a];
+                    weights[own].rows[b] = row;
+                }
                 __syncwarp(mask);
-                const int count = min(total - batch, LANES), most = min(longest - batch, LANES);
-                constexpr int AHEAD = LANES < 4 ? LANES : 4;
-                for (int i = 0; i < most; i += AHEAD) {
-                    Images<IMAGES> v[AHEAD];
+                auto add = [&](const Images<IMAGES> &v, int i) {
 #pragma unroll
-                    for (int k = 0; k < AHEAD; k++) {
-                        const int from = __shfl_sync(~0u, offset, i + k, LANES);
-                        v[k] = i + k < count && there ? load<IMAGES>(p.values + (long long)from * p.images + image)
-                                                      : Images<IMAGES>{};
-                    }
+                    for (int b = 0; b < PATCH; b++) {
+                        const Row w = weights[i].rows[b];
 #pragma unroll
-                    for (int k = 0; k < AHEAD; k++) {
-                        if (LANES == 32 && i + k >= count) break;
-                        const Weights w = weights[i + k];
-#pragma unroll
-                        for (int b = 0; b < PATCH; b++) {
-                            if (LANES == 32 && w.y[b] == 0) continue;
+                        for (int a = 0; a < PATCH; a++) {
 #pragma unroll
                             for (int n = 0; n < IMAGES; n++) {
-                                const Complex<float> z = {v[k].of[n].x * w.y[b], v[k].of[n].y * w.y[b]};
-#pragma unroll
-                                for (int a = 0; a < PATCH; a++) {
-                                    Complex<float> &s = sum[b][a].of[n];
-                                    s = {fmaf(z.x, w.x[a], s.x), fmaf(z.y, w.x[a], s.y)};
-                                }
+                                Complex<float> &s = sum[b][a].of[n];
+                                s = {fmaf(v.of[n].x, w.of[a], s.x), fmaf(v.of[n].y, w.of[a], s.y)};
                             }
                         }
                     }
+                };
+                const int most = min(longest - batch, LANES);
+                if (LANES == 2) {
+                    add(next[0], 0), add(next[1], 1);
+                    continue;
+                }
+#pragma unroll 1
+                for (int i = 0; i < most; i += 4) {
+                    const Images<IMAGES> later[2] = {fetch(i + 2), fetch(i + 3)};
+                    add(next[0], i), add(next[1], i + 1);
+                    if (i + 2 >= most) break;
+                    next[0] = fetch(i + 4), next[1] = fetch(i + 5);
+                    add(later[0], i + 2), add(later[1], i + 3);
                 }
             }
         }
     }
-    if (!there) return;
+    if (image >= p.images) return;
 #pragma unroll
     for (int b = 0; b < PATCH; b++) {
 #pragma unroll
@@ -235,10 +252,10 @@ template <int IMAGES, int LANES> __device__ inline void spread(const Spread &p) 
 
 } // namespace
 
-// Images a block: 64, 16, 2.
-extern "C" __global__ void __launch_bounds__(512, 1) lines_64(const __grid_constant__ Spread p) { spread<2, 32>(p); }
-extern "C" __global__ void __launch_bounds__(128, 4) lines_16(const __grid_constant__ Spread p) { spread<2, 8>(p); }
-extern "C" __global__ void __launch_bounds__(32, 24) lines_2(const __grid_constant__ Spread p) { spread<1, 2>(p); }
+// Images and patches of a block.
+extern "C" __global__ void __launch_bounds__(128, 4) lines_64_4(const __grid_constant__ Spread p) { spread<2, 32, 4>(p); }
+extern "C" __global__ void __launch_bounds__(128, 4) lines_16_16(const __grid_constant__ Spread p) { spread<2, 8, 4>(p); }
+extern "C" __global__ void __launch_bounds__(32, 24) lines_2_16(const __grid_constant__ Spread p) { spread<1, 2, 1>(p); }
 
 // A block sums the parts of a row of a tile.
 extern "C" __global__ void __launch_bounds__(256) lines_sum(const __grid_constant__ Sum p) {

@@ -9,6 +9,7 @@ use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Filter, Geometry, Interpolation};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Options of a context on the processor, whatever else the machine has.
@@ -118,20 +119,27 @@ pub fn backproject(
 pub fn band_limited(g: &Geometry, period: usize, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
     use std::f64::consts::PI;
     let n = period as f64;
-    pixels(g, |z, i, j| {
-        let view = |p: usize| {
-            let h = bin(g, p, i, j);
-            let row = &projections[(p * g.rows + g.first_row + z) * g.bins..][..g.bins];
-            let kernel = |k: usize| {
-                let d = (h - k as f64).rem_euclid(n);
-                let d = d.min(n - d);
-                if d < 1e-9 { 1.0 } else { (PI * d).sin() / (n * (PI * d / n).tan()) }
-            };
-            let sum: f64 = row.iter().enumerate().map(|(k, v)| f64::from(*v) * kernel(k)).sum();
-            weights.map_or(1.0, |w| w[p]) * sum
-        };
-        (0..g.views()).map(view).sum()
-    })
+    let kernel = |d: f64| {
+        let d = d.rem_euclid(n);
+        let d = d.min(n - d);
+        if d < 1e-9 { 1.0 } else { (PI * d).sin() / (n * (PI * d / n).tan()) }
+    };
+    let pixel = |at: usize| {
+        let mut sums = vec![0.0; g.slices];
+        for p in 0..g.views() {
+            let h = bin(g, p, at / g.nx, at % g.nx);
+            let weight = weights.map_or(1.0, |w| w[p]);
+            for k in 0..g.bins {
+                let weight = weight * kernel(h - k as f64);
+                for (z, sum) in sums.iter_mut().enumerate() {
+                    *sum += weight * f64::from(projections[(p * g.rows + g.first_row + z) * g.bins + k]);
+                }
+            }
+        }
+        sums
+    };
+    let sums: Vec<Vec<f64>> = (0..g.ny * g.nx).into_par_iter().map(pixel).collect();
+    (0..g.slices).flat_map(|z| sums.iter().map(move |s| s[z])).collect()
 }
 
 /// Weight of pixel (i, j) for bin k in view p.

@@ -10,6 +10,8 @@ pub(crate) const MAX_LENGTH: usize = 8192;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
+/// Shared memory of which a multiprocessor has three times as much.
+const THIRD: usize = 74 << 10;
 
 /// Mirrors `FftPass`.
 #[repr(C)]
@@ -191,18 +193,25 @@ impl Line {
     }
 
     fn shape(&self, width: usize) -> Shape {
-        let (size, gap, max) = match self.precision {
-            Precision::F32 => (8, 16, 320),
-            Precision::F64 => (16, 8, 256),
+        let (size, gap) = match self.precision {
+            Precision::F32 => (8, 16),
+            Precision::F64 => (16, 8),
         };
         let elements = width * self.length();
+        let shared = (elements + elements / gap) * size;
+        // Three blocks of a multiprocessor, or two where they are all that its shared memory takes.
+        let max = match self.precision {
+            Precision::F32 if shared <= THIRD => 320,
+            Precision::F32 => 512,
+            Precision::F64 => 256,
+        };
         // Threads that are idle the least, but not much fewer than those that have sixteen elements each.
         let cost = |threads: usize| -> usize {
             let slots: usize = self.factors.iter().map(|r| (elements / r).div_ceil(threads) * threads * r).sum();
             slots * (8 * threads + elements / 16) / threads
         };
         let threads = (64..=max).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(max);
-        Shape { width, threads, shared: (elements + elements / gap) * size }
+        Shape { width, threads, shared }
     }
 }
 

@@ -159,13 +159,23 @@ pub(crate) struct SpreadLines {
     /// Of items, and of tiles made of parts.
     counts: [usize; 2],
     /// Of many images, some, few.
-    kernels: [Function; 3],
+    kernels: Vec<Function>,
     sum: Function,
 }
 
-/// Images that a block of each kernel takes.
-const BLOCK_IMAGES: [usize; 3] = [64, 16, 2];
-const BLOCK_THREADS: [usize; 3] = [512, 128, 32];
+/// A kernel, and what a block of it takes.
+struct Shape {
+    name: &'static str,
+    images: usize,
+    patches: usize,
+    threads: usize,
+}
+
+const KERNELS: [Shape; 3] = [
+    Shape { name: "lines_64_4", images: 64, patches: 4, threads: 128 },
+    Shape { name: "lines_16_16", images: 16, patches: 16, threads: 128 },
+    Shape { name: "lines_2_16", images: 2, patches: 16, threads: 32 },
+];
 
 impl SpreadLines {
     pub(crate) fn new(device: &Arc<Device>, work: &Work, choice: &Choice) -> Result<Self> {
@@ -193,7 +203,7 @@ impl SpreadLines {
             tiles: DeviceMemory::from_slice(device, &lists.tiles)?,
             coefficients: DeviceMemory::from_slice(device, &table)?,
             counts: [lists.items.len(), lists.tiles.len()],
-            kernels: [function("lines_64")?, function("lines_16")?, function("lines_2")?],
+            kernels: KERNELS.map(|k| function(k.name)).into_iter().collect::<Result<Vec<_>>>()?,
             sum: function("lines_sum")?,
         })
     }
@@ -231,10 +241,11 @@ impl SpreadLines {
             images: images as i32,
             reach: self.reach,
         };
-        // The last block of many may be half empty, blocks of some cost 1.4 times as much an image.
-        let which = if images > 40 { 0 } else { usize::from(images <= 2) + 1 };
-        let blocks = images.div_ceil(BLOCK_IMAGES[which]);
-        let launch = Launch { grid: [self.counts[0], blocks, 1], block: [BLOCK_THREADS[which], 1, 1], shared: 0 };
+        // The last block of many may be half empty; blocks of some cost 1.8 times as much an image.
+        let which = if images > 32 { 0 } else { usize::from(images <= 2) + 1 };
+        let Shape { images: of_block, patches, threads, .. } = KERNELS[which];
+        let blocks = self.counts[0] * (TILE * TILE / (PATCH * PATCH) / patches);
+        let launch = Launch { grid: [blocks, images.div_ceil(of_block), 1], block: [threads, 1, 1], shared: 0 };
         // SAFETY: SpreadArguments mirrors the kernel's struct; the rest by this function's contract.
         unsafe { self.kernels[which].launch(stream, launch, &arguments)? };
         if self.counts[1] == 0 {
