@@ -47,13 +47,13 @@ struct Spread {
     const Direction *directions;
     // [degree + 1][TAPS], the highest power first.
     const float *coefficients;
-    // [line][point][image], points from -last to last; an even number of images.
+    // [line][point][image], points from -half to half; an even number of images.
     const Complex<float> *values;
     // [y][x][image]
     Complex<float> *grid;
     // [slot][y][x][image] of a tile.
     Complex<float> *parts;
-    int directions_count, last, width, degree;
+    int directions_count, half, width, degree;
     // Of the grid: x, y.
     int size[2];
     int images;
@@ -133,13 +133,13 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
         const int x = range.x + item.x + left, y = range.y + item.y + top;
         for (int start = 0; start < range.count; start += LANES) {
             // A line a lane: which of its points are near the patch.
-            int first = -p.last, last = p.last, at = range.first + start + own;
+            int first = -p.half, last = p.half, at = range.first + start + own;
             if (at >= p.directions_count) at -= p.directions_count;
             if (start + own < range.count) {
                 const Direction d = p.directions[at];
                 const float scale = 1.f / 4294967296.f;
-                narrow(d.x * scale, x - p.reach, x + PATCH - 1 + p.reach, p.last, first, last);
-                narrow(d.y * scale, y - p.reach, y + PATCH - 1 + p.reach, p.last, first, last);
+                narrow(d.x * scale, x - p.reach, x + PATCH - 1 + p.reach, p.half, first, last);
+                narrow(d.y * scale, y - p.reach, y + PATCH - 1 + p.reach, p.half, first, last);
             } else {
                 last = first - 1;
             }
@@ -170,7 +170,7 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                 if (number < total) {
                     t = last_of - (end - 1 - number);
                     d = p.directions[direction];
-                    offset = (unsigned)(d.line * (2 * p.last + 1) + t + p.last) * (p.images / 2);
+                    offset = (unsigned)(d.line * (2 * p.half + 1) + t + p.half) * (p.images / 2);
                 }
                 // Behind the last point of a patch any will do: it has no weight.
                 auto fetch = [&](int i) { return load<IMAGES>(values + 2ull * __shfl_sync(~0u, offset, i, LANES)); };
@@ -179,7 +179,7 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                 Row wx = {}, wy = {};
                 if (number < total) {
                     // Where the function begins, in 2^-32 grid points.
-                    const long long half = (long long)p.width << 31, fx = t * d.x - half, fy = t * d.y - half;
+                    const long long reach = (long long)p.width << 31, fx = t * d.x - reach, fy = t * d.y - reach;
                     const unsigned rx = 0u - (unsigned)fx, ry = 0u - (unsigned)fy;
                     // The first grid point there, and how far away it is, from -1 to 1.
                     const int sx = (int)(fx >> 32) + (rx != 0), sy = (int)(fy >> 32) + (ry != 0);

@@ -12,7 +12,6 @@ mod choice;
 mod cpu;
 pub(crate) mod gpu;
 pub mod kernel;
-pub(crate) mod lines;
 mod plan;
 mod settings;
 

@@ -8,8 +8,7 @@ use crate::ct::geometry::Geometry;
 use crate::error::{Error, Result, Status};
 use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Pass, Side, Sum, Window};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
-use crate::nufft::gpu::lines::{SpreadLines, Work};
-use crate::nufft::lines::{Choice, Lines};
+use crate::nufft::gpu::{LineChoice, LineWork, SpreadLines};
 use std::sync::Arc;
 
 /// Mirrors `Spectra`.
@@ -67,19 +66,19 @@ pub(super) struct Volume {
 #[derive(Clone, Debug)]
 pub(super) struct BandLimitedSizes {
     pub(super) plan: BandLimited,
-    choice: Choice,
+    choice: LineChoice,
     image: [usize; 2],
     views: usize,
     /// Lists of what is spread where; they tell how much memory parts of tiles take.
-    work: Arc<Work>,
+    work: Arc<LineWork>,
 }
 
 impl BandLimitedSizes {
     pub(super) fn new(g: &Geometry, plan: BandLimited) -> Result<Self> {
         let points = (g.views() as u64).saturating_mul(plan.period as u64 + 1);
-        let choice = Choice::new([g.ny, g.nx], points, plan.tolerance)?;
-        let lines = Lines { steps: collected((0..g.views()).map(|v| plan.spoke(g, v).step))?, last: plan.period / 2 };
-        let work = Arc::new(Work::new(&lines, &choice)?);
+        let choice = LineChoice::new([g.ny, g.nx], points, plan.tolerance)?;
+        let steps = collected((0..g.views()).map(|v| plan.spoke(g, v).step))?;
+        let work = Arc::new(LineWork::new(&steps, plan.period / 2, &choice)?);
         Ok(Self { plan, choice, image: [g.ny, g.nx], views: g.views(), work })
     }
 

@@ -1,9 +1,9 @@
 //! Spreading of points that lie evenly on straight lines through the origin: launches `kernels/nufft/lines.cu`.
 
+use super::line_choice::LineChoice;
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
-use crate::nufft::lines::{Choice, Lines};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ struct SpreadArguments {
     grid: u64,
     parts: u64,
     directions_count: i32,
-    last: i32,
+    half: i32,
     width: i32,
     degree: i32,
     size: [i32; 2],
@@ -92,7 +92,7 @@ pub(crate) struct Work {
     /// By angle.
     directions: Vec<Direction>,
     /// The last point of a line on either side.
-    last: usize,
+    half: usize,
     /// How far from its point the function reaches, in grid points, and what f32 may round of positions.
     reach: f64,
     lists: Lists,
@@ -109,13 +109,15 @@ struct Lists {
 }
 
 impl Work {
-    pub(crate) fn new(lines: &Lines, choice: &Choice) -> Result<Self> {
-        let (grid, n, points) = (choice.grid, lines.steps.len(), 2 * lines.last + 1);
+    /// Lines by their steps along x, y in cycles per pixel, each of points -half ..= half times that; points beyond half a cycle are those
+    /// whole cycles nearer.
+    pub(crate) fn new(steps: &[[f64; 2]], half: usize, choice: &LineChoice) -> Result<Self> {
+        let (grid, n, points) = (choice.grid, steps.len(), 2 * half + 1);
         if n.checked_mul(points).is_none_or(|n| i32::try_from(n).is_err()) || grid.iter().any(|g| *g > 1 << 20) {
             fail!(OutOfRange, "{n} lines of {points} points on a grid of {grid:?} are too many for the GPU");
         }
         // In grid points, by the angle of the line, which has no sense of direction.
-        let step = |k: usize| [lines.steps[k][0] * grid[1] as f64, lines.steps[k][1] * grid[0] as f64];
+        let step = |k: usize| [steps[k][0] * grid[1] as f64, steps[k][1] * grid[0] as f64];
         let angle = |[x, y]: [f64; 2]| {
             let turn = y.atan2(x).rem_euclid(PI);
             if turn < PI { turn } else { 0.0 }
@@ -128,11 +130,11 @@ impl Work {
             Direction { x, y, line: k as i32, unused: 0 }
         };
         let directions = collected(order.iter().map(direction))?;
-        let longest = (0..n).map(|k| step(k)[0].hypot(step(k)[1])).fold(0.0, f64::max) * lines.last as f64;
+        let longest = (0..n).map(|k| step(k)[0].hypot(step(k)[1])).fold(0.0, f64::max) * half as f64;
         let reach = 0.5 * choice.kernel.width() as f64 + 1.0 / 64.0 + longest / f64::from(1 << 20);
         let angles = collected(order.iter().map(|(a, _)| *a))?;
         let lists = Lists::new(&angles, longest, reach, grid)?;
-        Ok(Self { directions, last: lines.last, reach, lists })
+        Ok(Self { directions, half, reach, lists })
     }
 
     /// Bytes of the parts of so many images.
@@ -147,7 +149,7 @@ pub(crate) struct SpreadLines {
     /// Points of the fine grid along y, x.
     grid: [usize; 2],
     lines: usize,
-    last: usize,
+    half: usize,
     width: usize,
     degree: usize,
     reach: f32,
@@ -178,8 +180,8 @@ const KERNELS: [Shape; 3] = [
 ];
 
 impl SpreadLines {
-    pub(crate) fn new(device: &Arc<Device>, work: &Work, choice: &Choice) -> Result<Self> {
-        let Work { directions, last, reach, lists } = work;
+    pub(crate) fn new(device: &Arc<Device>, work: &Work, choice: &LineChoice) -> Result<Self> {
+        let Work { directions, half, reach, lists } = work;
         let kernel = &choice.kernel;
         let (width, degree) = (kernel.width(), kernel.degree());
         if degree > MAX_DEGREE {
@@ -193,7 +195,7 @@ impl SpreadLines {
         Ok(Self {
             grid: choice.grid,
             lines: directions.len(),
-            last: *last,
+            half: *half,
             width,
             degree,
             reach: *reach as f32,
@@ -234,7 +236,7 @@ impl SpreadLines {
             grid,
             parts,
             directions_count: self.lines as i32,
-            last: self.last as i32,
+            half: self.half as i32,
             width: self.width as i32,
             degree: self.degree as i32,
             size,

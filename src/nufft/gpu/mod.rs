@@ -1,7 +1,8 @@
 //! Spreading and interpolation on NVIDIA GPUs: points between the grid points of fine grids.
 
 mod interpolate;
-pub(crate) mod lines;
+mod line_choice;
+mod lines;
 mod plan;
 mod sort;
 mod spread;
@@ -10,6 +11,8 @@ mod spreading;
 mod tests;
 mod tile;
 
+pub(crate) use line_choice::LineChoice;
+pub(crate) use lines::{SpreadLines, Work as LineWork};
 pub(crate) use plan::{Choice, Plan};
 pub(crate) use sort::Coordinates;
 pub(crate) use spread::Values;

@@ -1,28 +1,18 @@
-//! Points that lie evenly on straight lines through the origin, as the frequencies of a projection do, and many images that share them.
+//! Which spreading function and fine grid serve points on lines in the least time on a GPU.
 
-use super::choice::choose;
-use super::kernel::Kernel;
-use super::settings::Settings;
 use crate::error::Result;
-
-/// Lines, of which each has points t = -last .. last, at t times its step.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lines {
-    /// Of each line, along x and y, in cycles per voxel; points beyond half a cycle are those one or more cycles nearer.
-    pub(crate) steps: Vec<[f64; 2]>,
-    /// The last point on either side of the origin.
-    pub(crate) last: usize,
-}
+use crate::nufft::choice::choose;
+use crate::nufft::{Kernel, Settings};
 
 /// The spreading function and the fine grid.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Choice {
+pub(crate) struct LineChoice {
     pub(crate) kernel: Kernel,
     /// Points along y, x.
     pub(crate) grid: [usize; 2],
 }
 
-impl Choice {
+impl LineChoice {
     /// The fastest on a GPU for an image (ny, nx) and so many points.
     pub(crate) fn new([ny, nx]: [usize; 2], points: u64, tolerance: f64) -> Result<Self> {
         let samples = usize::try_from(points).unwrap_or(usize::MAX);
