@@ -84,7 +84,16 @@ impl Plan {
 
     fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
         let Options { interpolation, tolerance, kernel, precision, .. } = *options;
-        Task { operator, geometry: &self.geometry, interpolation, tolerance, rows: Chain::NONE, kernel, precision, stream }
+        Task {
+            operator,
+            geometry: &self.geometry,
+            interpolation,
+            tolerance,
+            rows: Chain::NONE,
+            kernel,
+            precision,
+            stream,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::case::Case;
 use super::projector::Projector;
-use crate::ct::options::{Sampling, Kernel, Precision};
+use crate::ct::options::{Kernel, Precision, Sampling};
 use crate::error::{Result, fail};
 
 /// A projector and where it belongs.
@@ -64,8 +64,7 @@ impl Wish<'_> {
     fn admits(&self, c: &Candidate, sampling: Sampling) -> bool {
         let family = if self.kernel == Kernel::Auto { c.exact } else { c.kernel == self.kernel };
         // What makes hybrid kernels inexact is the texture units' weights, and the nearest sample has none.
-        let weightless =
-            matches!(c.projector, Projector::Hybrid { lanes: 1 | 2, .. }) && sampling != Sampling::Linear;
+        let weightless = matches!(c.projector, Projector::Hybrid { lanes: 1 | 2, .. }) && sampling != Sampling::Linear;
         // Half precision may be served better than it asks for; f32 grade may not be served worse.
         family && (c.precision == self.precision || weightless || self.precision == Precision::Half)
     }

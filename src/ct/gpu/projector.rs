@@ -104,9 +104,7 @@ impl Projector {
                 let format = self.format(case.sampling);
                 super::texture::launch(state, case, (format, standard), arguments, stream)
             }
-            Projector::Alu { .. } => {
-                super::alu::launch(state, case, self.format(case.sampling), arguments, stream)
-            }
+            Projector::Alu { .. } => super::alu::launch(state, case, self.format(case.sampling), arguments, stream),
             Projector::Hybrid { exact, .. } => {
                 let format = self.format(case.sampling);
                 super::hybrid::launch(state, case, (format, exact), arguments, stream)
