@@ -128,20 +128,19 @@ class Ct(unittest.TestCase):
 
     def test_band_limited(self):
         sinogram = self.ct.phantom_projections(DISK)
-        linear, truth = self.ct.reconstruct(sinogram), self.ct.phantom_volume(DISK)
         self.assertEqual(self.ct.info().period, 0)
         self.ct.set_options(interpolation="band_limited")
         self.assertGreater(self.ct.info().period, (1 + math.sqrt(2)) / 2 * BINS)
         volume = self.ct.reconstruct(sinogram)
-        inside = np.hypot(*(np.indices(truth.shape[-2:]) - (BINS - 1) / 2)) < BINS / 2
-        error = [np.linalg.norm((v - truth)[..., inside]) for v in (volume, linear)]
-        self.assertLess(error[0], error[1])
+        row, column = np.indices((BINS, BINS)) - (BINS - 1) / 2
+        # The disk far from its edges, which ring.
+        self.assertAlmostEqual(volume[0, np.hypot(column - 20, row - 10) < 40].mean(), 0.5, delta=1e-3)
         self.ct.set_options(interpolation="band_limited", tolerance=1e-6)
         exact = self.ct.reconstruct(sinogram)
         # Each is within its tolerance of the exact sum.
         self.assertLess(np.linalg.norm(volume - exact), 1.02e-4 * np.linalg.norm(exact))
         for tolerance in (math.nan, -1e-4, 1e-7, 0.1):
-            with self.subTest(tolerance=tolerance), self.assertRaisesRegex(isocenter.Error, "^set_options.*tolerance is"):
+            with self.subTest(tolerance=tolerance), self.assertRaisesRegex(isocenter.Error, r"^CT\.set_options: tolerance is"):
                 self.ct.set_options(interpolation="band_limited", tolerance=tolerance)
         self.assertRaisesRegex(isocenter.OutOfRangeError, "kernel is 'alu'; it must be 'auto' where interpolation is 'band_limited'",
                                self.ct.set_options, interpolation="band_limited", kernel="alu")
