@@ -15,7 +15,7 @@
 
 use super::geometry::Geometry;
 use crate::error::{Result, fail};
-use crate::nufft::kernel::smooth;
+use crate::nufft::kernel::fast;
 
 /// Room between what is periodic, in bins: the interpolating function falls off with the distance.
 const MARGIN: f64 = 8.0;
@@ -25,7 +25,7 @@ pub(super) const MAX_PERIOD: usize = 1 << 22;
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BandLimited {
-    /// P: even, a product of 2, 3, 5 and 7.
+    /// P: a multiple of 8, a product of 2, 3, 5 and 7.
     pub(super) period: usize,
     /// Maximum l2 error of the sums.
     pub(super) tolerance: f64,
@@ -58,7 +58,7 @@ impl BandLimited {
                 "geometry: some pixels fall {reach:.0} bins from a bin of the detector; band-limited interpolation reaches {MAX_PERIOD} bins"
             );
         }
-        Ok(Self { period: smooth((reach + MARGIN).ceil() as usize), tolerance })
+        Ok(Self { period: fast((reach + MARGIN).ceil() as usize), tolerance })
     }
 
     /// Where the frequencies of a view lie.
@@ -82,7 +82,7 @@ mod tests {
         assert!((617 + 8..=640).contains(&found), "{found}");
         // A part in the middle needs no more than the row.
         let part = Geometry { nx: 10, ny: 10, ..g.clone() };
-        assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, smooth(519));
+        assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, fast(519));
         let far = Geometry { x_offset: 1e8, ..g };
         assert!(BandLimited::new(&far, 1e-4).is_err_and(|e| e.message.contains("100000")));
     }

@@ -7,7 +7,7 @@ use super::cpu::line_fft::{Images, LineFft};
 use super::cpu::line_grid::{LineGrid, Segment};
 use super::cpu::line_spread::LineSpread;
 use super::cpu::taps::Taps;
-use super::kernel::{Kernel, smooth};
+use super::kernel::{Kernel, fast};
 use super::settings::Settings;
 use crate::cpu::buffer::collected;
 use crate::cpu::level::Level;
@@ -138,11 +138,6 @@ impl Lines {
         let images = Images { used, count, pitch: self.grid.pitch(count), behind: self.grid.behind() };
         self.fft.run(images, cells, write)
     }
-}
-
-/// The length from `minimum` on whose transforms are fast: rustfft's vectors ask for more than one factor 2.
-fn fast(minimum: usize) -> usize {
-    8 * smooth(minimum.div_ceil(4)) / 2
 }
 
 /// Of an image among several, in nanoseconds of one thread with AVX-512, about.

@@ -2,10 +2,12 @@
 
 use crate::cpu::buffer::append;
 use crate::error::Result;
-use crate::nufft::kernel::MAX_WIDTH;
 
 /// Minimum side of a tile, in cells; a tile of all images stays near the core.
 const TILE: usize = 32;
+
+/// Cells of vectors that end behind the last that a point touches.
+const BEHIND: usize = 16;
 
 /// The fine grid `[y][x][image]`, the images of a cell side by side: real and imaginary part in turns.
 #[derive(Clone, Debug)]
@@ -47,7 +49,7 @@ impl LineGrid {
     /// lines, so that neighbouring rows do not get in each other's way.
     pub(in crate::nufft) fn pitch(&self, images: usize) -> usize {
         const LINE: usize = 8;
-        (((self.len[0] + MAX_WIDTH) * images).div_ceil(LINE) | 1) * LINE / images
+        (((self.len[0] + self.width + BEHIND) * images).div_ceil(LINE) | 1) * LINE / images
     }
 
     /// Cells behind a row's end that belong to its beginning.
@@ -155,7 +157,7 @@ mod tests {
         for images in [1, 2, 4, 8] {
             let pitch = grid.pitch(images);
             assert!(
-                pitch >= 160 + MAX_WIDTH && pitch * images / 8 % 2 == 1 && pitch * images % 8 == 0,
+                pitch >= 160 + 6 + BEHIND && pitch * images / 8 % 2 == 1 && pitch * images % 8 == 0,
                 "{images}: {pitch}"
             );
         }

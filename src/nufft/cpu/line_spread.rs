@@ -36,7 +36,7 @@ impl LineSpread<'_> {
         let rows: Vec<usize> = {
             let [_, ny] = self.grid.len;
             let pitch = self.grid.pitch(self.images) * floats;
-            (0..ny + self.grid.width).map(|y| y % ny * pitch).collect()
+            (0..=ny + self.grid.width).map(|y| y % ny * pitch).collect()
         };
         let [columns, lines] = self.grid.tiles();
         let cells = Shared::new(cells);
@@ -92,6 +92,20 @@ struct Task<'a> {
     rows: &'a [usize],
 }
 
+/// Points whose taps are computed ahead, so that cells need not wait for them.
+const AHEAD: usize = 16;
+/// Zeros before a point's weights: as far as the cells of a vector reach, and one for its neighbour.
+const BEFORE: usize = 8;
+
+/// A point's first cell along x and y, and its weights from there on.
+#[derive(Clone, Copy)]
+struct Point {
+    start: [usize; 2],
+    value: *const f32,
+    along_x: [f32; BEFORE + 2 * MAX_WIDTH + BEFORE],
+    along_y: [f32; 1 + 2 * MAX_WIDTH],
+}
+
 /// Calls `$self.points::<V, N, WIDE>()` with the number of vectors as a constant.
 macro_rules! with_vectors {
     ($self:ident, $v:ty, $wide:literal, $count:expr, $($n:literal)*) => {
@@ -109,82 +123,113 @@ impl Kernel<f32> for Task<'_> {
         // SAFETY: by the caller's contract.
         unsafe {
             if floats >= V::Singles::LANES {
-                with_vectors!(self, V::Singles, true, width, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+                with_vectors!(self, V::Singles, true, width + 1, 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
             } else {
-                let vectors = (floats * width).div_ceil(V::Singles::LANES);
-                with_vectors!(self, V::Singles, false, vectors, 1 2 3 4 5 6 7 8);
+                let cells = V::Singles::LANES / floats;
+                with_vectors!(self, V::Singles, false, width.div_ceil(cells) + 1, 2 3 4 5 6 7 8 9);
             }
         }
     }
 }
 
 impl Task<'_> {
-    /// A row of taps is N vectors of several cells each, or, if WIDE, N cells of whole vectors.
+    /// Two neighbours touch nearly the same cells, which are read and written once for both: N vectors a row, of several cells each, or,
+    /// if WIDE, N cells of one or more vectors. Vectors lie at multiples of their length, so that none meets a part of another that
+    /// is on its way to memory.
     #[inline(always)]
     unsafe fn points<V: Lookup, const N: usize, const WIDE: bool>(self) {
-        let Self { spread, segments, values, cells, rows } = self;
-        let (width, floats) = (spread.taps.width(), 2 * spread.images);
-        let points = 2 * spread.half as usize + 1;
+        let Self { spread, segments, values, .. } = self;
+        let (width, floats, points) = (spread.taps.width(), 2 * spread.images, 2 * spread.half as usize + 1);
         let count = width.div_ceil(V::LANES);
-        let parts = if WIDE { floats / V::LANES } else { 1 };
-        let stride = if WIDE { floats } else { V::LANES };
-        // SAFETY: points of a tile touch rows of the grid and the room behind them, and these are the task's own; values are those
-        // of the lines, with room behind; instructions by the caller's contract.
-        unsafe {
-            let zero = V::splat(0.0);
-            // Where lanes find their cell's weight, and their image's value.
-            let cell_of = |v: usize| V::ramp().add(V::splat((v * V::LANES) as f32)).mul(V::splat(1.0 / floats as f32));
-            let mut weight_of = [zero.truncate(); N];
-            if !WIDE {
-                for (v, index) in weight_of.iter_mut().enumerate() {
-                    *index = cell_of(v).truncate();
-                }
-            }
-            let value_of = V::of_index(cell_of(0).truncate()).nfma(V::splat(floats as f32), V::ramp()).truncate();
-            for s in segments {
-                let step = spread.steps[s.line as usize];
-                let line = s.line as usize * points + (s.first + spread.half) as usize;
-                for i in 0..s.count {
+        let zeros = [0.0f32; 2 * MAX_WIDTH];
+        let none = Point {
+            start: [0; 2],
+            value: zeros.as_ptr(),
+            along_x: [0.0; BEFORE + 2 * MAX_WIDTH + BEFORE],
+            along_y: [0.0; 1 + 2 * MAX_WIDTH],
+        };
+        let mut ahead = [none; AHEAD];
+        for s in segments {
+            let step = spread.steps[s.line as usize];
+            let line = s.line as usize * points + (s.first + spread.half) as usize;
+            let mut done = 0;
+            while done < s.count as usize {
+                let some = &mut ahead[..AHEAD.min(s.count as usize - done)];
+                for (i, p) in (done..).zip(some.iter_mut()) {
                     let f = f64::from(s.first + i as i32);
-                    let value = values.as_ptr().add((line + i as usize) * floats);
-                    let mut start = [0; 2];
-                    // Weights along x and y, with zeros as far as vectors read.
-                    let mut weights = [[0.0f32; 2 * MAX_WIDTH]; 2];
+                    let mut place = [0.0; 2];
                     for axis in 0..2 {
                         let at = f * step[axis];
                         let first = LineGrid::first_cell(width, at);
-                        start[axis] = (first as i64 - s.wrap[axis]) as usize;
-                        let place = (2.0 * (first - at) + (width as f64 - 1.0)) as f32;
-                        spread.taps.store::<V>(count, place, &mut weights[axis]);
+                        p.start[axis] = (first as i64 - s.wrap[axis]) as usize;
+                        place[axis] = (2.0 * (first - at) + (width as f64 - 1.0)) as f32;
                     }
-                    let rows = &rows[start[1]..][..width];
-                    let first = start[0] * floats;
-                    for part in 0..parts {
-                        let mut line = [zero; N];
-                        if WIDE {
-                            let value = V::load(value.add(part * V::LANES));
-                            for (l, weight) in line.iter_mut().zip(&weights[0]) {
-                                *l = V::splat(*weight).mul(value);
-                            }
-                        } else {
-                            let value = V::window(value, value_of);
-                            for (l, index) in line.iter_mut().zip(weight_of) {
-                                let weight = if width > V::LANES {
-                                    V::wide_window(weights[0].as_ptr(), index)
-                                } else {
-                                    V::window(weights[0].as_ptr(), index)
-                                };
-                                *l = weight.mul(value);
-                            }
+                    // SAFETY: values are those of the lines; there is room for two vectors of weights; instructions by the caller's
+                    // contract.
+                    unsafe {
+                        p.value = values.as_ptr().add((line + i) * floats);
+                        spread.taps.store::<V>(count, place[0], p.along_x.as_mut_ptr().add(BEFORE));
+                        spread.taps.store::<V>(count, place[1], p.along_y.as_mut_ptr().add(1));
+                    }
+                }
+                let mut next = 0;
+                while next < some.len() {
+                    let p = &some[next];
+                    let near = |q: &&Point| p.start.iter().zip(q.start).all(|(a, b)| a.abs_diff(b) <= 1);
+                    let (q, taken) = match some.get(next + 1).filter(near) {
+                        Some(q) => (q, 2),
+                        None => (&Point { start: p.start, ..none }, 1),
+                    };
+                    // SAFETY: by the caller's contract; the points are of this task's tile.
+                    unsafe { self.pair::<V, N, WIDE>([p, q]) };
+                    next += taken;
+                }
+                done += some.len();
+            }
+        }
+    }
+
+    /// # Safety
+    /// The points are of the task's tile, and at most a cell apart along x and y; the processor has the instructions of V.
+    #[inline(always)]
+    unsafe fn pair<V: Lookup, const N: usize, const WIDE: bool>(&self, pair: [&Point; 2]) {
+        let (width, floats) = (self.spread.taps.width(), 2 * self.spread.images);
+        let (parts, stride) = if WIDE { (floats / V::LANES, floats) } else { (1, V::LANES) };
+        let cells = if WIDE { 1 } else { V::LANES / floats };
+        let [x, y] = [0, 1].map(|axis| pair[0].start[axis].min(pair[1].start[axis]));
+        let x = x / cells * cells;
+        // SAFETY: points of a tile touch rows of the grid and the room behind them, and these are the task's own; values have room
+        // behind, and weights zeros on both sides; instructions by the caller's contract.
+        unsafe {
+            let zero = V::splat(0.0);
+            let along_x = pair.map(|p| p.along_x.as_ptr().add(BEFORE - (p.start[0] - x)));
+            let along_y = pair.map(|p| p.along_y.as_ptr().add(1 - (p.start[1] - y)));
+            let rows = &self.rows[y..][..width + 1];
+            for part in 0..parts {
+                let mut lines = [[zero; N]; 2];
+                for ((line, weights), p) in lines.iter_mut().zip(along_x).zip(pair) {
+                    if WIDE {
+                        let value = V::load(p.value.add(part * V::LANES));
+                        for (c, l) in line.iter_mut().enumerate() {
+                            *l = V::splat(*weights.add(c)).mul(value);
                         }
-                        for (row, weight) in rows.iter().zip(&weights[1]) {
-                            let to = cells.at(*row + first + part * V::LANES);
-                            let weight = V::splat(*weight);
-                            for (v, l) in line.iter().enumerate() {
-                                let to = to.add(v * stride);
-                                l.fma(weight, V::load(to)).store(to);
-                            }
+                    } else {
+                        // Where lanes find their cell's weight, and their image's value.
+                        let cell = V::of_index(V::ramp().mul(V::splat(1.0 / floats as f32)).truncate());
+                        let value = V::window(p.value, cell.nfma(V::splat(floats as f32), V::ramp()).truncate());
+                        let index = cell.truncate();
+                        for (v, l) in line.iter_mut().enumerate() {
+                            *l = V::window(weights.add(v * cells), index).mul(value);
                         }
+                    }
+                }
+                for (r, row) in rows.iter().enumerate() {
+                    let to = self.cells.at(*row + x * floats + part * V::LANES);
+                    let weights = along_y.map(|w| V::splat(*w.add(r)));
+                    for v in 0..N {
+                        let to = to.add(v * stride);
+                        let sum = lines[0][v].fma(weights[0], V::load(to));
+                        lines[1][v].fma(weights[1], sum).store(to);
                     }
                 }
             }

@@ -45,14 +45,14 @@ impl<T: Real> Taps<T> {
     /// The first `count` vectors of values.
     ///
     /// # Safety
-    /// The processor has the instructions of `V`; `count` vectors are [`MAX_WIDTH`] numbers at most.
+    /// The processor has the instructions of `V`; there is room for `count` vectors, [`MAX_WIDTH`] numbers at most.
     #[inline(always)]
-    pub(super) unsafe fn store<V: Vector<Element = T>>(&self, count: usize, place: T, to: &mut [T; 2 * MAX_WIDTH]) {
+    pub(super) unsafe fn store<V: Vector<Element = T>>(&self, count: usize, place: T, to: *mut T) {
         // SAFETY: by the caller's contract; rows are whole vectors.
         unsafe {
             let sums: [V; 2] = horner(self.single.iter().map(|row| row.as_ptr()), count, place);
             for (v, sum) in sums.into_iter().enumerate().take(count) {
-                sum.store(to.as_mut_ptr().add(v * V::LANES));
+                sum.store(to.add(v * V::LANES));
             }
         }
     }
