@@ -176,7 +176,8 @@ enum {
     ISOC_CT_FILTER_CUSTOM = 8,
 };
 
-// How `backproject` and `reconstruct` read a row between its bins. Outside the detector a ray contributes 0.
+// How `backproject` and `reconstruct` (streams too) read a row between its bins. Outside the detector a ray contributes 0, but for
+// ISOC_CT_INTERPOLATION_BAND_LIMITED. `forward` and `adjoint` are linear in any case.
 typedef uint32_t isoc_ct_interpolation;
 enum {
     // Linear, exact in f32.
@@ -185,6 +186,15 @@ enum {
     ISOC_CT_INTERPOLATION_NEAREST = 1,
     // The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
     ISOC_CT_INTERPOLATION_OVERSAMPLED = 2,
+    // Band-limited: through the row's samples and zeros beyond its ends goes a trigonometric polynomial, which repeats after P bins
+    // (isoc_ct_info.period): q(h) = (1/P) sum over f = -P/2 .. P/2 of Q(f) exp(2 pi i f h / P), the two ends with half their weight,
+    // where Q is the discrete Fourier transform of the row, filtered in `reconstruct`, and bin k is at h = k. It equals the samples at
+    // the bins and, between them, keeps the detail that linear interpolation smooths; it rings more at edges, and
+    // ISOC_CT_FILTER_SHEPP_LOGAN then rings less than ISOC_CT_FILTER_RAM_LAK. P is the library's choice, such that no pixel comes
+    // within 8 bins of a repetition. The sum over views is a non-uniform fast Fourier transform, exact to isoc_ct_options.tolerance:
+    // N^2 log N operations a slice of N x N pixels from N views in place of N^3. isoc_ct_options.kernel must be ISOC_CT_KERNEL_AUTO.
+    // Beyond the detector's ends a ray contributes the value of q, which falls off with the distance, in place of 0.
+    ISOC_CT_INTERPOLATION_BAND_LIMITED = 3,
 };
 
 // What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
@@ -539,7 +549,7 @@ typedef struct {
     uint32_t padding;
     // Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
     uint32_t weighted_backprojection;
-    // An isoc_ct_kernel: the back projector on a GPU.
+    // An isoc_ct_kernel: the back projector on a GPU; ISOC_CT_KERNEL_AUTO with ISOC_CT_INTERPOLATION_BAND_LIMITED.
     uint32_t kernel;
     // End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
     double cutoff;
@@ -556,6 +566,9 @@ typedef struct {
     uint32_t precision;
     // An isoc_ct_input: what projections hold.
     uint32_t input;
+    // ISOC_CT_INTERPOLATION_BAND_LIMITED: how near the back projection comes to the exact sum: l2 norm of their difference over that of
+    // the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with other interpolations.
+    double tolerance;
 } isoc_ct_options;
 
 // Where a tensor lives (DLPack's DLDevice).
@@ -625,6 +638,9 @@ typedef struct {
     int64_t slab_slices;
     // NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
     int64_t replaced_values;
+    // ISOC_CT_INTERPOLATION_BAND_LIMITED: P, the bins after which an interpolated row repeats; it grows with the distance of the
+    // farthest pixel from the detector. 0 with other interpolations.
+    int64_t period;
 } isoc_ct_info;
 
 // An ellipse of constant attenuation; where ellipses overlap, values add.
@@ -1089,7 +1105,8 @@ isoc_status isoc_ct_set_stream(isoc_ct *ct,
 
 // Measures the GPU's back projectors for this geometry and interpolation, on made-up data, and keeps to the fastest: from
 // then on ISOC_CT_KERNEL_AUTO chooses by what was measured, where before it goes by the figures of an H200. The log gets the
-// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU it does nothing.
+// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU, and with ISOC_CT_INTERPOLATION_BAND_LIMITED, which has
+// one back projector, it does nothing.
 isoc_status isoc_ct_tune(isoc_ct *ct);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.

@@ -956,6 +956,7 @@ public:
         double minimum_transmission = 0;
         uint32_t precision = ISOC_CT_PRECISION_SINGLE;
         uint32_t input = ISOC_CT_INPUT_AUTO;
+        double tolerance = 0; // of ISOC_CT_INTERPOLATION_BAND_LIMITED; 0: 1e-4
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -966,7 +967,7 @@ public:
             c.filter = filter, c.interpolation = interpolation, c.padding = padding, c.kernel = kernel, c.precision = precision;
             c.weighted_backprojection = weighted_backprojection, c.cutoff = cutoff, c.butterworth_order = butterworth_order;
             c.response = response.pointer(), c.response_count = response.count();
-            c.minimum_transmission = minimum_transmission, c.input = input;
+            c.minimum_transmission = minimum_transmission, c.input = input, c.tolerance = tolerance;
         }
     };
 
@@ -998,7 +999,7 @@ public:
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.
     outcome<void> set_stream(void *stream) { return detail::call(isoc_ct_set_stream, self(), stream); }
 
-    // Measures the GPU's back projectors for this geometry and keeps to the fastest.
+    // Measures the GPU's back projectors for this geometry and keeps to the fastest; nothing to do with band-limited interpolation.
     outcome<void> tune() { return detail::call(isoc_ct_tune, self()); }
 
     // What the plan found in the geometry and decided.

@@ -64,7 +64,12 @@ fn reconstruct_takes_what_memory_says() {
         (400, 8, 4_000_000),
         (4000, 3, 4_000_000),
     ];
-    let plans = [(1, Interpolation::Linear), (4, Interpolation::Linear), (2, Interpolation::Oversampled)];
+    let plans = [
+        (1, Interpolation::Linear),
+        (4, Interpolation::Linear),
+        (2, Interpolation::Oversampled),
+        (2, Interpolation::BandLimited),
+    ];
     for (bins, rows, cap) in scans {
         for (threads, interpolation) in plans {
             let mut g = Geometry::new(scene::half_turn(40), bins).with_rows(rows);

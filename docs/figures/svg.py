@@ -1,5 +1,6 @@
-"""As much of SVG as the figures need: lines, arrows, shapes and text on white, with y downwards."""
+"""As much of SVG as the figures need: lines, arrows, shapes, pictures and text on white, with y downwards."""
 import math
+from base64 import b64encode
 from html import escape
 
 INK, FAINT, PAPER = "#222222", "#9aa5b1", "#eef3f9"
@@ -47,6 +48,10 @@ class Figure:
 
     def circle(self, centre, radius, color=INK, width=1.5, dash=None):
         self.add("circle", cx=centre[0], cy=centre[1], r=radius, fill="none", stroke=color, stroke_width=width, stroke_dasharray=dash)
+
+    def image(self, at, width, height, png):
+        self.add("image", x=at[0], y=at[1], width=width, height=height, image_rendering="pixelated",
+                 href="data:image/png;base64," + b64encode(png).decode())
 
     def text(self, at, words, color=INK, size=14, anchor="start", weight=None):
         self.add("text", escape(words), x=at[0], y=at[1], fill=color, font_size=size, text_anchor=anchor, font_weight=weight)

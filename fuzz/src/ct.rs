@@ -197,7 +197,7 @@ impl Ct<'_> {
         let mut o = isoc_ct_options {
             struct_size: input.struct_size(size_of::<isoc_ct_options>()),
             filter: input.code(9),
-            interpolation: input.code(3),
+            interpolation: input.code(4),
             padding: input.code(2),
             weighted_backprojection: input.code(2),
             kernel: input.code(6),
@@ -208,6 +208,7 @@ impl Ct<'_> {
             minimum_transmission: input.real(0.0),
             precision: input.code(2),
             input: input.code(4),
+            tolerance: input.real(0.0),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);

@@ -15,7 +15,7 @@
 
 use super::geometry::Geometry;
 use crate::error::{Result, fail};
-use crate::nufft::kernel::smooth;
+use crate::nufft::kernel::fast;
 
 /// Room between what is periodic, in bins: the interpolating function falls off with the distance.
 const MARGIN: f64 = 8.0;
@@ -25,7 +25,7 @@ pub(super) const MAX_PERIOD: usize = 1 << 22;
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BandLimited {
-    /// P: even, a product of 2, 3, 5 and 7.
+    /// P: a multiple of 8, a product of 2, 3, 5 and 7.
     pub(super) period: usize,
     /// Maximum l2 error of the sums.
     pub(super) tolerance: f64,
@@ -70,11 +70,11 @@ impl BandLimited {
     }
 }
 
-/// The even product of 2, 3, 5 and 7 with the most factors of 2 among those up to 4 % above the minimum, or the smallest above: transforms
-/// of such lengths take fewer passes.
+/// The length with the most factors of 2 among the fast ones up to 4 % above the minimum, or the smallest above: transforms of such
+/// lengths take fewer passes.
 fn period(minimum: usize) -> usize {
-    let first = smooth(minimum);
-    let candidates = std::iter::successors(Some(first), |n| Some(smooth(n + 2)));
+    let first = fast(minimum);
+    let candidates = std::iter::successors(Some(first), |n| Some(fast(n + 1)));
     let near = candidates.take_while(|n| *n == first || *n <= minimum + minimum / 25);
     near.max_by_key(|n| (n.trailing_zeros(), std::cmp::Reverse(*n))).unwrap_or(first)
 }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(found, 640);
         // A part in the middle needs no more than the row.
         let part = Geometry { nx: 10, ny: 10, ..g.clone() };
-        assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, 540);
+        assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, 560);
         let far = Geometry { x_offset: 1e8, ..g };
         assert!(BandLimited::new(&far, 1e-4).is_err_and(|e| e.message.contains("100000")));
     }

@@ -57,6 +57,20 @@ pub enum Kernel {
     Tensor,
 }
 
+impl Kernel {
+    /// Number and word of the C interface, for messages.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "0 (auto)",
+            Self::TextureStandard => "1 (texture_standard)",
+            Self::Texture => "2 (texture)",
+            Self::Alu => "3 (alu)",
+            Self::Hybrid => "4 (hybrid)",
+            Self::Tensor => "5 (tensor)",
+        }
+    }
+}
+
 /// Precision of the data that are back projected on a GPU; sums are f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
@@ -126,13 +140,13 @@ impl Options {
         }
         if !TOLERANCES.contains(&t) {
             let (low, high) = TOLERANCES.into_inner();
-            fail!(OutOfRange, "options.tolerance is {t:e}; it must be {low:e} to {high:e} (0 means 1e-4)");
+            fail!(OutOfRange, "options.tolerance is {t:?}; it must be {low:?} to {high:?}");
         }
         if self.interpolation == Interpolation::BandLimited && self.kernel != Kernel::Auto {
-            let kernel = self.kernel;
+            let kernel = self.kernel.word();
             fail!(
                 OutOfRange,
-                "options.kernel is {kernel:?}, which reads rows by linear or nearest interpolation; band-limited interpolation has kernels of its own (ISOC_CT_KERNEL_AUTO)"
+                "options.kernel is {kernel}; it must be 0 (auto) where options.interpolation is 3 (band_limited)"
             );
         }
         Ok(())

@@ -12,6 +12,7 @@ mod choice;
 mod cpu;
 pub(crate) mod gpu;
 pub mod kernel;
+pub(crate) mod lines;
 mod plan;
 mod settings;
 

@@ -382,6 +382,14 @@ static void custom(scan *s) {
     s->options.response_count = COUNT_OF(s->response);
 }
 
+#define BAND_LIMITED(field, value, status, ...)                                                                  \
+    BAD("options." #field " = " #value " (band-limited)", (band_limited(s), s->options.field = (value)), SET_OPTIONS, \
+        status, #field, __VA_ARGS__)
+
+static void band_limited(scan *s) {
+    s->options.interpolation = ISOC_CT_INTERPOLATION_BAND_LIMITED;
+}
+
 static void options(void) {
     char size[32];
     snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_options));
@@ -391,8 +399,8 @@ static void options(void) {
     OPTIONS(struct_size, UINT32_MAX, STRUCT_SIZE, "4294967295", size);
     OPTIONS(filter, ISOC_CT_FILTER_CUSTOM + 1, UNKNOWN_VALUE, "is 9", "0 to 8");
     OPTIONS(filter, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 8");
-    OPTIONS(interpolation, 3, UNKNOWN_VALUE, "is 3", "0 to 2");
-    OPTIONS(interpolation, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 2");
+    OPTIONS(interpolation, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
+    OPTIONS(interpolation, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 3");
     OPTIONS(padding, 2, UNKNOWN_VALUE, "is 2", "0 or 1");
     OPTIONS(padding, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 or 1");
     OPTIONS(input, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
@@ -429,6 +437,22 @@ static void options(void) {
     OPTIONS(minimum_transmission, INFINITY, NOT_FINITE_PARAMETER, "inf");
     OPTIONS(minimum_transmission, -1e-6, OUT_OF_RANGE, "is -0.000001", "above", "below 1");
     OPTIONS(minimum_transmission, 1.0, OUT_OF_RANGE, "is 1", "above", "below 1");
+
+    /* Checked whatever the interpolation. */
+    OPTIONS(tolerance, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    OPTIONS(tolerance, -INFINITY, NOT_FINITE_PARAMETER, "-inf", "finite");
+    OPTIONS(tolerance, -1e-4, OUT_OF_RANGE, "is -0.0001", "1e-6 to 0.01");
+    OPTIONS(tolerance, 1e-7, OUT_OF_RANGE, "is 1e-7", "1e-6 to 0.01");
+    OPTIONS(tolerance, 0.1, OUT_OF_RANGE, "is 0.1", "1e-6 to 0.01");
+    OPTIONS(tolerance, DBL_MIN, OUT_OF_RANGE, "1e-6 to 0.01");
+    BAND_LIMITED(tolerance, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    BAND_LIMITED(tolerance, 1e-7, OUT_OF_RANGE, "is 1e-7", "1e-6 to 0.01");
+    BAND_LIMITED(tolerance, 0.1, OUT_OF_RANGE, "is 0.1", "1e-6 to 0.01");
+    BAND_LIMITED(kernel, ISOC_CT_KERNEL_TEXTURE_STANDARD, OUT_OF_RANGE, "1 (texture_standard)", "0 (auto)", "3 (band_limited)");
+    BAND_LIMITED(kernel, ISOC_CT_KERNEL_TENSOR, OUT_OF_RANGE, "5 (tensor)", "0 (auto)", "3 (band_limited)");
+    GOOD("set_options: band-limited, its largest tolerance", (band_limited(s), s->options.tolerance = 1e-2), SET_OPTIONS,
+         (use_options(s), still_works(s)));
+
     GOOD("set_options: NULL sets the defaults", s->options.filter = ISOC_CT_FILTER_NONE; use_options(s),
          isoc_ct_set_options(s->ct, NULL), (s->afterwards = AS_IT_IS, still_works(s)));
 }
@@ -979,7 +1003,17 @@ static void queries(void) {
          fabs(s->info.angle_covered - PI) < 1e-9 && s->info.evenly_spaced == 1);
     GOOD("get_info", NOTHING, call_get_info(s->ct, s),
          s->info.evenly_spaced == 1 && s->info.distinct_angles == VIEWS && s->info.missing_wedges == 0
-             && fabs(s->info.angle_covered - PI) < 1e-9 && s->info.struct_size == sizeof s->info);
+             && fabs(s->info.angle_covered - PI) < 1e-9 && s->info.struct_size == sizeof s->info && s->info.period == 0);
+    GOOD("get_info: the period reaches the slice's corners", (band_limited(s), use_options(s)), call_get_info(s->ct, s),
+         s->info.period % 2 == 0 && s->info.period > BINS);
+    BAD("get_info: a slice far from the detector", (band_limited(s), use_options(s), s->geometry.x_offset = 1e8, use_geometry(s)),
+        call_get_info(s->ct, s), OUT_OF_RANGE, "1000000", "bins", "band-limited interpolation reaches");
+    BAD("reconstruct: a slice far from the detector", (band_limited(s), use_options(s), s->geometry.x_offset = 1e8, use_geometry(s)),
+        isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]), OUT_OF_RANGE, "1000000", "bins",
+        "band-limited interpolation reaches");
+    GOOD("reconstruct: band-limited", (band_limited(s), use_options(s)),
+         isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]),
+         !near(s->volume, usual_volume(s->ctx), VOLUME_SIZE, 1e-5) && still_works(s));
 }
 
 static const isoc_ct_ellipse one_ellipse[1] = { { 1.0, 0.0, 0.0, 1.0, 1.0, 0.0 } };

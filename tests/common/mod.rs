@@ -89,7 +89,7 @@ pub fn sample(row: &dyn Fn(isize) -> f64, h: f64, interpolation: Interpolation) 
         Interpolation::Linear => linear(h),
         Interpolation::Nearest => row((h + 0.5).floor() as isize),
         Interpolation::Oversampled => linear((4.0 * h + 0.5).floor() / 4.0),
-        Interpolation::BandLimited => panic!("all of the row"),
+        Interpolation::BandLimited => unreachable!("it takes all of the row"),
     }
 }
 

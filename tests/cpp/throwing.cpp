@@ -136,7 +136,18 @@ void ct_values(const iso::context &context) {
     s.plan.filter(s.p(), { filtered, { views, rows, bins } });
     s.plan.backproject({ filtered, { views, rows, bins } }, { other, { rows, bins, bins } });
     expect("ct: filter and backproject are reconstruct", largest_difference(other, usual) < 1e-5);
+    options = iso::ct::options();
+    options.interpolation = ISOC_CT_INTERPOLATION_BAND_LIMITED, options.tolerance = 1e-3;
+    s.plan.set_options(options);
+    expect("ct: period", s.plan.get_info().period >= bins);
+    s.plan.reconstruct(s.p(), s.v());
+    expect_near("ct: band-limited", s.centre(), 1.0, 0.02);
+    options.tolerance = 0.1;
+    expect_error("ct: tolerance", ISOC_STATUS_OUT_OF_RANGE, "tolerance is 0.1", [&] { s.plan.set_options(options); });
+    options.tolerance = 0, options.kernel = ISOC_CT_KERNEL_ALU;
+    expect_error("ct: kernel", ISOC_STATUS_OUT_OF_RANGE, "kernel is 3 (alu)", [&] { s.plan.set_options(options); });
     s.plan.set_options();
+    expect("ct: no period", s.plan.get_info().period == 0);
 
     std::vector<float> lines(s.projections.size());
     s.plan.phantom_volume({ scan::disk }, { other, { rows, bins, bins } });

@@ -2,6 +2,7 @@
 
 mod angles;
 mod axis;
+mod band_limited;
 #[path = "../common/mod.rs"]
 mod common;
 mod filter;

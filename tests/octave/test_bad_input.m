@@ -67,6 +67,13 @@ function settings_of_ct()
     option('several names', 'invalidArgument', 'one text, not 2', ['Filter'; 'Cutoff'], 'hann');
     option('no response', 'invalidOptions', 'Response has 0 values', 'Filter', 'custom');
     option('text for true', 'invalidOptions', 'true or false', 'WeightedBackprojection', 'yes');
+    option('tolerance', 'invalidOptions', 'Tolerance is 0.1; it must be 1e-6 to 0.01', 'Interpolation', 'band_limited', 'Tolerance', 0.1);
+    option('tolerance small', 'invalidOptions', 'Tolerance is 1e-7', 'Tolerance', 1e-7);
+    option('tolerance negative', 'invalidOptions', 'Tolerance is -1', 'Tolerance', -1);
+    option('tolerance 0', 'invalidOptions', 'Tolerance must not be 0', 'Tolerance', 0);
+    option('tolerance NaN', 'invalidOptions', 'Tolerance is NaN', 'Tolerance', NaN);
+    option('kernel', 'invalidOptions', 'Kernel is ''alu''; it must be ''auto'' where Interpolation is ''band_limited''', ...
+           'Interpolation', 'band_limited', 'Kernel', 'alu');
     check_error('phantom', 'ct:invalidArgument', 'modified', @() isocenter.CT.sheppLogan('modern', 3));
     check_error('radius', 'ct:invalidArgument', 'radius', @() isocenter.CT.sheppLogan('modified', 'big'));
     check_error('ellipses', 'ct:invalidArgument', 'struct', @() ct.phantomVolume([1 2 3]));

@@ -125,6 +125,15 @@ function filters()
     first = ct.reconstruct(p);
     ct.setOptions(struct('Cutoff', 0.3, 'Filter', 'hann'), 'Padding', 'edge');
     check_true('options matter', max(abs(ct.reconstruct(p)(:) - first(:))) > 0.01);
+    check_true('no period', ct.info().Period == 0);
+    % The middle of a disk is far from its edges, which ring.
+    p = ct.phantomProjections(struct('Value', 1, 'SemiX', 15, 'SemiY', 15));
+    middle = @() mean(mean(ct.reconstruct(p)(21:28, 21:28)));
+    ct.setOptions();
+    linear = middle();
+    ct.setOptions('Interpolation', 'band_limited', 'Tolerance', 1e-3);
+    check_true('the period', ct.info().Period > 48 * (1 + sqrt(2)) / 2);
+    check_near('band-limited', middle(), linear, 0.01);
 end
 
 function raw_counts()

@@ -5,7 +5,7 @@
 
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
-static const char *const interpolations[] = { "linear", "nearest", "oversampled", nullptr };
+static const char *const interpolations[] = { "linear", "nearest", "oversampled", "band_limited", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
 static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
@@ -47,6 +47,7 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "Kernel", field::word, AT(kernel), 0, kernels },
     { "Precision", field::word, AT(precision), 0, precisions },
     { "Input", field::word, AT(input), 0, inputs },
+    { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
 } };
 #undef AT
 
@@ -62,6 +63,7 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "PaddedBins", field::count, AT(padded_bins) },
     { "SlabSlices", field::count, AT(slab_slices) },
     { "ReplacedValues", field::count, AT(replaced_values) },
+    { "Period", field::count, AT(period) },
 } };
 #undef AT
 

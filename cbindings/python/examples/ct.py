@@ -71,7 +71,7 @@ def measured(path):
         print(f"rotation axis at bin {axis:.2f} of {bins}")
         ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, x_offset=axis - middle, y_offset=axis - middle)
         ct.set_flat_field(flats, darks)
-        ct.set_options(filter="parzen", padding="edge", input="counts")
+        ct.set_options(filter="parzen", padding="edge", input="counts")  # interpolation="band_limited" keeps finer detail
         volume = ct.reconstruct(counts)
     low, high = np.percentile(volume, (1, 99.8))
     _, axes = plt.subplots(1, min(rows, 4), figsize=(6 * min(rows, 4), 6), constrained_layout=True, squeeze=False)

@@ -132,6 +132,16 @@ class CtInterpolation(IntEnum):
     #: The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a
     #: pixel.
     OVERSAMPLED = 2
+    #: Band-limited: through the row's samples and zeros beyond its ends goes a trigonometric polynomial, which repeats
+    #: after P bins (isoc_ct_info.period): q(h) = (1/P) sum over f = -P/2 .. P/2 of Q(f) exp(2 pi i f h / P), the two
+    #: ends with half their weight, where Q is the discrete Fourier transform of the row, filtered in `reconstruct`, and
+    #: bin k is at h = k. It equals the samples at the bins and, between them, keeps the detail that linear
+    #: interpolation smooths; it rings more at edges, and ISOC_CT_FILTER_SHEPP_LOGAN then rings less than
+    #: ISOC_CT_FILTER_RAM_LAK. P is the library's choice, such that no pixel comes within 8 bins of a repetition. The
+    #: sum over views is a non-uniform fast Fourier transform, exact to isoc_ct_options.tolerance: N^2 log N operations
+    #: a slice of N x N pixels from N views in place of N^3. isoc_ct_options.kernel must be ISOC_CT_KERNEL_AUTO. Beyond
+    #: the detector's ends a ray contributes the value of q, which falls off with the distance, in place of 0.
+    BAND_LIMITED = 3
 
 
 class CtInput(IntEnum):
@@ -393,7 +403,7 @@ class isoc_ct_options(c.Structure):
                 ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
                 ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
                 ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
-                ("input", c.c_uint32)]
+                ("input", c.c_uint32), ("tolerance", c.c_double)]
 
 
 class isoc_device(c.Structure):
@@ -413,7 +423,7 @@ class isoc_ct_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("evenly_spaced", c.c_uint32), ("distinct_angles", c.c_int64),
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
                 ("largest_gap_start", c.c_double), ("largest_gap", c.c_double), ("padded_bins", c.c_int64),
-                ("slab_slices", c.c_int64), ("replaced_values", c.c_int64)]
+                ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64)]
 
 
 class isoc_ct_ellipse(c.Structure):

@@ -198,7 +198,7 @@ class Arrays(unittest.TestCase):
             with self.subTest(angles=angles), self.assertRaises((ValueError, TypeError)):
                 self.ct.set_geometry(angles=angles, bins=8)
         self.assertRaisesRegex(TypeError, "unexpected keyword", self.ct.set_geometry, angles=[0.0], bins=8, pixels=4)
-        self.assertRaisesRegex(ValueError, "'linear', 'nearest', 'oversampled'", self.ct.set_options, interpolation="cubic")
+        self.assertRaisesRegex(ValueError, "'linear', 'nearest', 'oversampled', 'band_limited'", self.ct.set_options, interpolation="cubic")
         self.assertRaisesRegex(TypeError, "filter is None; it must be one of 'ram_lak'", self.ct.set_options, filter=None)
         self.assertRaisesRegex(TypeError, "geometry goes by keyword", isocenter.CT, [0.0, 1.0])
         np.testing.assert_array_equal(self.ct.reconstruct(self.projections), self.volume)  # nothing of it was taken

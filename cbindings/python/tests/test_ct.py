@@ -126,6 +126,26 @@ class Ct(unittest.TestCase):
         self.ct.set_options(padding="edge", kernel="alu", precision="half")  # zeros at the ends; the rest is for GPUs
         np.testing.assert_allclose(self.ct.reconstruct(sinogram), plain, atol=2e-3)
 
+    def test_band_limited(self):
+        sinogram = self.ct.phantom_projections(DISK)
+        self.assertEqual(self.ct.info().period, 0)
+        self.ct.set_options(interpolation="band_limited")
+        self.assertGreater(self.ct.info().period, (1 + math.sqrt(2)) / 2 * BINS)
+        volume = self.ct.reconstruct(sinogram)
+        row, column = np.indices((BINS, BINS)) - (BINS - 1) / 2
+        # The disk far from its edges, which ring.
+        self.assertAlmostEqual(volume[0, np.hypot(column - 20, row - 10) < 40].mean(), 0.5, delta=1e-3)
+        self.ct.set_options(interpolation="band_limited", tolerance=1e-6)
+        exact = self.ct.reconstruct(sinogram)
+        # Each is within its tolerance of the exact sum.
+        self.assertLess(np.linalg.norm(volume - exact), 1.02e-4 * np.linalg.norm(exact))
+        for tolerance in (math.nan, -1e-4, 1e-7, 0.1):
+            with self.subTest(tolerance=tolerance), self.assertRaisesRegex(isocenter.Error, r"^CT\.set_options: tolerance is"):
+                self.ct.set_options(interpolation="band_limited", tolerance=tolerance)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "kernel is 'alu'; it must be 'auto' where interpolation is 'band_limited'",
+                               self.ct.set_options, interpolation="band_limited", kernel="alu")
+        np.testing.assert_array_equal(self.ct.reconstruct(sinogram), exact)  # nothing of it was taken
+
     def test_raw_counts(self):
         sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
         dark, flat = np.full((2, 1, BINS), 100, np.uint16), np.full((3, 1, BINS), 60100, np.uint16)

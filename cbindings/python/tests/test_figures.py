@@ -1,9 +1,11 @@
 """What the figures of docs/conventions.md claim, held against the library; and all figures are those that their scripts draw."""
+import base64
 import math
 import re
 import sys
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ sys.path.insert(0, str(DOCS / "figures"))
 import draw  # noqa: E402
 import plots  # noqa: E402
 import rooms  # noqa: E402
+import slices  # noqa: E402
 
 
 def bins_of_pixels(**geometry):
@@ -34,7 +37,7 @@ class Drawn(unittest.TestCase):
 
     def test_every_figure_is_on_a_page(self):
         pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
-        for name in (*draw.FIGURES, *plots.FIGURES, *rooms.FIGURES):
+        for name in (*draw.FIGURES, *plots.FIGURES, *rooms.FIGURES, *slices.FIGURES):
             self.assertTrue(f"(figures/{name}.svg)" in pages, name)
 
     def test_plots_hold_measured_figures(self):
@@ -43,6 +46,38 @@ class Drawn(unittest.TestCase):
             measured = re.findall(r"[\d.]+(?:e-\d+)?", (results / source).read_text(encoding="utf-8"))
             for value in (*(v for _, values in rows for v in values), *plots.ERRORS.get(name, {}).values()):
                 self.assertIn(value, measured, f"{name}: not in {source}")
+
+
+class Slices(unittest.TestCase):
+    """Of the picture of slices: the last bits of a slice depend on the processor."""
+
+    def test_the_picture_is_what_the_library_reconstructs(self):
+        def levels(text):
+            """Of each picture in the figure, and the text without them."""
+            pictures = re.findall('base64,([^"]*)', text)
+            rows = [np.frombuffer(zlib.decompress(base64.b64decode(p)[41:-16]), np.uint8).astype(int) for p in pictures]
+            return rows, re.sub('base64,[^"]*', "", text)
+
+        for name, figure in slices.FIGURES.items():
+            with tempfile.TemporaryDirectory() as folder:
+                figure().write(Path(folder) / "figure.svg")
+                drawn, text = levels((Path(folder) / "figure.svg").read_text())
+            kept, kept_text = levels((DOCS / "figures" / f"{name}.svg").read_text())
+            self.assertEqual(text, kept_text)
+            self.assertEqual(len(kept), 4)
+            for k, (new, old) in enumerate(zip(drawn, kept)):
+                # A level is 0.005: 1e-4 of the slice, the tolerance, may cross to the next one and no further.
+                self.assertLessEqual(np.abs(new - old).max(), 1, k)
+
+    def test_errors(self):
+        page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+        body = isocenter.CT.shepp_logan(slices.RADIUS)
+        cases = {"detail": (slices.detail(), slices.RAYS), "shepp_logan": (body, slices.RAYS), "rays": (body, 1)}
+        for case, (ellipses, rays) in cases.items():
+            for name, error in slices.errors(*slices.slices(ellipses, rays)).items():
+                # The last digit, and what the tolerance of 1e-4 makes of values about 1.
+                self.assertAlmostEqual(error, float(slices.ERRORS[case][name]), delta=0.5e-4 + 1e-4, msg=(case, name))
+            self.assertIn(" | ".join(["", *slices.ERRORS[case].values(), ""]).strip() + "\n", page, case)
 
 
 class CT(unittest.TestCase):

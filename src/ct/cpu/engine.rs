@@ -1,5 +1,6 @@
 //! CT on the processor.
 
+use super::band_limited::BandLimitedSum;
 use super::division;
 use super::filter::FilterRows;
 use super::forward::Forward;
@@ -33,7 +34,12 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
         Operator::Adjoint => Box::new(Gather::adjoint(g, threads)?),
         Operator::Backproject | Operator::Reconstruct => match task.interpolation.sampling() {
             Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, task.rows.weights, filter()?)?),
-            None => fail!(Internal, "band-limited interpolation"),
+            None => match task.band_limited()? {
+                Some(reading) => {
+                    Box::new(BandLimitedSum::new(g, context.level(), threads, reading, task.rows.weights, filter()?)?)
+                }
+                None => fail!(Internal, "an interpolation without samples and without a period"),
+            },
         },
         Operator::Filter => match filter()? {
             Some(filter) => Box::new(FilterRows { geometry: g, threads, filter }),
@@ -49,15 +55,17 @@ fn streamed(task: &Task, dtype: DType, cap: u64, threads: usize, work: &dyn Work
     let left = |slices| cap.checked_sub(buffers(slices));
     // The buffers take half of it at most, where there is a choice.
     let max = usize::try_from(cap / 2 / buffers(1)).unwrap_or(usize::MAX);
-    let mut slices = max.clamp(1, g.slices);
+    let least = work.unit().min(g.slices);
+    let whole = |slices: usize| slices.next_multiple_of(work.unit()).min(g.slices);
+    let mut slices = whole(max.clamp(1, g.slices));
     loop {
         match left(slices).map(|cap| work.next(0..slices, cap, threads)) {
             Some(Ok(first)) => return Ok((first.count, left(first.count).unwrap_or(0))),
-            _ if slices == 1 => {
-                let needed = buffers(1) + work.bytes(1, 1);
+            _ if slices == least => {
+                let needed = buffers(least) + work.bytes(1, 1);
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed}");
             }
-            _ => slices = slices.div_ceil(2),
+            _ => slices = whole(slices.div_ceil(2)),
         }
     }
 }

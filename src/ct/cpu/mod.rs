@@ -1,6 +1,7 @@
 //! CT on the processor. All three operators are sums of interpolated reads along straight lines, so one pair of kernels
 //! serves them: [`interleaved`] for many slices (slices in SIMD lanes), [`single`] for one (line elements in lanes).
 
+mod band_limited;
 mod division;
 pub(super) mod engine;
 mod filter;

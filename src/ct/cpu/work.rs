@@ -30,6 +30,10 @@ pub(super) trait Work: Sync {
     fn tasks(&self, lanes: usize) -> usize;
     /// Whether all data of a slab are read before any of its results is written.
     fn reads_first(&self) -> bool;
+    /// Slices that go together: slabs begin at a multiple of it.
+    fn unit(&self) -> usize {
+        1
+    }
     /// The first slab of these slices.
     fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups>;
     /// Works on a slab within `cap` bytes.

@@ -163,16 +163,38 @@ impl RowFilter {
         (4 + 4 * 8) * padded_bins(bins) as u64 + (32 << 10)
     }
 
+    /// The same for rows that are side by side already: `fill` puts two of them into a line, which comes back filtered.
+    pub(in crate::ct) fn apply_side_by_side<'s>(
+        &self,
+        scratch: &'s mut Scratch,
+        fill: impl FnOnce(&mut [Complex<f32>]) -> Result<()>,
+    ) -> Result<&'s [Complex<f32>]> {
+        let Scratch { line, fft } = scratch;
+        fill(&mut line[..self.bins])?;
+        if !self.response.is_empty() {
+            self.apply_to_line(line, fft);
+        }
+        Ok(&line[..self.bins])
+    }
+
     /// Filters two rows in place, as the real and imaginary part of one: the response is real and even, so they stay apart.
     pub(in crate::ct) fn apply(&self, a: &mut [f32], b: &mut [f32], scratch: &mut Scratch) {
         if self.response.is_empty() {
             return;
         }
         let Scratch { line, fft } = scratch;
-        let (rows, beyond) = line.split_at_mut(self.bins);
-        for ((z, &re), &im) in rows.iter_mut().zip(a.iter()).zip(b.iter()) {
+        for ((z, &re), &im) in line.iter_mut().zip(a.iter()).zip(b.iter()) {
             *z = Complex { re, im };
         }
+        self.apply_to_line(line, fft);
+        for ((z, re), im) in line.iter().zip(a).zip(b) {
+            (*re, *im) = (z.re, z.im);
+        }
+    }
+
+    /// Filters the two rows that a line of a [`Scratch`] begins with, as real and imaginary part; what follows is lost.
+    fn apply_to_line(&self, line: &mut [Complex<f32>], fft: &mut [Complex<f32>]) {
+        let (rows, beyond) = line.split_at_mut(self.bins);
         match self.padding {
             Padding::Zero => beyond.fill(Complex::default()),
             Padding::Edge => {
@@ -187,9 +209,6 @@ impl RowFilter {
             *z = z.scale(*h);
         }
         self.inverse.process_with_scratch(line, fft);
-        for ((z, re), im) in line.iter().zip(a).zip(b) {
-            (*re, *im) = (z.re, z.im);
-        }
     }
 }
 

@@ -32,7 +32,8 @@ pub struct isoc_ct_info {
     pub slab_slices: i64,
     /// NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
     pub replaced_values: i64,
-    /// P of ISOC_CT_INTERPOLATION_BAND_LIMITED: bins after which a row repeats itself; 0 for other interpolations.
+    /// ISOC_CT_INTERPOLATION_BAND_LIMITED: P, the bins after which an interpolated row repeats; it grows with the distance of the
+    /// farthest pixel from the detector. 0 with other interpolations.
     pub period: i64,
 }
 

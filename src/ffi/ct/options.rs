@@ -33,7 +33,8 @@ pub enum isoc_ct_filter_kind {
     IsocCtFilterCustom = 8,
 }
 
-/// How `backproject` and `reconstruct` read a row between its bins. Outside the detector a ray contributes 0.
+/// How `backproject` and `reconstruct` (streams too) read a row between its bins. Outside the detector a ray contributes 0, but for
+/// ISOC_CT_INTERPOLATION_BAND_LIMITED. `forward` and `adjoint` are linear in any case.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_interpolation {
@@ -43,12 +44,14 @@ pub enum isoc_ct_interpolation {
     Nearest = 1,
     /// The nearest of four samples a bin, made once by linear interpolation: close to linear, with fewer operations a pixel.
     Oversampled = 2,
-    /// Band-limited: the trigonometric polynomial through the row's samples and zeros beyond them, up to a period of P bins
-    /// (isoc_ct_info.period): q(h) = (1/P) sum over f = -P/2 .. P/2 of Q(f) exp(2 pi i f h / P), the two ends with half their weight, Q
-    /// the row's discrete Fourier transform. P is chosen such that no pixel meets the row's repetition. The sum over views is computed by a
-    /// non-uniform fast Fourier transform to isoc_ct_options.tolerance, with N^2 log N operations a slice in place of N^3. It keeps the
-    /// detail that linear interpolation smooths, and rings more at edges: ISOC_CT_FILTER_SHEPP_LOGAN is its milder partner. Just outside
-    /// the detector a ray contributes what the polynomial leaves there, which falls off with the distance, in place of 0.
+    /// Band-limited: through the row's samples and zeros beyond its ends goes a trigonometric polynomial, which repeats after P bins
+    /// (isoc_ct_info.period): q(h) = (1/P) sum over f = -P/2 .. P/2 of Q(f) exp(2 pi i f h / P), the two ends with half their weight,
+    /// where Q is the discrete Fourier transform of the row, filtered in `reconstruct`, and bin k is at h = k. It equals the samples at
+    /// the bins and, between them, keeps the detail that linear interpolation smooths; it rings more at edges, and
+    /// ISOC_CT_FILTER_SHEPP_LOGAN then rings less than ISOC_CT_FILTER_RAM_LAK. P is the library's choice, such that no pixel comes
+    /// within 8 bins of a repetition. The sum over views is a non-uniform fast Fourier transform, exact to isoc_ct_options.tolerance:
+    /// N^2 log N operations a slice of N x N pixels from N views in place of N^3. isoc_ct_options.kernel must be ISOC_CT_KERNEL_AUTO.
+    /// Beyond the detector's ends a ray contributes the value of q, which falls off with the distance, in place of 0.
     BandLimited = 3,
 }
 
@@ -123,7 +126,7 @@ pub struct isoc_ct_options {
     pub padding: u32,
     /// Non-zero: isoc_ct_backproject multiplies each view by its angular weight, as isoc_ct_reconstruct always does.
     pub weighted_backprojection: u32,
-    /// An isoc_ct_kernel: the back projector on a GPU.
+    /// An isoc_ct_kernel: the back projector on a GPU; ISOC_CT_KERNEL_AUTO with ISOC_CT_INTERPOLATION_BAND_LIMITED.
     pub kernel: u32,
     /// End of the window as a fraction of the Nyquist frequency, above 0 up to 1; 0 means 1 (Butterworth: 0.5).
     pub cutoff: f64,
@@ -140,7 +143,8 @@ pub struct isoc_ct_options {
     pub precision: u32,
     /// An isoc_ct_input: what projections hold.
     pub input: u32,
-    /// ISOC_CT_INTERPOLATION_BAND_LIMITED: maximum l2 error of the back projection relative to the exact sum, 1e-6 to 1e-2; 0 means 1e-4.
+    /// ISOC_CT_INTERPOLATION_BAND_LIMITED: how near the back projection comes to the exact sum: l2 norm of their difference over that of
+    /// the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with other interpolations.
     pub tolerance: f64,
 }
 
@@ -237,7 +241,8 @@ pub extern "C" fn isoc_ct_set_stream(ct: *mut isoc_ct, stream: *mut c_void) -> S
 
 /// Measures the GPU's back projectors for this geometry and interpolation, on made-up data, and keeps to the fastest: from
 /// then on ISOC_CT_KERNEL_AUTO chooses by what was measured, where before it goes by the figures of an H200. The log gets the
-/// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU it does nothing.
+/// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU, and with ISOC_CT_INTERPOLATION_BAND_LIMITED, which has
+/// one back projector, it does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_ct_tune(ct: *mut isoc_ct) -> Status {
     with_plan(ct, |ct| ct.tune().map(drop))

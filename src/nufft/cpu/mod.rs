@@ -3,6 +3,9 @@
 
 pub(super) mod fine_grid;
 pub(super) mod interpolate;
+pub(super) mod line_fft;
+pub(super) mod line_grid;
+pub(super) mod line_spread;
 pub(super) mod sort;
 pub(super) mod spread;
 pub(super) mod taps;

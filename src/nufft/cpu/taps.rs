@@ -42,6 +42,21 @@ impl<T: Real> Taps<T> {
         values
     }
 
+    /// The first `count` vectors of values.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `V`; there is room for `count` vectors, [`MAX_WIDTH`] numbers at most.
+    #[inline(always)]
+    pub(super) unsafe fn store<V: Vector<Element = T>>(&self, count: usize, place: T, to: *mut T) {
+        // SAFETY: by the caller's contract; rows are whole vectors.
+        unsafe {
+            let sums: [V; 2] = horner(self.single.iter().map(|row| row.as_ptr()), count, place);
+            for (v, sum) in sums.into_iter().enumerate().take(count) {
+                sum.store(to.add(v * V::LANES));
+            }
+        }
+    }
+
     /// Every value twice.
     ///
     /// # Safety
@@ -59,8 +74,11 @@ pub(super) fn vectors<V: Vector>(width: usize) -> usize {
 }
 
 /// The first `count` vectors of the polynomials' values.
+///
+/// # Safety
+/// The processor has the instructions of `V`, and rows have so many vectors.
 #[inline(always)]
-unsafe fn horner<V: Vector, const N: usize>(
+pub(super) unsafe fn horner<V: Vector, const N: usize>(
     mut rows: impl Iterator<Item = *const V::Element>,
     count: usize,
     place: V::Element,

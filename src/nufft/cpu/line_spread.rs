@@ -1,0 +1,238 @@
+//! Spreading of points on lines: every point adds the values of all images, times the spreading function, to the cells that it
+//! touches. Its taps are computed once for all images, which lie side by side in vectors.
+//!
+//! Tiles that never meet are done in parallel, straight onto the grid, in four rounds. A cell's terms come in an order that
+//! depends on lines and tiles alone.
+
+use super::line_grid::{LineGrid, Segment};
+use super::taps::Taps;
+use crate::cpu::buffer::{append, zeros};
+use crate::cpu::level::Level;
+use crate::cpu::shared::Shared;
+use crate::cpu::simd::{Kernel, Lookup, Vector, dispatch};
+use crate::error::Result;
+use crate::nufft::kernel::MAX_WIDTH;
+use rayon::prelude::*;
+
+/// What the points of some lines share.
+pub(in crate::nufft) struct LineSpread<'a> {
+    pub(in crate::nufft) grid: &'a LineGrid,
+    pub(in crate::nufft) taps: &'a Taps<f32>,
+    /// Cells from point to point of each line.
+    pub(in crate::nufft) steps: &'a [[f64; 2]],
+    /// Points of a line are -half..=half.
+    pub(in crate::nufft) half: i32,
+    pub(in crate::nufft) images: usize,
+    pub(in crate::nufft) level: Level,
+}
+
+impl LineSpread<'_> {
+    /// Adds lines to the grid; values are `[line][point][image]`, and [`LineSpread::BEHIND`] floats.
+    pub(in crate::nufft) fn run(&self, values: &[f32], cells: &mut [f32]) -> Result<()> {
+        let (points, floats) = (2 * self.half as usize + 1, 2 * self.images);
+        assert!(values.len() >= self.steps.len() * points * floats + Self::BEHIND);
+        assert!(cells.len() >= self.grid.pitch(self.images) * self.grid.len[1] * floats);
+        let (segments, ends) = self.sorted()?;
+        let rows: Vec<usize> = {
+            let [_, ny] = self.grid.len;
+            let pitch = self.grid.pitch(self.images) * floats;
+            (0..=ny + self.grid.width).map(|y| y % ny * pitch).collect()
+        };
+        let [columns, lines] = self.grid.tiles();
+        let cells = Shared::new(cells);
+        for colour in 0..4 {
+            let of_colour = |count: usize, parity: usize| (parity..count).step_by(2);
+            let tiles = of_colour(lines, colour / 2).flat_map(|y| of_colour(columns, colour % 2).map(move |x| (y, x)));
+            let mut tasks: Vec<&[Segment]> = Vec::new();
+            for (y, x) in tiles {
+                let tile = y * columns + x;
+                if ends[tile] < ends[tile + 1] {
+                    append(&mut tasks, &segments[ends[tile] as usize..ends[tile + 1] as usize])?;
+                }
+            }
+            tasks.into_par_iter().with_max_len(1).for_each(|segments| {
+                dispatch(self.level, Task { spread: self, segments, values, cells, rows: &rows });
+            });
+        }
+        Ok(())
+    }
+
+    /// Floats behind the last value, which vectors read.
+    pub(in crate::nufft) const BEHIND: usize = 16;
+
+    /// All segments in the order of their tiles, those of tile t from the list's element t on.
+    fn sorted(&self) -> Result<(Vec<Segment>, Vec<u32>)> {
+        let lines: Vec<Result<Vec<Segment>>> = (self.steps.par_iter().enumerate())
+            .map(|(line, step)| self.grid.segments(line as u32, *step, self.half))
+            .collect();
+        let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
+        let tiles: usize = self.grid.tiles().iter().product();
+        let mut ends: Vec<u32> = zeros(tiles + 2)?;
+        lines.iter().flatten().for_each(|s| ends[s.tile as usize + 2] += 1);
+        for t in 0..tiles {
+            ends[t + 2] += ends[t + 1];
+        }
+        let mut segments = zeros::<Segment>(ends[tiles + 1] as usize)?;
+        for s in lines.iter().flatten() {
+            let next = &mut ends[s.tile as usize + 1];
+            segments[*next as usize] = *s;
+            *next += 1;
+        }
+        Ok((segments, ends))
+    }
+}
+
+/// Segments that are spread one after the other.
+struct Task<'a> {
+    spread: &'a LineSpread<'a>,
+    segments: &'a [Segment],
+    values: &'a [f32],
+    cells: Shared<'a, f32>,
+    /// Offsets of rows, those behind the end at the beginning again.
+    rows: &'a [usize],
+}
+
+/// Points whose taps are computed ahead, so that cells need not wait for them.
+const AHEAD: usize = 16;
+/// Zeros before a point's weights: as far as the cells of a vector reach, and one for its neighbour.
+const BEFORE: usize = 8;
+
+/// A point's first cell along x and y, and its weights from there on.
+#[derive(Clone, Copy)]
+struct Point {
+    start: [usize; 2],
+    value: *const f32,
+    along_x: [f32; BEFORE + 2 * MAX_WIDTH + BEFORE],
+    along_y: [f32; 1 + 2 * MAX_WIDTH],
+}
+
+/// Calls `$self.points::<V, N, WIDE>()` with the number of vectors as a constant.
+macro_rules! with_vectors {
+    ($self:ident, $v:ty, $wide:literal, $count:expr, $($n:literal)*) => {
+        match $count {
+            $($n => $self.points::<$v, $n, $wide>(),)*
+            count => unreachable!("{count} vectors"),
+        }
+    };
+}
+
+impl Kernel<f32> for Task<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Element = f32>>(self) {
+        let (floats, width) = (2 * self.spread.images, self.spread.taps.width());
+        // SAFETY: by the caller's contract.
+        unsafe {
+            if floats >= V::Singles::LANES {
+                with_vectors!(self, V::Singles, true, width + 1, 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
+            } else {
+                let cells = V::Singles::LANES / floats;
+                with_vectors!(self, V::Singles, false, width.div_ceil(cells) + 1, 2 3 4 5 6 7 8 9);
+            }
+        }
+    }
+}
+
+impl Task<'_> {
+    /// Two neighbours touch nearly the same cells, which are read and written once for both: N vectors a row, of several cells each, or,
+    /// if WIDE, N cells of one or more vectors. Vectors lie at multiples of their length, so that none meets a part of another that
+    /// is on its way to memory.
+    #[inline(always)]
+    unsafe fn points<V: Lookup, const N: usize, const WIDE: bool>(self) {
+        let Self { spread, segments, values, .. } = self;
+        let (width, floats, points) = (spread.taps.width(), 2 * spread.images, 2 * spread.half as usize + 1);
+        let count = width.div_ceil(V::LANES);
+        let zeros = [0.0f32; 2 * MAX_WIDTH];
+        let none = Point {
+            start: [0; 2],
+            value: zeros.as_ptr(),
+            along_x: [0.0; BEFORE + 2 * MAX_WIDTH + BEFORE],
+            along_y: [0.0; 1 + 2 * MAX_WIDTH],
+        };
+        let mut ahead = [none; AHEAD];
+        for s in segments {
+            let step = spread.steps[s.line as usize];
+            let line = s.line as usize * points + (s.first + spread.half) as usize;
+            let mut done = 0;
+            while done < s.count as usize {
+                let some = &mut ahead[..AHEAD.min(s.count as usize - done)];
+                for (i, p) in (done..).zip(some.iter_mut()) {
+                    let f = f64::from(s.first + i as i32);
+                    let mut place = [0.0; 2];
+                    for axis in 0..2 {
+                        let at = f * step[axis];
+                        let first = LineGrid::first_cell(width, at);
+                        p.start[axis] = (first as i64 - s.wrap[axis]) as usize;
+                        place[axis] = (2.0 * (first - at) + (width as f64 - 1.0)) as f32;
+                    }
+                    // SAFETY: values are those of the lines; there is room for two vectors of weights; instructions by the caller's
+                    // contract.
+                    unsafe {
+                        p.value = values.as_ptr().add((line + i) * floats);
+                        spread.taps.store::<V>(count, place[0], p.along_x.as_mut_ptr().add(BEFORE));
+                        spread.taps.store::<V>(count, place[1], p.along_y.as_mut_ptr().add(1));
+                    }
+                }
+                let mut next = 0;
+                while next < some.len() {
+                    let p = &some[next];
+                    let near = |q: &&Point| p.start.iter().zip(q.start).all(|(a, b)| a.abs_diff(b) <= 1);
+                    let (q, taken) = match some.get(next + 1).filter(near) {
+                        Some(q) => (q, 2),
+                        None => (&Point { start: p.start, ..none }, 1),
+                    };
+                    // SAFETY: by the caller's contract; the points are of this task's tile.
+                    unsafe { self.pair::<V, N, WIDE>([p, q]) };
+                    next += taken;
+                }
+                done += some.len();
+            }
+        }
+    }
+
+    /// # Safety
+    /// The points are of the task's tile, and at most a cell apart along x and y; the processor has the instructions of V.
+    #[inline(always)]
+    unsafe fn pair<V: Lookup, const N: usize, const WIDE: bool>(&self, pair: [&Point; 2]) {
+        let (width, floats) = (self.spread.taps.width(), 2 * self.spread.images);
+        let (parts, stride) = if WIDE { (floats / V::LANES, floats) } else { (1, V::LANES) };
+        let cells = if WIDE { 1 } else { V::LANES / floats };
+        let [x, y] = [0, 1].map(|axis| pair[0].start[axis].min(pair[1].start[axis]));
+        let x = x / cells * cells;
+        // SAFETY: points of a tile touch rows of the grid and the room behind them, and these are the task's own; values have room
+        // behind, and weights zeros on both sides; instructions by the caller's contract.
+        unsafe {
+            let zero = V::splat(0.0);
+            let along_x = pair.map(|p| p.along_x.as_ptr().add(BEFORE - (p.start[0] - x)));
+            let along_y = pair.map(|p| p.along_y.as_ptr().add(1 - (p.start[1] - y)));
+            let rows = &self.rows[y..][..width + 1];
+            for part in 0..parts {
+                let mut lines = [[zero; N]; 2];
+                for ((line, weights), p) in lines.iter_mut().zip(along_x).zip(pair) {
+                    if WIDE {
+                        let value = V::load(p.value.add(part * V::LANES));
+                        for (c, l) in line.iter_mut().enumerate() {
+                            *l = V::splat(*weights.add(c)).mul(value);
+                        }
+                    } else {
+                        // Where lanes find their cell's weight, and their image's value.
+                        let cell = V::of_index(V::ramp().mul(V::splat(1.0 / floats as f32)).truncate());
+                        let value = V::window(p.value, cell.nfma(V::splat(floats as f32), V::ramp()).truncate());
+                        let index = cell.truncate();
+                        for (v, l) in line.iter_mut().enumerate() {
+                            *l = V::window(weights.add(v * cells), index).mul(value);
+                        }
+                    }
+                }
+                for (r, row) in rows.iter().enumerate() {
+                    let to = self.cells.at(*row + x * floats + part * V::LANES);
+                    let weights = along_y.map(|w| V::splat(*w.add(r)));
+                    for v in 0..N {
+                        let to = to.add(v * stride);
+                        let sum = lines[0][v].fma(weights[0], V::load(to));
+                        lines[1][v].fma(weights[1], sum).store(to);
+                    }
+                }
+            }
+        }
+    }
+}
