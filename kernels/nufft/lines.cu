@@ -217,18 +217,18 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                         }
                     }
                 };
-                const int most = min(longest - batch, LANES);
-                if (LANES == 2) {
+                if constexpr (LANES == 2) {
                     add(next[0], 0), add(next[1], 1);
-                    continue;
-                }
+                } else {
+                    const int most = min(longest - batch, LANES);
 #pragma unroll 1
-                for (int i = 0; i < most; i += 4) {
-                    const Images<IMAGES> later[2] = {fetch(i + 2), fetch(i + 3)};
-                    add(next[0], i), add(next[1], i + 1);
-                    if (i + 2 >= most) break;
-                    next[0] = fetch(i + 4), next[1] = fetch(i + 5);
-                    add(later[0], i + 2), add(later[1], i + 3);
+                    for (int i = 0; i < most; i += 4) {
+                        const Images<IMAGES> later[2] = {fetch(i + 2), fetch(i + 3)};
+                        add(next[0], i), add(next[1], i + 1);
+                        if (i + 2 >= most) break;
+                        next[0] = fetch(i + 4), next[1] = fetch(i + 5);
+                        add(later[0], i + 2), add(later[1], i + 3);
+                    }
                 }
             }
         }

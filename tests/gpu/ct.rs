@@ -32,6 +32,12 @@ fn plan(context: &Arc<Context>, geometry: &Geometry, options: &Options) -> Ct {
     ct
 }
 
+/// Reading the bins next to a pixel, and all of a row.
+fn readings() -> [Options; 2] {
+    let band_limited = Options { interpolation: Interpolation::BandLimited, tolerance: 1e-6, ..Options::default() };
+    [Options::default(), band_limited]
+}
+
 /// Largest difference over the largest value of the reference.
 fn error(seen: &[f32], expected: &[f32]) -> f64 {
     let max = expected.iter().fold(0.0f32, |a, v| a.max(v.abs()));
@@ -254,7 +260,7 @@ fn slabs_do_not_show() {
 #[test]
 fn raw_counts_are_corrected_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
-    for order in [Order::Frames, Order::Sinograms] {
+    for (order, options) in [Order::Frames, Order::Sinograms].into_iter().flat_map(|o| readings().map(|r| (o, r))) {
         let geometry = Geometry { order, first_row: 2, slices: 9, ..Geometry::new(angles(40), 61).with_rows(13) };
         let shape = geometry.projection_shape();
         let counts: Vec<u16> =
@@ -262,7 +268,7 @@ fn raw_counts_are_corrected_as_on_the_processor() {
         let flats: Vec<u16> = random(3 * 13 * 61, 10).iter().map(|v| (50000.0 + 5000.0 * v) as u16).collect();
         let darks: Vec<u16> = random(2 * 13 * 61, 11).iter().map(|v| (300.0 + 100.0 * v) as u16).collect();
         let run = |context: &Arc<Context>| {
-            let mut ct = plan(context, &geometry, &Options::default());
+            let mut ct = plan(context, &geometry, &options);
             let flats = Array::of(&flats, [3, 13, 61]).expect("flats");
             ct.set_flat_field(Some(flats), Some(Array::of(&darks, [2, 13, 61]).expect("darks"))).expect("flat field");
             let mut out = vec![f32::NAN; geometry.volume_shape().iter().product()];
@@ -271,8 +277,8 @@ fn raw_counts_are_corrected_as_on_the_processor() {
             out
         };
         let e = error(&run(&gpu), &run(&cpu()));
-        println!("{order:?}: {e:.2e}");
-        assert!(e < 1e-5, "{order:?}: {e:.2e}");
+        println!("{order:?}, {:?}: {e:.2e}", options.interpolation);
+        assert!(e < 1e-5, "{order:?}, {:?}: {e:.2e}", options.interpolation);
     }
 }
 
@@ -472,13 +478,13 @@ fn a_cancel_is_heeded() {
 #[test]
 fn streaming_gives_the_same_bits() {
     // Enough memory for some slices at a time.
-    let options = ContextOptions { gpu_memory_cap: 8 << 20, ..ContextOptions::default() };
-    let (Some(small), Some(whole)) = (gpu_with(options), gpu()) else { return };
-    for order in [Order::Frames, Order::Sinograms] {
+    let limit = ContextOptions { gpu_memory_cap: 8 << 20, ..ContextOptions::default() };
+    let (Some(small), Some(whole)) = (gpu_with(limit), gpu()) else { return };
+    for (order, options) in [Order::Frames, Order::Sinograms].into_iter().flat_map(|o| readings().map(|r| (o, r))) {
         let geometry = Geometry { order, first_row: 2, slices: 30, ..Geometry::new(angles(60), 120).with_rows(35) };
         let (shape, pixels) = (geometry.projection_shape(), geometry.ny * geometry.nx);
         let data = random(shape.iter().product(), 15);
-        let expected = volume(&mut plan(&whole, &geometry, &Options::default()), &data, Ct::reconstruct);
+        let expected = volume(&mut plan(&whole, &geometry, &options), &data, Ct::reconstruct);
         let mut seen = vec![f32::NAN; expected.len()];
         let mut reads = 0;
         let read = |slab: Slab| {
@@ -501,7 +507,7 @@ fn streaming_gives_the_same_bits() {
             seen[slab.first * pixels..][..from.len()].copy_from_slice(from);
             Ok(())
         };
-        let mut ct = plan(&small, &geometry, &Options::default());
+        let mut ct = plan(&small, &geometry, &options);
         ct.reconstruct_stream(DType::F32, read, write).expect("stream");
         assert!(reads > 3, "{reads} slabs");
         assert!(seen.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{order:?}");
@@ -517,11 +523,15 @@ fn streaming_gives_the_same_bits() {
 #[test]
 fn several_gpus_give_the_same_bits() {
     let Some(one) = gpu() else { return };
+    readings().iter().for_each(|options| several_gpus(&one, options));
+}
+
+fn several_gpus(one: &Arc<Context>, options: &Options) {
     let compute = Compute::Gpus(isocenter::gpu::device_count().map(|n| (0..n).collect()).expect("GPUs"));
     let all = Arc::new(Context::new(ContextOptions { compute, ..ContextOptions::default() }).expect("a context"));
     let geometry = Geometry::new(angles(60), 150).with_rows(75);
     let data = random(geometry.projection_shape().iter().product(), 21);
-    let (mut a, mut b) = (plan(&one, &geometry, &Options::default()), plan(&all, &geometry, &Options::default()));
+    let (mut a, mut b) = (plan(one, &geometry, options), plan(&all, &geometry, options));
     let same = |x: &[f32], y: &[f32]| x.iter().zip(y).all(|(x, y)| x.to_bits() == y.to_bits());
     let mut image = Vec::new();
     for run in [Ct::backproject, Ct::adjoint, Ct::reconstruct] {
@@ -650,6 +660,10 @@ fn steps([_, b, c]: [usize; 3]) -> [isize; 3] {
 #[test]
 fn arrays_on_the_gpu_give_the_same_bits() {
     let Some(gpu) = gpu() else { return };
+    readings().iter().for_each(|options| arrays_on_the_gpu(&gpu, options));
+}
+
+fn arrays_on_the_gpu(gpu: &Arc<Context>, options: &Options) {
     let geometry = Geometry { ny: 37, ..Geometry::new(angles(50), 64).with_rows(6) };
     let (p, v) = (geometry.projection_shape(), geometry.volume_shape());
     let (data, slices) = (random(p.iter().product(), 31), random(v.iter().product(), 32));
@@ -662,7 +676,7 @@ fn arrays_on_the_gpu_give_the_same_bits() {
     let view_mut = |m: &OnGpu<f32>, shape, strides| unsafe {
         ArrayMut::from_raw(m.address as *mut u8, DType::F32, shape, strides, Some(0))
     };
-    let mut ct = plan(&gpu, &geometry, &Options::default());
+    let mut ct = plan(gpu, &geometry, options);
     for run in [Ct::reconstruct as fn(&mut Ct, Array, ArrayMut) -> _, Ct::backproject, Ct::adjoint] {
         let expected = volume(&mut ct, &data, run);
         let out = OnGpu::new(&vec![f32::NAN; expected.len()]);

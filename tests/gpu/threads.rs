@@ -126,6 +126,7 @@ fn ct_works(context: &Arc<Context>) -> Vec<Work<'_>> {
         (ct_scan(70, 1300, 4), Kernel::Alu, Precision::Single, Interpolation::Linear),
         (ct_scan(80, 700, 9), Kernel::Alu, Precision::Half, Interpolation::Oversampled),
         (ct_scan(61, 333, 33), Kernel::Texture, Precision::Half, Interpolation::Linear),
+        (ct_scan(75, 120, 11), Kernel::Auto, Precision::Single, Interpolation::BandLimited),
     ];
     let options = |kernel, precision, interpolation| Options { kernel, precision, interpolation, ..Options::default() };
     kernels.into_iter().map(|(g, k, p, i)| ct_work(context, g, options(k, p, i))).collect()
