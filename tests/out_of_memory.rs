@@ -208,7 +208,7 @@ fn ct_calls() {
         let mut g = Geometry::new(angles, bins).with_rows(rows);
         (g.nx, g.ny) = (side, side);
         let (p, v) = (random(projection_len(&g), 1), random(volume_len(&g), 2));
-        for interpolation in [Interpolation::Linear, Interpolation::Oversampled] {
+        for interpolation in [Interpolation::Linear, Interpolation::Oversampled, Interpolation::BandLimited] {
             let plan = || {
                 let options = ContextOptions { threads: 2, ..on_processor() };
                 Ct::new(Arc::new(Context::new(options).expect("a context")))

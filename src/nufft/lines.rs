@@ -66,7 +66,7 @@ impl Lines {
             if angle < 0.0 { angle + std::f64::consts::PI } else { angle }
         };
         let mut order = collected(0..steps.len())?;
-        order.sort_by(|a, b| angle(a).total_cmp(&angle(b)).then(a.cmp(b)));
+        order.sort_unstable_by(|a, b| angle(a).total_cmp(&angle(b)).then(a.cmp(b)));
         let steps = collected(order.iter().map(|line| [steps[*line][0] * x as f64, steps[*line][1] * y as f64]))?;
         let mut lines = Self { settings, grid, taps: Taps::new(&kernel), fft, order, steps, segments: 0 };
         let of_chunk = |chunk: Range<usize>| {
