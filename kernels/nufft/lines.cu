@@ -1,15 +1,15 @@
 // Spreading (type 1) of points that lie evenly on straight lines through the origin, of many images at once, without atomics and in a
 // fixed order: grid = sum over lines and points of value * phi(x) phi(y).
 //
-// A gather. A block makes a tile of the grid, or a part of it, from all lines that pass near it; a group of lanes makes a patch of 4 x 4
-// grid points of all images, IMAGES of them a lane, in registers. The points near a patch follow from the line's direction, so that none is stored
-// or sorted. They come in batches of as many as a group has lanes: each lane works out the weights of one point, then all lanes add
-// all of them. What a grid point sums, and in which order, depends neither on the number of images nor on the lanes.
+// A gather. A block makes a tile of the grid, or a part of it, from all lines that pass near. The points near follow from the lines'
+// directions, so that none is stored or sorted. What a grid point sums, and in which order, does not depend on the number of images.
 #include "../common/complex.cuh"
 
 namespace {
 
 constexpr int TILE = 16, PATCH = 4, PATCHES = (TILE / PATCH) * (TILE / PATCH);
+// Lines of an item at most.
+constexpr int ITEM_LINES = 128;
 // Taps are looked up from PATCH before the first to PATCH behind the last, where coefficients are 0.
 constexpr int TAPS = 16 + 2 * PATCH, DEGREE = 20;
 
@@ -73,19 +73,14 @@ struct Sum {
 };
 static_assert(sizeof(Sum) == 40);
 
+// Neighbouring images.
 template <int N> struct alignas(8 * N) Images {
     Complex<float> of[N];
 };
 
-template <int N> __device__ inline Images<N> load(const Complex<float> *from) {
-    Images<N> v;
-    if constexpr (N == 2) {
-        const float4 q = __ldg(reinterpret_cast<const float4 *>(from));
-        v.of[0] = {q.x, q.y}, v.of[1] = {q.z, q.w};
-    } else {
-        v.of[0] = load_constant(from);
-    }
-    return v;
+__device__ inline Images<2> load_pair(const Complex<float> *from) {
+    const float4 q = __ldg(reinterpret_cast<const float4 *>(from));
+    return {{{q.x, q.y}, {q.z, q.w}}};
 }
 
 // Points t of a line, t * step within [low, high], both relative to the same origin: narrows [first, last] to them and, at the ends,
@@ -109,33 +104,32 @@ struct Weights {
     Row rows[PATCH];
 };
 
-// IMAGES a lane; LANES of a patch.
-template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const Spread &p) {
-    constexpr int GROUPS = 32 / LANES, BLOCKS = PATCHES / GROUPS / WARPS;
+// Many images: a warp makes a patch of 4 x 4 grid points of 64 images, two a lane, in registers. The points near the patch come in
+// batches of 32: each lane works out what one of them does to the patch, then all lanes add all of them.
+template <int WARPS> __device__ inline void many(const Spread &p) {
+    constexpr int IMAGES = 2, BLOCKS = PATCHES / WARPS;
     __shared__ float coefficients[(DEGREE + 1) * TAPS];
     __shared__ Weights all[WARPS * 32];
     for (int i = threadIdx.x; i < (p.degree + 1) * TAPS; i += WARPS * 32) coefficients[i] = p.coefficients[i];
     __syncthreads();
 
     const Item item = p.items[blockIdx.x / BLOCKS];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES, own = lane % LANES;
-    const int patch = (blockIdx.x % BLOCKS * WARPS + warp) * GROUPS + group;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, patch = blockIdx.x % BLOCKS * WARPS + warp;
     const int left = patch % (TILE / PATCH) * PATCH, top = patch / (TILE / PATCH) * PATCH;
-    const int image = (blockIdx.y * LANES + own) * IMAGES;
+    const int image = (blockIdx.y * 32 + lane) * IMAGES;
     // Of a lane without images: those of another.
     const Complex<float> *values = p.values + min(image, p.images - IMAGES);
-    const unsigned mask = LANES == 32 ? ~0u : ((1u << LANES) - 1) << group * LANES;
-    Weights *weights = all + warp * 32 + group * LANES;
+    Weights *weights = all + warp * 32;
 
     Images<IMAGES> sum[PATCH][PATCH] = {};
     for (int r = 0; r < item.ranges; r++) {
         const Range range = p.ranges[item.first_range + r];
         const int x = range.x + item.x + left, y = range.y + item.y + top;
-        for (int start = 0; start < range.count; start += LANES) {
+        for (int start = 0; start < range.count; start += 32) {
             // A line a lane: which of its points are near the patch.
-            int first = -p.half, last = p.half, at = range.first + start + own;
+            int first = -p.half, last = p.half, at = range.first + start + lane;
             if (at >= p.directions_count) at -= p.directions_count;
-            if (start + own < range.count) {
+            if (start + lane < range.count) {
                 const Direction d = p.directions[at];
                 const float scale = 1.f / 4294967296.f;
                 narrow(d.x * scale, x - p.reach, x + PATCH - 1 + p.reach, p.half, first, last);
@@ -146,24 +140,23 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
             // Points of this line and those before it.
             int until = max(last - first + 1, 0);
 #pragma unroll
-            for (int step = 1; step < LANES; step *= 2) {
-                int before = __shfl_up_sync(~0u, until, step, LANES);
-                if (own >= step) until += before;
+            for (int step = 1; step < 32; step *= 2) {
+                const int before = __shfl_up_sync(~0u, until, step);
+                if (lane >= step) until += before;
             }
-            const int total = __shfl_sync(~0u, until, LANES - 1, LANES);
-            const int longest = LANES == 32 ? total : __reduce_max_sync(~0u, total);
-            for (int batch = 0; batch < longest; batch += LANES) {
-                // A point a lane: the first line that ends behind it.
-                const int number = batch + own;
+            const int total = __shfl_sync(~0u, until, 31);
+            for (int batch = 0; batch < total; batch += 32) {
+                // A point a lane: of the first line that ends behind it.
+                const int number = batch + lane;
                 int line = 0;
 #pragma unroll
-                for (int step = LANES / 2; step > 0; step /= 2) {
-                    int end = __shfl_sync(~0u, until, line + step - 1, LANES);
+                for (int step = 16; step > 0; step /= 2) {
+                    const int end = __shfl_sync(~0u, until, line + step - 1);
                     if (end <= number) line += step;
                 }
-                const int end = __shfl_sync(~0u, until, line, LANES), last_of = __shfl_sync(~0u, last, line, LANES);
-                const int direction = __shfl_sync(~0u, at, line, LANES);
-                // What it is for this lane's point.
+                const int end = __shfl_sync(~0u, until, line), last_of = __shfl_sync(~0u, last, line);
+                const int direction = __shfl_sync(~0u, at, line);
+                // Its values, in pairs of images. Behind the last point any will do: they have no weight.
                 unsigned offset = 0;
                 int t = 0;
                 Direction d = {};
@@ -172,14 +165,13 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                     d = p.directions[direction];
                     offset = (unsigned)(d.line * (2 * p.half + 1) + t + p.half) * (p.images / 2);
                 }
-                // Behind the last point of a patch any will do: it has no weight.
-                auto fetch = [&](int i) { return load<IMAGES>(values + 2ull * __shfl_sync(~0u, offset, i, LANES)); };
+                auto fetch = [&](int i) { return load_pair(values + 2ull * __shfl_sync(~0u, offset, i)); };
                 // On their way while weights are worked out, and later while the points before them are added.
                 Images<IMAGES> next[2] = {fetch(0), fetch(1)};
                 Row wx = {}, wy = {};
                 if (number < total) {
                     // Where the function begins, in 2^-32 grid points.
-                    const long long reach = (long long)p.width << 31, fx = t * d.x - reach, fy = t * d.y - reach;
+                    const long long width = (long long)p.width << 31, fx = t * d.x - width, fy = t * d.y - width;
                     const unsigned rx = 0u - (unsigned)fx, ry = 0u - (unsigned)fy;
                     // The first grid point there, and how far away it is, from -1 to 1.
                     const int sx = (int)(fx >> 32) + (rx != 0), sy = (int)(fy >> 32) + (ry != 0);
@@ -194,15 +186,15 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                         }
                     }
                 }
-                __syncwarp(mask);
+                __syncwarp();
 #pragma unroll
                 for (int b = 0; b < PATCH; b++) {
                     Row row;
 #pragma unroll
                     for (int a = 0; a < PATCH; a++) row.of[a] = wy.of[b] * wx.of[a];
-                    weights[own].rows[b] = row;
+                    weights[lane].rows[b] = row;
                 }
-                __syncwarp(mask);
+                __syncwarp();
                 auto add = [&](const Images<IMAGES> &v, int i) {
 #pragma unroll
                     for (int b = 0; b < PATCH; b++) {
@@ -217,18 +209,14 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
                         }
                     }
                 };
-                if constexpr (LANES == 2) {
-                    add(next[0], 0), add(next[1], 1);
-                } else {
-                    const int most = min(longest - batch, LANES);
+                const int count = min(total - batch, 32);
 #pragma unroll 1
-                    for (int i = 0; i < most; i += 4) {
-                        const Images<IMAGES> later[2] = {fetch(i + 2), fetch(i + 3)};
-                        add(next[0], i), add(next[1], i + 1);
-                        if (i + 2 >= most) break;
-                        next[0] = fetch(i + 4), next[1] = fetch(i + 5);
-                        add(later[0], i + 2), add(later[1], i + 3);
-                    }
+                for (int i = 0; i < count; i += 4) {
+                    const Images<IMAGES> later[2] = {fetch(i + 2), fetch(i + 3)};
+                    add(next[0], i), add(next[1], i + 1);
+                    if (i + 2 >= count) break;
+                    next[0] = fetch(i + 4), next[1] = fetch(i + 5);
+                    add(later[0], i + 2), add(later[1], i + 3);
                 }
             }
         }
@@ -250,12 +238,137 @@ template <int IMAGES, int LANES, int WARPS> __device__ inline void spread(const 
     }
 }
 
+// Few images: a thread makes one grid point of a tile, of IMAGES images. All points near the tile come in batches, whose taps and values
+// are worked out once and shared; a warp makes 8 x 4 grid points and takes those of the batch that touch them.
+template <int IMAGES> __device__ inline void few(const Spread &p) {
+    constexpr int THREADS = TILE * TILE, BATCH = THREADS / 2, ACROSS = 8, DOWN = 4;
+    // An axis's taps, with a gap that keeps neighbours in other banks.
+    constexpr int WIDTH = 16, PITCH = WIDTH + 1, OWN = IMAGES / 2;
+    static_assert(ITEM_LINES <= BATCH && IMAGES % 2 == 0, "a thread a line, and half of the images");
+    __shared__ __align__(16) float coefficients[(DEGREE + 1) * TAPS];
+    __shared__ float taps[2][BATCH * PITCH];
+    __shared__ Complex<float> values[BATCH * IMAGES];
+    // Where the taps of a point begin in the tile, along x and y.
+    __shared__ int2 starts[BATCH];
+    struct Line {
+        // Points of the lines up to this one; its last point; which direction; the tile's first grid point, where the line is.
+        int until, last, at, x, y;
+    };
+    __shared__ Line lines[ITEM_LINES];
+    __shared__ int sums[ITEM_LINES / 32];
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    for (int i = thread; i < (p.degree + 1) * TAPS; i += THREADS) coefficients[i] = p.coefficients[i];
+
+    const Item item = p.items[blockIdx.x];
+    if (thread < ITEM_LINES) {
+        Line line = {};
+        int number = thread, points = 0;
+        for (int r = 0; r < item.ranges; r++) {
+            const Range range = p.ranges[item.first_range + r];
+            if (number < range.count) {
+                line.at = range.first + number, line.x = range.x + item.x, line.y = range.y + item.y;
+                if (line.at >= p.directions_count) line.at -= p.directions_count;
+                const Direction d = p.directions[line.at];
+                const float scale = 1.f / 4294967296.f;
+                int first = -p.half, last = p.half;
+                narrow(d.x * scale, line.x - p.reach, line.x + TILE - 1 + p.reach, p.half, first, last);
+                narrow(d.y * scale, line.y - p.reach, line.y + TILE - 1 + p.reach, p.half, first, last);
+                line.last = last, points = max(last - first + 1, 0);
+                break;
+            }
+            number -= range.count;
+        }
+        line.until = points;
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const int before = __shfl_up_sync(~0u, line.until, step);
+            if (lane >= step) line.until += before;
+        }
+        if (lane == 31) sums[warp] = line.until;
+        lines[thread] = line;
+    }
+    __syncthreads();
+    if (thread < ITEM_LINES) {
+        for (int i = 0; i < warp; i++) lines[thread].until += sums[i];
+    }
+    __syncthreads();
+    const int total = lines[ITEM_LINES - 1].until;
+
+    const int left = warp % (TILE / ACROSS) * ACROSS, top = warp / (TILE / ACROSS) * DOWN;
+    const int x = left + lane % ACROSS, y = top + lane / ACROSS, image = blockIdx.y * IMAGES;
+    Complex<float> sum[IMAGES] = {};
+    for (int batch = 0; batch < total; batch += BATCH) {
+        // Two threads a point: an axis, and half of the images each.
+        const int own = thread / 2, axis = thread % 2, number = batch + own;
+        int start = TILE;
+        if (number < total) {
+            int found = 0;
+#pragma unroll
+            for (int step = ITEM_LINES / 2; step > 0; step /= 2) {
+                if (lines[found + step - 1].until <= number) found += step;
+            }
+            const Line line = lines[found];
+            const int t = line.last - (line.until - 1 - number);
+            const Direction d = p.directions[line.at];
+            const long long from = (long long)d.line * (2 * p.half + 1) + t + p.half;
+#pragma unroll
+            for (int n = 0; n < OWN; n++) {
+                const int at = axis * OWN + n;
+                values[own * IMAGES + at] = image + at < p.images ? load_constant(p.values + from * p.images + image + at)
+                                                                  : Complex<float>{0, 0};
+            }
+            // As in `many`, but for the taps of the whole function.
+            const long long f = t * (axis ? d.y : d.x) - ((long long)p.width << 31);
+            const unsigned rest = 0u - (unsigned)f;
+            start = (int)(f >> 32) + (rest != 0) - (axis ? line.y : line.x);
+            const float z = rest * (2.f / 4294967296.f) - 1;
+            for (int i = 0; i < p.width; i += 4) {
+                float w[4] = {};
+                for (int k = 0; k <= p.degree; k++) {
+                    const float4 c = *reinterpret_cast<const float4 *>(coefficients + k * TAPS + PATCH + i);
+                    w[0] = fmaf(w[0], z, c.x), w[1] = fmaf(w[1], z, c.y), w[2] = fmaf(w[2], z, c.z), w[3] = fmaf(w[3], z, c.w);
+                }
+#pragma unroll
+                for (int k = 0; k < 4; k++) taps[axis][own * PITCH + i + k] = w[k];
+            }
+        }
+        reinterpret_cast<int *>(starts)[thread] = start;
+        __syncthreads();
+        for (int first = 0; first < BATCH; first += 32) {
+            const int2 s = starts[first + lane];
+            const bool meets = s.x < left + ACROSS && s.x + p.width > left && s.y < top + DOWN && s.y + p.width > top;
+            for (unsigned some = __ballot_sync(~0u, meets); some; some &= some - 1) {
+                const int i = first + __ffs(some) - 1;
+                const int2 s = starts[i];
+                const int tx = x - s.x, ty = y - s.y;
+                const float wx = (unsigned)tx < (unsigned)p.width ? taps[0][i * PITCH + tx] : 0;
+                const float wy = (unsigned)ty < (unsigned)p.width ? taps[1][i * PITCH + ty] : 0;
+                const float w = wy * wx;
+#pragma unroll
+                for (int n = 0; n < IMAGES; n++) {
+                    const Complex<float> v = values[i * IMAGES + n];
+                    sum[n] = {fmaf(v.x, w, sum[n].x), fmaf(v.y, w, sum[n].y)};
+                }
+            }
+        }
+        __syncthreads();
+    }
+    const int cx = item.x + x, cy = item.y + y;
+    const bool part = item.slot >= 0;
+    if (!part && (cx >= p.size[0] || cy >= p.size[1])) return;
+    const long long cell = part ? ((long long)item.slot * TILE + y) * TILE + x : (long long)cy * p.size[0] + cx;
+    Complex<float> *to = (part ? p.parts : p.grid) + cell * p.images + image;
+#pragma unroll
+    for (int n = 0; n < IMAGES; n++) {
+        if (image + n < p.images) to[n] = sum[n];
+    }
+}
+
 } // namespace
 
-// Images and patches of a block.
-extern "C" __global__ void __launch_bounds__(128, 4) lines_64_4(const __grid_constant__ Spread p) { spread<2, 32, 4>(p); }
-extern "C" __global__ void __launch_bounds__(128, 4) lines_16_16(const __grid_constant__ Spread p) { spread<2, 8, 4>(p); }
-extern "C" __global__ void __launch_bounds__(32, 24) lines_2_16(const __grid_constant__ Spread p) { spread<1, 2, 1>(p); }
+extern "C" __global__ void __launch_bounds__(128, 4) lines_64(const __grid_constant__ Spread p) { many<4>(p); }
+extern "C" __global__ void __launch_bounds__(256, 4) lines_8(const __grid_constant__ Spread p) { few<8>(p); }
+extern "C" __global__ void __launch_bounds__(256, 4) lines_2(const __grid_constant__ Spread p) { few<2>(p); }
 
 // A block sums the parts of a row of a tile.
 extern "C" __global__ void __launch_bounds__(256) lines_sum(const __grid_constant__ Sum p) {

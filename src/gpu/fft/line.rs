@@ -5,8 +5,10 @@ use crate::gpu::{Device, DeviceMemory, Precision, mirrored};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Longest line; a block's shared memory may not take as much.
-pub(crate) const MAX_LENGTH: usize = 8192;
+/// Longest line that any GPU's shared memory takes at either precision.
+pub(crate) const MAX_LENGTH: usize = 4096;
+/// Longest line of all: places in it are counted in 16 bits.
+const LONGEST: usize = 32768;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
@@ -101,13 +103,28 @@ pub(crate) struct Line {
     line: DeviceLine,
 }
 
+/// Shared memory of so many elements, with gaps.
+fn shared_bytes(elements: usize, precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => (elements + elements / 16) * 8,
+        Precision::F64 => (elements + elements / 8) * 16,
+    }
+}
+
+/// Longest line that a block of this GPU transforms.
+fn longest(device: &Device, precision: Precision) -> usize {
+    let room = device.shared_bytes();
+    (MAX_LENGTH..=LONGEST).rev().find(|n| shared_bytes(*n, precision) <= room).unwrap_or(MAX_LENGTH)
+}
+
 impl Line {
     pub(crate) fn new(device: &Arc<Device>, length: usize, precision: Precision) -> Result<Self> {
+        let longest = longest(device, precision);
         let factors = match factors(length) {
-            Some(factors) if (2..=MAX_LENGTH).contains(&length) => factors,
+            Some(factors) if (2..=longest).contains(&length) => factors,
             _ => fail!(
                 OutOfRange,
-                "a transform of length {length} is not for the GPU: it takes products of 2, 3, 5 and 7 from 2 to {MAX_LENGTH}"
+                "a transform of length {length} is not for the GPU: it takes products of 2, 3, 5 and 7 from 2 to {longest}"
             ),
         };
         let mut bytes: Vec<u8> = Vec::new();
@@ -193,12 +210,8 @@ impl Line {
     }
 
     fn shape(&self, width: usize) -> Shape {
-        let (size, gap) = match self.precision {
-            Precision::F32 => (8, 16),
-            Precision::F64 => (16, 8),
-        };
         let elements = width * self.length();
-        let shared = (elements + elements / gap) * size;
+        let shared = shared_bytes(elements, self.precision);
         // Three blocks of a multiprocessor, or two where they are all that its shared memory takes.
         let max = match self.precision {
             Precision::F32 if shared <= THIRD => 320,

@@ -165,18 +165,18 @@ pub(crate) struct SpreadLines {
     sum: Function,
 }
 
-/// A kernel, and what a block of it takes.
+/// A kernel, images and threads of its blocks, and blocks of a tile.
 struct Shape {
     name: &'static str,
     images: usize,
-    patches: usize,
+    blocks: usize,
     threads: usize,
 }
 
 const KERNELS: [Shape; 3] = [
-    Shape { name: "lines_64_4", images: 64, patches: 4, threads: 128 },
-    Shape { name: "lines_16_16", images: 16, patches: 16, threads: 128 },
-    Shape { name: "lines_2_16", images: 2, patches: 16, threads: 32 },
+    Shape { name: "lines_64", images: 64, blocks: 4, threads: 128 },
+    Shape { name: "lines_8", images: 8, blocks: 1, threads: 256 },
+    Shape { name: "lines_2", images: 2, blocks: 1, threads: 256 },
 ];
 
 impl SpreadLines {
@@ -243,11 +243,11 @@ impl SpreadLines {
             images: images as i32,
             reach: self.reach,
         };
-        // The last block of many may be half empty; blocks of some cost 1.8 times as much an image.
-        let which = if images > 32 { 0 } else { usize::from(images <= 2) + 1 };
-        let Shape { images: of_block, patches, threads, .. } = KERNELS[which];
-        let blocks = self.counts[0] * (TILE * TILE / (PATCH * PATCH) / patches);
-        let launch = Launch { grid: [blocks, images.div_ceil(of_block), 1], block: [threads, 1, 1], shared: 0 };
+        // Blocks of many cost as much where they are half empty, and about as much as four of some.
+        let which = if images > 24 { 0 } else { usize::from(images <= 2) + 1 };
+        let Shape { images: together, blocks, threads, .. } = KERNELS[which];
+        let blocks = [self.counts[0] * blocks, images.div_ceil(together), 1];
+        let launch = Launch { grid: blocks, block: [threads, 1, 1], shared: 0 };
         // SAFETY: SpreadArguments mirrors the kernel's struct; the rest by this function's contract.
         unsafe { self.kernels[which].launch(stream, launch, &arguments)? };
         if self.counts[1] == 0 {
