@@ -21,7 +21,7 @@ pub(crate) const ENOUGH: u64 = 256 << 20;
 /// What is tried, in rising order: lengths of the fine grid are far apart.
 const UPSAMPLINGS: [f64; 8] = [1.25, 1.3125, 1.4, 1.5, 1.5625, 1.6875, 1.75, 2.0];
 /// Points of a chunk, about: enough for all threads, and its values stay near them.
-const CHUNK: usize = 96 << 10;
+const CHUNK: usize = 64 << 10;
 /// Minimum number of lines of a chunk.
 const MIN_CHUNK: usize = 16;
 
@@ -63,7 +63,7 @@ impl Lines {
         let factors =
             |n: usize, cells: usize| collected(kernel.factors(n, cells).into_iter().map(|factor| factor as f32));
         let fft = LineFft::new(len, [nx, ny], [factors(nx, x)?, factors(ny, y)?], level);
-        let grid = LineGrid::new(len, kernel.width());
+        let grid = LineGrid::new(len, kernel.width())?;
         // From 0 to half a turn: a line has no beginning.
         let angle = |line: &usize| {
             let [x, y] = steps[*line];
@@ -71,7 +71,7 @@ impl Lines {
             if angle < 0.0 { angle + std::f64::consts::PI } else { angle }
         };
         let mut order = collected(0..steps.len())?;
-        order.sort_by(|a, b| angle(a).total_cmp(&angle(b)).then(a.cmp(b)));
+        order.sort_unstable_by(|a, b| angle(a).total_cmp(&angle(b)).then(a.cmp(b)));
         let steps = collected(order.iter().map(|line| [steps[*line][0] * x as f64, steps[*line][1] * y as f64]))?;
         let mut lines = Self { settings, grid, taps: Taps::new(&kernel), fft, order, steps, segments: 0 };
         let of_chunk = |chunk: Range<usize>| {
@@ -150,9 +150,9 @@ fn cost(settings: &Settings, kernel: &Kernel, [_, y, x]: [usize; 3]) -> f64 {
     // A number's share of a transform, for each doubling of the length; reading and writing a cell; a point of all images, and a tap
     // of one.
     const TRANSFORM: f64 = 0.065;
-    const CELL: f64 = 1.4;
-    const POINT: f64 = 12.0;
-    const TAP: f64 = 0.09;
+    const CELL: f64 = 2.3;
+    const POINT: f64 = 40.0;
+    const TAP: f64 = 0.04;
     let fits = |images: &usize| (8 * images * x * y) as u64 <= ENOUGH;
     let images = std::iter::successors(Some(MAX_IMAGES), |n| Some(n / 2)).take(3).find(fits).unwrap_or(1) as f64;
     let [_, ny, _] = settings.shape.map(|n| n as f64);

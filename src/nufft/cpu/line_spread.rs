@@ -6,7 +6,7 @@
 
 use super::line_grid::{LineGrid, Segment};
 use super::taps::Taps;
-use crate::cpu::buffer::{append, zeros};
+use crate::cpu::buffer::{append, collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::prefetch::prefetch;
 use crate::cpu::shared::Shared;
@@ -34,11 +34,8 @@ impl LineSpread<'_> {
         assert!(values.len() >= self.steps.len() * points * floats + Self::BEHIND);
         assert!(cells.len() >= self.grid.pitch(self.images) * self.grid.len[1] * floats);
         let (segments, ends) = self.sorted()?;
-        let rows: Vec<usize> = {
-            let [_, ny] = self.grid.len;
-            let pitch = self.grid.pitch(self.images) * floats;
-            (0..=ny + self.grid.width).map(|y| y % ny * pitch).collect()
-        };
+        let (ny, pitch) = (self.grid.len[1], self.grid.pitch(self.images) * floats);
+        let rows = collected((0..=ny + self.grid.width).map(|y| y % ny * pitch))?;
         let [columns, lines] = self.grid.tiles();
         let cells = Shared::new(cells);
         for colour in 0..4 {
@@ -264,10 +261,9 @@ impl Task<'_> {
                 for (r, row) in rows.iter().enumerate() {
                     let to = self.cells.at(*row + x * floats + part * V::LANES);
                     let weights = along_y.map(|w| V::splat(*w.add(r)));
-                    for v in 0..N {
+                    for (v, (first, second)) in lines[0].iter().zip(&lines[1]).enumerate() {
                         let to = to.add(v * stride);
-                        let sum = lines[0][v].fma(weights[0], V::load(to));
-                        lines[1][v].fma(weights[1], sum).store(to);
+                        second.fma(weights[1], first.fma(weights[0], V::load(to))).store(to);
                     }
                 }
             }
