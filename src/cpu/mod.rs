@@ -6,6 +6,7 @@ pub(crate) mod fft;
 pub(crate) mod lanes;
 pub mod level;
 pub(crate) mod memory;
+pub(crate) mod prefetch;
 pub(crate) mod random;
 pub(crate) mod shared;
 pub mod simd;

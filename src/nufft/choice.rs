@@ -5,13 +5,15 @@ use super::settings::Settings;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 
-/// What is tried, in rising order.
-const UPSAMPLINGS: [f64; 6] = [1.25, 1.4, 1.5, 1.5625, 1.6875, 2.0];
+/// What is tried as a rule, in rising order.
+pub(super) const UPSAMPLINGS: [f64; 6] = [1.25, 1.4, 1.5, 1.5625, 1.6875, 2.0];
 
-/// The kernel and the fine grid's lengths that cost the least, or those of the upsampling that is asked for. `cost` is None for
+/// The kernel and the fine grid's lengths that cost the least, or those of the upsampling that is asked for. `upsamplings` are tried, in
+/// rising order. `cost` is None for
 /// what cannot be computed.
 pub(super) fn choose<T: Real>(
     settings: &Settings,
+    upsamplings: &[f64],
     cost: impl Fn(&Kernel, [usize; 3]) -> Option<f64>,
 ) -> Result<(Kernel, [usize; 3])> {
     if let Some(upsampling) = settings.upsampling {
@@ -27,7 +29,7 @@ pub(super) fn choose<T: Real>(
     }
     let mut best: Option<(f64, Kernel, [usize; 3])> = None;
     let mut refusal = Ok(());
-    for upsampling in UPSAMPLINGS {
+    for &upsampling in upsamplings {
         match with_upsampling::<T>(settings, upsampling) {
             // What the last one, which has the longest grid, cannot reach, none can.
             Err(e) => refusal = Err(e),

@@ -16,8 +16,12 @@ use std::ops::Range;
 
 /// Maximum number of images at a time.
 pub(crate) const MAX_IMAGES: usize = 8;
+/// More images at a time are not worth more memory than this.
+pub(crate) const ENOUGH: u64 = 256 << 20;
+/// What is tried, in rising order: lengths of the fine grid are far apart.
+const UPSAMPLINGS: [f64; 8] = [1.25, 1.3125, 1.4, 1.5, 1.5625, 1.6875, 1.75, 2.0];
 /// Points of a chunk, about: enough for all threads, and its values stay near them.
-const CHUNK: usize = 96 << 10;
+const CHUNK: usize = 64 << 10;
 /// Minimum number of lines of a chunk.
 const MIN_CHUNK: usize = 16;
 
@@ -52,13 +56,14 @@ impl Lines {
         let LineSettings { shape: [ny, nx], tolerance, half, level } = settings;
         let samples = steps.len().saturating_mul(2 * half + 1);
         let nufft = Settings { shape: [1, ny, nx], tolerance, upsampling: None, samples, level };
-        let (kernel, [_, y, x]) = choose::<f32>(&nufft, |kernel, len| Some(cost(&nufft, kernel, len.map(fast))))?;
+        let (kernel, [_, y, x]) =
+            choose::<f32>(&nufft, &UPSAMPLINGS, |kernel, len| Some(cost(&nufft, kernel, len.map(fast))))?;
         let [x, y] = [x, y].map(fast);
         let len = [x, y];
         let factors =
             |n: usize, cells: usize| collected(kernel.factors(n, cells).into_iter().map(|factor| factor as f32));
-        let fft = LineFft::new(len, [nx, ny], [factors(nx, x)?, factors(ny, y)?]);
-        let grid = LineGrid::new(len, kernel.width());
+        let fft = LineFft::new(len, [nx, ny], [factors(nx, x)?, factors(ny, y)?], level);
+        let grid = LineGrid::new(len, kernel.width())?;
         // From 0 to half a turn: a line has no beginning.
         let angle = |line: &usize| {
             let [x, y] = steps[*line];
@@ -140,15 +145,18 @@ impl Lines {
     }
 }
 
-/// Of an image among several, in nanoseconds of one thread with AVX-512, about.
+/// Of an image among as many as go together, in nanoseconds of one thread with AVX-512, about.
 fn cost(settings: &Settings, kernel: &Kernel, [_, y, x]: [usize; 3]) -> f64 {
-    // A number's share of a transform, for each doubling of the length; reading and writing a cell; a point, and its taps.
+    // A number's share of a transform, for each doubling of the length; reading and writing a cell; a point of all images, and a tap
+    // of one.
     const TRANSFORM: f64 = 0.065;
-    const CELL: f64 = 1.0;
-    const POINT: f64 = 1.5;
-    const TAP: f64 = 0.05;
+    const CELL: f64 = 2.3;
+    const POINT: f64 = 40.0;
+    const TAP: f64 = 0.04;
+    let fits = |images: &usize| (8 * images * x * y) as u64 <= ENOUGH;
+    let images = std::iter::successors(Some(MAX_IMAGES), |n| Some(n / 2)).take(3).find(fits).unwrap_or(1) as f64;
     let [_, ny, _] = settings.shape.map(|n| n as f64);
     let (width, x, y) = (kernel.width() as f64, x as f64, y as f64);
     let transform = TRANSFORM * (x * y * y.log2() + x * ny * x.log2());
-    transform + CELL * x * (y + ny) + settings.samples as f64 * (POINT + TAP * width * width)
+    transform + CELL * x * (y + ny) + settings.samples as f64 * (POINT / images + TAP * width * width)
 }

@@ -1,6 +1,6 @@
 //! A problem's shape and tolerance, its points, and the two transforms.
 
-use super::choice::choose;
+use super::choice::{UPSAMPLINGS, choose};
 use super::cpu::fine_grid::FineGrid;
 use super::cpu::interpolate::Interpolate;
 use super::cpu::sort::SortedPoints;
@@ -42,7 +42,8 @@ impl<T: Real> Plan<T> {
         if let Some(n) = shape.iter().find(|n| !(1..=MAX_SIDE).contains(*n)) {
             fail!(OutOfRange, "shape is {shape:?}, with an axis of {n}; every axis must be 1 to {MAX_SIDE}");
         }
-        let (kernel, len) = choose::<T>(&settings, |kernel, len| Some(cost::<T>(&settings, kernel, len)))?;
+        let (kernel, len) =
+            choose::<T>(&settings, &UPSAMPLINGS, |kernel, len| Some(cost::<T>(&settings, kernel, len)))?;
         let fine_grid = FineGrid { len, width: kernel.width() };
         if grid_bytes::<T>(&fine_grid).is_none() {
             fail!(SizeOverflow, "shape is {shape:?}; its fine grid of {:?} is more than memory can be", fine_grid.len);

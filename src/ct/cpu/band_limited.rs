@@ -6,11 +6,12 @@ use super::work::{Call, Work};
 use crate::context::Stage;
 use crate::cpu::buffer::{Workspace, clear, collected, probe, zeros};
 use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::ct::band_limited::{BandLimited, Spoke};
 use crate::ct::geometry::Geometry;
-use crate::ct::rows::filter::{RowFilter, Scratch};
+use crate::ct::rows::filter::RowFilter;
 use crate::error::{Result, fail};
-use crate::nufft::lines::{LineSettings, Lines, MAX_IMAGES};
+use crate::nufft::lines::{ENOUGH, LineSettings, Lines, MAX_IMAGES};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -20,8 +21,6 @@ use std::sync::Arc;
 
 type C = Complex<f32>;
 
-/// More images at a time are not worth more memory than this.
-const ENOUGH: u64 = 256 << 20;
 /// Frequencies whose phases come of one product.
 const PHASES: usize = 64;
 /// The part of a slab's progress that lines have; the transform to images has the rest.
@@ -46,7 +45,6 @@ struct Room {
     rows: Vec<C>,
     phases: Vec<C>,
     fft: Vec<C>,
-    filter: Option<Scratch>,
 }
 
 impl<'a> BandLimitedSum<'a> {
@@ -76,27 +74,34 @@ impl<'a> BandLimitedSum<'a> {
         self.row.len()
     }
 
+    /// Numbers from row to row: room for both transforms, and no two rows in each other's way.
+    fn row_len(&self) -> usize {
+        let padded = self.filter.as_ref().map_or(0, |f| f.line_lens()[0]);
+        (self.period().max(padded).div_ceil(8) | 1) * 8
+    }
+
+    /// Numbers that transforms of rows work in.
+    fn fft_len(&self) -> usize {
+        self.row.get_inplace_scratch_len().max(self.filter.as_ref().map_or(0, |f| f.line_lens()[1]))
+    }
+
     fn room(&self, images: usize) -> Result<Room> {
         Ok(Room {
             part: zeros(self.geometry.bins)?,
-            rows: zeros(images * self.period())?,
+            rows: zeros(images * self.row_len())?,
             phases: zeros(self.lines.points())?,
-            fft: zeros(self.row.get_inplace_scratch_len())?,
-            filter: self.filter.as_ref().map(RowFilter::scratch).transpose()?,
+            fft: zeros(self.fft_len())?,
         })
     }
 
     /// Bytes beside fine grid and values: the threads' own, and tables.
     fn other_bytes(&self, images: usize) -> u64 {
         let (bins, period) = (self.geometry.bins, self.period());
-        let (scratch, tables) = match self.filter {
-            Some(_) => (RowFilter::scratch_bytes(bins), RowFilter::table_bytes(bins)),
-            None => (0, 0),
-        };
-        let room = 4 * bins + 8 * (images * period + self.lines.points() + self.row.get_inplace_scratch_len());
+        let tables = self.filter.as_ref().map_or(0, |_| RowFilter::table_bytes(bins));
+        let room = 4 * bins + 8 * (images * self.row_len() + self.lines.points() + self.fft_len());
         let spokes = (size_of::<Spoke>() + 8) * self.spokes.len();
         let lines = self.lines.bytes(images, self.threads);
-        lines + tables + self.threads as u64 * (room as u64 + scratch) + (16 * period + spokes) as u64
+        lines + tables + self.threads as u64 * room as u64 + (16 * period + spokes) as u64
     }
 
     fn image_bytes(&self, images: usize) -> u64 {
@@ -121,33 +126,19 @@ impl<'a> BandLimitedSum<'a> {
     fn line(&self, call: &Call, slab: &Groups, k: usize, room: &mut Room, values: &mut [f32]) -> Result<()> {
         let (bins, period, images) = (self.geometry.bins, self.period(), images_of(slab.lanes));
         let (view, used) = (self.lines.order()[k], slab.count.div_ceil(2));
-        let Room { part, rows, phases, fft, filter } = room;
-        for (image, row) in rows.chunks_exact_mut(period).take(used).enumerate() {
-            let (line, beyond) = row.split_at_mut(bins);
-            let first = 2 * image;
-            let mut read = |line: &mut [C]| self.read_two(call, slab, view, first, part, line);
-            match (&self.filter, filter.as_mut()) {
-                (Some(f), Some(scratch)) => line.copy_from_slice(f.apply_side_by_side(scratch, read)?),
-                _ => read(line)?,
+        let Room { part, rows, phases, fft } = room;
+        let apart = self.row_len();
+        for (image, row) in rows.chunks_exact_mut(apart).take(used).enumerate() {
+            self.read_two(call, slab, view, 2 * image, part, &mut row[..bins])?;
+            if let Some(filter) = &self.filter {
+                let [padded, scratch] = filter.line_lens();
+                filter.apply_to_line(&mut row[..padded], &mut fft[..scratch]);
             }
-            beyond.fill(C::default());
+            row[bins..period].fill(C::default());
+            self.row.process_with_scratch(&mut row[..period], fft);
         }
-        self.row.process_with_scratch(&mut rows[..used * period], fft);
         self.phases(k, phases);
-        if used < images {
-            values.fill(0.0);
-        }
-        let half = period / 2;
-        for (image, row) in rows.chunks_exact(period).take(used).enumerate() {
-            // From -period / 2 to period / 2.
-            let (up, down) = row.split_at(half);
-            let spectrum = down.iter().chain(up).chain(&down[..1]);
-            let values = values[2 * image..].chunks_mut(2 * images);
-            for ((value, v), phase) in values.zip(spectrum).zip(phases.iter()) {
-                let v = *v * *phase;
-                (value[0], value[1]) = (v.re, v.im);
-            }
-        }
+        vectorised(call.context.level(), Interleave { rows, apart, period, images, phases, values });
         Ok(())
     }
 
@@ -266,6 +257,57 @@ impl BandLimitedSum<'_> {
             let to = call.arrays.slice(slab.first + slice);
             // SAFETY: each row of a slice is handed over once.
             unsafe { call.target.write_row([to, y, 0], line) };
+        }
+    }
+}
+
+/// The values of a view's images side by side: their spectra from -P/2 to P/2, times phases.
+struct Interleave<'a> {
+    rows: &'a [C],
+    apart: usize,
+    period: usize,
+    images: usize,
+    phases: &'a [C],
+    values: &'a mut [f32],
+}
+
+impl Interleave<'_> {
+    #[inline(always)]
+    fn of<const L: usize>(self) {
+        let half = self.period / 2;
+        let (values, _) = self.values.as_chunks_mut::<2>();
+        let (values, _) = values.as_chunks_mut::<L>();
+        let (down, up) = values.split_at_mut(half);
+        let (phases_down, phases_up) = self.phases.split_at(half);
+        // Frequencies -P/2 .. -1, then 0 .. P/2 - 1, then P/2, which is -P/2 again.
+        let parts = [(down, phases_down, half), (&mut up[..half], &phases_up[..half], 0)];
+        for (values, phases, first) in parts {
+            let rows: [&[C]; L] = std::array::from_fn(|k| &self.rows[k * self.apart + first..][..half]);
+            for (f, (value, phase)) in values.iter_mut().zip(phases).enumerate() {
+                for (row, v) in rows.iter().zip(value) {
+                    let z = row[f] * *phase;
+                    *v = [z.re, z.im];
+                }
+            }
+        }
+        for (k, v) in up[half].iter_mut().enumerate() {
+            let z = self.rows[k * self.apart + half] * phases_up[half];
+            *v = [z.re, z.im];
+        }
+    }
+}
+
+impl Plain for Interleave<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.images {
+            1 => self.of::<1>(),
+            2 => self.of::<2>(),
+            4 => self.of::<4>(),
+            8 => self.of::<8>(),
+            images => unreachable!("{images} images"),
         }
     }
 }

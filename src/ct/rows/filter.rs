@@ -149,8 +149,8 @@ impl RowFilter {
     }
 
     pub(in crate::ct) fn scratch(&self) -> Result<Scratch> {
-        let fft = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
-        Ok(Scratch { line: zeros(self.forward.len())?, fft: zeros(fft)? })
+        let [line, fft] = self.line_lens();
+        Ok(Scratch { line: zeros(line)?, fft: zeros(fft)? })
     }
 
     /// Bytes of one [`Scratch`]: the transform, and as much again for rustfft.
@@ -163,18 +163,10 @@ impl RowFilter {
         (4 + 4 * 8) * padded_bins(bins) as u64 + (32 << 10)
     }
 
-    /// The same for rows that are side by side already: `fill` puts two of them into a line, which comes back filtered.
-    pub(in crate::ct) fn apply_side_by_side<'s>(
-        &self,
-        scratch: &'s mut Scratch,
-        fill: impl FnOnce(&mut [Complex<f32>]) -> Result<()>,
-    ) -> Result<&'s [Complex<f32>]> {
-        let Scratch { line, fft } = scratch;
-        fill(&mut line[..self.bins])?;
-        if !self.response.is_empty() {
-            self.apply_to_line(line, fft);
-        }
-        Ok(&line[..self.bins])
+    /// Numbers in a line of [`RowFilter::apply_to_line`], and those that it works in besides.
+    pub(in crate::ct) fn line_lens(&self) -> [usize; 2] {
+        let fft = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
+        [self.forward.len(), fft]
     }
 
     /// Filters two rows in place, as the real and imaginary part of one: the response is real and even, so they stay apart.
@@ -192,8 +184,11 @@ impl RowFilter {
         }
     }
 
-    /// Filters the two rows that a line of a [`Scratch`] begins with, as real and imaginary part; what follows is lost.
-    fn apply_to_line(&self, line: &mut [Complex<f32>], fft: &mut [Complex<f32>]) {
+    /// Filters the two rows that a line begins with, as real and imaginary part; what follows them is lost.
+    pub(in crate::ct) fn apply_to_line(&self, line: &mut [Complex<f32>], fft: &mut [Complex<f32>]) {
+        if self.response.is_empty() {
+            return;
+        }
         let (rows, beyond) = line.split_at_mut(self.bins);
         match self.padding {
             Padding::Zero => beyond.fill(Complex::default()),

@@ -1,7 +1,10 @@
 //! From the fine grid of several images to the images.
 
 use crate::cpu::buffer::zeros;
+use crate::cpu::level::Level;
+use crate::cpu::prefetch::prefetch;
 use crate::cpu::shared::Shared;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::Result;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
@@ -10,8 +13,8 @@ use std::sync::Arc;
 
 type C = Complex<f32>;
 
-/// Columns that are transformed together: two cache lines of every row.
-const COLUMNS: usize = 16;
+/// Columns that are transformed together: four cache lines of every row.
+const COLUMNS: usize = 32;
 
 /// Transforms of grids `[y][x][image]`, of which the middle is asked for.
 pub(in crate::nufft) struct LineFft {
@@ -21,6 +24,7 @@ pub(in crate::nufft) struct LineFft {
     plans: [Arc<dyn Fft<f32>>; 2],
     /// What pixels are multiplied by.
     factors: [Vec<f32>; 2],
+    level: Level,
 }
 
 /// A grid's images: those that are asked for are the first of them.
@@ -41,10 +45,10 @@ struct Scratch {
 }
 
 impl LineFft {
-    pub(in crate::nufft) fn new(len: [usize; 2], shape: [usize; 2], factors: [Vec<f32>; 2]) -> Self {
+    pub(in crate::nufft) fn new(len: [usize; 2], shape: [usize; 2], factors: [Vec<f32>; 2], level: Level) -> Self {
         let mut planner = FftPlanner::new();
         let plans = len.map(|n| planner.plan_fft_inverse(n));
-        Self { len, shape, plans, factors }
+        Self { len, shape, plans, factors, level }
     }
 
     /// Bytes of the tables: factors and rustfft's.
@@ -115,9 +119,17 @@ impl LineFft {
         let row = |y: usize, x: usize, len: usize| unsafe {
             std::slice::from_raw_parts_mut(cells.at((y * pitch + x) * 2 * count).cast::<C>(), len)
         };
-        for y in 0..ny {
-            for (c, v) in row(y, block.start, row_len).iter().enumerate() {
-                s.lines[c * apart + y] = *v;
+        // Rows are far apart: columns go together while these are near.
+        const BLOCK: usize = 16;
+        for first in (0..ny).step_by(BLOCK) {
+            for y in (first + BLOCK..ny).take(BLOCK) {
+                row(y, block.start, row_len).iter().step_by(8).for_each(|v| prefetch(v));
+            }
+            let rows: [&[C]; BLOCK] = std::array::from_fn(|y| &*row((first + y).min(ny - 1), block.start, row_len));
+            let rows = &rows[..BLOCK.min(ny - first)];
+            for c in 0..row_len {
+                let line = &mut s.lines[c * apart + first..][..rows.len()];
+                line.iter_mut().zip(rows).for_each(|(z, row)| *z = row[c]);
             }
         }
         if block.start < behind {
@@ -133,9 +145,9 @@ impl LineFft {
         }
         let half = self.shape[1] / 2;
         for (y, factor) in self.factors[1].iter().enumerate() {
-            let from = (y + ny - half) % ny;
-            for (c, v) in row(y, block.start, row_len).iter_mut().enumerate() {
-                *v = s.lines[c * apart + from].scale(*factor);
+            let from = if y < half { y + ny - half } else { y - half };
+            for (v, line) in row(y, block.start, row_len).iter_mut().zip(s.lines.chunks_exact(apart)) {
+                *v = line[from].scale(*factor);
             }
         }
     }
@@ -148,24 +160,81 @@ impl LineFft {
         s: &mut Scratch,
         write: impl Fn(usize, [&[f32]; 2]) -> Result<()>,
     ) -> Result<()> {
-        let (n, count) = (self.len[0], images.count);
-        for (x, cell) in row.chunks_exact(2 * count).take(n).enumerate() {
-            for (k, v) in cell.chunks_exact(2).take(images.used).enumerate() {
-                s.lines[k * n + x] = C::new(v[0], v[1]);
-            }
-        }
-        let lines = &mut s.lines[..images.used * n];
+        let n = self.len[0];
+        let lines = &mut s.lines[..images.count * n];
+        vectorised(self.level, Apart { cells: row, count: images.count, lines });
+        let lines = &mut lines[..images.used * n];
         self.plans[0].process_with_scratch(lines, &mut s.inner);
         let half = self.shape[0] / 2;
         let [real, imaginary] = &mut s.row;
         for (k, line) in lines.chunks_exact(n).enumerate() {
-            let (after, before) = (&line[..self.shape[0] - half], &line[n - half..]);
-            let parts = real.iter_mut().zip(imaginary.iter_mut()).zip(&self.factors[0]);
-            for (((re, im), factor), v) in parts.zip(before.iter().chain(after)) {
-                (*re, *im) = (v.re * factor, v.im * factor);
-            }
+            let ((left, right), (weights_left, weights_right)) =
+                (line.split_at(n - half), self.factors[0].split_at(half));
+            let ((re_left, re_right), (im_left, im_right)) = (real.split_at_mut(half), imaginary.split_at_mut(half));
+            vectorised(self.level, Parts { from: right, weights: weights_left, real: re_left, imaginary: im_left });
+            vectorised(self.level, Parts { from: left, weights: weights_right, real: re_right, imaginary: im_right });
             write(k, [real, imaginary])?;
         }
         Ok(())
+    }
+}
+
+/// Lines of the images of a row of cells.
+struct Apart<'a> {
+    cells: &'a [f32],
+    count: usize,
+    lines: &'a mut [C],
+}
+
+impl Apart<'_> {
+    #[inline(always)]
+    fn of<const L: usize>(self) {
+        let n = self.lines.len() / L;
+        let (cells, _) = self.cells.as_chunks::<2>();
+        let (cells, _) = cells.as_chunks::<L>();
+        let cells = &cells[..n];
+        // Rows of a block stay near while it is taken apart, line by line.
+        const BLOCK: usize = 64;
+        for (b, block) in cells.chunks(BLOCK).enumerate() {
+            for (k, line) in self.lines.chunks_exact_mut(n).enumerate().take(L) {
+                let line = &mut line[b * BLOCK..][..block.len()];
+                line.iter_mut().zip(block).for_each(|(z, cell)| *z = C::new(cell[k][0], cell[k][1]));
+            }
+        }
+    }
+}
+
+impl Plain for Apart<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.count {
+            1 => self.of::<1>(),
+            2 => self.of::<2>(),
+            4 => self.of::<4>(),
+            8 => self.of::<8>(),
+            count => unreachable!("{count} images"),
+        }
+    }
+}
+
+/// Real and imaginary parts of numbers times weights.
+struct Parts<'a> {
+    from: &'a [C],
+    weights: &'a [f32],
+    real: &'a mut [f32],
+    imaginary: &'a mut [f32],
+}
+
+impl Plain for Parts<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let parts = self.real.iter_mut().zip(self.imaginary);
+        for (((re, im), weight), v) in parts.zip(self.weights).zip(self.from) {
+            (*re, *im) = (v.re * weight, v.im * weight);
+        }
     }
 }

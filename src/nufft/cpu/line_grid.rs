@@ -1,6 +1,6 @@
 //! The fine grid of several images, and its tiles: which points of a line touch which.
 
-use crate::cpu::buffer::append;
+use crate::cpu::buffer::{append, collected};
 use crate::error::Result;
 
 /// Minimum side of a tile, in cells; a tile of all images stays near the core.
@@ -34,15 +34,17 @@ pub(in crate::nufft) struct Segment {
 }
 
 impl LineGrid {
-    pub(in crate::nufft) fn new(len: [usize; 2], width: usize) -> Self {
+    pub(in crate::nufft) fn new(len: [usize; 2], width: usize) -> Result<Self> {
         // One tile, or an even number of them, each longer than what a point writes beyond its first cell.
         let count = |n: usize| if n < 2 * TILE { 1 } else { n / TILE / 2 * 2 };
-        let bounds = len.map(|n| (0..=count(n)).map(|t| t * n / count(n)).collect::<Vec<_>>());
-        let cells = |bounds: &Vec<usize>| {
-            bounds.windows(2).zip(0..).flat_map(|(b, t)| std::iter::repeat_n(t, b[1] - b[0])).collect()
+        let bounds = |n: usize| collected((0..=count(n)).map(|t| t * n / count(n)));
+        let bounds = [bounds(len[0])?, bounds(len[1])?];
+        let cells = |bounds: &[usize]| {
+            let tiles = bounds.windows(2).zip(0..);
+            collected(tiles.flat_map(|(b, t)| std::iter::repeat_n(t, b[1] - b[0])))
         };
-        let tile_of_cell = bounds.each_ref().map(cells);
-        Self { len, width, bounds, tile_of_cell }
+        let tile_of_cell = [cells(&bounds[0])?, cells(&bounds[1])?];
+        Ok(Self { len, width, bounds, tile_of_cell })
     }
 
     /// Cells from row to row: room behind each row's end, so that what a point touches is one run, and an odd number of cache
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn segments_are_the_points_of_their_tiles() {
         for len in [[64, 48], [16, 200], [160, 96]] {
-            let grid = LineGrid::new(len, 6);
+            let grid = LineGrid::new(len, 6).expect("memory");
             for step in [[0.7, 0.4], [-1.1, 0.01], [0.0, -0.9], [0.0, 0.0], [-13.7, 29.1], [1.0, -1.0], [1e-9, 400.0]] {
                 let half = 90;
                 let segments = grid.segments(3, step, half).expect("memory");
@@ -153,11 +155,11 @@ mod tests {
 
     #[test]
     fn rows_are_apart() {
-        let grid = LineGrid::new([160, 96], 6);
+        let grid = LineGrid::new([160, 96], 6).expect("memory");
         for images in [1, 2, 4, 8] {
             let pitch = grid.pitch(images);
             assert!(
-                pitch >= 160 + 6 + BEHIND && pitch * images / 8 % 2 == 1 && pitch * images % 8 == 0,
+                pitch >= 160 + 6 + BEHIND && pitch * images / 8 % 2 == 1 && (pitch * images).is_multiple_of(8),
                 "{images}: {pitch}"
             );
         }

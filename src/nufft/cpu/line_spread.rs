@@ -6,8 +6,9 @@
 
 use super::line_grid::{LineGrid, Segment};
 use super::taps::Taps;
-use crate::cpu::buffer::{append, zeros};
+use crate::cpu::buffer::{append, collected, zeros};
 use crate::cpu::level::Level;
+use crate::cpu::prefetch::prefetch;
 use crate::cpu::shared::Shared;
 use crate::cpu::simd::{Kernel, Lookup, Vector, dispatch};
 use crate::error::Result;
@@ -33,11 +34,8 @@ impl LineSpread<'_> {
         assert!(values.len() >= self.steps.len() * points * floats + Self::BEHIND);
         assert!(cells.len() >= self.grid.pitch(self.images) * self.grid.len[1] * floats);
         let (segments, ends) = self.sorted()?;
-        let rows: Vec<usize> = {
-            let [_, ny] = self.grid.len;
-            let pitch = self.grid.pitch(self.images) * floats;
-            (0..=ny + self.grid.width).map(|y| y % ny * pitch).collect()
-        };
+        let (ny, pitch) = (self.grid.len[1], self.grid.pitch(self.images) * floats);
+        let rows = collected((0..=ny + self.grid.width).map(|y| y % ny * pitch))?;
         let [columns, lines] = self.grid.tiles();
         let cells = Shared::new(cells);
         for colour in 0..4 {
@@ -50,8 +48,9 @@ impl LineSpread<'_> {
                     append(&mut tasks, &segments[ends[tile] as usize..ends[tile + 1] as usize])?;
                 }
             }
-            tasks.into_par_iter().with_max_len(1).for_each(|segments| {
-                dispatch(self.level, Task { spread: self, segments, values, cells, rows: &rows });
+            (0..tasks.len()).into_par_iter().with_max_len(1).for_each(|k| {
+                let (segments, next) = (tasks[k], tasks.get(k + 1).copied().unwrap_or(&[]));
+                dispatch(self.level, Task { spread: self, segments, next, values, cells, rows: &rows });
             });
         }
         Ok(())
@@ -86,12 +85,16 @@ impl LineSpread<'_> {
 struct Task<'a> {
     spread: &'a LineSpread<'a>,
     segments: &'a [Segment],
+    /// Those of the tile that this thread will come to, as a rule.
+    next: &'a [Segment],
     values: &'a [f32],
     cells: Shared<'a, f32>,
     /// Offsets of rows, those behind the end at the beginning again.
     rows: &'a [usize],
 }
 
+/// Floats of a cache line.
+const LINE: usize = 16;
 /// Points whose taps are computed ahead, so that cells need not wait for them.
 const AHEAD: usize = 16;
 /// Zeros before a point's weights: as far as the cells of a vector reach, and one for its neighbour.
@@ -149,9 +152,18 @@ impl Task<'_> {
             along_y: [0.0; 1 + 2 * MAX_WIDTH],
         };
         let mut ahead = [none; AHEAD];
-        for s in segments {
+        self.prefetch_next();
+        // Of a segment.
+        let first_value = |s: &Segment| s.line as usize * points + (s.first + spread.half) as usize;
+        for (k, s) in segments.iter().enumerate() {
             let step = spread.steps[s.line as usize];
-            let line = s.line as usize * points + (s.first + spread.half) as usize;
+            let line = first_value(s);
+            if let Some(next) = segments.get(k + 1) {
+                let at = first_value(next) * floats..(first_value(next) + next.count as usize) * floats;
+                for at in at.step_by(LINE) {
+                    prefetch(&values[at]);
+                }
+            }
             let mut done = 0;
             while done < s.count as usize {
                 let some = &mut ahead[..AHEAD.min(s.count as usize - done)];
@@ -185,6 +197,29 @@ impl Task<'_> {
                     next += taken;
                 }
                 done += some.len();
+            }
+        }
+    }
+
+    /// Asks for the cells of the next tile, which come from memory: between the ends of its segments.
+    fn prefetch_next(&self) {
+        let (spread, floats) = (self.spread, 2 * self.spread.images);
+        let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
+        for s in self.next {
+            for f in [s.first, s.first + s.count as i32 - 1] {
+                for axis in 0..2 {
+                    let at = f64::from(f) * spread.steps[s.line as usize][axis];
+                    let cell = (LineGrid::first_cell(spread.taps.width(), at) as i64 - s.wrap[axis]) as usize;
+                    (low[axis], high[axis]) = (low[axis].min(cell), high[axis].max(cell + spread.taps.width()));
+                }
+            }
+        }
+        if self.next.is_empty() {
+            return;
+        }
+        for row in &self.rows[low[1]..high[1]] {
+            for at in (low[0] * floats..high[0] * floats).step_by(LINE) {
+                prefetch(self.cells.at(*row + at));
             }
         }
     }
@@ -226,10 +261,9 @@ impl Task<'_> {
                 for (r, row) in rows.iter().enumerate() {
                     let to = self.cells.at(*row + x * floats + part * V::LANES);
                     let weights = along_y.map(|w| V::splat(*w.add(r)));
-                    for v in 0..N {
+                    for (v, (first, second)) in lines[0].iter().zip(&lines[1]).enumerate() {
                         let to = to.add(v * stride);
-                        let sum = lines[0][v].fma(weights[0], V::load(to));
-                        lines[1][v].fma(weights[1], sum).store(to);
+                        second.fma(weights[1], first.fma(weights[0], V::load(to))).store(to);
                     }
                 }
             }

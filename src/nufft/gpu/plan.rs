@@ -7,7 +7,7 @@ use super::tile::Tile;
 use crate::error::{Error, Result, Status};
 use crate::gpu::fft::{Direction, Images, MAX_LENGTH, PrunedFft};
 use crate::gpu::{Device, DeviceReal, Lent, Pool, Stream, WorkspaceBytes};
-use crate::nufft::choice::choose;
+use crate::nufft::choice::{UPSAMPLINGS, choose};
 use crate::nufft::{Kernel, Settings};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Choice {
 impl Choice {
     /// The settings' instruction-set level does not count here.
     pub(crate) fn new<T: DeviceReal>(settings: &Settings) -> Result<Self> {
-        let (kernel, grid) = choose::<T>(settings, |kernel, grid| cost::<T>(settings, kernel, grid))?;
+        let (kernel, grid) = choose::<T>(settings, &UPSAMPLINGS, |kernel, grid| cost::<T>(settings, kernel, grid))?;
         Ok(Self { kernel, grid })
     }
 
