@@ -159,7 +159,7 @@ impl Line {
 
     /// How often lines of a length go through shared memory or past it; None for a length that is none.
     pub(crate) fn passes(length: usize) -> Option<usize> {
-        factors(length).filter(|_| length <= MAX_LENGTH).map(|f| f.len())
+        factors(length).filter(|_| length <= LONGEST).map(|f| f.len())
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {

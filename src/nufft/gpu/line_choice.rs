@@ -1,6 +1,7 @@
 //! Which spreading function and fine grid serve points on lines in the least time on a GPU.
 
 use crate::error::Result;
+use crate::gpu::fft::Line;
 use crate::nufft::choice::choose;
 use crate::nufft::{Kernel, Settings};
 
@@ -21,12 +22,13 @@ impl LineChoice {
         let samples = usize::try_from(points).unwrap_or(usize::MAX);
         let settings = Settings::new([1, ny, nx], tolerance, samples);
         let cost = |kernel: &Kernel, [_, gy, gx]: [usize; 3]| {
-            // Nanoseconds of an image on an H200: of the transform for each point of the fine grid, of spreading for each point and grid
-            // point that it is looked at for.
-            const TRANSFORM: f64 = 14.5e-3;
+            // Nanoseconds of an image on an H200: of the transform for each point of the fine grid and each time that it is in registers or
+            // in global memory, of spreading for each point and grid point that it is looked at for.
+            const TRANSFORM: f64 = 3.6e-3;
             const SPREAD: f64 = 0.14e-3;
             let looked_at = (kernel.width() + 3) as f64;
-            Some(TRANSFORM * (gy * gx) as f64 + SPREAD * points as f64 * looked_at * looked_at)
+            let passes = (Line::passes(gy)? + Line::passes(gx)?) as f64 / 2.0 + 1.0;
+            Some(TRANSFORM * passes * (gy * gx) as f64 + SPREAD * points as f64 * looked_at * looked_at)
         };
         let (kernel, [_, gy, gx]) = choose::<f32>(&settings, &UPSAMPLINGS, cost)?;
         Ok(Self { kernel, grid: [gy, gx] })
