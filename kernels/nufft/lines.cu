@@ -37,8 +37,10 @@ struct Item {
     int first_range, ranges;
     // Where a part goes; -1: to the grid.
     int slot;
+    // The lines run along y rather than along x.
+    int upright;
 };
-static_assert(sizeof(Item) == 20);
+static_assert(sizeof(Item) == 24);
 
 // Mirrors `SpreadArguments` there.
 struct Spread {
@@ -115,7 +117,9 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
 
     const Item item = p.items[blockIdx.x / BLOCKS];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, patch = blockIdx.x % BLOCKS * WARPS + warp;
-    const int left = patch % (TILE / PATCH) * PATCH, top = patch / (TILE / PATCH) * PATCH;
+    // A block's patches lie along the lines, so that they need the same values at the same time.
+    const int along = patch % (TILE / PATCH) * PATCH, across = patch / (TILE / PATCH) * PATCH;
+    const int left = item.upright ? across : along, top = item.upright ? along : across;
     const int image = (blockIdx.y * 32 + lane) * IMAGES;
     // Of a lane without images: those of another.
     const Complex<float> *values = p.values + min(image, p.images - IMAGES);

@@ -11,6 +11,7 @@ mod filter;
 mod format;
 mod forward;
 mod hybrid;
+mod kept_filter;
 mod kernels;
 mod measure;
 mod projector;

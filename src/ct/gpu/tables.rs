@@ -4,6 +4,7 @@ use super::adjoint;
 use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
+use super::kept_filter::KeptFilter;
 use super::projector::Projector;
 use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Tables {
     pub(super) lines: DeviceMemory,
     pub(super) view_scale: DeviceMemory,
-    pub(super) filter: Option<DeviceFilter>,
+    pub(super) filter: Option<Arc<DeviceFilter>>,
     /// Dark and gain of the rows of all slices.
     pub(super) flat: Option<[DeviceMemory; 2]>,
     /// Packed values are at most this times the largest value.
@@ -28,7 +29,12 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn new(device: &Arc<Device>, task: &Task, projector: Option<Projector>, lanes: usize) -> Result<Self> {
+    pub(super) fn new(
+        device: &Arc<Device>,
+        task: &Task,
+        filter: &mut KeptFilter,
+        (projector, lanes): (Option<Projector>, usize),
+    ) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
             Some(p) => view_lines(g, &p.format(sampling(task)), g.bins)?,
@@ -40,7 +46,7 @@ impl Tables {
         }?;
         let heaviest = scales.iter().fold(0.0f32, |a, w| a.max(w.abs()));
         let uploaded = match task.rows.filter {
-            Some((filter, padding)) => DeviceFilter::new(device, filter, padding, g.bins, g.bin_pitch)?,
+            Some(of) => filter.get(device, of, g)?,
             None => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));

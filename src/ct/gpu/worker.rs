@@ -5,6 +5,7 @@ use super::case::Arguments;
 use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
 use super::forward::Slices;
+use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
@@ -33,6 +34,7 @@ struct Call<'a> {
 #[derive(Debug)]
 pub(super) struct Gpu {
     pub(super) state: State,
+    filter: KeptFilter,
     up: Transfer,
     down: Transfer,
     compute: Stream,
@@ -90,6 +92,7 @@ impl Gpu {
                 band_limited: None,
                 counters: Slot::default(),
             },
+            filter: KeptFilter::default(),
             up,
             down,
             compute,
@@ -143,6 +146,7 @@ impl Gpu {
     fn release(&mut self) -> Result<()> {
         self.wait()?;
         (self.state.textures, self.state.band_limited) = (None, None);
+        self.filter = KeptFilter::default();
         self.scratch = Scratch::default();
         for slot in &mut self.slots {
             (slot.raw, slot.out) = (Slot::default(), Slot::default());
@@ -196,7 +200,7 @@ impl Gpu {
         let packing = Packing {
             raw,
             format: sizes.format,
-            filter: tables.filter.as_ref(),
+            filter: tables.filter.as_deref(),
             view_scale: tables.view_scale.address(),
             bound: tables.bound,
             indices: indices(task, first),
@@ -315,7 +319,7 @@ impl AtWork<'_> {
                 state.band_limited = Some(DeviceBandLimited::new(&device, self.task.geometry, sizes)?);
             }
         }
-        self.tables = Some(Tables::new(&device, self.task, *projector, format.lanes)?);
+        self.tables = Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes))?);
         Ok(())
     }
 

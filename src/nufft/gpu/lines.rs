@@ -1,9 +1,10 @@
 //! Spreading of points that lie evenly on straight lines through the origin: launches `kernels/nufft/lines.cu`.
 
 use super::line_choice::LineChoice;
-use crate::cpu::buffer::collected;
+use crate::cpu::buffer::{append, collected, copied};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
+use std::cmp::Reverse;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -49,8 +50,9 @@ struct Item {
     first_range: i32,
     ranges: i32,
     slot: i32,
+    upright: i32,
 }
-mirrored!(Item, 20);
+mirrored!(Item, 24);
 
 /// Mirrors `Spread`.
 #[repr(C)]
@@ -267,7 +269,6 @@ impl Lists {
         let half = (TILE - 1) as f64 / 2.0 + reach;
         let near = half * 2.0f64.sqrt();
         let mut work = Self::default();
-        let mut costs = Vec::new();
         for y in (0..gy).step_by(TILE) {
             for x in (0..gx).step_by(TILE) {
                 let middle = |at: usize| at as f64 + (TILE - 1) as f64 / 2.0;
@@ -289,7 +290,7 @@ impl Lists {
                         let (first, count) = passing(angles, cy.atan2(cx), near / distance);
                         if count > 0 {
                             let [x, y, first, count] = [sx, sy, first as i64, count as i64].map(|n| n as i32);
-                            work.ranges.push(Range { x, y, first, count });
+                            append(&mut work.ranges, Range { x, y, first, count })?;
                         }
                     }
                 }
@@ -299,53 +300,66 @@ impl Lists {
                         "the lines are wound round a grid of {gy} by {gx} too often for the GPU: pixels are too much larger than bins"
                     );
                 }
-                work.add([x as i32, y as i32], first_range, angles.len(), &mut costs);
+                work.add([x as i32, y as i32], first_range, angles)?;
             }
         }
-        // The longest first.
-        let mut order: Vec<usize> = (0..work.items.len()).collect();
-        order.sort_by_key(|k| std::cmp::Reverse(costs[*k]));
-        work.items = order.iter().map(|k| work.items[*k]).collect();
+        // The longest first, so that blocks end together.
+        let mut items = collected(work.items.iter().map(|item| (work.cost(item), *item)))?;
+        items.sort_unstable_by_key(|(cost, item)| (Reverse(*cost), item.y, item.x, item.slot));
+        items.iter().zip(&mut work.items).for_each(|((_, item), to)| *to = *item);
         Ok(work)
     }
 
     /// The items of a tile, whose ranges are the last ones.
-    fn add(&mut self, [x, y]: [i32; 2], first_range: usize, lines: usize, costs: &mut Vec<usize>) {
-        let ranges: Vec<Range> = self.ranges[first_range..].to_vec();
+    fn add(&mut self, at: [i32; 2], first_range: usize, angles: &[f64]) -> Result<()> {
+        let ranges = copied(&self.ranges[first_range..])?;
         let all: usize = ranges.iter().map(|r| r.count as usize).sum();
         if all <= ITEM_LINES {
-            let [first_range, ranges] = [first_range, ranges.len()].map(|n| n as i32);
-            self.items.push(Item { x, y, first_range, ranges, slot: -1 });
-            costs.push(all);
-            return;
+            return self.close(at, first_range, angles, -1);
         }
         self.ranges.truncate(first_range);
         let first_slot = self.slots;
         let (mut begin, mut sum) = (first_range, 0);
-        let mut close = |work: &mut Self, begin: &mut usize, sum: &mut usize| {
-            if *sum == 0 {
-                return;
-            }
-            let (first, count) = (*begin as i32, (work.ranges.len() - *begin) as i32);
-            work.items.push(Item { x, y, first_range: first, ranges: count, slot: work.slots as i32 });
-            costs.push(*sum);
-            work.slots += 1;
-            (*begin, *sum) = (work.ranges.len(), 0);
-        };
         for range in ranges {
             let mut done = 0;
             while done < range.count as usize {
                 let some = (range.count as usize - done).min(ITEM_LINES - sum);
-                let first = ((range.first as usize + done) % lines) as i32;
-                self.ranges.push(Range { first, count: some as i32, ..range });
+                let first = ((range.first as usize + done) % angles.len()) as i32;
+                append(&mut self.ranges, Range { first, count: some as i32, ..range })?;
                 (done, sum) = (done + some, sum + some);
                 if sum == ITEM_LINES {
-                    close(self, &mut begin, &mut sum);
+                    self.close_part(at, begin, angles)?;
+                    (begin, sum) = (self.ranges.len(), 0);
                 }
             }
         }
-        close(self, &mut begin, &mut sum);
-        self.tiles.push([x, y, first_slot as i32, (self.slots - first_slot) as i32]);
+        if sum > 0 {
+            self.close_part(at, begin, angles)?;
+        }
+        let [x, y] = at;
+        append(&mut self.tiles, [x, y, first_slot as i32, (self.slots - first_slot) as i32])
+    }
+
+    /// A part of a tile, of all ranges from `begin` on.
+    fn close_part(&mut self, at: [i32; 2], begin: usize, angles: &[f64]) -> Result<()> {
+        self.close(at, begin, angles, self.slots as i32)?;
+        self.slots += 1;
+        Ok(())
+    }
+
+    /// An item of all ranges from `begin` on.
+    fn close(&mut self, [x, y]: [i32; 2], begin: usize, angles: &[f64], slot: i32) -> Result<()> {
+        let ranges = &self.ranges[begin..];
+        // Whatever a tile without lines does is the same.
+        let middle = ranges.first().map_or(0.0, |r| angles[(r.first + r.count / 2) as usize % angles.len()]);
+        let upright = i32::from(middle.sin().abs() > middle.cos().abs());
+        let [first_range, ranges] = [begin, ranges.len()].map(|n| n as i32);
+        append(&mut self.items, Item { x, y, first_range, ranges, slot, upright })
+    }
+
+    /// Lines of an item.
+    fn cost(&self, item: &Item) -> usize {
+        self.ranges[item.first_range as usize..][..item.ranges as usize].iter().map(|r| r.count as usize).sum()
     }
 }
 

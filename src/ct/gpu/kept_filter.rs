@@ -1,0 +1,32 @@
+//! A filter's tables, kept from call to call: they take longer to make than a slice to reconstruct.
+
+use super::filter::DeviceFilter;
+use crate::ct::geometry::Geometry;
+use crate::ct::rows::filter::{Filter, Padding};
+use crate::error::Result;
+use crate::gpu::Device;
+use std::sync::Arc;
+
+/// Those of the last call that filtered, and what they were made for beside the geometry.
+#[derive(Debug, Default)]
+pub(super) struct KeptFilter(Option<(Filter, Padding, Made)>);
+
+/// The tables and the filter's gain; None passes rows as they are.
+type Made = Option<(Arc<DeviceFilter>, f64)>;
+
+impl KeptFilter {
+    pub(super) fn get(
+        &mut self,
+        device: &Arc<Device>,
+        (filter, padding): (&Filter, Padding),
+        geometry: &Geometry,
+    ) -> Result<Made> {
+        if let Some((_, _, made)) = self.0.as_ref().filter(|(f, p, _)| f == filter && *p == padding) {
+            return Ok(made.clone());
+        }
+        let made = DeviceFilter::new(device, filter, padding, geometry.bins, geometry.bin_pitch)?;
+        let made = made.map(|(filter, gain)| (Arc::new(filter), gain));
+        self.0 = Some((filter.clone(), padding, made.clone()));
+        Ok(made)
+    }
+}
