@@ -1105,8 +1105,9 @@ isoc_status isoc_ct_set_stream(isoc_ct *ct,
 
 // Measures the GPU's back projectors for this geometry and interpolation, on made-up data, and keeps to the fastest: from
 // then on ISOC_CT_KERNEL_AUTO chooses by what was measured, where before it goes by the figures of an H200. The log gets the
-// table. Takes some seconds at most for slices of 2048 x 2048; without a GPU, and with ISOC_CT_INTERPOLATION_BAND_LIMITED, which has
-// one back projector, it does nothing.
+// table. With ISOC_CT_INTERPOLATION_BAND_LIMITED there is one back projector: the log gets its rate in the same unit, updates of the sum
+// over views that it stands for, so that the two can be compared. Takes some seconds at most for slices of 2048 x 2048; without a GPU it
+// does nothing.
 isoc_status isoc_ct_tune(isoc_ct *ct);
 
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.

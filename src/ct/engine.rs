@@ -1,7 +1,6 @@
 //! What a plan computes with: the processor, or the GPUs of its context.
 
-use super::geometry::Geometry;
-use super::options::{Interpolation, Kernel, Precision};
+use super::options::{Kernel, Precision};
 use super::slab::{Arrays, Callbacks};
 use super::task::Task;
 use crate::array::DType;
@@ -20,7 +19,7 @@ pub(super) trait Engine: Send {
     /// Gives memory back, and forgets what was measured: both were for another geometry.
     fn forget(&mut self);
     /// Measures what there is to choose from; later choices go by that.
-    fn tune(&mut self, _: &Context, _: &Geometry, _: Interpolation) -> Result<Vec<Measured>> {
+    fn tune(&mut self, _: &Context, _: &Task) -> Result<Vec<Measured>> {
         Ok(Vec::new())
     }
 }

@@ -139,7 +139,7 @@ impl Ct {
     /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
     pub fn tune(&mut self) -> Result<Vec<Measured>> {
         let Self { context, plan, options, engine, .. } = self;
-        let result = engine.tune(context, &configured(plan)?.geometry, options.interpolation);
+        let result = engine.tune(context, &configured(plan)?.sizes(options));
         for m in result.iter().flatten() {
             context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
         }

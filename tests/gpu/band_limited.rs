@@ -136,3 +136,16 @@ fn reconstruct_filters_and_back_projects() {
     let apart = common::to_volume(&mut ct, &g, Ct::backproject, &filtered);
     assert!(l2(&apart, &expected) <= 1e-5);
 }
+
+/// There is one back projector, and its rate is told; calls after that give what they gave.
+#[test]
+fn tuning_tells_the_rate() {
+    let Some(gpu) = gpu() else { return };
+    let g = Geometry::new(even(120), 128).with_rows(6);
+    let projections = common::random(common::projection_len(&g), 8);
+    let mut ct = plan(&gpu, &g, &options(1e-4));
+    let before = common::to_volume(&mut ct, &g, Ct::reconstruct, &projections);
+    let measured = ct.tune().expect("a rate");
+    assert!(matches!(&measured[..], [m] if m.rate > 0.0 && m.slices == 6), "{measured:?}");
+    assert_eq!(common::to_volume(&mut ct, &g, Ct::reconstruct, &projections), before);
+}

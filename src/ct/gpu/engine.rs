@@ -10,7 +10,7 @@ use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
 use crate::ct::engine::{Engine, Measured, Needs};
 use crate::ct::geometry::Geometry;
-use crate::ct::options::{Interpolation, Sampling};
+use crate::ct::options::{Kernel, Precision, Sampling};
 use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole};
 use crate::ct::task::Task;
 use crate::error::{Result, Status, fail};
@@ -33,6 +33,23 @@ impl GpuEngine {
     /// What the first GPU has found out about band-limited sums.
     fn known(&self) -> Option<&BandLimitedSizes> {
         self.gpus.first().and_then(Gpu::known)
+    }
+
+    /// On the first GPU, with as many slices as it has memory for: there is nothing to choose from.
+    fn tune_band_limited(&mut self, task: &Task) -> Result<Vec<Measured>> {
+        let Some(worker) = self.gpus.first_mut() else { return Ok(Vec::new()) };
+        let (kernel, precision) = (Kernel::Auto, Precision::Single);
+        let mut slices = BandLimitedSizes::UNIT.min(task.geometry.slices.next_multiple_of(2));
+        loop {
+            match worker.measure_band_limited(task, slices) {
+                Err(e) if e.status == Status::OutOfMemory && slices > 2 => slices = (slices / 2).next_multiple_of(2),
+                seconds => {
+                    let rate = slices as f64 * task.geometry.updates() / seconds? / 1e9;
+                    let name = format!("band-limited f32 x{slices}");
+                    return Ok(vec![Measured { name, kernel, precision, slices, rate }]);
+                }
+            }
+        }
     }
 
     fn measured(&self, geometry: &Geometry, sampling: Sampling) -> Vec<Measured> {
@@ -140,9 +157,10 @@ impl Engine for GpuEngine {
     }
 
     /// Every back projector that serves the plan, on every GPU. Gives what was measured, in GU/s, for the first GPU.
-    fn tune(&mut self, context: &Context, geometry: &Geometry, interpolation: Interpolation) -> Result<Vec<Measured>> {
-        let Some(sampling) = interpolation.sampling() else { return Ok(Vec::new()) };
+    fn tune(&mut self, context: &Context, task: &Task) -> Result<Vec<Measured>> {
         self.open(context)?;
+        let geometry = task.geometry;
+        let Some(sampling) = task.interpolation.sampling() else { return self.tune_band_limited(task) };
         for worker in &mut self.gpus {
             let case = Case { geometry, sampling, shared: worker.state.device.shared_bytes(), tents: 0 };
             let mut rates = ALL.to_vec();

@@ -1,10 +1,13 @@
 //! Timing the back projectors on the caller's own GPU.
 
+use super::band_limited::{BandLimitedSizes, DeviceBandLimited, Volume};
 use super::case::{Arguments, Case, view_lines};
 use super::projector::Projector;
 use super::state::State;
+use crate::ct::geometry::Geometry;
 use crate::error::Result;
-use crate::gpu::{DeviceMemory, Event, Stream};
+use crate::gpu::{Device, DeviceMemory, Event, Stream};
+use std::sync::Arc;
 
 /// Runs whose median counts, after one that does not.
 const RUNS: usize = 5;
@@ -36,18 +39,44 @@ pub(super) fn seconds(state: &mut State, case: &Case, projector: Projector, slic
         nx: g.nx as i32,
         ny: g.ny as i32,
     };
-    let (from, to) = (Event::timed(&device)?, Event::timed(&device)?);
+    let seconds = median(&device, &stream, || projector.launch(state, case, arguments, &stream));
+    state.textures = None;
+    seconds
+}
+
+/// The same of band-limited sums.
+pub(super) fn band_limited_seconds(
+    state: &State,
+    sums: &DeviceBandLimited,
+    g: &Geometry,
+    slices: usize,
+) -> Result<f64> {
+    let device = &state.device;
+    let _current = device.enter()?;
+    let stream = Stream::new(device)?;
+    let format = BandLimitedSizes::FORMAT;
+    let rows = DeviceMemory::new(device, format.bytes(slices, g.views(), g.bins) as usize)?;
+    noise(state, &rows, format.half, &stream)?;
+    let volume = DeviceMemory::new(device, 4 * slices * g.ny * g.nx)?;
+    let workspace = DeviceMemory::new(device, sums.sizes().bytes(slices) as usize)?;
+    let to = Volume { address: volume.address(), slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 };
+    // SAFETY: all are of so many slices, and outlive the stream's work, for which `median` waits.
+    median(device, &stream, || unsafe { sums.run((rows.address(), g.bins), to, slices, workspace.address(), &stream) })
+}
+
+/// Median time of some runs.
+fn median(device: &Arc<Device>, stream: &Stream, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    let (from, to) = (Event::timed(device)?, Event::timed(device)?);
     let mut times = Vec::with_capacity(RUNS);
-    for run in 0..=RUNS {
-        from.record(&stream)?;
-        projector.launch(state, case, arguments, &stream)?;
-        to.record(&stream)?;
-        stream.synchronize()?;
-        if run > 0 {
+    for number in 0..=RUNS {
+        from.record(stream)?;
+        let done = run().and_then(|()| to.record(stream));
+        // What has been started goes on in the caller's buffers.
+        stream.synchronize().and(done)?;
+        if number > 0 {
             times.push(from.seconds_to(&to)?);
         }
     }
-    state.textures = None;
     times.sort_by(f64::total_cmp);
     Ok(times[RUNS / 2])
 }

@@ -7,12 +7,14 @@ use super::format::{RawRows, row_type};
 use super::forward::Slices;
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
+use super::measure;
 use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
 use super::tables::Tables;
 use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
+use crate::ct::geometry::Geometry;
 use crate::ct::rows::kind::Correction;
 use crate::ct::slab::{Arrays, Worker};
 use crate::ct::task::{Operator, Task};
@@ -112,6 +114,30 @@ impl Gpu {
     /// Sizes of the band-limited sums that it has tables for.
     pub(super) fn known(&self) -> Option<&BandLimitedSizes> {
         self.state.band_limited.as_ref().map(DeviceBandLimited::sizes)
+    }
+
+    /// Makes tables of band-limited sums, unless it has them.
+    fn prepare_band_limited(&mut self, geometry: &Geometry, sizes: &BandLimitedSizes) -> Result<()> {
+        let state = &mut self.state;
+        if state.band_limited.as_ref().is_none_or(|b| b.sizes().plan != sizes.plan) {
+            state.band_limited = None;
+            state.band_limited = Some(DeviceBandLimited::new(&state.device, geometry, sizes)?);
+        }
+        Ok(())
+    }
+
+    /// Seconds of the band-limited sums of so many slices.
+    pub(super) fn measure_band_limited(&mut self, task: &Task, slices: usize) -> Result<f64> {
+        let device = self.state.device.clone();
+        let _current = device.enter()?;
+        let Some(plan) = task.band_limited()? else { fail!(Internal, "a plan without band-limited sums") };
+        let sizes = match self.known() {
+            Some(known) if known.plan == plan => known.clone(),
+            _ => BandLimitedSizes::new(task.geometry, plan)?,
+        };
+        self.prepare_band_limited(task.geometry, &sizes)?;
+        let sums = self.state.band_limited.as_ref().ok_or_else(missing)?;
+        measure::band_limited_seconds(&self.state, sums, task.geometry, slices)
     }
 
     /// What the caller's stream does comes first.
@@ -313,11 +339,7 @@ impl AtWork<'_> {
         }
         let Sizes { projector, format, band_limited, .. } = &self.sizes;
         if let Some(sizes) = band_limited {
-            let state = &mut self.gpu.state;
-            if state.band_limited.as_ref().is_none_or(|b| b.sizes().plan != sizes.plan) {
-                state.band_limited = None;
-                state.band_limited = Some(DeviceBandLimited::new(&device, self.task.geometry, sizes)?);
-            }
+            self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
         self.tables = Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes))?);
         Ok(())
