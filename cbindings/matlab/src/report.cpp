@@ -7,7 +7,8 @@
 
 #if defined(ISOCENTER_OCTAVE)
 #include <octave/quit.h>
-static bool interrupted() { return octave_signal_caught || octave_interrupt_state > 0; }
+// Not octave_signal_caught, which the end of a child process sets as well.
+static bool interrupted() { return octave_interrupt_state > 0; }
 static const char *const show_now = "fflush(stdout);";
 #else
 // Of MATLAB's libut: in no manual, and there since long ago.

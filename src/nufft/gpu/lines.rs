@@ -17,7 +17,7 @@ const MAX_DEGREE: usize = 20;
 /// Lines of one item: few enough that blocks end together, many enough that parts are seldom.
 const ITEM_LINES: usize = 128;
 /// Ranges and parts of a plan: of lines that are wound round the grid many times there are more than is of use.
-const MAX_LIST: usize = 1 << 26;
+const MAX_LIST: usize = 1 << 23;
 
 /// Mirrors `Direction`.
 #[repr(C)]
