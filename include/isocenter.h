@@ -232,7 +232,8 @@ enum {
     ISOC_CT_KERNEL_TENSOR = 5,
 };
 
-// Precision of the data that are back projected on a GPU. Sums are f32 in all.
+// Precision of the data that are back projected on a GPU. Sums are f32 in all. ISOC_CT_INTERPOLATION_BAND_LIMITED has f32 data, whatever is
+// asked for: isoc_ct_options.tolerance says how exact it is.
 typedef uint32_t isoc_ct_precision;
 enum {
     // f32 grade: within 2e-5 of the largest value of the exact sum (measured: 1e-6 to 4e-6).

@@ -999,7 +999,7 @@ public:
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.
     outcome<void> set_stream(void *stream) { return detail::call(isoc_ct_set_stream, self(), stream); }
 
-    // Measures the GPU's back projectors for this geometry and keeps to the fastest; nothing to do with band-limited interpolation.
+    // Measures the GPU's back projectors for this geometry and keeps to the fastest; of band-limited interpolation the log gets the rate.
     outcome<void> tune() { return detail::call(isoc_ct_tune, self()); }
 
     // What the plan found in the geometry and decided.

@@ -5,10 +5,8 @@ them against the library.
 usage: draw.py [FOLDER]    by default beside this file
 """
 import math
-import sys
-from pathlib import Path
 
-from svg import BLUE, FAINT, GREEN, INK, ORANGE, PAPER, RED, Figure
+from svg import BLUE, FAINT, GREEN, INK, ORANGE, PAPER, RED, Figure, write_all
 
 # A detector, its axis where it is given, and where a ray beside it counts half.
 BINS, DEFAULT_AXIS, GIVEN_AXIS, HALF_BEYOND = 8, 3.5, 4.25, -0.5
@@ -343,11 +341,5 @@ def pet_event():
 FIGURES = {f.__name__: f for f in (ct_detector, ct_turn, ct_half_turn, ct_pixels, ct_stack, mri, pet_view, pet_event)}
 
 
-def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    for name, figure in FIGURES.items():
-        figure().write(folder / f"{name}.svg")
-
-
 if __name__ == "__main__":
-    main()
+    write_all(FIGURES)

@@ -5,10 +5,8 @@ test_figures.py of the Python package looks.
 usage: plots.py [FOLDER]    by default beside this file
 """
 import math
-import sys
-from pathlib import Path
 
-from svg import BLUE, FAINT, GREEN, INK, ORANGE, RED, Figure
+from svg import BLUE, FAINT, GREEN, INK, ORANGE, RED, Figure, write_all
 
 H200, H200_MRI, H200_PET = "2026-11-21-nvidia-h200.md", "2026-11-21-nvidia-h200-mri.md", "2026-11-21-nvidia-h200-pet.md"
 EPYC, EPYC_MRI, EPYC_PET = "2026-11-21-amd-epyc-25-17.md", "2026-11-21-amd-epyc-25-17-mri.md", "2026-11-21-amd-epyc-25-17-pet.md"
@@ -146,11 +144,5 @@ def pet_projectors():
 FIGURES = {f.__name__: f for f in (ct_kernels, ct_sizes, mri_methods, pet_projectors)}
 
 
-def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    for name, figure in FIGURES.items():
-        figure().write(folder / f"{name}.svg")
-
-
 if __name__ == "__main__":
-    main()
+    write_all(FIGURES)

@@ -3,10 +3,8 @@
 
 usage: rooms.py [FOLDER]    by default beside this file
 """
-import sys
-from pathlib import Path
 
-from svg import BLUE, FAINT, GREEN, INK, ORANGE, PAPER, RED, Figure
+from svg import BLUE, FAINT, GREEN, INK, ORANGE, PAPER, RED, Figure, write_all
 
 LEFT, WIDTH, GAP = 200, 630, 10
 MODALITIES = (("ct", "parallel-beam CT", BLUE), ("mri", "non-Cartesian MRI", GREEN), ("pet", "time-of-flight PET", ORANGE))
@@ -87,11 +85,5 @@ def code_layers():
 FIGURES = {"code_layers": code_layers}
 
 
-def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    for name, figure in FIGURES.items():
-        figure().write(folder / f"{name}.svg")
-
-
 if __name__ == "__main__":
-    main()
+    write_all(FIGURES)

@@ -6,14 +6,12 @@ usage: slices.py [FOLDER]    by default beside this file; needs the Python packa
 """
 import math
 import struct
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 
 import isocenter
-from svg import INK, Figure
+from svg import INK, Figure, write_all
 
 SIZE = VIEWS = 256
 # Rays that make up a bin: a detector measures the mean over a bin's width.
@@ -105,11 +103,5 @@ def ct_band_limited():
 FIGURES = {"ct_band_limited": ct_band_limited}
 
 
-def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    for name, figure in FIGURES.items():
-        figure().write(folder / f"{name}.svg")
-
-
 if __name__ == "__main__":
-    main()
+    write_all(FIGURES)

@@ -1,7 +1,9 @@
 """As much of SVG as the figures need: lines, arrows, shapes, pictures and text on white, with y downwards."""
 import math
+import sys
 from base64 import b64encode
 from html import escape
+from pathlib import Path
 
 INK, FAINT, PAPER = "#222222", "#9aa5b1", "#eef3f9"
 BLUE, RED, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#2e7d32", "#b8860b"
@@ -61,6 +63,13 @@ class Figure:
                 f'height="{self.height}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">')
         parts = [head, f"<title>{escape(self.title)}</title>", f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>']
         path.write_text("\n".join([*parts, *self.parts, "</svg>", ""]), encoding="utf-8")
+
+
+def write_all(figures):
+    """Into the folder that the command line names, or beside this file: `figures` are functions by name."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    for name, figure in figures.items():
+        figure().write(folder / f"{name}.svg")
 
 
 def _number(value):

@@ -158,6 +158,8 @@ impl Gpu {
         if let Ok(_current) = device.enter() {
             // Calls leave nothing running; an error of theirs has been told.
             let _ = self.release();
+            // Whatever became of that: these were made for the geometry.
+            (self.state.band_limited, self.filter) = (None, KeptFilter::default());
         }
         self.rates = ALL.to_vec();
     }
@@ -171,8 +173,7 @@ impl Gpu {
     /// Gives all slab memory back.
     fn release(&mut self) -> Result<()> {
         self.wait()?;
-        (self.state.textures, self.state.band_limited) = (None, None);
-        self.filter = KeptFilter::default();
+        self.state.textures = None;
         self.scratch = Scratch::default();
         for slot in &mut self.slots {
             (slot.raw, slot.out) = (Slot::default(), Slot::default());

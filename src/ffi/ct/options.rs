@@ -75,7 +75,8 @@ pub enum isoc_ct_kernel {
     Tensor = 5,
 }
 
-/// Precision of the data that are back projected on a GPU. Sums are f32 in all.
+/// Precision of the data that are back projected on a GPU. Sums are f32 in all. ISOC_CT_INTERPOLATION_BAND_LIMITED has f32 data, whatever is
+/// asked for: isoc_ct_options.tolerance says how exact it is.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_precision {

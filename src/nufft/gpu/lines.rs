@@ -245,8 +245,9 @@ impl SpreadLines {
             images: images as i32,
             reach: self.reach,
         };
-        // Blocks of many cost as much where they are half empty, and about as much as four of some.
-        let which = if images > 24 { 0 } else { usize::from(images <= 2) + 1 };
+        // Blocks of many cost as much where they are half empty, and about as much as four of some. They count pairs of images in 32 bits.
+        let pairs = (self.lines * (2 * self.half + 1)) as u64 * (images / 2) as u64;
+        let which = if images > 24 && u32::try_from(pairs).is_ok() { 0 } else { usize::from(images <= 2) + 1 };
         let Shape { images: together, blocks, threads, .. } = KERNELS[which];
         let blocks = [self.counts[0] * blocks, images.div_ceil(together), 1];
         let launch = Launch { grid: blocks, block: [threads, 1, 1], shared: 0 };
