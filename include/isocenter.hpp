@@ -956,7 +956,8 @@ public:
         double minimum_transmission = 0;
         uint32_t precision = ISOC_CT_PRECISION_SINGLE;
         uint32_t input = ISOC_CT_INPUT_AUTO;
-        double tolerance = 0; // of ISOC_CT_INTERPOLATION_BAND_LIMITED; 0: 1e-4
+        double tolerance = 0; // of ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED; 0: 1e-4
+        uint32_t projector = ISOC_CT_PROJECTOR_JOSEPH;
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -968,6 +969,7 @@ public:
             c.weighted_backprojection = weighted_backprojection, c.cutoff = cutoff, c.butterworth_order = butterworth_order;
             c.response = response.pointer(), c.response_count = response.count();
             c.minimum_transmission = minimum_transmission, c.input = input, c.tolerance = tolerance;
+            c.projector = projector;
         }
     };
 

@@ -209,6 +209,8 @@ impl Ct<'_> {
             precision: input.code(2),
             input: input.code(4),
             tolerance: input.real(0.0),
+            projector: input.code(2),
+            reserved: 0,
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);

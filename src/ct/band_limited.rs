@@ -9,6 +9,9 @@
 //! with Q_v the row's transform. h_v is linear in the pixel's row and column, so the frequencies of a view are points on a straight line
 //! through the origin of the image's Fourier plane, evenly spaced, and the sum is a non-uniform transform of type 1 (`crate::nufft`).
 //!
+//! `adjoint` is that sum without weights, times pixel_size^2 / bin_pitch, and `forward` its transpose; where pixels are wider than bins,
+//! f ends at the last frequency that pixels can tell from others: the image is then the band-limited function through its pixels.
+//!
 //! A. H. Delaney, Y. Bresler, "A fast and accurate Fourier algorithm for iterative parallel-beam tomography", IEEE Trans. Image Process. 5,
 //! 1996; S. Matej, J. A. Fessler, I. G. Kazantsev, "Iterative tomographic image reconstruction using Fourier-based forward and
 //! back-projectors", IEEE Trans. Med. Imaging 23, 2004.
@@ -61,6 +64,19 @@ impl BandLimited {
         Ok(Self { period: period((reach + MARGIN).ceil() as usize), tolerance })
     }
 
+    /// The last frequency of a view in `forward` and `adjoint`, P / 2 at most.
+    pub(super) fn last(&self, g: &Geometry, view: usize) -> usize {
+        let [x, y] = self.spoke(g, view).step;
+        // Half a cycle a pixel. A quotient that is whole but for rounding counts as whole.
+        let resolved = 0.5 / x.abs().max(y.abs()) * (1.0 + 1e-9);
+        (resolved as usize).clamp(1, self.period / 2)
+    }
+
+    /// What sums over frequencies are multiplied by in `forward` and `adjoint`.
+    pub(super) fn pair_scale(&self, g: &Geometry) -> f64 {
+        g.pixel_size * g.ratio() / self.period as f64
+    }
+
     /// Where the frequencies of a view lie.
     pub(super) fn spoke(&self, g: &Geometry, view: usize) -> Spoke {
         let line = g.pixel_line(view);
@@ -82,6 +98,7 @@ fn period(minimum: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
 
     #[test]
     fn the_period_reaches_every_pixel() {
@@ -92,6 +109,11 @@ mod tests {
         // A part in the middle needs no more than the row.
         let part = Geometry { nx: 10, ny: 10, ..g.clone() };
         assert_eq!(BandLimited::new(&part, 1e-4).expect("a period").period, 560);
+        // Pixels of two bins: along an axis the last frequency is a quarter of the bins' sampling rate, on a diagonal it is half.
+        let wide = Geometry { pixel_size: 2.0, nx: 256, ny: 256, angles: vec![0.0, PI / 4.0], ..g.clone() };
+        let plan = BandLimited::new(&wide, 1e-4).expect("a period");
+        assert_eq!(plan.last(&g, 0), plan.period / 2);
+        assert_eq!([0, 1].map(|v| plan.last(&wide, v)), [plan.period / 4, (plan.period as f64 / 8f64.sqrt()) as usize]);
         let far = Geometry { x_offset: 1e8, ..g };
         assert!(BandLimited::new(&far, 1e-4).is_err_and(|e| e.message.contains("100000")));
     }

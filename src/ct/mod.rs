@@ -20,7 +20,7 @@ pub use angular::Angular;
 pub use engine::Measured;
 pub use geometry::{Geometry, Order};
 pub(crate) use geometry::{MAX_SIDE, crop};
-pub use options::{Interpolation, Kernel, Options, Precision};
+pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
 pub use rows::kind::InputKind;

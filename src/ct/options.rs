@@ -39,6 +39,16 @@ impl Interpolation {
     }
 }
 
+/// What `forward` and `adjoint` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pair {
+    /// Joseph's line integrals.
+    #[default]
+    Joseph,
+    /// Line integrals of the band-limited function through the pixels.
+    BandLimited,
+}
+
 /// Family of back projectors on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
@@ -100,11 +110,13 @@ pub struct Options {
     pub precision: Precision,
     /// What the projections of `filter` and `reconstruct` hold.
     pub input: InputKind,
-    /// Maximum l2 error of band-limited back projection.
+    /// `forward` and `adjoint`.
+    pub pair: Pair,
+    /// Maximum l2 error of band-limited sums.
     pub tolerance: f64,
 }
 
-/// Tolerance of band-limited back projection.
+/// Tolerance of band-limited sums.
 const TOLERANCES: RangeInclusive<f64> = 1e-6..=1e-2;
 
 impl Default for Options {
@@ -118,6 +130,7 @@ impl Default for Options {
             kernel: Kernel::default(),
             precision: Precision::default(),
             input: InputKind::default(),
+            pair: Pair::default(),
             tolerance: 1e-4,
         }
     }

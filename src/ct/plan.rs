@@ -2,12 +2,13 @@
 //! device but by its engine.
 
 use super::angular::Angular;
+use super::band_limited::BandLimited;
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Measured, Needs};
 use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
-use super::options::Options;
+use super::options::{Interpolation, Options, Pair};
 use super::rows::Chain;
 use super::rows::flat_field::FlatField;
 use super::rows::kind::Correction;
@@ -29,7 +30,7 @@ pub struct Info {
     pub covered: f64,
     /// Length of the filter's transforms.
     pub padded_bins: usize,
-    /// Period of band-limited interpolation; 0 for other interpolations.
+    /// Period of band-limited sums; 0 where there are none.
     pub period: usize,
     /// Slices in `reconstruct`'s first slab.
     pub slab_slices: usize,
@@ -83,11 +84,12 @@ impl Plan {
     }
 
     fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
-        let Options { interpolation, tolerance, kernel, precision, .. } = *options;
+        let Options { interpolation, pair, tolerance, kernel, precision, .. } = *options;
         Task {
             operator,
             geometry: &self.geometry,
             interpolation,
+            pair,
             tolerance,
             rows: Chain::NONE,
             kernel,
@@ -270,7 +272,9 @@ impl Ct {
     pub fn info(&self) -> Result<Info> {
         let Needs { padded_bins, slab, .. } = self.needs()?;
         let plan = self.plan()?;
-        let period = plan.sizes(&self.options).band_limited()?.map_or(0, |b| b.period);
+        let Options { interpolation, pair, tolerance, .. } = self.options;
+        let band_limited = interpolation == Interpolation::BandLimited || pair == Pair::BandLimited;
+        let period = if band_limited { BandLimited::new(&plan.geometry, tolerance)?.period } else { 0 };
         let angular = plan.angular.as_ref().ok().cloned();
         let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
         Ok(Info { angular, covered, padded_bins, period, slab_slices: slab, replaced: self.replaced })

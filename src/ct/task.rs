@@ -2,7 +2,7 @@
 
 use super::band_limited::BandLimited;
 use super::geometry::Geometry;
-use super::options::{Interpolation, Kernel, Precision};
+use super::options::{Interpolation, Kernel, Pair, Precision};
 use super::rows::Chain;
 use crate::context::Stage;
 use crate::error::Result;
@@ -41,10 +41,13 @@ impl Operator {
 }
 
 impl Task<'_> {
-    /// How rows are read, where that is band-limited interpolation.
+    /// What band-limited sums take, where the operator is one.
     pub(super) fn band_limited(&self) -> Result<Option<BandLimited>> {
-        let reads = matches!(self.operator, Operator::Reconstruct | Operator::Backproject);
-        let band_limited = reads && self.interpolation == Interpolation::BandLimited;
+        let band_limited = match self.operator {
+            Operator::Reconstruct | Operator::Backproject => self.interpolation == Interpolation::BandLimited,
+            Operator::Forward | Operator::Adjoint => self.pair == Pair::BandLimited,
+            Operator::Filter => false,
+        };
         band_limited.then(|| BandLimited::new(self.geometry, self.tolerance)).transpose()
     }
 }
@@ -55,7 +58,8 @@ pub(super) struct Task<'a> {
     pub(super) operator: Operator,
     pub(super) geometry: &'a Geometry,
     pub(super) interpolation: Interpolation,
-    /// Of band-limited interpolation.
+    pub(super) pair: Pair,
+    /// Of band-limited sums.
     pub(super) tolerance: f64,
     /// What the rows of projections pass on their way; nothing where a volume is read.
     pub(super) rows: Chain<'a>,

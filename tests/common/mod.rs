@@ -114,23 +114,61 @@ pub fn backproject(
     })
 }
 
-/// Back projection by the trigonometric polynomial through each row's samples and zeros up to `period`, projections in frame order: its
-/// sum over frequencies, both ends with half their weight, for a sample k at distance d is sin(pi d) / (period tan(pi d / period)).
-pub fn band_limited(g: &Geometry, period: usize, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
+/// (1/P) sum over f = -last .. last of exp(2 pi i f d / P), both ends with half their weight.
+fn dirichlet(d: f64, period: usize, last: usize) -> f64 {
     use std::f64::consts::PI;
     let n = period as f64;
-    let kernel = |d: f64| {
-        let d = d.rem_euclid(n);
-        let d = d.min(n - d);
-        if d < 1e-9 { 1.0 } else { (PI * d).sin() / (n * (PI * d / n).tan()) }
+    let d = d.rem_euclid(n);
+    let d = d.min(n - d);
+    let all = 2.0 * last as f64 / n;
+    if d < 1e-9 { all } else { (PI * d * all).sin() / (n * (PI * d / n).tan()) }
+}
+
+/// Weight of a pixel for a bin at distance d in view p, in the pair of band-limited functions.
+fn band_limited_weight(g: &Geometry, period: usize, p: usize, d: f64) -> f64 {
+    let ratio = g.pixel_size / g.bin_pitch;
+    let m = g.angles[p].cos().abs().max(g.angles[p].sin().abs());
+    let last = (period as f64 / (2.0 * ratio * m) * (1.0 + 1e-9)) as usize;
+    g.pixel_size * ratio * dirichlet(d, period, last.clamp(1, period / 2))
+}
+
+/// Line integrals of the band-limited functions through the pixels, in frame order.
+pub fn band_limited_forward(g: &Geometry, period: usize, volume: &[f32]) -> Vec<f64> {
+    let row = |p: usize, r: usize| -> Vec<f64> {
+        let Some(slice) = r.checked_sub(g.first_row).filter(|z| *z < g.slices) else { return vec![0.0; g.bins] };
+        let mut row = vec![0.0; g.bins];
+        for at in 0..g.nx * g.ny {
+            let (value, h) = (f64::from(volume[slice * g.nx * g.ny + at]), bin(g, p, at / g.nx, at % g.nx));
+            for (k, sum) in row.iter_mut().enumerate() {
+                *sum += value * band_limited_weight(g, period, p, h - k as f64);
+            }
+        }
+        row
     };
+    let rows: Vec<Vec<f64>> = (0..g.views() * g.rows).into_par_iter().map(|at| row(at / g.rows, at % g.rows)).collect();
+    rows.concat()
+}
+
+/// Their transpose, from projections in frame order.
+pub fn band_limited_adjoint(g: &Geometry, period: usize, projections: &[f32]) -> Vec<f64> {
+    let weight = |p: usize, d: f64| band_limited_weight(g, period, p, d);
+    band_limited_sums(g, projections, weight)
+}
+
+/// Back projection by the trigonometric polynomial through each row's samples and zeros up to `period`, projections in frame order.
+pub fn band_limited(g: &Geometry, period: usize, weights: Option<&[f64]>, projections: &[f32]) -> Vec<f64> {
+    let weight = |p: usize, d: f64| weights.map_or(1.0, |w| w[p]) * dirichlet(d, period, period / 2);
+    band_limited_sums(g, projections, weight)
+}
+
+/// Sums over samples, which view p weighs by their distance from the pixel.
+fn band_limited_sums(g: &Geometry, projections: &[f32], weight: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
     let pixel = |at: usize| {
         let mut sums = vec![0.0; g.slices];
         for p in 0..g.views() {
             let h = bin(g, p, at / g.nx, at % g.nx);
-            let weight = weights.map_or(1.0, |w| w[p]);
             for k in 0..g.bins {
-                let weight = weight * kernel(h - k as f64);
+                let weight = weight(p, h - k as f64);
                 for (z, sum) in sums.iter_mut().enumerate() {
                     *sum += weight * f64::from(projections[(p * g.rows + g.first_row + z) * g.bins + k]);
                 }

@@ -88,6 +88,8 @@ classdef CT < handle
             %   Response       of 'custom': values at frequencies evenly spaced from 0 to Nyquist, in cycles a bin
             %   Interpolation  'linear' (the default), 'nearest', 'oversampled' or 'band_limited', which keeps detail that 'linear' smooths,
             %                  rings more at edges, and takes N^2 log N operations a slice in place of N^3
+            %   Projector      forward and adjoint: 'joseph' (the default), or 'band_limited', exact for images without detail finer than
+            %                  two pixels, by fast Fourier transforms
             %   Tolerance      of 'band_limited': largest relative error of its sums in the l2 norm, 1e-6 to 1e-2 (1e-4)
             %   Padding        'zero' (the default), or 'edge' for objects wider than the detector
             %   WeightedBackprojection   true: backproject multiplies by the angular weights, as reconstruct does (false)

@@ -5,6 +5,7 @@
 
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
+static const char *const projectors[] = { "joseph", "band_limited", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", "band_limited", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
@@ -48,6 +49,7 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "Precision", field::word, AT(precision), 0, precisions },
     { "Input", field::word, AT(input), 0, inputs },
     { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
+    { "Projector", field::word, AT(projector), 0, projectors },
 } };
 #undef AT
 

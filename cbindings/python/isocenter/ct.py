@@ -143,7 +143,7 @@ class CT(Plan):
 
     def set_options(self, *, filter="ram_lak", interpolation="linear", padding="zero", weighted_backprojection=False,
                     kernel="auto", cutoff=0.0, butterworth_order=0.0, response=None, minimum_transmission=0.0,
-                    precision="single", input="auto", tolerance=0.0):
+                    precision="single", input="auto", tolerance=0.0, projector="joseph"):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -175,8 +175,11 @@ class CT(Plan):
             integrals, which are warned of where they cannot be any; float32 while there is a flat field are an error. "counts" need a
             flat field, of any type. "transmission": float32, the negative logarithm is taken. "line_integrals": float32, as they are.
         tolerance : float
-            Interpolation "band_limited": how near back projection comes to the exact sum, in the l2 norm relative to that sum;
-            1e-6 to 1e-2, 0 means 1e-4.
+            Of what is "band_limited": how near results come to the exact sum, in the l2 norm relative to that sum; 1e-6 to 1e-2, 0
+            means 1e-4.
+        projector : {"joseph", "band_limited"}
+            What `forward` and `adjoint` are. "band_limited": line integrals of the band-limited function through the pixels, by fast
+            Fourier transforms: exact for images without detail finer than two pixels, and N^2 log N operations a slice.
 
         Raises
         ------
@@ -190,7 +193,8 @@ class CT(Plan):
             kernel=choice(_abi.CtKernel, kernel, "kernel"), cutoff=cutoff, butterworth_order=butterworth_order,
             response=address(response), response_count=None if response is None else response.size,
             minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"),
-            input=choice(_abi.CtInput, input, "input"), tolerance=tolerance)
+            input=choice(_abi.CtInput, input, "input"), tolerance=tolerance,
+            projector=choice(_abi.CtProjector, projector, "projector"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
 
     def set_flat_field(self, flats, darks=None):

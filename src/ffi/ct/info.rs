@@ -32,8 +32,8 @@ pub struct isoc_ct_info {
     pub slab_slices: i64,
     /// NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
     pub replaced_values: i64,
-    /// ISOC_CT_INTERPOLATION_BAND_LIMITED: P, the bins after which an interpolated row repeats; it grows with the distance of the
-    /// farthest pixel from the detector. 0 with other interpolations.
+    /// ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: P, the bins after which a row repeats; it grows with the
+    /// distance of the farthest pixel from the detector. 0 with others.
     pub period: i64,
 }
 

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn isoc_ct_backproject(
     unsafe { transform(ct, input, (volume, expect_volume), Ct::backproject) }
 }
 
-/// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
+/// Forward projection: line integrals of the volume at the bins' centres, in its length unit, by isoc_ct_options.projector. Rows outside
 /// the slices are left alone; after a cancel some may have been written in part.
 ///
 /// `volume`: f32, (slices, ny, nx); `projections`: f32.

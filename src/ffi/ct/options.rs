@@ -2,7 +2,7 @@
 
 use super::plan::{isoc_ct, with_plan};
 use crate::cpu::buffer::copied;
-use crate::ct::{Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Precision};
+use crate::ct::{Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
 use std::ffi::c_void;
@@ -34,7 +34,7 @@ pub enum isoc_ct_filter_kind {
 }
 
 /// How `backproject` and `reconstruct` (streams too) read a row between its bins. Outside the detector a ray contributes 0, but for
-/// ISOC_CT_INTERPOLATION_BAND_LIMITED. `forward` and `adjoint` are linear in any case.
+/// ISOC_CT_INTERPOLATION_BAND_LIMITED. What `forward` and `adjoint` do is isoc_ct_options.projector's choice.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_interpolation {
@@ -53,6 +53,23 @@ pub enum isoc_ct_interpolation {
     /// N^2 log N operations a slice of N x N pixels from N views in place of N^3. isoc_ct_options.kernel must be ISOC_CT_KERNEL_AUTO.
     /// Beyond the detector's ends a ray contributes the value of q, which falls off with the distance, in place of 0.
     BandLimited = 3,
+}
+
+/// What isoc_ct_forward computes; isoc_ct_adjoint is its transpose.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_projector {
+    /// Joseph's method: along a ray from line to line of pixels, linear interpolation between them.
+    Joseph = 0,
+    /// Line integrals of the band-limited function through the pixels, sampled at the bins as far as bins can tell frequencies apart. With
+    /// a the pixel size, b the bin pitch, h as in isoc_ct_geometry and P in isoc_ct_info.period:
+    /// projections(k) = a^2 / (b P) sum over pixels x and f = -F .. F of volume(x) exp(2 pi i f (k - h(x)) / P), the two ends with half
+    /// their weight; F is P / 2, or less where pixels are wider than bins: of the frequencies that pixels can tell apart, b P / (2 a m)
+    /// rounded down (but 1 at least) with m = max(|cos|, |sin|) of the view's angle. Where F is P / 2 the adjoint is a^2 / b times the back projection by
+    /// ISOC_CT_INTERPOLATION_BAND_LIMITED. It is exact for images without detail finer than two pixels and rings at edges, which Joseph's
+    /// method smooths. Both are non-uniform fast Fourier transforms, exact to isoc_ct_options.tolerance, and each other's transpose to
+    /// rounding.
+    BandLimited = 1,
 }
 
 /// Family of back projectors on a GPU. The processor has one of its own.
@@ -144,9 +161,13 @@ pub struct isoc_ct_options {
     pub precision: u32,
     /// An isoc_ct_input: what projections hold.
     pub input: u32,
-    /// ISOC_CT_INTERPOLATION_BAND_LIMITED: how near the back projection comes to the exact sum: l2 norm of their difference over that of
-    /// the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with other interpolations.
+    /// ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: how near results come to the exact sum: l2 norm of their
+    /// difference over that of the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with others.
     pub tolerance: f64,
+    /// An isoc_ct_projector: what `forward` and `adjoint` are.
+    pub projector: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 // SAFETY: numbers and a pointer; all zero is valid.
@@ -186,6 +207,11 @@ impl isoc_ct_options {
             3 => Interpolation::BandLimited,
             v => fail!(UnknownValue, "options.interpolation is {v}; it must be 0 to 3 (isoc_ct_interpolation)"),
         };
+        let pair = match self.projector {
+            0 => Pair::Joseph,
+            1 => Pair::BandLimited,
+            v => fail!(UnknownValue, "options.projector is {v}; it must be 0 or 1 (isoc_ct_projector)"),
+        };
         let padding = match self.padding {
             0 => Padding::Zero,
             1 => Padding::Edge,
@@ -224,6 +250,7 @@ impl isoc_ct_options {
             kernel,
             precision,
             input,
+            pair,
             tolerance,
         })
     }
