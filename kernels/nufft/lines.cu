@@ -3,46 +3,14 @@
 //
 // A gather. A block makes a tile of the grid, or a part of it, from all lines that pass near. The points near follow from the lines'
 // directions, so that none is stored or sorted. What a grid point sums, and in which order, does not depend on the number of images.
-#include "../common/complex.cuh"
+#include "lines.cuh"
 
 namespace {
 
-constexpr int TILE = 16, PATCH = 4, PATCHES = (TILE / PATCH) * (TILE / PATCH);
-// Lines of an item at most.
-constexpr int ITEM_LINES = 128;
-// Taps are looked up from PATCH before the first to PATCH behind the last, where coefficients are 0.
-constexpr int TAPS = 16 + 2 * PATCH, DEGREE = 20;
+constexpr int PATCH = 4, PATCHES = (TILE / PATCH) * (TILE / PATCH);
+static_assert(PATCH <= MARGIN, "taps are looked up from PATCH before the first to PATCH behind the last");
 
-// Mirrors `Direction` in src/nufft/gpu/lines.rs.
-struct Direction {
-    // From point to point, in grid points times 2^32.
-    long long x, y;
-    // Which line it is.
-    int line;
-    int unused;
-};
-static_assert(sizeof(Direction) == 24);
-
-// Neighbouring directions, by angle, that pass near a tile, or near one of its repetitions: `x`, `y` grid points away.
-// Mirrors `Range` there.
-struct Range {
-    int x, y, first, count;
-};
-static_assert(sizeof(Range) == 16);
-
-// A tile, or a part of one's lines. Mirrors `Item` there.
-struct Item {
-    // First grid point.
-    int x, y;
-    int first_range, ranges;
-    // Where a part goes; -1: to the grid.
-    int slot;
-    // The lines run along y rather than along x.
-    int upright;
-};
-static_assert(sizeof(Item) == 24);
-
-// Mirrors `SpreadArguments` there.
+// Mirrors `SpreadArguments` in src/nufft/gpu/lines.rs.
 struct Spread {
     const Item *items;
     const Range *ranges;
@@ -74,29 +42,6 @@ struct Sum {
     int images, unused;
 };
 static_assert(sizeof(Sum) == 40);
-
-// Neighbouring images.
-template <int N> struct alignas(8 * N) Images {
-    Complex<float> of[N];
-};
-
-__device__ inline Images<2> load_pair(const Complex<float> *from) {
-    const float4 q = __ldg(reinterpret_cast<const float4 *>(from));
-    return {{{q.x, q.y}, {q.z, q.w}}};
-}
-
-// Points t of a line, t * step within [low, high], both relative to the same origin: narrows [first, last] to them and, at the ends,
-// perhaps one more.
-__device__ inline void narrow(float step, float low, float high, int end, int &first, int &last) {
-    if (fabsf(step) * end < 1.f / 256) {
-        // All of them are at the origin.
-        if (low > 0 || high < 0) last = first - 1;
-        return;
-    }
-    const float a = low / step, b = high / step, limit = 8388608;
-    first = max(first, (int)ceilf(fmaxf(fminf(a, b), -limit)));
-    last = min(last, (int)floorf(fminf(fmaxf(a, b), limit)));
-}
 
 // What a point does to a patch: to a row's grid points.
 struct alignas(16) Row {
@@ -131,42 +76,21 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
         const int x = range.x + item.x + left, y = range.y + item.y + top;
         for (int start = 0; start < range.count; start += 32) {
             // A line a lane: which of its points are near the patch.
-            int first = -p.half, last = p.half, at = range.first + start + lane;
-            if (at >= p.directions_count) at -= p.directions_count;
-            if (start + lane < range.count) {
-                const Direction d = p.directions[at];
-                const float scale = 1.f / 4294967296.f;
-                narrow(d.x * scale, x - p.reach, x + PATCH - 1 + p.reach, p.half, first, last);
-                narrow(d.y * scale, y - p.reach, y + PATCH - 1 + p.reach, p.half, first, last);
-            } else {
-                last = first - 1;
-            }
-            // Points of this line and those before it.
-            int until = max(last - first + 1, 0);
-#pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                const int before = __shfl_up_sync(~0u, until, step);
-                if (lane >= step) until += before;
-            }
-            const int total = __shfl_sync(~0u, until, 31);
+            const float2 low = {x - p.reach, y - p.reach};
+            const float2 high = {x + PATCH - 1 + p.reach, y + PATCH - 1 + p.reach};
+            const NearLine line = near_line(p.directions, p.directions_count, p.half, range, start, low, high);
+            const int total = line.total();
             for (int batch = 0; batch < total; batch += 32) {
                 // A point a lane: of the first line that ends behind it.
                 const int number = batch + lane;
-                int line = 0;
-#pragma unroll
-                for (int step = 16; step > 0; step /= 2) {
-                    const int end = __shfl_sync(~0u, until, line + step - 1);
-                    if (end <= number) line += step;
-                }
-                const int end = __shfl_sync(~0u, until, line), last_of = __shfl_sync(~0u, last, line);
-                const int direction = __shfl_sync(~0u, at, line);
+                const int2 point = near_point(line, number);
                 // Its values, in pairs of images. Behind the last point any will do: they have no weight.
                 unsigned offset = 0;
                 int t = 0;
                 Direction d = {};
                 if (number < total) {
-                    t = last_of - (end - 1 - number);
-                    d = p.directions[direction];
+                    t = point.y;
+                    d = p.directions[point.x];
                     offset = (unsigned)(d.line * (2 * p.half + 1) + t + p.half) * (p.images / 2);
                 }
                 auto fetch = [&](int i) { return load_pair(values + 2ull * __shfl_sync(~0u, offset, i)); };
@@ -174,13 +98,9 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
                 Images<IMAGES> next[2] = {fetch(0), fetch(1)};
                 Row wx = {}, wy = {};
                 if (number < total) {
-                    // Where the function begins, in 2^-32 grid points.
-                    const long long width = (long long)p.width << 31, fx = t * d.x - width, fy = t * d.y - width;
-                    const unsigned rx = 0u - (unsigned)fx, ry = 0u - (unsigned)fy;
-                    // The first grid point there, and how far away it is, from -1 to 1.
-                    const int sx = (int)(fx >> 32) + (rx != 0), sy = (int)(fy >> 32) + (ry != 0);
-                    const float zx = rx * (2.f / 4294967296.f) - 1, zy = ry * (2.f / 4294967296.f) - 1;
-                    const int tx = min(max(x - sx + PATCH, 0), TAPS - PATCH), ty = min(max(y - sy + PATCH, 0), TAPS - PATCH);
+                    float zx, zy;
+                    const int sx = first_tap(t * d.x, p.width, zx), sy = first_tap(t * d.y, p.width, zy);
+                    const int tx = min(max(x - sx + MARGIN, 0), TAPS - PATCH), ty = min(max(y - sy + MARGIN, 0), TAPS - PATCH);
                     for (int k = 0; k <= p.degree; k++) {
                         const float *row = coefficients + k * TAPS;
 #pragma unroll
@@ -322,14 +242,12 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
                                                                   : Complex<float>{0, 0};
             }
             // As in `many`, but for the taps of the whole function.
-            const long long f = t * (axis ? d.y : d.x) - ((long long)p.width << 31);
-            const unsigned rest = 0u - (unsigned)f;
-            start = (int)(f >> 32) + (rest != 0) - (axis ? line.y : line.x);
-            const float z = rest * (2.f / 4294967296.f) - 1;
+            float z;
+            start = first_tap(t * (axis ? d.y : d.x), p.width, z) - (axis ? line.y : line.x);
             for (int i = 0; i < p.width; i += 4) {
                 float w[4] = {};
                 for (int k = 0; k <= p.degree; k++) {
-                    const float4 c = *reinterpret_cast<const float4 *>(coefficients + k * TAPS + PATCH + i);
+                    const float4 c = *reinterpret_cast<const float4 *>(coefficients + k * TAPS + MARGIN + i);
                     w[0] = fmaf(w[0], z, c.x), w[1] = fmaf(w[1], z, c.y), w[2] = fmaf(w[2], z, c.z), w[3] = fmaf(w[3], z, c.w);
                 }
 #pragma unroll

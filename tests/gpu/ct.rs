@@ -4,7 +4,7 @@ use super::memory::OnGpu;
 use super::{common, cpu, gpu, gpu_with};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
-use isocenter::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, Options, Order, Precision, Slab};
+use isocenter::ct::{Ct, Filter, Geometry, InputKind, Interpolation, Kernel, Options, Order, Pair, Precision, Slab};
 use isocenter::ffi::context::{isoc_context_create, isoc_context_destroy, isoc_context_options};
 use isocenter::ffi::ct::{
     isoc_ct_create, isoc_ct_destroy, isoc_ct_geometry, isoc_ct_reconstruct, isoc_ct_set_geometry,
@@ -32,9 +32,14 @@ fn plan(context: &Arc<Context>, geometry: &Geometry, options: &Options) -> Ct {
     ct
 }
 
-/// Reading the bins next to a pixel, and all of a row.
+/// Sums over what is next to a pixel or a ray, and over all of a row or an image.
 fn readings() -> [Options; 2] {
-    let band_limited = Options { interpolation: Interpolation::BandLimited, tolerance: 1e-6, ..Options::default() };
+    let band_limited = Options {
+        interpolation: Interpolation::BandLimited,
+        pair: Pair::BandLimited,
+        tolerance: 1e-6,
+        ..Options::default()
+    };
     [Options::default(), band_limited]
 }
 

@@ -1,6 +1,6 @@
 //! CT on the GPUs of a context: several take slabs from one queue, so that a slow one takes fewer.
 
-use super::band_limited::BandLimitedSizes;
+use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::choice::ALL;
 use super::sizes::{SLOTS, Sizes, smaller};

@@ -1,6 +1,7 @@
 //! Timing the back projectors on the caller's own GPU.
 
-use super::band_limited::{BandLimitedSizes, DeviceBandLimited, Volume};
+use super::band_limited::{DeviceBandLimited, Sums, Volume};
+use super::band_limited_sizes::BandLimitedSizes;
 use super::case::{Arguments, Case, view_lines};
 use super::projector::Projector;
 use super::state::State;
@@ -61,7 +62,9 @@ pub(super) fn band_limited_seconds(
     let workspace = DeviceMemory::new(device, sums.sizes().bytes(slices) as usize)?;
     let to = Volume { address: volume.address(), slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 };
     // SAFETY: all are of so many slices, and outlive the stream's work, for which `median` waits.
-    median(device, &stream, || unsafe { sums.run((rows.address(), g.bins), to, slices, workspace.address(), &stream) })
+    median(device, &stream, || unsafe {
+        sums.backproject(Sums::Reading, rows.address(), to, slices, workspace.address(), &stream)
+    })
 }
 
 /// Median time of some runs.

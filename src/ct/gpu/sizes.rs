@@ -1,6 +1,6 @@
 //! How a GPU cuts a call into slabs, and which parts of the arrays a slab takes.
 
-use super::band_limited::BandLimitedSizes;
+use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::choice::{Candidate, Wish};
 use super::format::Format;
@@ -177,6 +177,7 @@ impl Sizes {
         };
         let packed = match task.operator {
             Operator::Filter => 0,
+            Operator::Forward if self.band_limited.is_some() => 0,
             Operator::Forward => forward::packed_bytes(g, n, self.format.lanes),
             _ => self.format.bytes(n, g.views(), g.bins),
         };

@@ -8,6 +8,7 @@ use super::kept_filter::KeptFilter;
 use super::projector::Projector;
 use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
+use crate::ct::options::Pair;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -23,7 +24,7 @@ pub(super) struct Tables {
     pub(super) flat: Option<[DeviceMemory; 2]>,
     /// Packed values are at most this times the largest value.
     pub(super) bound: f32,
-    /// Of the adjoint.
+    /// Of Joseph's pair: the adjoint's, and the forward projection.
     pub(super) tents: Option<DeviceMemory>,
     pub(super) forward: Option<DeviceForward>,
 }
@@ -63,12 +64,12 @@ impl Tables {
             filter,
             flat,
             bound: gain as f32 * heaviest,
-            tents: match task.operator {
-                Operator::Adjoint => Some(DeviceMemory::from_slice(device, &adjoint::tents(g)?)?),
+            tents: match (task.operator, task.pair) {
+                (Operator::Adjoint, Pair::Joseph) => Some(DeviceMemory::from_slice(device, &adjoint::tents(g)?)?),
                 _ => None,
             },
-            forward: match task.operator {
-                Operator::Forward => Some(DeviceForward::new(device, g, lanes)?),
+            forward: match (task.operator, task.pair) {
+                (Operator::Forward, Pair::Joseph) => Some(DeviceForward::new(device, g, lanes)?),
                 _ => None,
             },
         })

@@ -1,6 +1,7 @@
 //! One GPU of a plan: while a slab is computed, the next comes up and the last goes down, each in a stream of its own.
 
-use super::band_limited::{BandLimitedSizes, DeviceBandLimited, Volume, missing};
+use super::band_limited::{DeviceBandLimited, Sums, Volume, missing};
+use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Arguments;
 use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
@@ -198,6 +199,13 @@ impl Gpu {
             Operator::Filter | Operator::Forward => out,
             _ => scratch.packed.take(device, sizes.format.bytes(n, g.views(), g.bins) as usize)?.address(),
         };
+        let band_limited = match &sizes.band_limited {
+            Some(_) => {
+                let sums = state.band_limited.as_ref().ok_or_else(missing)?;
+                Some((sums, scratch.sums.take(device, sums.sizes().bytes(n) as usize)?.address()))
+            }
+            None => None,
+        };
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
@@ -237,20 +245,24 @@ impl Gpu {
         };
         compute.wait(&slot.downloaded)?;
         packing.look(state, scratch, compute)?;
-        match &tables.forward {
-            None => packing.pack(state, scratch, compute)?,
-            Some(forward) => {
-                let (projections, s) = match sizes.in_place {
-                    true => {
-                        let target = sizes.target(task, arrays, first, n);
-                        (target.address(), target.own_strides())
-                    }
-                    false => (out, sizes.target(task, arrays, first, n).packed_strides()),
-                };
-                let (volume, volume_strides, projection_strides) = (data, strides, [s[0], s[1]]);
-                let slices = Slices { volume, volume_strides, projections, projection_strides, count: n };
-                forward.run(state, g, &slices, scratch, compute)?;
+        if forward {
+            let (projections, s) = match sizes.in_place {
+                true => {
+                    let target = sizes.target(task, arrays, first, n);
+                    (target.address(), target.own_strides())
+                }
+                false => (out, sizes.target(task, arrays, first, n).packed_strides()),
+            };
+            let (volume, volume_strides, projection_strides) = (data, strides, [s[0], s[1]]);
+            let slices = Slices { volume, volume_strides, projections, projection_strides, count: n };
+            match (band_limited, &tables.forward) {
+                // SAFETY: volume and projections are as described; memory lives until the stream is waited for.
+                (Some((sums, workspace)), _) => unsafe { sums.forward(&slices, workspace, compute)? },
+                (None, Some(joseph)) => joseph.run(state, g, &slices, scratch, compute)?,
+                (None, None) => fail!(Internal, "a forward projection was not prepared"),
             }
+        } else {
+            packing.pack(state, scratch, compute)?;
         }
         slot.packed.record(compute)?;
         let volume = match sizes.in_place {
@@ -261,11 +273,10 @@ impl Gpu {
             }
             false => Volume { address: out, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
         };
-        if sizes.band_limited.is_some() {
-            let sums = state.band_limited.as_ref().ok_or_else(missing)?;
-            let workspace = scratch.sums.take(device, sums.sizes().bytes(n) as usize)?.address();
+        if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
+            let kind = if task.operator == Operator::Adjoint { Sums::Adjoint } else { Sums::Reading };
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
-            unsafe { sums.run((packed, g.bins), volume, n, workspace, compute)? };
+            unsafe { sums.backproject(kind, packed, volume, n, workspace, compute)? };
         }
         if let Some(projector) = sizes.projector {
             let Volume { address, slice_stride, row_stride } = volume;

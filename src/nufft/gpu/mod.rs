@@ -2,6 +2,7 @@
 
 mod interpolate;
 mod line_choice;
+mod line_lists;
 mod lines;
 mod plan;
 mod sort;
@@ -12,7 +13,8 @@ mod tests;
 mod tile;
 
 pub(crate) use line_choice::LineChoice;
-pub(crate) use lines::{SpreadLines, Work as LineWork};
+pub(crate) use line_lists::LineLists;
+pub(crate) use lines::DeviceLines;
 pub(crate) use plan::{Choice, Plan};
 pub(crate) use sort::Coordinates;
 pub(crate) use spread::Values;
