@@ -120,28 +120,6 @@ struct StoreSlices {
     }
 };
 
-template <class Load, class Store> struct Pass {
-    const FftLine &line;
-    const FftLines<false> &lines;
-    Complex<float> *shared;
-    const Load &load;
-    const Store &store;
-    int k;
-
-    template <int R> __device__ inline void run() const { fft_pass<R>(line, k, lines, shared, load, store); }
-};
-
-template <class Load, class Store>
-__device__ inline void transform(const FftLine &line, int width, int log_width, const Load &load, const Store &store) {
-    extern __shared__ Complex<float> shared[];
-    const FftLines<false> lines = {width, log_width, line.length};
-#pragma unroll 1
-    for (int k = 0; k < line.passes; k++) {
-        if (k) __syncthreads();
-        with_radix(line.pass[k].radix, Pass<Load, Store>{line, lines, shared, load, store, k});
-    }
-}
-
 } // namespace
 
 // A block takes `width` images of a view.
@@ -154,13 +132,13 @@ extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_spectra(con
         turns[threadIdx.x] = turned((r * last.count - back * p.line.length) * p.phases[view]);
     }
     __syncthreads();
-    transform(p.line, p.width, p.log_width, LoadRows{p, view, image}, StoreSpectra{p, view, image, turns});
+    fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, LoadRows{p, view, image}, StoreSpectra{p, view, image, turns});
 }
 
 // A block takes `width` images of a row of the slices.
 extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_slices(const __grid_constant__ Slices p) {
     const int y = blockIdx.x / p.chunks, image = blockIdx.x % p.chunks * p.width;
     const Complex<float> *in = p.in + (long long)y * p.line.length * p.images + image;
-    transform(p.line, p.width, p.log_width, LoadColumns{p, in, p.images - image},
+    fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, LoadColumns{p, in, p.images - image},
         StoreSlices{p, p.volume + y * p.row_stride, 2 * image});
 }
