@@ -6,7 +6,7 @@ use crate::cpu::buffer::collected;
 use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::error::{Error, Result, Status};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Pass, Side, Sum, Window};
+use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Pass, Side, Sum, Transform, Window};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
 use crate::nufft::gpu::{LineChoice, LineWork, SpreadLines};
 use std::sync::Arc;
@@ -113,8 +113,10 @@ impl BandLimitedSizes {
 pub(super) struct DeviceBandLimited {
     sizes: BandLimitedSizes,
     spread: SpreadLines,
-    /// Of rows, and of the fine grid along y and x.
-    lines: [Line; 3],
+    /// Of rows, and of the fine grid along x.
+    lines: [Line; 2],
+    /// Of the fine grid along y.
+    y: Transform,
     /// Along y and x.
     factors: [DeviceMemory; 2],
     phases: DeviceMemory,
@@ -141,7 +143,8 @@ impl DeviceBandLimited {
         Ok(Self {
             sizes: sizes.clone(),
             spread: SpreadLines::new(device, &sizes.work, choice)?,
-            lines: [line(plan.period)?, line(gy)?, line(gx)?],
+            lines: [line(plan.period)?, line(gx)?],
+            y: Transform::new(device, gy, Precision::F32)?,
             factors: [factors(image[0], gy)?, factors(image[1], gx)?],
             phases: DeviceMemory::from_slice(device, &phases)?,
             fft: Kernels::new(device, Precision::F32)?,
@@ -176,7 +179,7 @@ impl DeviceBandLimited {
         for first in (0..count).step_by(2 * MAX_IMAGES) {
             let slices = (count - first).min(2 * MAX_IMAGES);
             let (images, stride) = (slices.div_ceil(2), BandLimitedSizes::images(slices));
-            let [period, y, x] = &self.lines;
+            let [period, x] = &self.lines;
             let (shape, width, chunks) = across(period, stride);
             let arguments = SpectraArguments {
                 line: period.arguments(),
@@ -204,7 +207,8 @@ impl DeviceBandLimited {
             let to = Side::new(values, [1, ny, gx * stride], Window::centred(ny, gy));
             let pass = Pass {
                 kernels: &self.fft,
-                line: y,
+                // The grid is not needed afterwards.
+                steps: self.y.steps(from),
                 axis: 1,
                 lines: [1, gy, gx * stride],
                 batches: 1,
