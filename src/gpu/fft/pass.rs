@@ -41,9 +41,9 @@ struct LongArguments {
     task: Arguments,
     step: DeviceStep,
     scratch: u64,
-    scratch_strides: [i64; 3],
+    scratch_strides: [i64; 4],
 }
-mirrored!(LongArguments, 392);
+mirrored!(LongArguments, 400);
 
 /// One side of a pass: an array of `[batch][z][y][x]`, x fastest.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,8 @@ pub(crate) enum Sum {
 pub(crate) enum Steps<'a> {
     /// By a block each.
     One(&'a Line),
-    /// Across the fastest axis, through scratch memory for all positions: apart from `to`, but it may be `from`, whole.
+    /// Across the fastest axis, through scratch memory for all positions, which may be `from` or `to`, whole: what is read is then
+    /// overwritten, also outside its window.
     Two(&'a LongLine, Side),
 }
 
@@ -182,8 +183,14 @@ impl Pass<'_> {
         if scratch.window != Window::all(length) {
             fail!(Internal, "scratch memory of {:?} is not for lines of {length} elements", scratch.window);
         }
+        let sides = [&self.from, &self.to];
+        let [in_from, in_to] = sides.map(|side| side.address == scratch.address);
+        let fits = |side: &Side| side.window.whole && side.strides == scratch.strides;
+        if in_from && in_to || in_from && !fits(&self.from) || in_to && !fits(&self.to) {
+            fail!(Internal, "scratch memory {scratch:?} is not for {sides:?}");
+        }
         let [inner, outer] = self.others().map(|axis| self.lines[axis]);
-        for step in line.steps() {
+        for (step, in_place) in line.steps().into_iter().zip([!in_to, in_to]) {
             let lines = step.others * inner;
             if i32::try_from(lines).is_err() {
                 fail!(
@@ -193,11 +200,13 @@ impl Pass<'_> {
             }
             let shape = step.line.across();
             let chunks = lines.div_ceil(shape.width);
+            let [other_stride, stride] = step.places(in_place).map(|n| n * scratch.strides[self.axis]);
+            let strides = [other_stride, stride, scratch.strides[self.others()[1]], scratch.strides[3]];
             let arguments = LongArguments {
                 task: self.arguments(step.line, shape.width, chunks)?,
                 step: step.arguments,
                 scratch: scratch.address,
-                scratch_strides: [self.axis, self.others()[1], 3].map(|axis| scratch.strides[axis] as i64),
+                scratch_strides: strides.map(|n| n as i64),
             };
             let grid = [chunks * outer * self.batches, 1, 1];
             let launch = Launch { grid, block: [shape.threads, 1, 1], shared: shape.shared };

@@ -10,16 +10,16 @@ use std::sync::Arc;
 /// Lines of one length, ready to be transformed in as few steps as it takes.
 #[derive(Debug)]
 pub(crate) enum Transform {
-    Short(Line),
-    Long(LongLine),
+    Short(Box<Line>),
+    Long(Box<LongLine>),
 }
 
 impl Transform {
     pub(crate) fn new(device: &Arc<Device>, length: usize, precision: Precision) -> Result<Self> {
         if length <= Line::longest(device, precision) {
-            Line::new(device, length, precision).map(Self::Short)
+            Line::new(device, length, precision).map(|line| Self::Short(Box::new(line)))
         } else {
-            LongLine::new(device, length, precision).map(Self::Long)
+            LongLine::new(device, length, precision).map(|line| Self::Long(Box::new(line)))
         }
     }
 
