@@ -47,7 +47,7 @@ fn cases(n: usize, others: [usize; 2]) -> Vec<Case> {
     let case = |(i, (from, to, scratch)): (usize, (Window, Window, Scratch))| Case {
         axis: i % 2,
         others,
-        batches: 1 + i % 2,
+        batches: 1 + i / 2 % 2,
         from,
         to,
         scratch,
@@ -64,7 +64,7 @@ fn dims(case: &Case, window: Window, n: usize) -> [usize; 3] {
     if case.axis == 0 { [length, outer, inner] } else { [outer, length, inner] }
 }
 
-/// Where a window's element is: the element and the array's.
+/// The elements of a window and their positions.
 fn elements(window: Window, n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..window.count).map(move |i| (i, (window.start + i) % n))
 }

@@ -186,7 +186,7 @@ impl Pass<'_> {
         let sides = [&self.from, &self.to];
         let [in_from, in_to] = sides.map(|side| side.address == scratch.address);
         let fits = |side: &Side| side.window.whole && side.strides == scratch.strides;
-        if in_from && in_to || in_from && !fits(&self.from) || in_to && !fits(&self.to) {
+        if (in_from && in_to) || sides.iter().any(|s| s.address == scratch.address && !fits(s)) {
             fail!(Internal, "scratch memory {scratch:?} is not for {sides:?}");
         }
         let [inner, outer] = self.others().map(|axis| self.lines[axis]);
