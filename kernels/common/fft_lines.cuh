@@ -127,3 +127,26 @@ template <class Pass> __device__ inline void with_radix(int radix, const Pass &p
         case 16: return pass.template run<16>();
     }
 }
+
+template <bool ALONG, class T, class Load, class Store> struct FftPassOf {
+    const FftLine &line;
+    const FftLines<ALONG> &lines;
+    Complex<T> *shared;
+    const Load &load;
+    const Store &store;
+    int k;
+
+    template <int R> __device__ inline void run() const { fft_pass<R>(line, k, lines, shared, load, store); }
+};
+
+// All passes of a block's lines.
+template <class T, bool ALONG, class Load, class Store>
+__device__ inline void fft_transform(const FftLine &line, const FftLines<ALONG> &lines, const Load &load, const Store &store) {
+    extern __shared__ char fft_shared[];
+    Complex<T> *shared = reinterpret_cast<Complex<T> *>(fft_shared);
+#pragma unroll 1
+    for (int k = 0; k < line.passes; k++) {
+        if (k) __syncthreads();
+        with_radix(line.pass[k].radix, FftPassOf<ALONG, T, Load, Store>{line, lines, shared, load, store, k});
+    }
+}

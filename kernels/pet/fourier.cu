@@ -47,25 +47,8 @@ struct Block {
     }
 };
 
-template <class Load, class Store> struct Step {
-    const Fourier &p;
-    const FftLines<false> &lines;
-    Number *shared;
-    const Load &load;
-    const Store &store;
-    int k;
-
-    template <int R> __device__ inline void run() const { fft_pass<R>(p.line, k, lines, shared, load, store); }
-};
-
 template <class Load, class Store> __device__ inline void transform(const Fourier &p, const Load &load, const Store &store) {
-    extern __shared__ Number shared[];
-    const FftLines<false> lines = {p.width, p.log_width, p.line.length};
-#pragma unroll 1
-    for (int k = 0; k < p.line.passes; k++) {
-        if (k) __syncthreads();
-        with_radix(p.line.pass[k].radix, Step<Load, Store>{p, lines, shared, load, store, k});
-    }
+    fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, load, store);
 }
 
 __device__ inline float coefficient(const Fourier &p, int cell) { return p.map ? p.coefficients[p.map[cell]] : 1; }

@@ -139,6 +139,9 @@ pub fn band_limited_forward(g: &Geometry, period: usize, volume: &[f32]) -> Vec<
         let mut row = vec![0.0; g.bins];
         for at in 0..g.nx * g.ny {
             let (value, h) = (f64::from(volume[slice * g.nx * g.ny + at]), bin(g, p, at / g.nx, at % g.nx));
+            if value == 0.0 {
+                continue;
+            }
             for (k, sum) in row.iter_mut().enumerate() {
                 *sum += value * band_limited_weight(g, period, p, h - k as f64);
             }
@@ -168,10 +171,12 @@ fn band_limited_sums(g: &Geometry, projections: &[f32], weight: impl Fn(usize, f
         for p in 0..g.views() {
             let h = bin(g, p, at / g.nx, at % g.nx);
             for k in 0..g.bins {
-                let weight = weight(p, h - k as f64);
-                for (z, sum) in sums.iter_mut().enumerate() {
-                    *sum += weight * f64::from(projections[(p * g.rows + g.first_row + z) * g.bins + k]);
+                let value = |z: usize| f64::from(projections[(p * g.rows + g.first_row + z) * g.bins + k]);
+                if (0..g.slices).all(|z| value(z) == 0.0) {
+                    continue;
                 }
+                let weight = weight(p, h - k as f64);
+                sums.iter_mut().enumerate().for_each(|(z, sum)| *sum += weight * value(z));
             }
         }
         sums

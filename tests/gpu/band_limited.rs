@@ -216,3 +216,38 @@ fn tuning_tells_the_rate() {
     assert!(matches!(&measured[..], [m] if m.rate > 0.0 && m.slices == 6), "{measured:?}");
     assert_eq!(common::to_volume(&mut ct, &g, Ct::reconstruct, &projections), before);
 }
+
+/// Lines longer than a block takes: rows, and the fine grid along x and along y. Few samples and few pixels are not 0, so that sums in f64
+/// are short; others are where the transforms' steps would put what is misplaced.
+#[test]
+fn long_lines_keep_to_the_definition() {
+    let Some(gpu) = gpu() else { return };
+    let angles = vec![0.4, 1.3, 2.9];
+    let wide = |nx, ny| Geometry { nx, ny, ..Geometry::new(angles.clone(), 200).with_rows(3) };
+    let rows = Geometry { nx: 30, ny: 20, ..Geometry::new(angles.clone(), 30_011).with_rows(3) };
+    for (name, g) in [("rows", rows), ("x", wide(25_013, 21)), ("y", wide(20, 25_010))] {
+        let mut random = common::random(common::projection_len(&g) + common::volume_len(&g), 3);
+        let mut projections = random.split_off(common::volume_len(&g));
+        let mut volume = random;
+        let period = plan(&gpu, &g, &pair(1e-4)).info().expect("info").period;
+        assert!(period > 27_347 || g.nx.max(g.ny) > 25_000, "{name}: {period}");
+        let sparse = |values: &mut [f32], apart: usize| {
+            values.iter_mut().enumerate().filter(|(k, _)| k % apart != 0).for_each(|(_, v)| *v = 0.0);
+        };
+        sparse(&mut projections, g.bins / 7);
+        sparse(&mut volume, g.nx * g.ny / 11);
+        let mut ct = plan(&gpu, &g, &Options { interpolation: Interpolation::BandLimited, ..pair(1e-4) });
+        for (operator, sums) in [
+            (Ct::adjoint as common::Operator, common::band_limited_adjoint(&g, period, &projections)),
+            (Ct::backproject, common::band_limited(&g, period, None, &projections)),
+        ] {
+            let e = l2(&common::to_volume(&mut ct, &g, operator, &projections), &sums);
+            println!("{name}, period {period}: {e:.2e}");
+            assert!(e <= 1e-4, "{name}: {e:.2e}");
+        }
+        let forward = common::band_limited_forward(&g, period, &volume);
+        let e = l2(&common::to_projections(&mut ct, &g, Ct::forward, &volume), &forward);
+        println!("{name}, period {period}: forward {e:.2e}");
+        assert!(e <= 1e-4, "{name}: forward {e:.2e}");
+    }
+}

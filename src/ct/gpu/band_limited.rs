@@ -1,62 +1,16 @@
 //! Band-limited sums on a GPU. Back projection: rows to frequencies, these onto a fine grid (`crate::nufft`), and that back to slices, two of
-//! which are an image's real and imaginary part. Forward projection is the way back. Launches `kernels/ct/band_limited.cu`.
+//! which are an image's real and imaginary part. Forward projection is the way back.
 
+use super::band_limited_ends::{End, Scratch, SlicesArguments, SpectraArguments, Way};
 use super::band_limited_sizes::{BandLimitedSizes, MAX_IMAGES};
 use super::forward::Slices;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::error::{Error, Result, Status};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Pass, Side, Sum, Window};
-use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
+use crate::gpu::fft::{Direction, Kernels, Pass, Side, Sum, Transform, Window};
+use crate::gpu::{Device, DeviceMemory, Precision, Stream};
 use crate::nufft::gpu::DeviceLines;
 use std::sync::Arc;
-
-/// Mirrors `Spectra`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct SpectraArguments {
-    line: DeviceLine,
-    values: u64,
-    phases: u64,
-    last: u64,
-    rows: u64,
-    pitch: i64,
-    projections: u64,
-    view_stride: i64,
-    slice_stride: i64,
-    scale: f32,
-    views: i32,
-    bins: i32,
-    slices: i32,
-    images: i32,
-    stride: i32,
-    width: i32,
-    log_width: i32,
-    chunks: i32,
-    unused: i32,
-}
-mirrored!(SpectraArguments, 272);
-
-/// Mirrors `Slices`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct SlicesArguments {
-    line: DeviceLine,
-    window: DeviceWindow,
-    plane: u64,
-    factors: u64,
-    volume: u64,
-    slice_stride: i64,
-    row_stride: i64,
-    column_stride: i64,
-    slices: i32,
-    images: i32,
-    width: i32,
-    log_width: i32,
-    chunks: i32,
-    unused: i32,
-}
-mirrored!(SlicesArguments, 256);
 
 /// Where slices go.
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +35,10 @@ pub(super) struct DeviceBandLimited {
     sizes: BandLimitedSizes,
     points: DeviceLines,
     bins: usize,
-    /// Of rows, and of the fine grid along y and x.
-    lines: [Line; 3],
+    /// Of rows, and of the fine grid along x and along y.
+    rows: End,
+    x: End,
+    y: Transform,
     /// Along y and x.
     factors: [DeviceMemory; 2],
     phases: DeviceMemory,
@@ -90,10 +46,6 @@ pub(super) struct DeviceBandLimited {
     last: DeviceMemory,
     pair_scale: f32,
     fft: Kernels,
-    rows_to_spectra: Function,
-    spectra_to_rows: Function,
-    plane_to_slices: Function,
-    slices_to_plane: Function,
 }
 
 /// Images that are worked on together, of a workspace.
@@ -118,26 +70,22 @@ impl DeviceBandLimited {
         let phases = collected(spokes.iter().map(|s| phase(s.origin)))?;
         let last = collected((0..g.views()).map(|v| plan.last(g, v) as i32))?;
         let [gy, gx] = choice.grid;
-        let line = |n| Line::new(device, n, Precision::F32);
         let factors = |n: usize, grid: usize| {
             let exact = choice.kernel.factors(n, grid);
             DeviceMemory::from_slice(device, &exact.iter().map(|v| *v as f32).collect::<Vec<_>>())
         };
-        let kernel = |name: &str| device.function("ct/band_limited", &format!("ct_band_limited_{name}"));
         Ok(Self {
             sizes: sizes.clone(),
             points: DeviceLines::new(device, lists, choice)?,
             bins: g.bins,
-            lines: [line(plan.period)?, line(gy)?, line(gx)?],
+            rows: End::new(device, plan.period, ["rows_to_spectra", "spectra_to_rows"])?,
+            x: End::new(device, gx, ["slices_to_plane", "plane_to_slices"])?,
+            y: Transform::new(device, gy, Precision::F32)?,
             factors: [factors(image[0], gy)?, factors(image[1], gx)?],
             phases: DeviceMemory::from_slice(device, &phases)?,
             last: DeviceMemory::from_slice(device, &last)?,
             pair_scale: plan.pair_scale(g) as f32,
             fft: Kernels::new(device, Precision::F32)?,
-            rows_to_spectra: kernel("rows_to_spectra")?,
-            spectra_to_rows: kernel("spectra_to_rows")?,
-            plane_to_slices: kernel("plane_to_slices")?,
-            slices_to_plane: kernel("slices_to_plane")?,
         })
     }
 
@@ -163,13 +111,11 @@ impl DeviceBandLimited {
         let [gy, gx] = choice.grid;
         for first in (0..count).step_by(2 * MAX_IMAGES) {
             let part = self.part(first, count, workspace);
-            let (shape, spectra) = self.spectra(&part);
             let spectra = SpectraArguments {
                 rows: rows + (first / 2 * views * pitch * 8) as u64,
                 pitch: pitch as i64,
                 scale: 1.0 / plan.period as f32,
-                last: 0,
-                ..spectra
+                ..self.spectra(&part)
             };
             let spectra = match sums {
                 Sums::Reading => spectra,
@@ -180,14 +126,13 @@ impl DeviceBandLimited {
             let to = to.factors(self.factors[0].address());
             let Volume { address, slice_stride, row_stride } = volume;
             let address = address + (first as i64 * slice_stride * 4) as u64;
-            let (across, slices) = self.slices(&part, (address, [slice_stride, row_stride, 1]))?;
-            // SAFETY: the structs mirror the kernels'; the rest by this function's contract. Frequencies are no longer needed once they
-            // are on the grid.
+            let slices = self.slices(&part, (address, [slice_stride, row_stride, 1]))?;
+            // SAFETY: by this function's contract. The grid is not needed before there are frequencies, and these not once they are there.
             unsafe {
-                self.rows_to_spectra.launch(stream, shape, &spectra)?;
+                self.rows.spectra(Way::There, spectra, &self.scratch(&part), stream)?;
                 self.points.spread(part.values, part.grid, part.tiles, part.stride, stream)?;
                 self.columns(&part, from, to, Direction::Backward).launch(stream)?;
-                self.plane_to_slices.launch(stream, across, &slices)?;
+                self.x.slices(Way::Back, slices, *ny, stream)?;
             }
         }
         Ok(())
@@ -204,25 +149,24 @@ impl DeviceBandLimited {
         for first in (0..slices.count).step_by(2 * MAX_IMAGES) {
             let part = self.part(first, slices.count, workspace);
             let address = slices.volume + (first as i64 * slices.volume_strides[0] * 4) as u64;
-            let (across, volume) = self.slices(&part, (address, slices.volume_strides))?;
+            let volume = self.slices(&part, (address, slices.volume_strides))?;
             let from = Side::new(part.values, [1, *ny, gx * part.stride], Window::centred(*ny, gy));
             let from = from.factors(self.factors[0].address());
             let to = Side::new(part.grid, [1, gy, gx * part.stride], Window::all(gy));
-            let (shape, spectra) = self.spectra(&part);
             let spectra = SpectraArguments {
                 projections: slices.projections + (first as i64 * slice_stride * 4) as u64,
                 view_stride,
                 slice_stride,
                 scale: self.pair_scale,
                 last: self.last.address(),
-                ..spectra
+                ..self.spectra(&part)
             };
             // SAFETY: as in `backproject`; the transform half done is no longer needed once it is on the grid.
             unsafe {
-                self.slices_to_plane.launch(stream, across, &volume)?;
+                self.x.slices(Way::There, volume, *ny, stream)?;
                 self.columns(&part, from, to, Direction::Forward).launch(stream)?;
                 self.points.interpolate(part.grid, part.values, part.stride, stream)?;
-                self.spectra_to_rows.launch(stream, shape, &spectra)?;
+                self.rows.spectra(Way::Back, spectra, &self.scratch(&part), stream)?;
             }
         }
         Ok(())
@@ -237,40 +181,32 @@ impl DeviceBandLimited {
         Part { slices, images, stride, values, grid, tiles: grid + grid_bytes }
     }
 
+    /// The grid, of long rows.
+    fn scratch(&self, part: &Part) -> Scratch {
+        Scratch { address: part.grid, elements: self.sizes.grid_elements() }
+    }
+
     /// Between rows, which the caller adds, and spectra.
-    fn spectra(&self, part: &Part) -> (Launch, SpectraArguments) {
-        let (line, views) = (&self.lines[0], self.sizes.views);
-        let (shape, width, chunks) = across(line, part.stride);
-        let arguments = SpectraArguments {
-            line: line.arguments(),
+    fn spectra(&self, part: &Part) -> SpectraArguments {
+        SpectraArguments {
             values: part.values,
             phases: self.phases.address(),
-            last: 0,
-            rows: 0,
-            pitch: 0,
-            projections: 0,
-            view_stride: 0,
-            slice_stride: 0,
-            scale: 0.0,
-            views: views as i32,
+            views: self.sizes.views as i32,
             bins: self.bins as i32,
             slices: part.slices as i32,
             images: part.images as i32,
             stride: part.stride as i32,
-            width: width as i32,
-            log_width: width.ilog2() as i32,
-            chunks: chunks as i32,
-            unused: 0,
-        };
-        (Launch { grid: [views * chunks, 1, 1], ..shape }, arguments)
+            ..SpectraArguments::default()
+        }
     }
 
     /// The transform along y.
     fn columns(&self, part: &Part, from: Side, to: Side, direction: Direction) -> Pass<'_> {
         let [gy, gx] = self.sizes.choice.grid;
+        let grid = if direction == Direction::Backward { from } else { to };
         Pass {
             kernels: &self.fft,
-            line: &self.lines[1],
+            steps: self.y.steps(grid),
             axis: 1,
             lines: [1, gy, gx * part.stride],
             batches: 1,
@@ -284,13 +220,10 @@ impl DeviceBandLimited {
     }
 
     /// Between the transform half done and slices, with their strides.
-    fn slices(&self, part: &Part, (volume, strides): (u64, [i64; 3])) -> Result<(Launch, SlicesArguments)> {
-        let (line, [ny, nx]) = (&self.lines[2], self.sizes.image);
-        let (shape, width, chunks) = across(line, part.stride);
+    fn slices(&self, part: &Part, (volume, strides): (u64, [i64; 3])) -> Result<SlicesArguments> {
         let [slice_stride, row_stride, column_stride] = strides;
-        let arguments = SlicesArguments {
-            line: line.arguments(),
-            window: Window::centred(nx, line.length()).device(1)?,
+        Ok(SlicesArguments {
+            window: Window::centred(self.sizes.image[1], self.sizes.choice.grid[1]).device(1)?,
             plane: part.values,
             factors: self.factors[1].address(),
             volume,
@@ -299,20 +232,9 @@ impl DeviceBandLimited {
             column_stride,
             slices: part.slices as i32,
             images: part.stride as i32,
-            width: width as i32,
-            log_width: width.ilog2() as i32,
-            chunks: chunks as i32,
-            unused: 0,
-        };
-        Ok((Launch { grid: [ny * chunks, 1, 1], ..shape }, arguments))
+            ..SlicesArguments::default()
+        })
     }
-}
-
-/// Launch, images of a block, and blocks for all images.
-fn across(line: &Line, images: usize) -> (Launch, usize, usize) {
-    let shape = line.across_at_most(images);
-    let launch = Launch { grid: [1, 1, 1], block: [shape.threads, 1, 1], shared: shape.shared };
-    (launch, shape.width, images.div_ceil(shape.width))
 }
 
 /// The error of a plan for which there are no tables.

@@ -45,10 +45,16 @@ impl BandLimitedSizes {
 
     /// Bytes of frequencies (or, later, of the transform half done) and of the grid.
     pub(super) fn parts(&self, slices: usize) -> [u64; 2] {
-        let [gy, gx] = self.choice.grid.map(|n| n as u64);
+        let gx = self.choice.grid[1] as u64;
         let values = (self.views as u64).saturating_mul(self.plan.period as u64 + 1);
         let half_done = self.image[0] as u64 * gx;
-        [values.max(half_done), gy * gx].map(|n| n.saturating_mul(8 * Self::images(slices) as u64))
+        [values.max(half_done), self.grid_elements() as u64].map(|n| n.saturating_mul(8 * Self::images(slices) as u64))
+    }
+
+    /// Of the fine grid of an image, which has room for a row too.
+    pub(super) fn grid_elements(&self) -> usize {
+        let [gy, gx] = self.choice.grid;
+        (gy * gx).max(self.plan.period)
     }
 
     /// Bytes of working memory for slabs of so many slices.

@@ -3,6 +3,7 @@
 mod adjoint;
 mod alu;
 mod band_limited;
+mod band_limited_ends;
 mod band_limited_sizes;
 mod case;
 mod choice;

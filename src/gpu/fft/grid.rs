@@ -2,7 +2,7 @@
 
 use super::direction::Direction;
 use super::line::{Line, Window};
-use super::pass::{Kernels, Pass, Side, Sum};
+use super::pass::{Kernels, Pass, Side, Steps, Sum};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Precision, Stream};
 use std::sync::Arc;
@@ -194,8 +194,8 @@ impl PrunedFft {
         batches: usize,
         direction: Direction,
     ) -> Pass<'a> {
-        let (kernels, sum) = (&self.kernels, Sum::No);
-        Pass { kernels, line, axis, lines, batches, from, to, direction, scale: 1.0, map_stride: 0, sum }
+        let (kernels, steps, sum) = (&self.kernels, Steps::One(line), Sum::No);
+        Pass { kernels, steps, axis, lines, batches, from, to, direction, scale: 1.0, map_stride: 0, sum }
     }
 }
 

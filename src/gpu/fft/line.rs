@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 /// Longest line that any GPU's shared memory takes at either precision.
 pub(crate) const MAX_LENGTH: usize = 4096;
-/// Longest line of all: places in it are counted in 16 bits.
-const LONGEST: usize = 32768;
+/// Longest line that some GPU's shared memory takes, in f32. Places in it are counted in 16 bits.
+const LONGEST: usize = 27_347;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 const MAX_PASSES: usize = 6;
@@ -30,7 +30,7 @@ mirrored!(DevicePass, 24);
 
 /// Mirrors `FftLine`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceLine {
     roots: u64,
     order: u64,
@@ -42,7 +42,7 @@ mirrored!(DeviceLine, 168);
 
 /// Mirrors `FftWindow`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceWindow {
     stride: i32,
     start: i32,
@@ -104,22 +104,29 @@ pub(crate) struct Line {
 }
 
 /// Shared memory of so many elements, with gaps.
-fn shared_bytes(elements: usize, precision: Precision) -> usize {
+pub(super) fn shared_bytes(elements: usize, precision: Precision) -> usize {
     match precision {
         Precision::F32 => (elements + elements / 16) * 8,
         Precision::F64 => (elements + elements / 8) * 16,
     }
 }
 
-/// Longest line that a block of this GPU transforms.
-fn longest(device: &Device, precision: Precision) -> usize {
-    let room = device.shared_bytes();
-    (MAX_LENGTH..=LONGEST).rev().find(|n| shared_bytes(*n, precision) <= room).unwrap_or(MAX_LENGTH)
+/// exp(-2 pi i k / length) for all k < length, as kernels read them.
+pub(super) fn roots(length: usize, precision: Precision) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for k in 0..length {
+        let (sin, cos) = root(k, length);
+        match precision {
+            Precision::F32 => [cos as f32, -sin as f32].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
+            Precision::F64 => [cos, -sin].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
+        }
+    }
+    bytes
 }
 
 impl Line {
     pub(crate) fn new(device: &Arc<Device>, length: usize, precision: Precision) -> Result<Self> {
-        let longest = longest(device, precision);
+        let longest = Self::longest(device, precision);
         let factors = match factors(length) {
             Some(factors) if (2..=longest).contains(&length) => factors,
             _ => fail!(
@@ -127,14 +134,7 @@ impl Line {
                 "a transform of length {length} is not for the GPU: it takes products of 2, 3, 5 and 7 from 2 to {longest}"
             ),
         };
-        let mut bytes: Vec<u8> = Vec::new();
-        for k in 0..length {
-            let (sin, cos) = root(k, length);
-            match precision {
-                Precision::F32 => [cos as f32, -sin as f32].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
-                Precision::F64 => [cos, -sin].iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
-            }
-        }
+        let mut bytes = roots(length, precision);
         let order_at = bytes.len() as u64;
         order(&factors).iter().for_each(|v| bytes.extend(v.to_ne_bytes()));
         let tables = DeviceMemory::from_slice(device, &bytes)?;
@@ -157,7 +157,13 @@ impl Line {
         Ok(Self { device: device.clone(), precision, factors, _tables: tables, line })
     }
 
-    /// How often lines of a length go through shared memory or past it; None for a length that is none.
+    /// Longest line that a block of this GPU transforms.
+    pub(super) fn longest(device: &Device, precision: Precision) -> usize {
+        let room = device.shared_bytes();
+        (MAX_LENGTH..=LONGEST).rev().find(|n| shared_bytes(*n, precision) <= room).unwrap_or(MAX_LENGTH)
+    }
+
+    /// How often lines of a length go through shared memory or past it; None for a length that is no block's.
     pub(crate) fn passes(length: usize) -> Option<usize> {
         factors(length).filter(|_| length <= LONGEST).map(|f| f.len())
     }

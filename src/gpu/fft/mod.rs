@@ -4,11 +4,17 @@
 mod direction;
 mod grid;
 mod line;
+mod long;
+#[cfg(test)]
+mod long_tests;
 mod pass;
 #[cfg(test)]
 pub(crate) mod tests;
+mod transform;
 
 pub(crate) use direction::Direction;
 pub(crate) use grid::{Images, Maps, PrunedFft};
 pub(crate) use line::{DeviceLine, DeviceWindow, Line, MAX_LENGTH, Window};
-pub(crate) use pass::{Kernels, Pass, Side, Sum};
+pub(crate) use long::DeviceStep;
+pub(crate) use pass::{Kernels, Pass, Side, Steps, Sum};
+pub(crate) use transform::Transform;

@@ -1,7 +1,8 @@
-//! Launches `kernels/common/fft_lines.cu`.
+//! Launches `kernels/common/fft_lines.cu` and `kernels/common/fft_long.cu`.
 
 use super::direction::Direction;
 use super::line::{DeviceLine, DeviceWindow, Line, Window};
+use super::long::{DeviceStep, LongLine};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
 
@@ -32,6 +33,17 @@ struct Arguments {
     sum: i32,
 }
 mirrored!(Arguments, 344);
+
+/// Mirrors `FftLongTask`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct LongArguments {
+    task: Arguments,
+    step: DeviceStep,
+    scratch: u64,
+    scratch_strides: [i64; 4],
+}
+mirrored!(LongArguments, 400);
 
 /// One side of a pass: an array of `[batch][z][y][x]`, x fastest.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +90,17 @@ pub(crate) enum Sum {
     Add,
 }
 
-/// The kernels of one precision: for lines along the fastest axis, and across it.
+/// How lines are transformed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Steps<'a> {
+    /// By a block each.
+    One(&'a Line),
+    /// Across the fastest axis, through scratch memory for all positions, which may be `from` or `to`, whole: what is read is then
+    /// overwritten, also outside its window.
+    Two(&'a LongLine, Side),
+}
+
+/// The kernels of one precision, of one step: for lines along the fastest axis, and across it.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     along: Function,
@@ -96,14 +118,14 @@ impl Kernels {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a> {
     pub(crate) kernels: &'a Kernels,
-    pub(crate) line: &'a Line,
+    pub(crate) steps: Steps<'a>,
     /// 0: z, 1: y, 2: x.
     pub(crate) axis: usize,
     /// Lines in z, y, x; the axis's own does not count.
     pub(crate) lines: [usize; 3],
     pub(crate) batches: usize,
     pub(crate) from: Side,
-    /// May be `from`, whole to whole.
+    /// May be `from`, whole to whole, in one step.
     pub(crate) to: Side,
     pub(crate) direction: Direction,
     /// What the result is multiplied by.
@@ -119,22 +141,96 @@ impl Pass<'_> {
     /// Addresses are valid for what the sides describe, aligned to a complex number, until the stream has passed the launch; so
     /// is the line. The GPU is current.
     pub(crate) unsafe fn launch(&self, stream: &Stream) -> Result<()> {
-        let along = self.axis == 2;
-        if !along && (self.from.map | self.to.map != 0 || self.sum != Sum::No) {
+        if self.axis != 2 && (self.from.map | self.to.map != 0 || self.sum != Sum::No) {
             fail!(Internal, "maps and sums are for passes along x, not axis {}", self.axis);
         }
-        let [outer, inner] = match self.axis {
-            0 => [1, 2],
-            1 => [0, 2],
-            _ => [0, 1],
-        };
-        let strides = |s: &Side| [s.strides[inner], s.strides[outer], s.strides[3]].map(|n| n as i64);
-        let shape = if along { self.line.along() } else { self.line.across() };
-        let (inner, outer) = (self.lines[inner], self.lines[outer]);
+        // SAFETY: by this function's contract.
+        unsafe {
+            match &self.steps {
+                Steps::One(line) => self.one_step(line, stream),
+                Steps::Two(line, scratch) => self.two_steps(line, scratch, stream),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn one_step(&self, line: &Line, stream: &Stream) -> Result<()> {
+        let along = self.axis == 2;
+        let shape = if along { line.along() } else { line.across() };
+        let [inner, outer] = self.others().map(|axis| self.lines[axis]);
         let width = if along { shape.width.min(inner) } else { shape.width };
         let chunks = inner.div_ceil(width);
-        let arguments = Arguments {
-            line: self.line.arguments(),
+        let arguments = self.arguments(line, width, chunks)?;
+        let batches = if self.sum == Sum::No { self.batches } else { 1 };
+        let grid = [chunks * outer * batches, 1, 1];
+        let launch = Launch { grid, block: [shape.threads, 1, 1], shared: shape.shared };
+        let kernel = if along { &self.kernels.along } else { &self.kernels.across };
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe { kernel.launch(stream, launch, &arguments) }
+    }
+
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn two_steps(&self, line: &LongLine, scratch: &Side, stream: &Stream) -> Result<()> {
+        let length = line.length();
+        if self.axis == 2 {
+            fail!(
+                OutOfRange,
+                "lines of {length} elements along the fastest axis are too long for the GPU's transforms"
+            );
+        }
+        if scratch.window != Window::all(length) {
+            fail!(Internal, "scratch memory of {:?} is not for lines of {length} elements", scratch.window);
+        }
+        let sides = [&self.from, &self.to];
+        let [in_from, in_to] = sides.map(|side| side.address == scratch.address);
+        let fits = |side: &Side| side.window.whole && side.strides == scratch.strides;
+        if (in_from && in_to) || sides.iter().any(|s| s.address == scratch.address && !fits(s)) {
+            fail!(Internal, "scratch memory {scratch:?} is not for {sides:?}");
+        }
+        let [inner, outer] = self.others().map(|axis| self.lines[axis]);
+        for (step, in_place) in line.steps().into_iter().zip([!in_to, in_to]) {
+            let lines = step.others * inner;
+            if i32::try_from(lines).is_err() {
+                fail!(
+                    OutOfRange,
+                    "{inner} lines of {length} elements side by side are too many for the GPU's transforms"
+                );
+            }
+            let shape = step.line.across();
+            let chunks = lines.div_ceil(shape.width);
+            let [other_stride, stride] = step.places(in_place).map(|n| n * scratch.strides[self.axis]);
+            let strides = [other_stride, stride, scratch.strides[self.others()[1]], scratch.strides[3]];
+            let arguments = LongArguments {
+                task: self.arguments(step.line, shape.width, chunks)?,
+                step: step.arguments,
+                scratch: scratch.address,
+                scratch_strides: strides.map(|n| n as i64),
+            };
+            let grid = [chunks * outer * self.batches, 1, 1];
+            let launch = Launch { grid, block: [shape.threads, 1, 1], shared: shape.shared };
+            // SAFETY: by this function's contract; the struct mirrors the kernel's.
+            unsafe { step.kernel.launch(stream, launch, &arguments)? };
+        }
+        Ok(())
+    }
+
+    /// The axes other than the lines', the faster one first.
+    fn others(&self) -> [usize; 2] {
+        match self.axis {
+            0 => [2, 1],
+            1 => [2, 0],
+            _ => [1, 0],
+        }
+    }
+
+    /// For blocks of `width` lines, `chunks` of them for an outer index.
+    fn arguments(&self, line: &Line, width: usize, chunks: usize) -> Result<Arguments> {
+        let [inner, outer] = self.others();
+        let strides = |s: &Side| [s.strides[inner], s.strides[outer], s.strides[3]].map(|n| n as i64);
+        Ok(Arguments {
+            line: line.arguments(),
             from: self.from.window.device(self.from.strides[self.axis])?,
             to: self.to.window.device(self.to.strides[self.axis])?,
             input: self.from.address,
@@ -147,20 +243,14 @@ impl Pass<'_> {
             out_map: self.to.map,
             map_stride: self.map_stride as i64,
             scale: self.scale,
-            inner: inner as i32,
-            outer: outer as i32,
+            inner: self.lines[inner] as i32,
+            outer: self.lines[outer] as i32,
             batches: self.batches as i32,
             width: width as i32,
             log_width: width.ilog2() as i32,
             chunks: chunks as i32,
             backward: i32::from(self.direction == Direction::Backward),
             sum: self.sum as i32,
-        };
-        let batches = if self.sum == Sum::No { self.batches } else { 1 };
-        let grid = [chunks * outer * batches, 1, 1];
-        let launch = Launch { grid, block: [shape.threads, 1, 1], shared: shape.shared };
-        let kernel = if along { &self.kernels.along } else { &self.kernels.across };
-        // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { kernel.launch(stream, launch, &arguments) }
+        })
     }
 }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
-type C = Complex<f64>;
+pub(super) type C = Complex<f64>;
 
 /// The first GPU; None where there is none.
 pub(crate) fn gpu() -> Option<Arc<Device>> {
@@ -108,7 +108,7 @@ fn check_lines(device: &Arc<Device>, n: usize, axis: usize, others: [usize; 2], 
         let kernels = Kernels::new(device, precision).expect("kernels");
         let pass = Pass {
             kernels: &kernels,
-            line: &line,
+            steps: Steps::One(&line),
             axis,
             lines: dims,
             batches: 1,

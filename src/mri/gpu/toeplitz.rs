@@ -4,7 +4,7 @@
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
 
 use crate::error::{Result, fail};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Sum, Window};
+use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Steps, Sum, Window};
 use crate::gpu::{Device, Function, Launch, Precision, Stream, WorkspaceBytes, mirrored};
 use std::sync::Arc;
 
@@ -234,9 +234,9 @@ impl Toeplitz {
     }
 
     fn pass<'a>(&'a self, line: &'a Line, axis: usize, lines: [usize; 3], from: Side, to: Side) -> Pass<'a> {
-        let (direction, sum) = (Direction::Forward, Sum::No);
+        let (steps, direction, sum) = (Steps::One(line), Direction::Forward, Sum::No);
         let kernels = &self.passes;
-        Pass { kernels, line, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
+        Pass { kernels, steps, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
     }
 
     /// Bytes of a complex number.

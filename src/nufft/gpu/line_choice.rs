@@ -1,7 +1,7 @@
 //! Which spreading function and fine grid serve points on lines in the least time on a GPU.
 
 use crate::error::Result;
-use crate::gpu::fft::Line;
+use crate::gpu::fft::Transform;
 use crate::nufft::choice::choose;
 use crate::nufft::{Kernel, Settings};
 
@@ -27,7 +27,7 @@ impl LineChoice {
             const TRANSFORM: f64 = 3.6e-3;
             const SPREAD: f64 = 0.14e-3;
             let looked_at = (kernel.width() + 3) as f64;
-            let passes = (Line::passes(gy)? + Line::passes(gx)?) as f64 / 2.0 + 1.0;
+            let passes = (Transform::passes(gy)? + Transform::passes(gx)?) as f64 / 2.0 + 1.0;
             Some(TRANSFORM * passes * (gy * gx) as f64 + SPREAD * points as f64 * looked_at * looked_at)
         };
         let (kernel, [_, gy, gx]) = choose::<f32>(&settings, &UPSAMPLINGS, cost)?;

@@ -76,7 +76,7 @@ impl LineLists {
     /// whole cycles nearer.
     pub(crate) fn new(steps: &[[f64; 2]], half: usize, choice: &LineChoice) -> Result<Self> {
         let (grid, n, points) = (choice.grid, steps.len(), 2 * half + 1);
-        if n.checked_mul(points).is_none_or(|n| i32::try_from(n).is_err()) || grid.iter().any(|g| *g > 1 << 20) {
+        if [n, points].iter().any(|n| i32::try_from(*n).is_err()) || grid.iter().any(|g| *g > 1 << 20) {
             fail!(OutOfRange, "{n} lines of {points} points on a grid of {grid:?} are too many for the GPU");
         }
         // In grid points, by the angle of the line, which has no sense of direction.
