@@ -177,7 +177,7 @@ enum {
 };
 
 // How `backproject` and `reconstruct` (streams too) read a row between its bins. Outside the detector a ray contributes 0, but for
-// ISOC_CT_INTERPOLATION_BAND_LIMITED. `forward` and `adjoint` are linear in any case.
+// ISOC_CT_INTERPOLATION_BAND_LIMITED. What `forward` and `adjoint` do is isoc_ct_options.projector's choice.
 typedef uint32_t isoc_ct_interpolation;
 enum {
     // Linear, exact in f32.
@@ -195,6 +195,22 @@ enum {
     // N^2 log N operations a slice of N x N pixels from N views in place of N^3. isoc_ct_options.kernel must be ISOC_CT_KERNEL_AUTO.
     // Beyond the detector's ends a ray contributes the value of q, which falls off with the distance, in place of 0.
     ISOC_CT_INTERPOLATION_BAND_LIMITED = 3,
+};
+
+// What isoc_ct_forward computes; isoc_ct_adjoint is its transpose.
+typedef uint32_t isoc_ct_projector;
+enum {
+    // Joseph's method: along a ray from line to line of pixels, linear interpolation between them.
+    ISOC_CT_PROJECTOR_JOSEPH = 0,
+    // Line integrals of the band-limited function through the pixels, sampled at the bins as far as bins can tell frequencies apart. With
+    // a the pixel size, b the bin pitch, h as in isoc_ct_geometry and P in isoc_ct_info.period:
+    // projections(k) = a^2 / (b P) sum over pixels x and f = -F .. F of volume(x) exp(2 pi i f (k - h(x)) / P), the two ends with half
+    // their weight; F is P / 2, or less where pixels are wider than bins: of the frequencies that pixels can tell apart, b P / (2 a m)
+    // rounded down (but 1 at least) with m = max(|cos|, |sin|) of the view's angle. Where F is P / 2 the adjoint is a^2 / b times the back projection by
+    // ISOC_CT_INTERPOLATION_BAND_LIMITED. It is exact for images without detail finer than two pixels and rings at edges, which Joseph's
+    // method smooths. Both are non-uniform fast Fourier transforms, exact to isoc_ct_options.tolerance, and each other's transpose to
+    // rounding.
+    ISOC_CT_PROJECTOR_BAND_LIMITED = 1,
 };
 
 // What the projections of `filter`, `reconstruct` and `reconstruct_stream` hold, and so what is done to them first; other calls
@@ -567,9 +583,13 @@ typedef struct {
     uint32_t precision;
     // An isoc_ct_input: what projections hold.
     uint32_t input;
-    // ISOC_CT_INTERPOLATION_BAND_LIMITED: how near the back projection comes to the exact sum: l2 norm of their difference over that of
-    // the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with other interpolations.
+    // ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: how near results come to the exact sum: l2 norm of their
+    // difference over that of the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with others.
     double tolerance;
+    // An isoc_ct_projector: what `forward` and `adjoint` are.
+    uint32_t projector;
+    // Zero.
+    uint32_t reserved;
 } isoc_ct_options;
 
 // Where a tensor lives (DLPack's DLDevice).
@@ -639,8 +659,8 @@ typedef struct {
     int64_t slab_slices;
     // NaN and Inf values (and pixels without a usable flat field) replaced in the last call that read data.
     int64_t replaced_values;
-    // ISOC_CT_INTERPOLATION_BAND_LIMITED: P, the bins after which an interpolated row repeats; it grows with the distance of the
-    // farthest pixel from the detector. 0 with other interpolations.
+    // ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: P, the bins after which a row repeats; it grows with the
+    // distance of the farthest pixel from the detector. 0 with others.
     int64_t period;
 } isoc_ct_info;
 
@@ -1167,7 +1187,7 @@ isoc_status isoc_ct_backproject(isoc_ct *ct,
                                 const isoc_tensor *projections,
                                 const isoc_tensor *volume);
 
-// Forward projection: line integrals of the volume at the bins' centres, in its length unit (Joseph 1982). Rows outside
+// Forward projection: line integrals of the volume at the bins' centres, in its length unit, by isoc_ct_options.projector. Rows outside
 // the slices are left alone; after a cancel some may have been written in part.
 //
 // `volume`: f32, (slices, ny, nx); `projections`: f32.

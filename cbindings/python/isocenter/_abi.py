@@ -144,6 +144,22 @@ class CtInterpolation(IntEnum):
     BAND_LIMITED = 3
 
 
+class CtProjector(IntEnum):
+    """isoc_ct_projector"""
+
+    #: Joseph's method: along a ray from line to line of pixels, linear interpolation between them.
+    JOSEPH = 0
+    #: Line integrals of the band-limited function through the pixels, sampled at the bins as far as bins can tell
+    #: frequencies apart. With a the pixel size, b the bin pitch, h as in isoc_ct_geometry and P in isoc_ct_info.period:
+    #: projections(k) = a^2 / (b P) sum over pixels x and f = -F .. F of volume(x) exp(2 pi i f (k - h(x)) / P), the two
+    #: ends with half their weight; F is P / 2, or less where pixels are wider than bins: of the frequencies that pixels
+    #: can tell apart, b P / (2 a m) rounded down (but 1 at least) with m = max(|cos|, |sin|) of the view's angle. Where
+    #: F is P / 2 the adjoint is a^2 / b times the back projection by ISOC_CT_INTERPOLATION_BAND_LIMITED. It is exact
+    #: for images without detail finer than two pixels and rings at edges, which Joseph's method smooths. Both are
+    #: non-uniform fast Fourier transforms, exact to isoc_ct_options.tolerance, and each other's transpose to rounding.
+    BAND_LIMITED = 1
+
+
 class CtInput(IntEnum):
     """isoc_ct_input"""
 
@@ -403,7 +419,7 @@ class isoc_ct_options(c.Structure):
                 ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
                 ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
                 ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
-                ("input", c.c_uint32), ("tolerance", c.c_double)]
+                ("input", c.c_uint32), ("tolerance", c.c_double), ("projector", c.c_uint32), ("reserved", c.c_uint32)]
 
 
 class isoc_device(c.Structure):
