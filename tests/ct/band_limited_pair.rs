@@ -6,7 +6,7 @@ use crate::scans::*;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Geometry, Options, Order, Pair};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options, Order, Pair};
 use isocenter::phantom::Ellipse;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -99,21 +99,15 @@ fn sums_are_kept_to_at_every_level() {
     }
 }
 
-/// Where bins limit the frequencies, the adjoint is the back projection but for the scale.
+/// Where bins limit the frequencies, the adjoint is the back projection but for the scale, which is a power of two here.
 #[test]
 fn the_adjoint_is_the_back_projection() {
     let mut g = uneven(3);
-    (g.pixel_size, g.bin_pitch) = (0.4, 0.5);
+    (g.pixel_size, g.bin_pitch) = (0.5, 0.5);
     let p = random(projection_len(&g), 1);
-    let banded = Options { interpolation: isocenter::ct::Interpolation::BandLimited, ..options(1e-4) };
-    let mut ct = capped(&g, 2, 1 << 30, banded);
-    let adjoint = to_volume(&mut ct, &g, Ct::adjoint, &p);
+    let mut ct = capped(&g, 2, 1 << 30, Options { interpolation: Interpolation::BandLimited, ..options(1e-4) });
     let back = to_volume(&mut ct, &g, Ct::backproject, &p);
-    let expected: Vec<f64> = back.iter().map(|v| 0.4 * 0.4 / 0.5 * f64::from(*v)).collect();
-    // The same sums, the scale rounded in another place.
-    let e = error(&adjoint, &expected);
-    println!("{e:.1e}");
-    assert!(e < 1e-6, "{e:.1e}");
+    assert!(to_volume(&mut ct, &g, Ct::adjoint, &p) == back.iter().map(|v| 0.5 * v).collect::<Vec<_>>());
 }
 
 /// A Gaussian of two pixels, or two bins where these are larger: at half a cycle of either its transform is 3e-9 of its largest value, so
