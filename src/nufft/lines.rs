@@ -129,6 +129,8 @@ impl Lines {
 
     fn of_chunk(&self, chunk: Range<usize>, images: usize) -> LinePoints<'_> {
         let LineSettings { half, level, .. } = self.settings;
+        // Of fewer images a vector of 16 lanes holds several cells, which costs more than it saves. Each lane's arithmetic is the same.
+        let level = if images < MAX_IMAGES { level.of_eight_lanes() } else { level };
         let (grid, taps, steps) = (&self.grid, &self.taps, &self.steps[chunk]);
         LinePoints { grid, taps, steps, half: half as i32, images, level }
     }

@@ -12,6 +12,7 @@ use crate::cpu::simd::{Kernel, Vector, dispatch};
 use crate::error::Result;
 use crate::nufft::kernel::MAX_WIDTH;
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 
 /// Values `[line][point][image]` of the lines from a grid whose rows go on behind their ends with their beginnings.
 pub(in crate::nufft) fn interpolate(points: &LinePoints, cells: &[f32], values: &mut [f32]) -> Result<()> {
@@ -94,7 +95,7 @@ impl Task<'_> {
                         }
                     } else {
                         let columns: [V; N] = columns(from, rows, along_y, V::LANES);
-                        let mut apart = [[0.0; MAX_LANES]; N];
+                        let mut apart = [const { MaybeUninit::<[f32; MAX_LANES]>::uninit() }; N];
                         let apart = apart.as_mut_ptr().cast::<f32>();
                         for (v, column) in columns.into_iter().enumerate() {
                             column.store(apart.add(v * V::LANES));
