@@ -206,10 +206,10 @@ enum {
     // a the pixel size, b the bin pitch, h as in isoc_ct_geometry and P in isoc_ct_info.period:
     // projections(k) = a^2 / (b P) sum over pixels x and f = -F .. F of volume(x) exp(2 pi i f (k - h(x)) / P), the two ends with half
     // their weight; F is P / 2, or less where pixels are wider than bins: of the frequencies that pixels can tell apart, b P / (2 a m)
-    // rounded down (but 1 at least) with m = max(|cos|, |sin|) of the view's angle. Where F is P / 2 the adjoint is a^2 / b times the back projection by
-    // ISOC_CT_INTERPOLATION_BAND_LIMITED. It is exact for images without detail finer than two pixels and rings at edges, which Joseph's
-    // method smooths. Both are non-uniform fast Fourier transforms, exact to isoc_ct_options.tolerance, and each other's transpose to
-    // rounding.
+    // rounded down (but 1 at least) with m = max(|cos|, |sin|) of the view's angle. Where F is P / 2 the adjoint is a^2 / b times the
+    // back projection by ISOC_CT_INTERPOLATION_BAND_LIMITED. It is exact for images without detail finer than two pixels and rings at
+    // edges, which Joseph's method smooths. Both are non-uniform fast Fourier transforms, exact to isoc_ct_options.tolerance, and each
+    // other's transpose to rounding.
     ISOC_CT_PROJECTOR_BAND_LIMITED = 1,
 };
 

@@ -11,7 +11,7 @@ mod pet;
 use common::{on_processor, projection_len, random, volume_len};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Pair};
 use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
@@ -213,7 +213,9 @@ fn ct_calls() {
                 let options = ContextOptions { threads: 2, ..on_processor() };
                 Ct::new(Arc::new(Context::new(options).expect("a context")))
             };
-            let options = Options { interpolation, filter: Filter::Hann { cutoff: 0.9 }, ..Options::default() };
+            let banded = interpolation == Interpolation::BandLimited;
+            let pair = if banded { Pair::BandLimited } else { Pair::Joseph };
+            let options = Options { interpolation, pair, filter: Filter::Hann { cutoff: 0.9 }, ..Options::default() };
             let mut rich = plan();
             rich.set_geometry(g.clone()).expect("a geometry");
             rich.set_options(options.clone()).expect("options");

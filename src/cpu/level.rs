@@ -60,6 +60,14 @@ impl Level {
         NAMES[self.0 as usize]
     }
 
+    /// The best level up to this one whose vectors have 8 lanes of f32.
+    pub(crate) fn of_eight_lanes(self) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        return self.min(Level(Instructions::Avx2));
+        #[cfg(not(target_arch = "x86_64"))]
+        self
+    }
+
     pub(super) fn instructions(self) -> Instructions {
         self.0
     }

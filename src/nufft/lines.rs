@@ -1,11 +1,14 @@
-//! Points on straight lines through the origin, evenly spaced: sums of type 1 for several images at a time, in two dimensions.
+//! Points on straight lines through the origin, evenly spaced: sums of type 1 and of type 2 for several images at a time, in two
+//! dimensions.
 //!
 //! What lines give: no point is stored or sorted, since tiles of the fine grid find theirs by arithmetic.
 
 use super::choice::choose;
 use super::cpu::line_fft::{Images, LineFft};
 use super::cpu::line_grid::{LineGrid, Segment};
-use super::cpu::line_spread::LineSpread;
+use super::cpu::line_interpolate::interpolate;
+use super::cpu::line_points::LinePoints;
+use super::cpu::line_spread::{BEHIND, spread};
 use super::cpu::taps::Taps;
 use super::kernel::{Kernel, fast};
 use super::settings::Settings;
@@ -37,7 +40,7 @@ pub(crate) struct LineSettings {
     pub(crate) level: Level,
 }
 
-/// Lines of points, and the transform from them.
+/// Lines of points, and the transforms from them to images and back.
 pub(crate) struct Lines {
     settings: LineSettings,
     grid: LineGrid,
@@ -91,7 +94,7 @@ impl Lines {
         &self.order
     }
 
-    /// Parts of [`Lines::order`] that are spread together. They depend on nothing but the points.
+    /// Parts of [`Lines::order`] that are worked on together. They depend on nothing but the points.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (all, chunk) = (self.order.len(), self.chunk());
         (0..all).step_by(chunk).map(move |first| first..all.min(first + chunk))
@@ -112,7 +115,7 @@ impl Lines {
 
     /// Floats of a chunk's values `[line][point][image]`, and of the room behind.
     pub(crate) fn values_len(&self, images: usize) -> usize {
-        self.chunk() * self.points() * 2 * images + LineSpread::BEHIND
+        self.chunk() * self.points() * 2 * images + BEHIND
     }
 
     /// Bytes of tables and of what threads work in.
@@ -124,11 +127,28 @@ impl Lines {
         self.grid.bytes() + self.fft.bytes() + scratch + (spreading + lines) as u64
     }
 
+    fn of_chunk(&self, chunk: Range<usize>, images: usize) -> LinePoints<'_> {
+        let LineSettings { half, level, .. } = self.settings;
+        // Of fewer images a vector of 16 lanes holds several cells, which costs more than it saves. Each lane's arithmetic is the same.
+        let level = if images < MAX_IMAGES { level.of_eight_lanes() } else { level };
+        let (grid, taps, steps) = (&self.grid, &self.taps, &self.steps[chunk]);
+        LinePoints { grid, taps, steps, half: half as i32, images, level }
+    }
+
     /// Adds a chunk's points to the fine grid, which began with zeros.
     pub(crate) fn spread(&self, chunk: Range<usize>, images: usize, values: &[f32], cells: &mut [f32]) -> Result<()> {
-        let LineSettings { half, level, .. } = self.settings;
-        let (grid, taps, steps) = (&self.grid, &self.taps, &self.steps[chunk]);
-        LineSpread { grid, taps, steps, half: half as i32, images, level }.run(values, cells)
+        spread(&self.of_chunk(chunk, images), values, cells)
+    }
+
+    /// Values of a chunk's points, from what [`Lines::cells`] has made.
+    pub(crate) fn interpolate(
+        &self,
+        chunk: Range<usize>,
+        images: usize,
+        cells: &[f32],
+        values: &mut [f32],
+    ) -> Result<()> {
+        interpolate(&self.of_chunk(chunk, images), cells, values)
     }
 
     /// Hands over every row of the first `used` images, `sum over points of value exp(+2 pi i k . (j - floor(N / 2)))`, as
@@ -140,8 +160,23 @@ impl Lines {
         cells: &mut [f32],
         write: impl Fn(usize, usize, [&[f32]; 2]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let images = Images { used, count, pitch: self.grid.pitch(count), behind: self.grid.behind() };
-        self.fft.run(images, cells, write)
+        self.fft.to_images(self.on_grid(used, count), cells, write)
+    }
+
+    /// Asks for every row of the first `used` images, by `read(y, image, [real, imaginary])`, and makes the fine grid of
+    /// `sum over pixels of value exp(-2 pi i k . (j - floor(N / 2)))`.
+    pub(crate) fn cells(
+        &self,
+        used: usize,
+        count: usize,
+        cells: &mut [f32],
+        read: impl Fn(usize, usize, [&mut [f32]; 2]) -> Result<()> + Sync,
+    ) -> Result<()> {
+        self.fft.to_cells(self.on_grid(used, count), cells, read)
+    }
+
+    fn on_grid(&self, used: usize, count: usize) -> Images {
+        Images { used, count, pitch: self.grid.pitch(count), behind: self.grid.behind() }
     }
 }
 
@@ -159,4 +194,146 @@ fn cost(settings: &Settings, kernel: &Kernel, [_, y, x]: [usize; 3]) -> f64 {
     let (width, x, y) = (kernel.width() as f64, x as f64, y as f64);
     let transform = TRANSFORM * (x * y * y.log2() + x * ny * x.log2());
     transform + CELL * x * (y + ny) + settings.samples as f64 * (POINT / images + TAP * width * width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    /// Uniform numbers in [-1, 1).
+    fn noise(len: usize, seed: u64) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0) as f32
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
+    /// Sums of type 1 and 2 in f64 for an image: `values` are the points' `[line][point]`, `pixels` the image's, as re, im.
+    fn sums(shape: [usize; 2], steps: &[[f64; 2]], half: i32, values: &[f32], pixels: &[f32]) -> [Vec<f64>; 2] {
+        let [ny, nx] = shape;
+        let (mut image, mut points) = (vec![0.0; 2 * ny * nx], vec![0.0; values.len()]);
+        let at = |list: &[f32], k: usize| [f64::from(list[2 * k]), f64::from(list[2 * k + 1])];
+        for p in 0..values.len() / 2 {
+            let (line, f) = (p / (2 * half as usize + 1), (p % (2 * half as usize + 1)) as f64 - f64::from(half));
+            for j in 0..ny * nx {
+                let [x, y] = [(j % nx) as f64 - (nx / 2) as f64, (j / nx) as f64 - (ny / 2) as f64];
+                let (sin, cos) = (TAU * (f * (steps[line][0] * x + steps[line][1] * y)).rem_euclid(1.0)).sin_cos();
+                let ([re, im], [a, b]) = (at(values, p), at(pixels, j));
+                image[2 * j] += re * cos - im * sin;
+                image[2 * j + 1] += re * sin + im * cos;
+                points[2 * p] += a * cos + b * sin;
+                points[2 * p + 1] += b * cos - a * sin;
+            }
+        }
+        [image, points]
+    }
+
+    /// Both ways, for images side by side; `values[image]`, `pixels[image]` as in [`sums`], and so are the results.
+    fn both(lines: &Lines, count: usize, values: &[Vec<f32>], pixels: &[Vec<f32>]) -> [Vec<Vec<f32>>; 2] {
+        let (used, [ny, nx]) = (values.len(), lines.settings.shape);
+        let line = 2 * lines.points();
+        let mut cells = vec![0.0; lines.grid_len(count).expect("a size")];
+        let mut some = vec![0.0; lines.values_len(count)];
+        for chunk in lines.chunks() {
+            for (k, from) in chunk.clone().enumerate() {
+                for i in 0..line * used {
+                    let (image, at) = (i / line, i % line);
+                    some[((k * line + at) / 2 * count + image) * 2 + at % 2] =
+                        values[image][lines.order[from] * line + at];
+                }
+            }
+            lines.spread(chunk, count, &some, &mut cells).expect("memory");
+        }
+        let images: Vec<_> = (0..used).map(|_| std::sync::Mutex::new(vec![0.0; 2 * ny * nx])).collect();
+        let write = |y: usize, image: usize, [re, im]: [&[f32]; 2]| {
+            let mut to = images[image].lock().expect("an image");
+            for (j, (re, im)) in re.iter().zip(im).enumerate() {
+                (to[2 * (y * nx + j)], to[2 * (y * nx + j) + 1]) = (*re, *im);
+            }
+            Ok(())
+        };
+        lines.images(used, count, &mut cells, write).expect("memory");
+        // What was there before must not matter.
+        cells.fill(f32::NAN);
+        let read = |y: usize, image: usize, [re, im]: [&mut [f32]; 2]| {
+            for (j, (re, im)) in re.iter_mut().zip(im).enumerate() {
+                (*re, *im) = (pixels[image][2 * (y * nx + j)], pixels[image][2 * (y * nx + j) + 1]);
+            }
+            Ok(())
+        };
+        lines.cells(used, count, &mut cells, read).expect("memory");
+        let mut points = vec![vec![0.0; values[0].len()]; used];
+        for chunk in lines.chunks() {
+            some.fill(f32::NAN);
+            lines.interpolate(chunk.clone(), count, &cells, &mut some).expect("memory");
+            for (k, to) in chunk.enumerate() {
+                for i in 0..line * used {
+                    let (image, at) = (i / line, i % line);
+                    points[image][lines.order[to] * line + at] =
+                        some[((k * line + at) / 2 * count + image) * 2 + at % 2];
+                }
+            }
+        }
+        [images.into_iter().map(|image| image.into_inner().expect("an image")).collect(), points]
+    }
+
+    fn dot(a: &[f32], b: &[f32]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    }
+
+    /// Both ways against f64, each other's transpose, and an image's bits the same whatever is beside it.
+    fn check(shape: [usize; 2], half: usize, steps: &[[f64; 2]], tolerance: f64, level: Level) {
+        let lines = Lines::new(LineSettings { shape, tolerance, half, level }, steps).expect("lines");
+        let (points, pixels) = (2 * steps.len() * lines.points(), 2 * shape[0] * shape[1]);
+        let values: Vec<_> = (0..8).map(|k| noise(points, k)).collect();
+        let images: Vec<_> = (0..8).map(|k| noise(pixels, 100 + k)).collect();
+        let expected: Vec<_> = (0..2).map(|k| sums(shape, steps, half as i32, &values[k], &images[k])).collect();
+        let mut first: Option<[Vec<Vec<f32>>; 2]> = None;
+        for count in [8, 4, 2, 1] {
+            for used in [count, count / 2 + 1] {
+                let seen = both(&lines, count, &values[..used], &images[..used]);
+                for k in 0..used {
+                    for (way, seen) in seen.iter().enumerate() {
+                        if let Some(expected) = expected.get(k).map(|e| &e[way]) {
+                            let off: f64 = seen[k].iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).powi(2)).sum();
+                            let size: f64 = expected.iter().map(|e| e * e).sum();
+                            let error = (off / size).sqrt() / tolerance;
+                            assert!(error < 1.0, "{shape:?} {level:?} {tolerance:e}, way {way}: {error} tolerances");
+                        }
+                    }
+                    // A product of n rounded numbers: some 1e-7 of their norms.
+                    let products = [dot(&seen[0][k], &images[k]), dot(&values[k], &seen[1][k])];
+                    let size = (dot(&values[k], &values[k]) * dot(&seen[1][k], &seen[1][k])).sqrt();
+                    assert!(
+                        (products[0] - products[1]).abs() < 1e-6 * size,
+                        "{shape:?} {level:?}: {products:?} {size}"
+                    );
+                }
+                let all = first.get_or_insert_with(|| seen.clone());
+                for (all, seen) in all.iter().zip(&seen) {
+                    assert!(all[..used] == seen[..], "{shape:?} {level:?}: {count} images, {used} of them used");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_kept_to_both_ways() {
+        let spokes = |n: usize, length: f64| -> Vec<[f64; 2]> {
+            let spoke = |v: usize| (std::f64::consts::PI * v as f64 / n as f64 + 0.01).sin_cos();
+            (0..n).map(spoke).map(|(sin, cos)| [length * cos, length * sin]).collect()
+        };
+        for level in Level::available() {
+            for tolerance in [1e-2, 1e-3, 1e-4, 1e-5, 2e-6] {
+                check([23, 30], 16, &spokes(11, 0.5 / 16.0), tolerance, level);
+                check([70, 51], 40, &spokes(20, 0.3 / 40.0), tolerance, level);
+            }
+            // Beyond half a cycle, along the axes, a point, all points at the origin.
+            check([1, 1], 5, &[[0.1, 0.0], [0.0, 0.2]], 1e-4, level);
+            check([9, 40], 30, &[[0.05, 0.0], [0.0, -0.03], [0.02, 0.02], [0.0, 0.0]], 1e-4, level);
+        }
+    }
 }

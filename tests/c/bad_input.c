@@ -401,6 +401,8 @@ static void options(void) {
     OPTIONS(filter, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 8");
     OPTIONS(interpolation, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
     OPTIONS(interpolation, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 3");
+    OPTIONS(projector, 2, UNKNOWN_VALUE, "is 2", "0 or 1");
+    OPTIONS(projector, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 or 1");
     OPTIONS(padding, 2, UNKNOWN_VALUE, "is 2", "0 or 1");
     OPTIONS(padding, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 or 1");
     OPTIONS(input, 4, UNKNOWN_VALUE, "is 4", "0 to 3");

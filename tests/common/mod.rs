@@ -6,7 +6,7 @@ pub mod scene;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Filter, Geometry, Interpolation};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Order};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
@@ -248,6 +248,28 @@ pub fn error(seen: &[f32], expected: &[f64]) -> f64 {
 
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+/// |<A x, y> - <x, A' y>| over |A x| |y|, for a y that is mostly A x: of two random vectors the products nearly vanish, and with
+/// them what a wrong scale would do. Entries of A x and A' y err by some 1e-6 of their size, at random; where their terms cancel, by that
+/// of the terms, so that |A x| is taken for `minimum` at least.
+pub fn mismatch(ct: &mut Ct, g: &Geometry, seed: u64, minimum: f64) -> f64 {
+    let (x, mut y) = (random(volume_len(g), seed), random(projection_len(g), seed + 1));
+    // `forward` leaves rows outside the slices alone, so they are no part of A.
+    let [_, rows, bins] = [g.views(), g.rows, g.bins];
+    for (k, v) in y.iter_mut().enumerate() {
+        let row = if g.order == Order::Frames { k / bins % rows } else { k / (g.views() * bins) };
+        if !(g.first_row..g.first_row + g.slices).contains(&row) {
+            *v = 0.0;
+        }
+    }
+    let ax = to_projections(ct, g, Ct::forward, &x);
+    let size = 0.5 * (dot(&ax, &ax) / dot(&y, &y)).sqrt() as f32;
+    y.iter_mut().zip(&ax).for_each(|(y, ax)| *y = *y * size + ax);
+    let aty = to_volume(ct, g, Ct::adjoint, &y);
+    let norm = dot(&ax, &ax).sqrt().max(minimum) * dot(&y, &y).sqrt();
+    assert!(norm > 0.0, "nothing on the detector");
+    (dot(&ax, &y) - dot(&x, &aty)).abs() / norm
 }
 
 /// A row convolved with the ramp's exact samples, term by term, zero outside the row.

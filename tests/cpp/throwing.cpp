@@ -142,7 +142,14 @@ void ct_values(const iso::context &context) {
     expect("ct: period", s.plan.get_info().period >= bins);
     s.plan.reconstruct(s.p(), s.v());
     expect_near("ct: band-limited", s.centre(), 1.0, 0.02);
-    options.tolerance = 0.1;
+    options = iso::ct::options();
+    options.projector = ISOC_CT_PROJECTOR_BAND_LIMITED;
+    s.plan.set_options(options);
+    expect("ct: period of the pair", s.plan.get_info().period >= bins);
+    options.projector = 2;
+    expect_error("ct: projector", ISOC_STATUS_UNKNOWN_VALUE, "projector is 2", [&] { s.plan.set_options(options); });
+    options = iso::ct::options();
+    options.interpolation = ISOC_CT_INTERPOLATION_BAND_LIMITED, options.tolerance = 0.1;
     expect_error("ct: tolerance", ISOC_STATUS_OUT_OF_RANGE, "tolerance is 0.1", [&] { s.plan.set_options(options); });
     options.tolerance = 0, options.kernel = ISOC_CT_KERNEL_ALU;
     expect_error("ct: kernel", ISOC_STATUS_OUT_OF_RANGE, "kernel is 3 (alu)", [&] { s.plan.set_options(options); });

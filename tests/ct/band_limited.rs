@@ -2,26 +2,17 @@
 
 use crate::common::scene::*;
 use crate::common::*;
+use crate::scans::*;
 use isocenter::array::{Array, ArrayMut, DType};
-use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Order, Slab};
 use isocenter::phantom::Ellipse;
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
-use std::f64::consts::{PI, TAU};
-use std::sync::Arc;
+use std::f64::consts::TAU;
 
 fn options(tolerance: f64) -> Options {
     Options { interpolation: Interpolation::BandLimited, tolerance, ..Options::default() }
-}
-
-fn capped(g: &Geometry, threads: usize, memory_cap: u64, tolerance: f64) -> Ct {
-    let options = ContextOptions { threads, memory_cap, ..on_processor() };
-    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
-    ct.set_geometry(g.clone()).expect("a geometry");
-    ct.set_options(self::options(tolerance)).expect("options");
-    ct
 }
 
 /// A row's value between its bins, by its spectrum.
@@ -125,39 +116,13 @@ fn check(g: &Geometry, tolerance: f64, level: Level, seed: u64) -> f64 {
     worst
 }
 
-/// Sizes odd and even, one view, uneven and duplicate angles, axes far outside, parts far from the axis, pixels of 0.1 to 10 bins.
-fn geometry(rng: &mut SmallRng) -> Geometry {
-    let views = [1, 2, 7, 13, 20][rng.random_range(0..5)];
-    let bins = rng.random_range(1..70);
-    let mut angles: Vec<f64> = (0..views).map(|_| rng.random_range(-7.0..7.0)).collect();
-    if views > 2 && rng.random_bool(0.4) {
-        angles[1] = angles[0];
-        angles[2] = angles[0] + PI;
-    }
-    let mut g = Geometry::new(angles, bins);
-    (g.nx, g.ny) = (rng.random_range(1..50), rng.random_range(1..50));
-    g.bin_pitch = 10f64.powf(rng.random_range(-3.0..3.0));
-    g.pixel_size = g.bin_pitch * 10f64.powf(rng.random_range(-1.0..1.0));
-    let far = if rng.random_bool(0.2) { 500.0 } else { 15.0 };
-    (g.x_offset, g.y_offset) = (rng.random_range(-far..far), rng.random_range(-far..far));
-    let far = if rng.random_bool(0.2) { 1e3 } else { 20.0 };
-    let axes = if rng.random_bool(0.5) { 1 } else { views };
-    g.axis = (0..axes).map(|_| (bins as f64 - 1.0) / 2.0 + rng.random_range(-far..far)).collect();
-    if rng.random_bool(0.5) {
-        g.order = Order::Sinograms;
-    }
-    (g.slices, g.first_row) = ([1, 2, 3][rng.random_range(0..3)], rng.random_range(0..3));
-    g.rows = g.first_row + g.slices + rng.random_range(0..2);
-    g
-}
-
 #[test]
 fn sums_are_kept_to_in_any_geometry() {
     let mut rng = SmallRng::seed_from_u64(30);
     for tolerance in TOLERANCES {
         let mut worst = 0.0f64;
         for case in 0..16 {
-            let g = geometry(&mut rng);
+            let g = any_geometry(&mut rng);
             let level = Level::available().nth(case % Level::available().count()).expect("a level");
             worst = worst.max(check(&g, tolerance, level, case as u64));
         }
@@ -217,26 +182,19 @@ fn a_disc_is_flat() {
     assert!(worst < 1e-3, "{rings:?}");
 }
 
-fn uneven(rows: usize) -> Geometry {
-    let part = |v: usize| v as f64 / 60.0;
-    let mut g = Geometry::new((0..60).map(|v| 0.017 + PI * part(v) + 0.1 * (TAU * part(v)).sin()).collect(), 75);
-    (g.nx, g.ny, g.axis, g.pixel_size) = (71, 67, vec![35.3], 0.9);
-    g.with_rows(rows)
-}
-
 /// A slice goes with its neighbour whatever slab they are in, and every cell's terms come in one order.
 #[test]
 fn threads_and_slabs_and_orders_are_the_same_to_the_bit() {
     for rows in [1, 2, 5, 16, 33] {
         let g = uneven(rows);
         let p = random(projection_len(&g), 5);
-        let expected = to_volume(&mut capped(&g, 1, 1 << 30, 1e-4), &g, Ct::reconstruct, &p);
+        let expected = to_volume(&mut capped(&g, 1, 1 << 30, options(1e-4)), &g, Ct::reconstruct, &p);
         let mut slabs = Vec::new();
         for threads in [1, 2, 3, 7] {
-            let fits = |cap: &u64| capped(&g, threads, *cap, 1e-4).info().is_ok();
+            let fits = |cap: &u64| capped(&g, threads, *cap, options(1e-4)).info().is_ok();
             let least = (0..400).map(|k| (1e5 * 1.02f64.powi(k)) as u64).find(fits).expect("a cap");
             for cap in [least, 2 * least, 4 * least, 1 << 30] {
-                let mut ct = capped(&g, threads, cap, 1e-4);
+                let mut ct = capped(&g, threads, cap, options(1e-4));
                 slabs.push(ct.info().expect("info").slab_slices);
                 assert!(to_volume(&mut ct, &g, Ct::reconstruct, &p) == expected, "{threads} threads, cap {cap}");
             }
@@ -248,7 +206,7 @@ fn threads_and_slabs_and_orders_are_the_same_to_the_bit() {
         let sinograms = Geometry { order: Order::Sinograms, ..g.clone() };
         let row = |z: usize, v: usize| &p[(v * rows + z) * g.bins..][..g.bins];
         let turned: Vec<f32> = (0..rows).flat_map(|z| (0..60).flat_map(move |v| row(z, v).iter().copied())).collect();
-        let mut ct = capped(&sinograms, 2, 1 << 30, 1e-4);
+        let mut ct = capped(&sinograms, 2, 1 << 30, options(1e-4));
         assert!(to_volume(&mut ct, &sinograms, Ct::reconstruct, &turned) == expected, "{rows} rows in sinograms");
     }
 }
@@ -257,7 +215,7 @@ fn threads_and_slabs_and_orders_are_the_same_to_the_bit() {
 fn a_stream_is_the_same_to_the_bit() {
     let g = Geometry { first_row: 2, slices: 13, ..uneven(17) };
     let p = random(projection_len(&g), 9);
-    let expected = to_volume(&mut capped(&g, 2, 1 << 30, 1e-3), &g, Ct::reconstruct, &p);
+    let expected = to_volume(&mut capped(&g, 2, 1 << 30, options(1e-3)), &g, Ct::reconstruct, &p);
     let pixels = g.nx * g.ny;
     let mut counts = Vec::new();
     for cap in [900_000, 1_100_000, 1_500_000, 2_000_000, 1 << 30] {
@@ -278,7 +236,7 @@ fn a_stream_is_the_same_to_the_bit() {
             out[slab.first * pixels..][..from.len()].copy_from_slice(from);
             Ok(())
         };
-        capped(&g, 2, cap, 1e-3).reconstruct_stream(DType::F32, read, write).expect("success");
+        capped(&g, 2, cap, options(1e-3)).reconstruct_stream(DType::F32, read, write).expect("success");
         assert!(out == expected, "cap {cap}, {slabs} slabs");
         counts.push(slabs);
     }
@@ -293,7 +251,7 @@ fn bad_data_is_found_before_anything_is_written() {
     p[(40 * 20 + 19) * g.bins + 3] = f32::NAN;
     let mut v = vec![7.0; volume_len(&g)];
     let (from, to) = (Array::new(&p, g.projection_shape()), ArrayMut::new(&mut v, g.volume_shape()));
-    let e = capped(&g, 2, 1 << 22, 1e-4).reconstruct(from.expect("projections"), to.expect("a volume"));
+    let e = capped(&g, 2, 1 << 22, options(1e-4)).reconstruct(from.expect("projections"), to.expect("a volume"));
     assert!(e.expect_err("NaN").message.starts_with("projections[40, 19, 3] is NaN"));
     assert!(v.iter().all(|v| *v == 7.0));
 }

@@ -3,6 +3,7 @@
 mod angles;
 mod axis;
 mod band_limited;
+mod band_limited_pair;
 #[path = "../common/mod.rs"]
 mod common;
 mod filter;
@@ -15,4 +16,5 @@ mod phantom;
 mod progress;
 mod random;
 mod scale;
+mod scans;
 mod stream;

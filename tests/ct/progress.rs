@@ -5,7 +5,7 @@ use crate::common::*;
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Context, ContextOptions, Stage};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Geometry};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options, Pair};
 use isocenter::error::{Result, Status};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -15,6 +15,13 @@ const TO_VOLUME: [(&str, Operator, Stage); 3] = [
     ("adjoint", Ct::adjoint, Stage::Adjoint),
     ("reconstruct", Ct::reconstruct, Stage::Backproject),
 ];
+
+/// The pair of projectors and the interpolation by sums over pixels, and by Fourier transforms.
+const OPTIONS: [fn() -> Options; 2] = [Options::default, || Options {
+    interpolation: Interpolation::BandLimited,
+    pair: Pair::BandLimited,
+    ..Options::default()
+}];
 
 type Reports = Arc<Mutex<Vec<(f64, Stage, ThreadId)>>>;
 
@@ -67,14 +74,17 @@ fn progress_runs_from_0_to_1() {
     let g = geometry();
     let (mut ct, reports) = slow_plan(&g, 2.0);
     let p = random(projection_len(&g), 1);
-    let mut v = Vec::new();
-    for (name, run, stage) in TO_VOLUME {
-        v = to_volume(&mut ct, &g, run, &p);
-        check(name, &reports, stage);
-    }
     let mut out = vec![0.0; p.len()];
-    forward(&mut ct, &g, &v, &mut out).expect("success");
-    check("forward", &reports, Stage::Forward);
+    for options in OPTIONS {
+        ct.set_options(options()).expect("options");
+        let mut v = Vec::new();
+        for (name, run, stage) in TO_VOLUME {
+            v = to_volume(&mut ct, &g, run, &p);
+            check(name, &reports, stage);
+        }
+        forward(&mut ct, &g, &v, &mut out).expect("success");
+        check("forward", &reports, Stage::Forward);
+    }
     // Too short to be caught in between.
     filter(&mut ct, &g, &p, &mut out).expect("success");
     let seen = reports.lock().expect("reports");
@@ -88,15 +98,18 @@ fn cancel_at_once_writes_nothing() {
     let (mut ct, reports) = slow_plan(&g, 0.0);
     let (p, v) = (random(projection_len(&g), 1), random(volume_len(&g), 2));
     let (mut volume, mut projections) = (vec![f32::MAX; v.len()], vec![f32::MAX; p.len()]);
-    for (name, run, _) in TO_VOLUME {
-        let from = Array::new(&p, g.projection_shape()).expect("projections");
-        let e = run(&mut ct, from, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
-        assert_eq!(e.expect_err(name).status, Status::Cancelled);
+    for options in OPTIONS {
+        ct.set_options(options()).expect("options");
+        for (name, run, _) in TO_VOLUME {
+            let from = Array::new(&p, g.projection_shape()).expect("projections");
+            let e = run(&mut ct, from, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+            assert_eq!(e.expect_err(name).status, Status::Cancelled);
+        }
+        assert_eq!(forward(&mut ct, &g, &v, &mut projections).expect_err("forward").status, Status::Cancelled);
     }
-    assert_eq!(forward(&mut ct, &g, &v, &mut projections).expect_err("forward").status, Status::Cancelled);
     assert_eq!(filter(&mut ct, &g, &p, &mut projections).expect_err("filter").status, Status::Cancelled);
     assert!(volume.iter().chain(&projections).all(|v| *v == f32::MAX));
-    assert_eq!(reports.lock().expect("reports").len(), 5, "one report a call");
+    assert_eq!(reports.lock().expect("reports").len(), 9, "one report a call");
 }
 
 /// Half way, some slices are finished and the others untouched; and the plan goes on to work.

@@ -68,6 +68,7 @@ function settings_of_ct()
     option('no response', 'invalidOptions', 'Response has 0 values', 'Filter', 'custom');
     option('text for true', 'invalidOptions', 'true or false', 'WeightedBackprojection', 'yes');
     option('tolerance', 'invalidOptions', 'Tolerance is 0.1; it must be 1e-6 to 0.01', 'Interpolation', 'band_limited', 'Tolerance', 0.1);
+    option('projector', 'invalidOptions', {'siddon', '''joseph'', ''band_limited'''}, 'Projector', 'siddon');
     option('tolerance small', 'invalidOptions', 'Tolerance is 1e-7', 'Tolerance', 1e-7);
     option('tolerance negative', 'invalidOptions', 'Tolerance is -1', 'Tolerance', -1);
     option('tolerance 0', 'invalidOptions', 'Tolerance must not be 0', 'Tolerance', 0);

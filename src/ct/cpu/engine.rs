@@ -1,6 +1,6 @@
 //! CT on the processor.
 
-use super::band_limited::BandLimitedSum;
+use super::band_limited::Banded;
 use super::division;
 use super::filter::FilterRows;
 use super::forward::Forward;
@@ -29,19 +29,20 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
         let filter = task.rows.filter.map(|(filter, padding)| RowFilter::new(filter, padding, g.bins, g.bin_pitch));
         filter.transpose()
     };
-    Ok(match task.operator {
-        Operator::Forward => Box::new(Forward::new(g, threads)?),
-        Operator::Adjoint => Box::new(Gather::adjoint(g, threads)?),
-        Operator::Backproject | Operator::Reconstruct => match task.interpolation.sampling() {
-            Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, task.rows.weights, filter()?)?),
-            None => match task.band_limited()? {
-                Some(reading) => {
-                    Box::new(BandLimitedSum::new(g, context.level(), threads, reading, task.rows.weights, filter()?)?)
-                }
-                None => fail!(Internal, "an interpolation without samples and without a period"),
-            },
+    let (level, weights) = (context.level(), task.rows.weights);
+    Ok(match (task.operator, task.band_limited()?) {
+        (Operator::Forward, Some(reading)) => Box::new(Banded::forward(g, level, threads, reading)?),
+        (Operator::Forward, None) => Box::new(Forward::new(g, threads)?),
+        (Operator::Adjoint, Some(reading)) => Box::new(Banded::adjoint(g, level, threads, reading)?),
+        (Operator::Adjoint, None) => Box::new(Gather::adjoint(g, threads)?),
+        (Operator::Backproject | Operator::Reconstruct, Some(reading)) => {
+            Box::new(Banded::backproject(g, level, threads, reading, weights, filter()?)?)
+        }
+        (Operator::Backproject | Operator::Reconstruct, None) => match task.interpolation.sampling() {
+            Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, weights, filter()?)?),
+            None => fail!(Internal, "an interpolation without samples and without a period"),
         },
-        Operator::Filter => match filter()? {
+        (Operator::Filter, _) => match filter()? {
             Some(filter) => Box::new(FilterRows { geometry: g, threads, filter }),
             None => fail!(Internal, "a filter without a filter"),
         },

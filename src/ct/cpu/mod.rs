@@ -2,6 +2,8 @@
 //! serves them: [`interleaved`] for many slices (slices in SIMD lanes), [`single`] for one (line elements in lanes).
 
 mod band_limited;
+mod band_limited_forward;
+mod band_limited_sum;
 mod division;
 pub(super) mod engine;
 mod filter;

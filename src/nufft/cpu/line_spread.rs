@@ -4,10 +4,9 @@
 //! Tiles that never meet are done in parallel, straight onto the grid, in four rounds. A cell's terms come in an order that
 //! depends on lines and tiles alone.
 
-use super::line_grid::{LineGrid, Segment};
-use super::taps::Taps;
-use crate::cpu::buffer::{append, collected, zeros};
-use crate::cpu::level::Level;
+use super::line_grid::Segment;
+use super::line_points::{LINE, LinePoints, with_vectors};
+use crate::cpu::buffer::append;
 use crate::cpu::prefetch::prefetch;
 use crate::cpu::shared::Shared;
 use crate::cpu::simd::{Kernel, Lookup, Vector, dispatch};
@@ -15,75 +14,36 @@ use crate::error::Result;
 use crate::nufft::kernel::MAX_WIDTH;
 use rayon::prelude::*;
 
-/// What the points of some lines share.
-pub(in crate::nufft) struct LineSpread<'a> {
-    pub(in crate::nufft) grid: &'a LineGrid,
-    pub(in crate::nufft) taps: &'a Taps<f32>,
-    /// Cells from point to point of each line.
-    pub(in crate::nufft) steps: &'a [[f64; 2]],
-    /// Points of a line are -half..=half.
-    pub(in crate::nufft) half: i32,
-    pub(in crate::nufft) images: usize,
-    pub(in crate::nufft) level: Level,
-}
+/// Floats behind the last value, which vectors read.
+pub(in crate::nufft) const BEHIND: usize = 16;
 
-impl LineSpread<'_> {
-    /// Adds lines to the grid; values are `[line][point][image]`, and [`LineSpread::BEHIND`] floats.
-    pub(in crate::nufft) fn run(&self, values: &[f32], cells: &mut [f32]) -> Result<()> {
-        let (points, floats) = (2 * self.half as usize + 1, 2 * self.images);
-        assert!(values.len() >= self.steps.len() * points * floats + Self::BEHIND);
-        assert!(cells.len() >= self.grid.pitch(self.images) * self.grid.len[1] * floats);
-        let (segments, ends) = self.sorted()?;
-        let (ny, pitch) = (self.grid.len[1], self.grid.pitch(self.images) * floats);
-        let rows = collected((0..=ny + self.grid.width).map(|y| y % ny * pitch))?;
-        let [columns, lines] = self.grid.tiles();
-        let cells = Shared::new(cells);
-        for colour in 0..4 {
-            let of_colour = |count: usize, parity: usize| (parity..count).step_by(2);
-            let tiles = of_colour(lines, colour / 2).flat_map(|y| of_colour(columns, colour % 2).map(move |x| (y, x)));
-            let mut tasks: Vec<&[Segment]> = Vec::new();
-            for (y, x) in tiles {
-                let tile = y * columns + x;
-                if ends[tile] < ends[tile + 1] {
-                    append(&mut tasks, &segments[ends[tile] as usize..ends[tile + 1] as usize])?;
-                }
+/// Adds lines to the grid; values are `[line][point][image]`, and [`BEHIND`] floats.
+pub(in crate::nufft) fn spread(points: &LinePoints, values: &[f32], cells: &mut [f32]) -> Result<()> {
+    assert!(values.len() >= points.values_len() + BEHIND && cells.len() >= points.grid_len());
+    let (of_tiles, rows) = (points.tiles()?, points.rows()?);
+    let [columns, lines] = points.grid.tiles();
+    let cells = Shared::new(cells);
+    for colour in 0..4 {
+        let of_colour = |count: usize, parity: usize| (parity..count).step_by(2);
+        let tiles = of_colour(lines, colour / 2).flat_map(|y| of_colour(columns, colour % 2).map(move |x| (y, x)));
+        let mut tasks: Vec<&[Segment]> = Vec::new();
+        for (y, x) in tiles {
+            let segments = of_tiles.of(y * columns + x);
+            if !segments.is_empty() {
+                append(&mut tasks, segments)?;
             }
-            (0..tasks.len()).into_par_iter().with_max_len(1).for_each(|k| {
-                let (segments, next) = (tasks[k], tasks.get(k + 1).copied().unwrap_or(&[]));
-                dispatch(self.level, Task { spread: self, segments, next, values, cells, rows: &rows });
-            });
         }
-        Ok(())
+        (0..tasks.len()).into_par_iter().with_max_len(1).for_each(|k| {
+            let (segments, next) = (tasks[k], tasks.get(k + 1).copied().unwrap_or(&[]));
+            dispatch(points.level, Task { points, segments, next, values, cells, rows: &rows });
+        });
     }
-
-    /// Floats behind the last value, which vectors read.
-    pub(in crate::nufft) const BEHIND: usize = 16;
-
-    /// All segments in the order of their tiles, those of tile t from the list's element t on.
-    fn sorted(&self) -> Result<(Vec<Segment>, Vec<u32>)> {
-        let lines: Vec<Result<Vec<Segment>>> = (self.steps.par_iter().enumerate())
-            .map(|(line, step)| self.grid.segments(line as u32, *step, self.half))
-            .collect();
-        let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
-        let tiles: usize = self.grid.tiles().iter().product();
-        let mut ends: Vec<u32> = zeros(tiles + 2)?;
-        lines.iter().flatten().for_each(|s| ends[s.tile as usize + 2] += 1);
-        for t in 0..tiles {
-            ends[t + 2] += ends[t + 1];
-        }
-        let mut segments = zeros::<Segment>(ends[tiles + 1] as usize)?;
-        for s in lines.iter().flatten() {
-            let next = &mut ends[s.tile as usize + 1];
-            segments[*next as usize] = *s;
-            *next += 1;
-        }
-        Ok((segments, ends))
-    }
+    Ok(())
 }
 
 /// Segments that are spread one after the other.
 struct Task<'a> {
-    spread: &'a LineSpread<'a>,
+    points: &'a LinePoints<'a>,
     segments: &'a [Segment],
     /// Those of the tile that this thread will come to, as a rule.
     next: &'a [Segment],
@@ -93,8 +53,6 @@ struct Task<'a> {
     rows: &'a [usize],
 }
 
-/// Floats of a cache line.
-const LINE: usize = 16;
 /// Points whose taps are computed ahead, so that cells need not wait for them.
 const AHEAD: usize = 16;
 /// Zeros before a point's weights: as far as the cells of a vector reach, and one for its neighbour.
@@ -109,20 +67,10 @@ struct Point {
     along_y: [f32; 1 + 2 * MAX_WIDTH],
 }
 
-/// Calls `$self.points::<V, N, WIDE>()` with the number of vectors as a constant.
-macro_rules! with_vectors {
-    ($self:ident, $v:ty, $wide:literal, $count:expr, $($n:literal)*) => {
-        match $count {
-            $($n => $self.points::<$v, $n, $wide>(),)*
-            count => unreachable!("{count} vectors"),
-        }
-    };
-}
-
 impl Kernel<f32> for Task<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector<Element = f32>>(self) {
-        let (floats, width) = (2 * self.spread.images, self.spread.taps.width());
+        let (floats, width) = (self.points.floats(), self.points.taps.width());
         // SAFETY: by the caller's contract.
         unsafe {
             if floats >= V::Singles::LANES {
@@ -141,8 +89,8 @@ impl Task<'_> {
     /// is on its way to memory.
     #[inline(always)]
     unsafe fn points<V: Lookup, const N: usize, const WIDE: bool>(self) {
-        let Self { spread, segments, values, .. } = self;
-        let (width, floats, points) = (spread.taps.width(), 2 * spread.images, 2 * spread.half as usize + 1);
+        let Self { points, segments, values, .. } = self;
+        let (width, floats) = (points.taps.width(), points.floats());
         let count = width.div_ceil(V::LANES);
         let zeros = [0.0f32; 2 * MAX_WIDTH];
         let none = Point {
@@ -152,15 +100,12 @@ impl Task<'_> {
             along_y: [0.0; 1 + 2 * MAX_WIDTH],
         };
         let mut ahead = [none; AHEAD];
-        self.prefetch_next();
-        // Of a segment.
-        let first_value = |s: &Segment| s.line as usize * points + (s.first + spread.half) as usize;
+        points.prefetch(self.next, self.rows, |at| self.cells.at(at));
         for (k, s) in segments.iter().enumerate() {
-            let step = spread.steps[s.line as usize];
-            let line = first_value(s);
+            let line = points.first_value(s);
             if let Some(next) = segments.get(k + 1) {
-                let at = first_value(next) * floats..(first_value(next) + next.count as usize) * floats;
-                for at in at.step_by(LINE) {
+                let first = points.first_value(next);
+                for at in (first * floats..(first + next.count as usize) * floats).step_by(LINE) {
                     prefetch(&values[at]);
                 }
             }
@@ -168,20 +113,14 @@ impl Task<'_> {
             while done < s.count as usize {
                 let some = &mut ahead[..AHEAD.min(s.count as usize - done)];
                 for (i, p) in (done..).zip(some.iter_mut()) {
-                    let f = f64::from(s.first + i as i32);
-                    let mut place = [0.0; 2];
-                    for axis in 0..2 {
-                        let at = f * step[axis];
-                        let first = LineGrid::first_cell(width, at);
-                        p.start[axis] = (first as i64 - s.wrap[axis]) as usize;
-                        place[axis] = (2.0 * (first - at) + (width as f64 - 1.0)) as f32;
-                    }
+                    let place;
+                    (p.start, place) = points.point(s, i);
                     // SAFETY: values are those of the lines; there is room for two vectors of weights; instructions by the caller's
                     // contract.
                     unsafe {
                         p.value = values.as_ptr().add((line + i) * floats);
-                        spread.taps.store::<V>(count, place[0], p.along_x.as_mut_ptr().add(BEFORE));
-                        spread.taps.store::<V>(count, place[1], p.along_y.as_mut_ptr().add(1));
+                        points.taps.store::<V>(count, place[0], p.along_x.as_mut_ptr().add(BEFORE));
+                        points.taps.store::<V>(count, place[1], p.along_y.as_mut_ptr().add(1));
                     }
                 }
                 let mut next = 0;
@@ -201,34 +140,11 @@ impl Task<'_> {
         }
     }
 
-    /// Asks for the cells of the next tile, which come from memory: between the ends of its segments.
-    fn prefetch_next(&self) {
-        let (spread, floats) = (self.spread, 2 * self.spread.images);
-        let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
-        for s in self.next {
-            for f in [s.first, s.first + s.count as i32 - 1] {
-                for axis in 0..2 {
-                    let at = f64::from(f) * spread.steps[s.line as usize][axis];
-                    let cell = (LineGrid::first_cell(spread.taps.width(), at) as i64 - s.wrap[axis]) as usize;
-                    (low[axis], high[axis]) = (low[axis].min(cell), high[axis].max(cell + spread.taps.width()));
-                }
-            }
-        }
-        if self.next.is_empty() {
-            return;
-        }
-        for row in &self.rows[low[1]..high[1]] {
-            for at in (low[0] * floats..high[0] * floats).step_by(LINE) {
-                prefetch(self.cells.at(*row + at));
-            }
-        }
-    }
-
     /// # Safety
     /// The points are of the task's tile, and at most a cell apart along x and y; the processor has the instructions of V.
     #[inline(always)]
     unsafe fn pair<V: Lookup, const N: usize, const WIDE: bool>(&self, pair: [&Point; 2]) {
-        let (width, floats) = (self.spread.taps.width(), 2 * self.spread.images);
+        let (width, floats) = (self.points.taps.width(), self.points.floats());
         let (parts, stride) = if WIDE { (floats / V::LANES, floats) } else { (1, V::LANES) };
         let cells = if WIDE { 1 } else { V::LANES / floats };
         let [x, y] = [0, 1].map(|axis| pair[0].start[axis].min(pair[1].start[axis]));

@@ -3,8 +3,12 @@
 
 pub(super) mod fine_grid;
 pub(super) mod interpolate;
+mod line_cells;
 pub(super) mod line_fft;
 pub(super) mod line_grid;
+mod line_images;
+pub(super) mod line_interpolate;
+pub(super) mod line_points;
 pub(super) mod line_spread;
 pub(super) mod sort;
 pub(super) mod spread;
