@@ -231,9 +231,9 @@ fn long_lines_keep_to_the_definition() {
         let mut volume = random;
         let period = plan(&gpu, &g, &pair(1e-4)).info().expect("info").period;
         assert!(period > 27_347 || g.nx.max(g.ny) > 25_000, "{name}: {period}");
-        let kept = |k: usize| (k % g.bins).abs_diff(g.bins / 2) < 20 || k % (g.bins / 7) == 0;
+        let kept = |k: usize| (k % g.bins).abs_diff(g.bins / 2) < 20 || k.is_multiple_of(g.bins / 7);
         projections.iter_mut().enumerate().filter(|(k, _)| !kept(*k)).for_each(|(_, v)| *v = 0.0);
-        let kept = |k: usize| k % (g.nx * g.ny / 11) == 0;
+        let kept = |k: usize| k.is_multiple_of(g.nx * g.ny / 11);
         volume.iter_mut().enumerate().filter(|(k, _)| !kept(*k)).for_each(|(_, v)| *v = 0.0);
         let mut ct = plan(&gpu, &g, &Options { interpolation: Interpolation::BandLimited, ..pair(1e-4) });
         for (operator, sums) in [
