@@ -17,20 +17,22 @@ struct Spread {
     const Direction *directions;
     // [degree + 1][TAPS], the highest power first.
     const float *coefficients;
-    // [line][point][image], points from -half to half; an even number of images.
+    // [line][point][image]; an even number of images.
     const Complex<float> *values;
     // [y][x][image]
     Complex<float> *grid;
     // [slot][y][x][image] of a tile.
     Complex<float> *parts;
-    int directions_count, half, width, degree;
+    Course course;
+    int directions_count, width, degree;
     // Of the grid: x, y.
     int size[2];
     int images;
     // Half of the spreading function's width, and what f32 may round of a position.
     float reach;
+    int unused;
 };
-static_assert(sizeof(Spread) == 88);
+static_assert(sizeof(Spread) == 104);
 
 // Mirrors `SumArguments` there.
 struct Sum {
@@ -78,7 +80,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
             // A line a lane: which of its points are near the patch.
             const float2 low = {x - p.reach, y - p.reach};
             const float2 high = {x + PATCH - 1 + p.reach, y + PATCH - 1 + p.reach};
-            const NearLine line = near_line(p.directions, p.directions_count, p.half, range, start, low, high);
+            const NearLine line = near_line(p.directions, p.directions_count, p.course, range, start, low, high);
             const int total = line.total();
             for (int batch = 0; batch < total; batch += 32) {
                 // A point a lane: of the first line that ends behind it.
@@ -91,7 +93,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
                 if (number < total) {
                     t = point.y;
                     d = p.directions[point.x];
-                    offset = (unsigned)(d.line * (2 * p.half + 1) + t + p.half) * (p.images / 2);
+                    offset = (unsigned)p.course.index(d.line, t) * (p.images / 2);
                 }
                 auto fetch = [&](int i) { return load_pair(values + 2ull * __shfl_sync(~0u, offset, i)); };
                 // On their way while weights are worked out, and later while the points before them are added.
@@ -99,7 +101,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
                 Row wx = {}, wy = {};
                 if (number < total) {
                     float zx, zy;
-                    const int sx = first_tap(t * d.x, p.width, zx), sy = first_tap(t * d.y, p.width, zy);
+                    const int sx = first_tap(p.course.at(t, d.x), p.width, zx), sy = first_tap(p.course.at(t, d.y), p.width, zy);
                     const int tx = min(max(x - sx + MARGIN, 0), TAPS - PATCH), ty = min(max(y - sy + MARGIN, 0), TAPS - PATCH);
                     for (int k = 0; k <= p.degree; k++) {
                         const float *row = coefficients + k * TAPS;
@@ -194,9 +196,9 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
                 if (line.at >= p.directions_count) line.at -= p.directions_count;
                 const Direction d = p.directions[line.at];
                 const float scale = 1.f / 4294967296.f;
-                int first = -p.half, last = p.half;
-                narrow(d.x * scale, line.x - p.reach, line.x + TILE - 1 + p.reach, p.half, first, last);
-                narrow(d.y * scale, line.y - p.reach, line.y + TILE - 1 + p.reach, p.half, first, last);
+                int first = p.course.first, last = p.course.last;
+                narrow(p.course, d.x * scale, line.x - p.reach, line.x + TILE - 1 + p.reach, first, last);
+                narrow(p.course, d.y * scale, line.y - p.reach, line.y + TILE - 1 + p.reach, first, last);
                 line.last = last, points = max(last - first + 1, 0);
                 break;
             }
@@ -234,7 +236,7 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
             const Line line = lines[found];
             const int t = line.last - (line.until - 1 - number);
             const Direction d = p.directions[line.at];
-            const long long from = (long long)d.line * (2 * p.half + 1) + t + p.half;
+            const long long from = p.course.long_index(d.line, t);
 #pragma unroll
             for (int n = 0; n < OWN; n++) {
                 const int at = axis * OWN + n;
@@ -243,7 +245,7 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
             }
             // As in `many`, but for the taps of the whole function.
             float z;
-            start = first_tap(t * (axis ? d.y : d.x), p.width, z) - (axis ? line.y : line.x);
+            start = first_tap(p.course.at(t, axis ? d.y : d.x), p.width, z) - (axis ? line.y : line.x);
             for (int i = 0; i < p.width; i += 4) {
                 float w[4] = {};
                 for (int k = 0; k <= p.degree; k++) {

@@ -1,5 +1,6 @@
 //! Which spreading function and fine grid serve points on lines in the least time on a GPU.
 
+use super::line_images::{MANY_IMAGES, MAX_IMAGES};
 use crate::error::Result;
 use crate::gpu::fft::Transform;
 use crate::nufft::choice::choose;
@@ -7,6 +8,11 @@ use crate::nufft::{Kernel, Settings};
 
 /// What is tried: where a shorter function will just do lies in between the usual ones.
 const UPSAMPLINGS: [f64; 11] = [1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.5625, 1.625, 1.6875, 1.8, 2.0];
+
+/// Nanoseconds of an image on an H200: of the transform for each point of the fine grid and each time that it is in registers or in global
+/// memory, of spreading for each point and grid point that it is looked at for.
+const TRANSFORM: f64 = 3.6e-3;
+const SPREAD: f64 = 0.14e-3;
 
 /// The spreading function and the fine grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,15 +28,37 @@ impl LineChoice {
         let samples = usize::try_from(points).unwrap_or(usize::MAX);
         let settings = Settings::new([1, ny, nx], tolerance, samples);
         let cost = |kernel: &Kernel, [_, gy, gx]: [usize; 3]| {
-            // Nanoseconds of an image on an H200: of the transform for each point of the fine grid and each time that it is in registers or
-            // in global memory, of spreading for each point and grid point that it is looked at for.
-            const TRANSFORM: f64 = 3.6e-3;
-            const SPREAD: f64 = 0.14e-3;
-            let looked_at = (kernel.width() + 3) as f64;
-            let passes = (Transform::passes(gy)? + Transform::passes(gx)?) as f64 / 2.0 + 1.0;
-            Some(TRANSFORM * passes * (gy * gx) as f64 + SPREAD * points as f64 * looked_at * looked_at)
+            Some(transform_cost([gy, gx])? + spread_cost(kernel.width(), points as f64))
         };
         let (kernel, [_, gy, gx]) = choose::<f32>(&settings, &UPSAMPLINGS, cost)?;
         Ok(Self { kernel, grid: [gy, gx] })
     }
+
+    /// Nanoseconds of so many images of that size one after the other, which are worked on side by side, on an H200, about.
+    pub(super) fn cost(&self, shape: [usize; 2], points: usize, images: usize) -> f64 {
+        // Of a complex number that is read and written once.
+        const MOVE: f64 = 5e-3;
+        let elements = shape[0] * shape[1] + points;
+        let each = transform_cost(self.grid).unwrap_or(f64::INFINITY) + MOVE * elements as f64;
+        let spread = spread_cost(self.kernel.width(), points as f64);
+        let of = |images: usize| {
+            // A block spreads 64 images, which cost as much where there are fewer; those of fewer images cost twice as much for each of 8.
+            let spread_images = if images > MANY_IMAGES { MAX_IMAGES } else { 2 * images.next_multiple_of(8) };
+            images.next_multiple_of(2) as f64 * each + spread_images as f64 * spread
+        };
+        let (all, rest) = (images / MAX_IMAGES, images % MAX_IMAGES);
+        all as f64 * of(MAX_IMAGES) + of(rest)
+    }
+}
+
+/// Nanoseconds; None for a grid that has no transform.
+fn transform_cost([gy, gx]: [usize; 2]) -> Option<f64> {
+    let passes = (Transform::passes(gy)? + Transform::passes(gx)?) as f64 / 2.0 + 1.0;
+    Some(TRANSFORM * passes * (gy * gx) as f64)
+}
+
+/// Nanoseconds.
+fn spread_cost(width: usize, points: f64) -> f64 {
+    let looked_at = (width + 3) as f64;
+    SPREAD * points * looked_at * looked_at
 }

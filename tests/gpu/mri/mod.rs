@@ -6,6 +6,7 @@ mod arrays;
 mod exchange;
 mod limits;
 mod nufft;
+mod radial;
 #[path = "../../mri/scan.rs"]
 pub(super) mod scan;
 #[path = "../../mri/suite.rs"]
