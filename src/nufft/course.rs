@@ -1,6 +1,6 @@
 //! Where lines have their points.
 
-/// Of every line the same: point r lies at `r - twice_centre / 2` steps from the origin.
+/// Of every line the same: point r lies at `r - twice_centre / 2` steps from the origin, which is `t + shift`, t from `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Course {
     pub(crate) points: usize,
@@ -12,6 +12,19 @@ impl Course {
     /// Points at -half ..= half steps.
     pub(crate) fn symmetric(half: usize) -> Self {
         Self { points: 2 * half + 1, twice_centre: 2 * half }
+    }
+
+    pub(crate) fn first(&self) -> i32 {
+        -(self.twice_centre.div_ceil(2) as i32)
+    }
+
+    pub(crate) fn last(&self) -> i32 {
+        self.first() + self.points as i32 - 1
+    }
+
+    /// 0, or a half.
+    pub(crate) fn shift(&self) -> f64 {
+        (self.twice_centre % 2) as f64 / 2.0
     }
 
     /// Steps from the origin to the farthest point.

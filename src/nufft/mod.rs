@@ -16,7 +16,7 @@ pub mod kernel;
 pub(crate) mod lines;
 mod plan;
 mod settings;
-mod straight;
+pub(crate) mod straight;
 
 pub use kernel::Kernel;
 pub use plan::{Plan, Progress};

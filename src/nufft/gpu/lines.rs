@@ -26,9 +26,7 @@ mirrored!(DeviceCourse, 12);
 
 impl DeviceCourse {
     fn new(course: Course) -> Self {
-        // r - centre = t + offset / 2
-        let first = -(course.twice_centre.div_ceil(2) as i32);
-        Self { first, last: first + course.points as i32 - 1, offset: (course.twice_centre % 2) as i32 }
+        Self { first: course.first(), last: course.last(), offset: (2.0 * course.shift()) as i32 }
     }
 }
 
