@@ -61,7 +61,7 @@ fn coils_of_every_number_keep_the_tolerance() {
 #[test]
 fn spokes_and_other_points_agree() {
     let Some(device) = device() else { return };
-    let (grid, coils) = ([1, 48, 48], 12);
+    let (grid, coils) = ([1, 48, 48], 52);
     let k = spokes(120, 96, 48.0);
     let (image, samples) = (random(48 * 48, 5), random(coils * k.len(), 6));
     let run = |off: f64| {

@@ -1,6 +1,5 @@
 //! Which spreading function and fine grid serve points on lines in the least time on a GPU.
 
-use super::line_images::{MANY_IMAGES, MAX_IMAGES};
 use crate::error::Result;
 use crate::gpu::fft::Transform;
 use crate::nufft::choice::choose;
@@ -32,22 +31,6 @@ impl LineChoice {
         };
         let (kernel, [_, gy, gx]) = choose::<f32>(&settings, &UPSAMPLINGS, cost)?;
         Ok(Self { kernel, grid: [gy, gx] })
-    }
-
-    /// Nanoseconds of so many images of that size one after the other, which are worked on side by side, on an H200, about.
-    pub(super) fn cost(&self, shape: [usize; 2], points: usize, images: usize) -> f64 {
-        // Of a complex number that is read and written once.
-        const MOVE: f64 = 5e-3;
-        let elements = shape[0] * shape[1] + points;
-        let each = transform_cost(self.grid).unwrap_or(f64::INFINITY) + MOVE * elements as f64;
-        let spread = spread_cost(self.kernel.width(), points as f64);
-        let of = |images: usize| {
-            // A block spreads 64 images, which cost as much where there are fewer; those of fewer images cost twice as much for each of 8.
-            let spread_images = if images > MANY_IMAGES { MAX_IMAGES } else { 2 * images.next_multiple_of(8) };
-            images.next_multiple_of(2) as f64 * each + spread_images as f64 * spread
-        };
-        let (all, rest) = (images / MAX_IMAGES, images % MAX_IMAGES);
-        all as f64 * of(MAX_IMAGES) + of(rest)
     }
 }
 

@@ -119,8 +119,8 @@ struct Shape {
 
 const SPREAD: [Shape; 3] = [
     Shape { name: "lines_64", images: MAX_IMAGES, blocks: 4, threads: 128 },
-    Shape { name: "lines_8", images: 8, blocks: 1, threads: 256 },
-    Shape { name: "lines_2", images: 2, blocks: 1, threads: 256 },
+    Shape { name: "lines_8", images: 8, blocks: 1, threads: 128 },
+    Shape { name: "lines_2", images: 2, blocks: 1, threads: 128 },
 ];
 const VALUES: [Shape; 3] = [
     Shape { name: "line_values_32", images: 32, blocks: 4, threads: 128 },

@@ -34,12 +34,6 @@ impl Choice {
         self.kernel.width()
     }
 
-    /// Nanoseconds of an image among several, in two dimensions, on an H200, about: they share what is worked out for a point.
-    pub(super) fn plane_cost<T: DeviceReal>(&self, settings: &Settings) -> f64 {
-        const POINT: f64 = 0.12;
-        nanoseconds::<T>(POINT, settings, &self.kernel, self.grid)
-    }
-
     /// Bytes of sorted points with what sorts them, at most.
     pub(crate) fn point_bytes<T: DeviceReal>(&self, samples: usize) -> u64 {
         let each = 2 * T::PRECISION.complex() + 4 * size_of::<u32>() + 3 * size_of::<f64>();
@@ -70,19 +64,14 @@ impl Choice {
 /// that holds the function: so the coarsest grid with a short window is best.
 fn cost<T: DeviceReal>(settings: &Settings, kernel: &Kernel, grid: [usize; 3]) -> Option<f64> {
     const POINT: f64 = 0.4;
+    const GRID: f64 = 0.014;
     if grid.iter().any(|n| *n > MAX_LENGTH) || kernel.degree() >= max_terms(T::PRECISION) {
         return None;
     }
-    Some(nanoseconds::<T>(POINT, settings, kernel, grid))
-}
-
-/// With so many for a point.
-fn nanoseconds<T: DeviceReal>(point: f64, settings: &Settings, kernel: &Kernel, grid: [usize; 3]) -> f64 {
-    const GRID: f64 = 0.014;
     let window = if kernel.width() <= 8 { 1.0 } else { 2f64.powi(settings.dims() as i32) };
     let bytes = T::PRECISION.bytes() as f64 / 4.0;
     let points: f64 = grid.iter().map(|n| *n as f64).product();
-    bytes * (settings.samples as f64 * point * window + points * GRID)
+    Some(bytes * (settings.samples as f64 * POINT * window + points * GRID))
 }
 
 /// Transforms, both ways, between images of one shape and one set of points.
