@@ -169,14 +169,18 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        let needed = self.memory(context, fourier, solve)?;
-        // What earlier calls left counts in `needed`, and is not to be had again.
-        let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
-        let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
-        if needed > cap {
-            fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
+        loop {
+            let needed = self.memory(context, fourier, solve)?;
+            // What earlier calls left counts in `needed`, and is not to be had again.
+            let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
+            let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
+            if needed <= cap {
+                return Ok(());
+            }
+            if !self.planned(fourier)?.take_less() {
+                fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
+            }
         }
-        Ok(())
     }
 
     fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vector<Self>> {

@@ -54,6 +54,16 @@ impl LineSums {
         Ok(Some(Self { lines, row, voxels, samples, together, workspace: Workspace::default() }))
     }
 
+    /// From now on with half as many coils side by side; false if there is one.
+    pub(super) fn take_less(&mut self) -> bool {
+        let more = self.together > 1;
+        if more {
+            self.together /= 2;
+            self.workspace = Workspace::default();
+        }
+        more
+    }
+
     /// Maximum number of bytes that it holds at work.
     pub(super) fn memory(&self) -> u64 {
         bytes(&self.lines, self.voxels / self.row, self.together)

@@ -84,6 +84,11 @@ impl<T: Real> Transform<T> {
         }
     }
 
+    /// Makes it work in less memory, with the same results; false if it cannot.
+    pub(super) fn take_less(&mut self) -> bool {
+        self.lines().is_some_and(LineSums::take_less)
+    }
+
     /// Sums over lines, if samples are on them: they take all coils, and [`Transform::forward`] and [`Transform::adjoint`] none.
     pub(super) fn lines(&mut self) -> Option<&mut LineSums> {
         match &mut self.algorithm {
