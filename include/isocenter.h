@@ -267,6 +267,22 @@ enum {
     ISOC_CT_PADDING_EDGE = 1,
 };
 
+// A way to remove stripes: what a bin of the detector does wrong in many views, and what becomes a ring in a slice.
+typedef uint32_t isoc_ct_stripe_method;
+enum {
+    // What stands out from noise, and nothing else: a bin's offset from what its neighbours say (a robust local parabola through the
+    // means over views) is taken off where noise cannot have made it; bins that are dead, that fluctuate, or that are off in a part of
+    // the views, are replaced by their neighbours. No parameters. Clean data stay as they are, to noise; fewer than 16 views or
+    // 16 bins stay altogether. Views are taken in their order for that of the scan.
+    ISOC_CT_STRIPE_METHOD_SIGNIFICANT = 0,
+    // N. T. Vo, R. C. Atwood, M. Drakopoulos, Optics Express 26, 28396 (2018): dead and fluctuating stripes (algorithm 6), large ones (5),
+    // the rest by sorting (3). Uses snr, large_window, small_window and drop_ratio.
+    ISOC_CT_STRIPE_METHOD_VO = 1,
+    // Algorithm 3 of the same alone: each bin's values over views in rising order, a median over bins at each rank, and back. Uses
+    // small_window.
+    ISOC_CT_STRIPE_METHOD_SORTING = 2,
+};
+
 // Order of the dimensions of projections.
 typedef uint32_t isoc_ct_order;
 enum {
@@ -632,6 +648,23 @@ typedef struct {
     // Bytes from `data` to the element at index 0.
     uint64_t byte_offset;
 } isoc_tensor;
+
+// How stripes are removed, from the line integrals of one detector row at a time. Set `struct_size` and zero the rest for the defaults.
+// What the method does not use is checked all the same.
+typedef struct {
+    // sizeof(isoc_ct_stripes).
+    uint32_t struct_size;
+    // An isoc_ct_stripe_method.
+    uint32_t method;
+    // How far a stripe stands out of what sorted values do, at least: above 1; larger finds fewer. 0 means 3.
+    double snr;
+    // Bins of the median against large stripes: 2 to the detector's; 0 means 51.
+    int64_t large_window;
+    // Bins of the median against small stripes: 2 to the detector's; 0 means 21.
+    int64_t small_window;
+    // Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
+    double drop_ratio;
+} isoc_ct_stripes;
 
 // What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
 // of the caller's weights).
@@ -1143,6 +1176,13 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
                                    const isoc_tensor *darks);
+
+// Removes stripes in `filter`, `reconstruct` and `reconstruct_stream`, after the flat field and the logarithm and before the filter
+// (with ISOC_CT_FILTER_NONE, isoc_ct_filter gives line integrals without stripes). NULL turns it off, as it is at first. It holds until set
+// again, whatever the geometry; where a window is longer than the detector that call, or the calls that use it, are
+// ISOC_STATUS_OUT_OF_RANGE. Results do not depend on slabs.
+isoc_status isoc_ct_set_stripes(isoc_ct *ct,
+                                const isoc_ct_stripes *stripes);
 
 // Tells what the plan found in the geometry and decided under the present options.
 isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);

@@ -78,6 +78,8 @@ pub struct ContextOptions {
 pub enum Stage {
     /// Looking for NaN and Inf before anything is written.
     Check,
+    /// Stages before the filter that see more than a row.
+    Prepare,
     /// Ramp filter.
     Filter,
     /// Back projection.
@@ -103,8 +105,9 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Stage; 12] = [
+    const ALL: [Stage; 13] = [
         Stage::Check,
+        Stage::Prepare,
         Stage::Filter,
         Stage::Backproject,
         Stage::Forward,
@@ -122,6 +125,7 @@ impl Stage {
     pub fn name(self) -> &'static std::ffi::CStr {
         match self {
             Stage::Check => c"check",
+            Stage::Prepare => c"prepare",
             Stage::Filter => c"filter",
             Stage::Backproject => c"backproject",
             Stage::Forward => c"forward",

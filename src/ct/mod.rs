@@ -24,4 +24,5 @@ pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
 pub use rows::kind::InputKind;
+pub use rows::stripes::{Stripes, Vo};
 pub use slab::Slab;

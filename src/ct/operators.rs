@@ -106,7 +106,7 @@ impl Ct {
         dtype: DType,
         work: impl FnOnce(&mut dyn Engine, &Context, &Task) -> Result<u64>,
     ) -> Result<()> {
-        let Self { context, plan, options, engine, stream, .. } = self;
+        let Self { context, plan, options, stages, engine, stream, .. } = self;
         let plan = configured(plan)?;
         let correction = match operator {
             Operator::Filter | Operator::Reconstruct => {
@@ -114,7 +114,7 @@ impl Ct {
             }
             _ => Correction::None,
         };
-        let task = plan.task(operator, options, correction, *stream)?;
+        let task = plan.task(operator, (options, stages), correction, *stream)?;
         self.replaced = work(&mut **engine, context, &task)?;
         let shape =
             if operator == Operator::Forward { task.geometry.volume_shape() } else { task.geometry.projection_shape() };

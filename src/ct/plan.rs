@@ -9,9 +9,10 @@ use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
 use super::options::{Interpolation, Options, Pair};
-use super::rows::Chain;
 use super::rows::flat_field::FlatField;
 use super::rows::kind::Correction;
+use super::rows::stripes::Stripes;
+use super::rows::{Chain, Stages};
 use super::task::{Operator, Task};
 use crate::array::{Array, DType};
 use crate::context::{Context, LogLevel, NanPolicy};
@@ -61,7 +62,7 @@ impl Plan {
     pub(super) fn task<'a>(
         &'a self,
         operator: Operator,
-        options: &'a Options,
+        (options, stages): (&'a Options, &'a Stages),
         correction: Correction<'a>,
         stream: usize,
     ) -> Result<Task<'a>> {
@@ -72,15 +73,30 @@ impl Plan {
         };
         let weights = if weighted { Some(self.weights()?) } else { None };
         Ok(Task {
-            rows: Chain { weights, ..rows(operator, options, correction) },
+            rows: Chain { weights, ..self.rows(operator, (options, stages), correction)? },
             ..self.bare(operator, options, stream)
         })
     }
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
-    fn sizes<'a>(&'a self, options: &'a Options) -> Task<'a> {
-        let rows = rows(Operator::Reconstruct, options, Correction::None);
-        Task { rows, ..self.bare(Operator::Reconstruct, options, 0) }
+    fn sizes<'a>(&'a self, options: &'a Options, stages: &'a Stages) -> Result<Task<'a>> {
+        let rows = self.rows(Operator::Reconstruct, (options, stages), Correction::None)?;
+        Ok(Task { rows, ..self.bare(Operator::Reconstruct, options, 0) })
+    }
+
+    /// The stages that rows pass in a call of an operator, but for weights.
+    fn rows<'a>(
+        &self,
+        operator: Operator,
+        (options, stages): (&'a Options, &'a Stages),
+        correction: Correction<'a>,
+    ) -> Result<Chain<'a>> {
+        let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
+        let stages = stages.any().filter(|_| filters);
+        if let Some(stages) = stages {
+            stages.check_bins(self.geometry.bins)?;
+        }
+        Ok(Chain { correction, stages, filter: filters.then_some((&options.filter, options.padding)), weights: None })
     }
 
     fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
@@ -99,17 +115,12 @@ impl Plan {
     }
 }
 
-/// The stages that rows pass in a call of an operator, but for weights.
-fn rows<'a>(operator: Operator, options: &'a Options, correction: Correction<'a>) -> Chain<'a> {
-    let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
-    Chain { correction, filter: filters.then_some((&options.filter, options.padding)), weights: None }
-}
-
 /// A plan for parallel-beam CT.
 pub struct Ct {
     pub(super) context: Arc<Context>,
     pub(super) plan: Option<Plan>,
     pub(super) options: Options,
+    pub(super) stages: Stages,
     pub(super) engine: Box<dyn Engine>,
     pub(super) replaced: u64,
     /// The caller's stream, for arrays on a GPU; 0 is the default one.
@@ -125,7 +136,8 @@ impl Ct {
             [] => Box::<CpuEngine>::default(),
             _ => Box::<GpuEngine>::default(),
         };
-        Self { context, plan: None, options: Options::default(), engine, replaced: 0, stream: 0, looked: false }
+        let (options, stages) = (Options::default(), Stages::default());
+        Self { context, plan: None, options, stages, engine, replaced: 0, stream: 0, looked: false }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -140,8 +152,8 @@ impl Ct {
 
     /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
     pub fn tune(&mut self) -> Result<Vec<Measured>> {
-        let Self { context, plan, options, engine, .. } = self;
-        let result = engine.tune(context, &configured(plan)?.sizes(options));
+        let Self { context, plan, options, stages, engine, .. } = self;
+        let result = engine.tune(context, &configured(plan)?.sizes(options, stages)?);
         for m in result.iter().flatten() {
             context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
         }
@@ -192,6 +204,18 @@ impl Ct {
         options.check()?;
         self.options = options;
         self.looked = false;
+        Ok(())
+    }
+
+    /// Checks and takes how stripes are removed; None leaves them.
+    pub fn set_stripes(&mut self, stripes: Option<Stripes>) -> Result<()> {
+        if let Some(stripes) = &stripes {
+            stripes.check()?;
+            if let Some(plan) = &self.plan {
+                stripes.check_bins(plan.geometry.bins)?;
+            }
+        }
+        self.stages.stripes = stripes;
         Ok(())
     }
 
@@ -287,7 +311,7 @@ impl Ct {
     }
 
     fn needs(&self) -> Result<Needs> {
-        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options))
+        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options, &self.stages)?)
     }
 }
 

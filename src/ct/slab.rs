@@ -62,6 +62,11 @@ impl<'a> Arrays<'a> {
         self.part.map_or(g.first_row + slice, |start| slice - start)
     }
 
+    /// Slices that they hold, of which some are loaded.
+    pub(super) fn slices(&self, loaded: &Range<usize>, g: &Geometry) -> Range<usize> {
+        if self.part.is_some() { loaded.clone() } else { 0..g.slices }
+    }
+
     /// Where a slice is in a volume.
     pub(super) fn slice(&self, slice: usize) -> usize {
         slice - self.part.unwrap_or(0)

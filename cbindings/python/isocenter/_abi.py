@@ -214,6 +214,23 @@ class CtPadding(IntEnum):
     EDGE = 1
 
 
+class CtStripeMethod(IntEnum):
+    """isoc_ct_stripe_method"""
+
+    #: What stands out from noise, and nothing else: a bin's offset from what its neighbours say (a robust local
+    #: parabola through the means over views) is taken off where noise cannot have made it; bins that are dead, that
+    #: fluctuate, or that are off in a part of the views, are replaced by their neighbours. No parameters. Clean data
+    #: stay as they are, to noise; fewer than 16 views or 16 bins stay altogether. Views are taken in their order for
+    #: that of the scan.
+    SIGNIFICANT = 0
+    #: N. T. Vo, R. C. Atwood, M. Drakopoulos, Optics Express 26, 28396 (2018): dead and fluctuating stripes (algorithm
+    #: 6), large ones (5), the rest by sorting (3). Uses snr, large_window, small_window and drop_ratio.
+    VO = 1
+    #: Algorithm 3 of the same alone: each bin's values over views in rising order, a median over bins at each rank, and
+    #: back. Uses small_window.
+    SORTING = 2
+
+
 class CtOrder(IntEnum):
     """isoc_ct_order"""
 
@@ -435,6 +452,11 @@ class isoc_tensor(c.Structure):
                 ("shape", c.c_void_p), ("strides", c.c_void_p), ("byte_offset", c.c_uint64)]
 
 
+class isoc_ct_stripes(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("snr", c.c_double), ("large_window", c.c_int64),
+                ("small_window", c.c_int64), ("drop_ratio", c.c_double)]
+
+
 class isoc_ct_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("evenly_spaced", c.c_uint32), ("distinct_angles", c.c_int64),
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
@@ -562,6 +584,7 @@ FUNCTIONS = {
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
     "isoc_ct_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_info)]),
     "isoc_ct_get_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),

@@ -217,6 +217,34 @@ class CT(Plan):
         self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"))
         self._flat_of = None if flats is None else (self._shapes[0][0 if self._sinograms else 1], self._shapes[0][2])
 
+    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0):
+        """How `filter`, `reconstruct` and `reconstruct_stream` remove stripes, which would become rings: before the filter, from line
+        integrals.
+
+        Parameters
+        ----------
+        method : {"significant", "vo", "sorting"} or None
+            None leaves them. "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
+            2018, all of it. "sorting": its algorithm 3 alone.
+        snr : float
+            Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
+        large_window, small_window : int
+            Bins of the medians against large stripes ("vo"; 0 means 51) and small ones ("vo" and "sorting"; 0 means 21).
+        drop_ratio : float
+            Of "vo": part of a bin's values that does not count towards its mean, 0 to 0.8; 0 means 0.1.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        if method is None:
+            self._run(lib.isoc_ct_set_stripes, None)
+            return
+        stripes = struct(
+            _abi.isoc_ct_stripes, method=choice(_abi.CtStripeMethod, method, "method"), snr=snr, large_window=large_window,
+            small_window=small_window, drop_ratio=drop_ratio)
+        self._run(lib.isoc_ct_set_stripes, ctypes.byref(stripes))
+
     def set_stream(self, stream):
         """Sets the CUDA stream whose order calls on GPU arrays follow: work begins when all that is in it has been done.
 

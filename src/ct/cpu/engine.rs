@@ -5,12 +5,13 @@ use super::division;
 use super::filter::FilterRows;
 use super::forward::Forward;
 use super::gather::Gather;
+use super::prepare::Preparation;
 use super::work::Work;
-use super::worker::Processor;
+use super::worker::{Memory, Processor};
 use crate::array::DType;
 use crate::context::{Context, LogLevel};
-use crate::cpu::buffer::Workspace;
 use crate::ct::engine::{Engine, Needs};
+use crate::ct::geometry::Geometry;
 use crate::ct::rows::filter::{RowFilter, padded_bins};
 use crate::ct::slab::{Arrays, Buffers, Callbacks, Lent, Whole};
 use crate::ct::task::{Operator, Task};
@@ -19,7 +20,7 @@ use crate::error::{Result, fail};
 /// The processor, and the buffers that calls work in.
 #[derive(Default)]
 pub(in crate::ct) struct CpuEngine {
-    workspace: Workspace,
+    memory: Memory,
 }
 
 /// The operator of a task, made ready.
@@ -49,57 +50,92 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
     })
 }
 
-/// Slices of a slab of a stream, and the memory for the work, where buffers and work together stay within `cap` bytes.
-fn streamed(task: &Task, dtype: DType, cap: u64, threads: usize, work: &dyn Work) -> Result<(usize, u64)> {
-    let g = task.geometry;
-    let buffers = |slices| Buffers::bytes(g, slices, dtype);
-    let left = |slices| cap.checked_sub(buffers(slices));
-    // The buffers take half of it at most, where there is a choice.
-    let max = usize::try_from(cap / 2 / buffers(1)).unwrap_or(usize::MAX);
-    let least = work.unit().min(g.slices);
-    let whole = |slices: usize| slices.next_multiple_of(work.unit()).min(g.slices);
-    let mut slices = whole(max.clamp(1, g.slices));
-    loop {
-        match left(slices).map(|cap| work.next(0..slices, cap, threads)) {
-            Some(Ok(first)) => return Ok((first.count, left(first.count).unwrap_or(0))),
-            _ if slices == least => {
-                let needed = buffers(least) + work.bytes(1, 1);
-                fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed}");
+/// What slabs are loaded into before the work, in bytes for so many slices.
+struct Loaded<'a> {
+    /// Buffers of streams, of this type.
+    stream: Option<(&'a Geometry, DType)>,
+    preparation: Option<Preparation<'a>>,
+}
+
+/// Prepared slices are more than these bytes only where one slice is.
+const PREPARED: u64 = 1 << 30;
+
+impl Loaded<'_> {
+    fn bytes(&self, slices: usize) -> u64 {
+        let prepared = self.preparation.as_ref().map_or(0, |p| p.bytes(slices));
+        prepared + self.stream.map_or(0, |(g, dtype)| Buffers::bytes(g, slices, dtype))
+    }
+
+    /// Slices that are loaded at a time, and the memory for the work, where that and what they are loaded into stay within `cap` bytes.
+    fn share(&self, slices: usize, cap: u64, threads: usize, work: &dyn Work) -> Result<(usize, u64)> {
+        let left = |slices| cap.checked_sub(self.bytes(slices));
+        // Half of it at most, where there is a choice.
+        let most = if self.stream.is_some() { cap / 2 } else { PREPARED.min(cap / 2) };
+        let max = usize::try_from(most / self.bytes(1)).unwrap_or(usize::MAX);
+        let minimum = work.unit().min(slices);
+        let whole = |n: usize| n.next_multiple_of(work.unit()).min(slices);
+        let mut count = whole(max.clamp(1, slices));
+        loop {
+            match left(count).map(|cap| work.next(0..count, cap, threads)) {
+                Some(Ok(first)) => return Ok((first.count, left(first.count).unwrap_or(0))),
+                _ if count == minimum => {
+                    let what = if self.stream.is_some() { "streaming needs" } else { "one slice and its stages need" };
+                    let needed = self.bytes(minimum) + work.bytes(1, 1);
+                    fail!(MemoryCap, "memory_cap is {cap} bytes; {what} at least {needed}");
+                }
+                _ => count = whole(count.div_ceil(2)),
             }
-            _ => slices = whole(slices.div_ceil(2)),
         }
     }
 }
 
 impl Engine for CpuEngine {
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
-        let (work, cap) = (work(context, task)?, context.memory_cap(self.workspace.bytes()));
-        let slabs = division::all(task.geometry.slices, cap, context.threads(), &*work)?;
+        let (work, cap, threads) = (work(context, task)?, context.memory_cap(self.memory.bytes()), context.threads());
+        let (slices, padded_bins) = (task.geometry.slices, padded_bins(task.geometry.bins));
+        let preparation = Preparation::of(task, threads);
+        let (share, cap, loaded) = match preparation {
+            Some(preparation) => {
+                let loaded = Loaded { stream: None, preparation: Some(preparation) };
+                let (share, cap) = loaded.share(slices, cap, threads, &*work)?;
+                (share, cap, loaded.bytes(share))
+            }
+            None => (slices, cap, 0),
+        };
+        let slabs = division::all(share, cap, threads, &*work)?;
         let bytes = slabs.iter().map(|slab| work.slab_bytes(slab, cap)).max().unwrap_or(0);
-        Ok(Needs { slab: slabs[0].count, bytes, padded_bins: padded_bins(task.geometry.bins) })
+        Ok(Needs { slab: slabs[0].count, bytes: loaded + bytes, padded_bins })
     }
 
     fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
-        let (work, cap) = (work(context, task)?, context.memory_cap(self.workspace.bytes()));
-        let slices = task.geometry.slices;
-        division::log(context, task.operator.name(), &division::all(slices, cap, context.threads(), &*work)?);
-        let processor = Processor::new(context, task, &*work, &mut self.workspace, cap, slices);
+        let (work, cap) = (work(context, task)?, context.memory_cap(self.memory.bytes()));
+        let (slices, threads) = (task.geometry.slices, context.threads());
+        let (share, cap) = match Preparation::of(task, threads) {
+            Some(preparation) => {
+                Loaded { stream: None, preparation: Some(preparation) }.share(slices, cap, threads, &*work)?
+            }
+            None => (slices, cap),
+        };
+        division::log(context, task.operator.name(), &division::all(share, cap, threads, &*work)?);
+        let processor = Processor::new(context, task, &*work, &mut self.memory, (cap, share));
         let mut ends = Whole { arrays: *arrays, context: Some(context) };
         processor.run(&mut ends)
     }
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
         let (g, work) = (task.geometry, work(context, task)?);
-        let cap = context.memory_cap(self.workspace.bytes());
-        let (slab, cap) = streamed(task, dtype, cap, context.threads(), &*work)?;
+        let cap = context.memory_cap(self.memory.bytes());
+        let threads = context.threads();
+        let loaded = Loaded { stream: Some((g, dtype)), preparation: Preparation::of(task, threads) };
+        let (slab, cap) = loaded.share(g.slices, cap, threads, &*work)?;
         let buffers = [Buffers::new(context, g, slab, dtype)?];
         context.log(LogLevel::Info, || format!("{}: streamed in slabs of up to {slab} slices", task.operator.name()));
-        let processor = Processor::new(context, task, &*work, &mut self.workspace, cap, slab);
+        let processor = Processor::new(context, task, &*work, &mut self.memory, (cap, slab));
         let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
         processor.run(&mut ends)
     }
 
     fn forget(&mut self) {
-        self.workspace = Workspace::default();
+        self.memory = Memory::default();
     }
 }

@@ -12,6 +12,7 @@ mod gather;
 mod groups;
 mod interleaved;
 mod pack;
+mod prepare;
 mod single;
 mod term;
 mod tiles;

@@ -1,6 +1,7 @@
 //! The processor at work on slabs.
 
 use super::division;
+use super::prepare::Preparation;
 use super::work::{Call, Work};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
@@ -11,17 +12,36 @@ use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use std::ops::Range;
 
+/// The buffers that calls work in.
+#[derive(Default)]
+pub(super) struct Memory {
+    work: Workspace,
+    prepared: Workspace,
+}
+
+impl Memory {
+    /// What it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.work.bytes() + self.prepared.bytes()
+    }
+}
+
 /// The processor at work on one call.
 pub(super) struct Processor<'a> {
     context: &'a Context,
     task: &'a Task<'a>,
     work: &'a dyn Work,
-    workspace: &'a mut Workspace,
+    /// Stages that come before it.
+    preparation: Option<Preparation<'a>>,
+    memory: &'a mut Memory,
+    /// For the work.
     cap: u64,
     /// Slices that are loaded at a time.
     share: usize,
     /// Of the slab for which there was no memory, a cap under which it is smaller.
     smaller: Option<u64>,
+    /// Line integrals of the first slice that was loaded, if stages made them.
+    prepared: Option<(usize, *const f32)>,
     replaced: u64,
 }
 
@@ -30,11 +50,11 @@ impl<'a> Processor<'a> {
         context: &'a Context,
         task: &'a Task<'a>,
         work: &'a dyn Work,
-        workspace: &'a mut Workspace,
-        cap: u64,
-        share: usize,
+        memory: &'a mut Memory,
+        (cap, share): (u64, usize),
     ) -> Self {
-        Self { context, task, work, workspace, cap, share, smaller: None, replaced: 0 }
+        let preparation = Preparation::of(task, context.threads());
+        Self { context, task, work, preparation, memory, cap, share, smaller: None, prepared: None, replaced: 0 }
     }
 
     /// From the calling thread, which the worker threads let report.
@@ -64,24 +84,48 @@ impl Worker for Processor<'_> {
         self.share
     }
 
-    /// What is written before all data have been read needs a look ahead: bad data are found before anything is written.
+    /// Runs the stages that come before the work. What is written before all data have been read needs a look ahead: bad data are found
+    /// before anything is written.
     fn begin(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<()> {
-        let first = self.work.next(slices.clone(), self.cap, self.context.threads())?;
-        if self.work.reads_first() && first.count == slices.len() {
-            return Ok(());
+        let all = arrays.slices(&slices, self.task.geometry);
+        let ahead = match &self.preparation {
+            Some(_) => slices.start == all.start && slices.len() < all.len(),
+            None => {
+                let first = self.work.next(slices.clone(), self.cap, self.context.threads())?;
+                !self.work.reads_first() || first.count < slices.len()
+            }
+        };
+        if ahead {
+            let input = self.reader(arrays, all);
+            self.context.on_workers(job, |job| input.check(job))?;
         }
-        let input = self.reader(arrays, slices);
-        self.context.on_workers(job, |job| input.check(job))
+        let Some(preparation) = &self.preparation else { return Ok(()) };
+        let (context, input) = (self.context, self.reader(arrays, slices.clone()));
+        let (len, bytes) = (preparation.len(slices.len()), preparation.bytes(slices.len()));
+        let [prepared, _] = self.memory.prepared.take([len, 0], bytes)?;
+        context.on_workers(job, |job| preparation.run((context, job), &input, slices.clone(), prepared))?;
+        self.prepared = Some((slices.start, prepared.as_ptr()));
+        self.replaced += input.replaced();
+        Ok(())
     }
 
     fn start(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, ())> {
         let slab = self.work.next(slices, self.cap, self.context.threads())?;
-        let input = self.reader(arrays, slab.first..slab.first + slab.count);
+        let slices = slab.first..slab.first + slab.count;
+        let input = match self.prepared {
+            Some((first, data)) => {
+                let g = self.task.geometry;
+                let data = data.wrapping_add((slab.first - first) * g.views() * g.bins);
+                // SAFETY: `begin` has filled the buffer with these slices, and the next `begin` comes after this slab.
+                unsafe { Reader::prepared(data, g, slices, self.context) }
+            }
+            None => self.reader(arrays, slices),
+        };
         let target = match (self.task.operator, self.task.geometry.order) {
             (Operator::Filter | Operator::Forward, Order::Sinograms) => arrays.write().swapped(),
             _ => arrays.write(),
         };
-        let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut *self.workspace);
+        let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut self.memory.work);
         self.smaller = division::smaller(&slab, work);
         context.on_workers(job, |job| {
             work.run(&Call { context, job, input: &input, target: &target, arrays }, &slab, cap, workspace)

@@ -2,7 +2,7 @@
 
 use super::kind::Correction;
 use crate::array::value::not_finite;
-use crate::array::{Array, DType};
+use crate::array::{Array, DType, Layout};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
 use crate::ct::geometry::{Geometry, Order};
@@ -54,6 +54,27 @@ impl<'a> Reader<'a> {
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
         let (name, items) = ("projections", 0..g.views());
         Self { array, swapped, name, items, lines, origin, correction, policy, replaced }
+    }
+
+    /// Line integrals of some slices that were made from the caller's rows, (slice, view, bin) in host memory.
+    ///
+    /// # Safety
+    /// `data` holds them for 'a.
+    pub(in crate::ct) unsafe fn prepared(
+        data: *const f32,
+        g: &Geometry,
+        slices: Range<usize>,
+        context: &Context,
+    ) -> Self {
+        let Layout { origin, dtype, shape, strides, gpu } =
+            Layout::new(data.cast(), DType::F32, [slices.len(), g.views(), g.bins]);
+        // SAFETY: by this function's contract.
+        let array = unsafe { Array::from_raw(origin, dtype, shape, strides, gpu) }.swapped();
+        let lines = g.first_row + slices.start..g.first_row + slices.end;
+        let origin = [0, lines.start];
+        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        let (name, items, correction) = ("line integrals", 0..g.views(), Correction::None);
+        Self { array, swapped: true, name, items, lines, origin, correction, policy, replaced }
     }
 
     #[inline]

@@ -7,6 +7,7 @@ mod info;
 mod operators;
 mod options;
 mod plan;
+mod stripes;
 mod tensors;
 
 pub use data::*;
@@ -16,3 +17,4 @@ pub use info::*;
 pub use operators::*;
 pub use options::*;
 pub use plan::*;
+pub use stripes::*;

@@ -1,0 +1,80 @@
+//! Stripes: what a detector's bin does wrong, which becomes a ring. On line integrals of one detector row, all of its views together.
+
+mod columns;
+mod fit;
+mod median;
+mod significant;
+mod sorting;
+mod vo;
+
+use crate::cpu::level::Level;
+use crate::error::{Result, fail};
+pub use vo::Vo;
+
+/// How stripes are removed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stripes {
+    /// What stands out from noise.
+    Significant,
+    /// By Vo, Atwood and Drakopoulos, all of it.
+    Vo(Vo),
+    /// By sorting alone; bins of its median.
+    Sorting(usize),
+}
+
+impl Stripes {
+    /// Refuses parameters out of range, naming the field.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Self::Vo(vo) = self {
+            vo.check()?;
+        }
+        for (name, window) in self.windows() {
+            if window < 2 {
+                fail!(OutOfRange, "stripes.{name} is {window}; it must be at least 2 bins");
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses windows that are longer than the detector.
+    pub(in crate::ct) fn check_bins(&self, bins: usize) -> Result<()> {
+        for (name, window) in self.windows() {
+            if window > bins {
+                fail!(OutOfRange, "stripes.{name} is {window} bins; the detector has {bins}");
+            }
+        }
+        Ok(())
+    }
+
+    fn windows(&self) -> Vec<(&'static str, usize)> {
+        match self {
+            Self::Significant => Vec::new(),
+            Self::Vo(vo) => vec![("large_window", vo.large), ("small_window", vo.small)],
+            Self::Sorting(window) => vec![("small_window", *window)],
+        }
+    }
+
+    /// What the work on a sinogram takes, in bytes.
+    pub(in crate::ct) fn bytes(&self, views: usize, bins: usize) -> u64 {
+        match self {
+            Self::Significant => significant::Room::bytes(bins),
+            Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
+            Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
+        }
+    }
+
+    /// A remover for sinograms of so many views and bins, with its working memory.
+    pub(in crate::ct) fn remover(&self, views: usize, bins: usize) -> Result<Box<dyn Remover + '_>> {
+        Ok(match self {
+            Self::Significant => Box::new(significant::Room::new(views, bins)?),
+            Self::Vo(vo) => Box::new(vo::All { vo, room: vo::Room::new(views, bins, vo.large)? }),
+            Self::Sorting(window) => Box::new(vo::Sorting { window: *window, room: vo::Room::new(views, bins, 0)? }),
+        })
+    }
+}
+
+/// A method with what it works in.
+pub(in crate::ct) trait Remover {
+    /// Corrects a sinogram, (views, bins) of finite values, in place.
+    fn correct(&mut self, sinogram: &mut [f32], level: Level) -> Result<()>;
+}

@@ -1,0 +1,254 @@
+//! Stripes that stand out from noise, and nothing else.
+//!
+//! A column's offset from what its neighbours say (a robust local parabola through the columns' means) is taken off where it is larger
+//! than noise can make it; columns that are dead, that fluctuate, or that have an offset in some of the views only, are replaced by
+//! their neighbours. All that is decided is one number a column: views are read three times and changed once.
+
+use super::Remover;
+use super::columns::{Between, Lists, replacements, stand_out};
+use super::fit::Fit;
+use super::median::{LANES, mirrored};
+use crate::cpu::buffer::{reserved, zeros};
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
+use crate::error::Result;
+
+/// Fewer views or bins than these tell nothing.
+const MIN_VIEWS: usize = 16;
+const MIN_BINS: usize = 16;
+/// Half windows of the parabolas: wide stripes first.
+const HALVES: [usize; 2] = [25, 10];
+/// Offsets are significant from so many standard deviations of a column's mean on.
+const SIGNIFICANT: f64 = 5.0;
+/// Smaller offsets, as a part of the largest mean, are not stripes whatever the noise: parabolas follow structure no closer.
+const FLOOR: f64 = 1e-4;
+/// Neighbourhood of tests for columns that stand out, and their limit in standard deviations.
+const NEIGHBOURHOOD: usize = 51;
+const LIMIT: f64 = 6.0;
+/// Logarithms that a column has to stand out by at least, in roughness and in drift.
+const ROUGHER: f64 = 0.25;
+const DRIFTS: f64 = 0.4;
+/// Bins on either side that a column's drift is seen against.
+const REACH: usize = 4;
+/// Parts of the scan that drifts are followed in.
+const PARTS: usize = 128;
+/// Values that are summed in f32 at a time.
+const RUN: usize = 64;
+
+/// What the work on a sinogram takes.
+pub(super) struct Room {
+    views: usize,
+    bins: usize,
+    fit: Fit,
+    lists: Lists,
+    /// Means of columns; standard deviations of noise, of one value.
+    mean: Vec<f64>,
+    noise: Vec<f64>,
+    fitted: Vec<f64>,
+    offset: Vec<f64>,
+    drift: Vec<f64>,
+    bad: Vec<bool>,
+    found: Vec<bool>,
+    replaced: Vec<Between>,
+    sums: Vec<f32>,
+    squares: Vec<f32>,
+    /// A corrected row, with room beyond its ends.
+    row: Vec<f32>,
+    /// Sums of differences from the median around, (part, bin).
+    parts: Vec<f32>,
+}
+
+impl Room {
+    pub(super) fn new(views: usize, bins: usize) -> Result<Self> {
+        let list = || zeros::<f64>(bins);
+        Ok(Self {
+            views,
+            bins,
+            fit: Fit::new(bins, HALVES[0])?,
+            lists: Lists::new(bins, NEIGHBOURHOOD)?,
+            mean: list()?,
+            noise: list()?,
+            fitted: list()?,
+            offset: list()?,
+            drift: list()?,
+            bad: zeros(bins)?,
+            found: zeros(bins)?,
+            replaced: reserved(bins)?,
+            sums: zeros(bins)?,
+            squares: zeros(bins)?,
+            row: zeros(bins.next_multiple_of(LANES) + 2 * REACH)?,
+            parts: zeros(PARTS * bins.next_multiple_of(LANES))?,
+        })
+    }
+
+    pub(super) fn bytes(bins: usize) -> u64 {
+        let n = bins as u64;
+        Fit::bytes(bins, HALVES[0])
+            + Lists::bytes(bins, NEIGHBOURHOOD)
+            + (5 * 8 + 2 + size_of::<Between>() as u64 + 3 * 4) * n
+            + 4 * (PARTS as u64 + 1) * (n + LANES as u64)
+    }
+
+    /// Means of columns, and noise by second differences along views.
+    #[inline(always)]
+    fn statistics(&mut self, sinogram: &[f32]) {
+        let (views, bins) = (self.views, self.bins);
+        self.mean.fill(0.0);
+        self.noise.fill(0.0);
+        let row = |v: usize| &sinogram[v * bins..][..bins];
+        for first in (0..views).step_by(RUN) {
+            self.sums.fill(0.0);
+            self.squares.fill(0.0);
+            for v in first..views.min(first + RUN) {
+                let here = row(v);
+                for (s, a) in self.sums.iter_mut().zip(here) {
+                    *s += a;
+                }
+                if v >= 2 {
+                    let (last, before) = (row(v - 1), row(v - 2));
+                    for (((s, a), b), c) in self.squares.iter_mut().zip(here).zip(last).zip(before) {
+                        let d = a - 2.0 * b + c;
+                        *s += d * d;
+                    }
+                }
+            }
+            self.mean.iter_mut().zip(&self.sums).for_each(|(m, s)| *m += f64::from(*s));
+            self.noise.iter_mut().zip(&self.squares).for_each(|(n, s)| *n += f64::from(*s));
+        }
+        self.mean.iter_mut().for_each(|m| *m /= views as f64);
+        // 1 + 4 + 1 times the variance.
+        self.noise.iter_mut().for_each(|n| *n = (*n / (6 * (views - 2)) as f64).sqrt());
+    }
+
+    /// Finds the replacements of bad columns, and replaces their statistics.
+    fn replace(&mut self) {
+        self.replaced.clear();
+        self.replaced.extend(replacements(&self.bad));
+        for b in &self.replaced {
+            self.mean[b.bin] = b.of(|k| self.mean[k]);
+            self.noise[b.bin] = b.of(|k| self.noise[k]);
+        }
+    }
+
+    /// Adds what stands out of the means to the offsets, and takes it off the means.
+    #[inline(always)]
+    fn find_offsets(&mut self) {
+        let floor = FLOOR * self.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
+        for half in HALVES {
+            let half = half.min((self.bins - 1) / 2);
+            self.fit.by_neighbours(&self.mean, half, &mut self.fitted);
+            for k in 0..self.bins {
+                let by = self.mean[k] - self.fitted[k];
+                let significant = SIGNIFICANT * self.noise[k] / (self.views as f64).sqrt();
+                if by.abs() > significant.max(floor) {
+                    self.offset[k] += by;
+                    self.mean[k] -= by;
+                }
+            }
+        }
+    }
+
+    /// A view without stripes, as far as they are known.
+    #[inline(always)]
+    fn corrected(&self, view: &[f32], row: &mut [f32]) {
+        for ((r, v), o) in row.iter_mut().zip(view).zip(&self.offset) {
+            *r = v - *o as f32;
+        }
+        for b in &self.replaced {
+            row[b.bin] = b.of(|k| f64::from(row[k])) as f32;
+        }
+    }
+
+    /// How far the sum of a column's differences from the median around strays from a straight line, over the views.
+    #[inline(always)]
+    fn find_drifts(&mut self, sinogram: &[f32]) {
+        let (views, bins) = (self.views, self.bins);
+        let (parts, width) = (PARTS.min(views), bins.next_multiple_of(LANES));
+        self.parts.fill(0.0);
+        let mut row = std::mem::take(&mut self.row);
+        for v in 0..views {
+            self.corrected(&sinogram[v * bins..][..bins], &mut row[REACH..REACH + bins]);
+            for k in 1..=REACH {
+                row[REACH - k] = row[REACH + mirrored(-(k as isize), bins)];
+                row[REACH + bins + k - 1] = row[REACH + mirrored((bins + k) as isize - 1, bins)];
+            }
+            let sums = &mut self.parts[v * parts / views * width..][..width];
+            for (first, sums) in sums.chunks_exact_mut(LANES).enumerate() {
+                let at = first * LANES;
+                let around: [[f32; LANES]; 9] = std::array::from_fn(|j| std::array::from_fn(|l| row[at + j + l]));
+                let median = median_of_nine(around);
+                for l in 0..LANES {
+                    sums[l] += around[REACH][l] - median[l];
+                }
+            }
+        }
+        self.row = row;
+        for k in 0..bins {
+            let sum_of = |p: usize| f64::from(self.parts[p * width + k]);
+            let mean = (0..parts).map(sum_of).sum::<f64>() / views as f64;
+            let (mut sum, mut low, mut high) = (0.0, 0.0f64, 0.0f64);
+            for p in 0..parts {
+                let count = ((p + 1) * views).div_ceil(parts) - (p * views).div_ceil(parts);
+                sum += sum_of(p) - mean * count as f64;
+                (low, high) = (low.min(sum), high.max(sum));
+            }
+            self.drift[k] = high - low;
+        }
+    }
+}
+
+impl Remover for Room {
+    fn correct(&mut self, sinogram: &mut [f32], level: Level) -> Result<()> {
+        if self.views >= MIN_VIEWS && self.bins >= MIN_BINS {
+            vectorised(level, Correct { room: self, sinogram });
+        }
+        Ok(())
+    }
+}
+
+struct Correct<'a> {
+    room: &'a mut Room,
+    sinogram: &'a mut [f32],
+}
+
+impl Plain for Correct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { room, sinogram } = self;
+        let bins = room.bins;
+        room.offset.fill(0.0);
+        room.statistics(sinogram);
+        stand_out(&room.noise, (NEIGHBOURHOOD, LIMIT, ROUGHER, true), &mut room.lists, &mut room.bad);
+        room.replace();
+        room.find_offsets();
+        room.find_drifts(sinogram);
+        stand_out(&room.drift, (NEIGHBOURHOOD, LIMIT, DRIFTS, false), &mut room.lists, &mut room.found);
+        if room.found.contains(&true) {
+            room.bad.iter_mut().zip(&room.found).for_each(|(bad, found)| *bad |= found);
+            room.replace();
+            room.find_offsets();
+        }
+        let mut row = std::mem::take(&mut room.row);
+        for view in sinogram.chunks_exact_mut(bins) {
+            room.corrected(view, &mut row[..bins]);
+            view.copy_from_slice(&row[..bins]);
+        }
+        room.row = row;
+    }
+}
+
+/// Medians of nine, lane by lane.
+#[inline(always)]
+fn median_of_nine(v: [[f32; LANES]; 9]) -> [f32; LANES] {
+    let min = |a: [f32; LANES], b: [f32; LANES]| std::array::from_fn(|l| if a[l] < b[l] { a[l] } else { b[l] });
+    let max = |a: [f32; LANES], b: [f32; LANES]| std::array::from_fn(|l| if a[l] > b[l] { a[l] } else { b[l] });
+    let middle = |a, b, c| max(min(a, b), min(max(a, b), c));
+    let low = |i: usize| min(min(v[i], v[i + 1]), v[i + 2]);
+    let high = |i: usize| max(max(v[i], v[i + 1]), v[i + 2]);
+    let mid = |i: usize| middle(v[i], v[i + 1], v[i + 2]);
+    let lowest = max(max(low(0), low(3)), low(6));
+    let highest = min(min(high(0), high(3)), high(6));
+    middle(lowest, middle(mid(0), mid(3), mid(6)), highest)
+}
