@@ -1,5 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
+use super::{stripes, stripes_vo};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -33,6 +34,8 @@ impl RowKernels {
 pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
+    stripes: OnceLock<stripes::Kernels>,
+    vo: OnceLock<stripes_vo::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
     projectors: Vec<(Variant, Function)>,
 }
@@ -45,6 +48,14 @@ impl Kernels {
     /// Packs rows that are not filtered.
     pub(super) fn pack(&self, device: &Device) -> Result<&Function> {
         kept(&self.pack, || device.function("ct/filter", "ct_pack"))
+    }
+
+    pub(super) fn stripes(&self, device: &Device) -> Result<&stripes::Kernels> {
+        kept(&self.stripes, || stripes::Kernels::new(device))
+    }
+
+    pub(super) fn vo(&self, device: &Device) -> Result<&stripes_vo::Kernels> {
+        kept(&self.vo, || stripes_vo::Kernels::new(device))
     }
 
     /// A back projector's; `name` is called when it is new.

@@ -5,6 +5,7 @@ use super::case::Case;
 use super::choice::{Candidate, Wish};
 use super::format::Format;
 use super::forward;
+use super::prepare;
 use super::projector::Projector;
 use super::rows::IndexWeights;
 use crate::array::Layout;
@@ -182,7 +183,8 @@ impl Sizes {
             _ => self.format.bytes(n, g.views(), g.bins),
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
-        (SLOTS as u64 * (raw + self.out_bytes(task, n) as u64) + packed).saturating_add(sums)
+        let stages = task.rows.stages.map_or(0, |stages| prepare::bytes(stages, g, n));
+        (SLOTS as u64 * (raw + self.out_bytes(task, n) as u64) + packed).saturating_add(sums).saturating_add(stages)
     }
 }
 

@@ -41,6 +41,9 @@ pub(super) struct Scratch {
     pub(super) down: Slot,
     /// Lines of transforms too long for shared memory.
     pub(super) lines: Slot,
+    /// Line integrals that stages work on, and the lists that they work with.
+    pub(super) integrals: Slot,
+    pub(super) lists: Slot,
     /// Frequencies, fine grids and parts of band-limited sums.
     pub(super) sums: Slot,
 }

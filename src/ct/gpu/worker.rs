@@ -9,6 +9,7 @@ use super::forward::Slices;
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
+use super::prepare;
 use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
@@ -56,6 +57,8 @@ struct SlabSlot {
     out: Slot,
     findings: DeviceMemory,
     found: Pinned,
+    /// The same of what stages made.
+    prepared: (DeviceMemory, Pinned),
     /// Raw data are there; raw data are used up; results are there; results have left.
     uploaded: Event,
     packed: Event,
@@ -69,8 +72,9 @@ impl SlabSlot {
         let (uploaded, packed, computed, downloaded) = (event()?, event()?, event()?, event()?);
         let bytes = size_of::<Findings>();
         let (findings, found) = (DeviceMemory::new(device, bytes)?, Pinned::new(device, bytes)?);
+        let prepared = (DeviceMemory::new(device, bytes)?, Pinned::new(device, bytes)?);
         let (raw, out) = (Slot::default(), Slot::default());
-        Ok(Self { raw, out, findings, found, uploaded, packed, computed, downloaded })
+        Ok(Self { raw, out, findings, found, prepared, uploaded, packed, computed, downloaded })
     }
 }
 
@@ -168,7 +172,8 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        slots + self.scratch.packed.bytes() + self.scratch.sums.bytes()
+        let Scratch { packed, sums, integrals, lists, .. } = &self.scratch;
+        slots + [packed, sums, integrals, lists].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
@@ -206,6 +211,9 @@ impl Gpu {
             }
             None => None,
         };
+        if let Some(stages) = task.rows.stages {
+            prepare::reserve(device, stages, g, n, scratch)?;
+        }
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
@@ -245,6 +253,16 @@ impl Gpu {
         };
         compute.wait(&slot.downloaded)?;
         packing.look(state, scratch, compute)?;
+        let packing = match task.rows.stages {
+            None => packing,
+            Some(stages) => {
+                let raw = prepare::run(state, stages, g, packing.raw, scratch, compute)?;
+                // What the packing goes by is now the largest line integral.
+                let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
+                prepared.look(state, scratch, compute)?;
+                prepared
+            }
+        };
         if forward {
             let (projections, s) = match sizes.in_place {
                 true => {

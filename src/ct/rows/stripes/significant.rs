@@ -12,16 +12,22 @@ use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
 use crate::error::Result;
+use std::ops::Range;
 
 /// Fewer views or bins than these tell nothing.
 const MIN_VIEWS: usize = 16;
 const MIN_BINS: usize = 16;
-/// Half windows of the parabolas: wide stripes first.
-const HALVES: [usize; 2] = [25, 10];
+/// Half windows of the parabolas, for stripes of a few bins and for wide ones.
+const NARROW: [usize; 2] = [10, 5];
+const WIDE: usize = 25;
 /// Offsets are significant from so many standard deviations of a column's mean on.
 const SIGNIFICANT: f64 = 5.0;
-/// Smaller offsets, as a part of the largest mean, are not stripes whatever the noise: parabolas follow structure no closer.
+/// Smaller offsets, as a part of the largest mean, are not stripes whatever the noise.
 const FLOOR: f64 = 1e-4;
+/// A wide stripe begins and ends with a step of so much of its largest offset.
+const STEP: f64 = 0.7;
+/// More neighbours that drift than these are structure.
+const DRIFTING: usize = 4;
 /// Neighbourhood of tests for columns that stand out, and their limit in standard deviations.
 const NEIGHBOURHOOD: usize = 51;
 const LIMIT: f64 = 6.0;
@@ -44,7 +50,11 @@ pub(super) struct Room {
     /// Means of columns; standard deviations of noise, of one value.
     mean: Vec<f64>,
     noise: Vec<f64>,
-    fitted: Vec<f64>,
+    /// What parabolas leave, and what those of another width left.
+    left: Vec<f64>,
+    by_wider: Vec<f64>,
+    /// Offsets that are significant.
+    smallest: Vec<f64>,
     offset: Vec<f64>,
     drift: Vec<f64>,
     bad: Vec<bool>,
@@ -64,11 +74,13 @@ impl Room {
         Ok(Self {
             views,
             bins,
-            fit: Fit::new(bins, HALVES[0])?,
+            fit: Fit::new(bins, WIDE)?,
             lists: Lists::new(bins, NEIGHBOURHOOD)?,
             mean: list()?,
             noise: list()?,
-            fitted: list()?,
+            left: list()?,
+            by_wider: list()?,
+            smallest: list()?,
             offset: list()?,
             drift: list()?,
             bad: zeros(bins)?,
@@ -83,9 +95,9 @@ impl Room {
 
     pub(super) fn bytes(bins: usize) -> u64 {
         let n = bins as u64;
-        Fit::bytes(bins, HALVES[0])
+        Fit::bytes(bins, WIDE)
             + Lists::bytes(bins, NEIGHBOURHOOD)
-            + (5 * 8 + 2 + size_of::<Between>() as u64 + 3 * 4) * n
+            + (7 * 8 + 2 + size_of::<Between>() as u64 + 3 * 4) * n
             + 4 * (PARTS as u64 + 1) * (n + LANES as u64)
     }
 
@@ -130,21 +142,61 @@ impl Room {
         }
     }
 
+    /// What parabolas of a width leave of the means.
+    #[inline(always)]
+    fn leave(&mut self, half: usize) {
+        let half = half.min((self.bins - 1) / 2);
+        self.fit.by_neighbours(&self.mean, half, &mut self.left);
+        self.left.iter_mut().zip(&self.mean).for_each(|(left, mean)| *left = mean - *left);
+    }
+
     /// Adds what stands out of the means to the offsets, and takes it off the means.
     #[inline(always)]
     fn find_offsets(&mut self) {
         let floor = FLOOR * self.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
-        for half in HALVES {
-            let half = half.min((self.bins - 1) / 2);
-            self.fit.by_neighbours(&self.mean, half, &mut self.fitted);
-            for k in 0..self.bins {
-                let by = self.mean[k] - self.fitted[k];
-                let significant = SIGNIFICANT * self.noise[k] / (self.views as f64).sqrt();
-                if by.abs() > significant.max(floor) {
-                    self.offset[k] += by;
-                    self.mean[k] -= by;
-                }
+        let noise = SIGNIFICANT / (self.views as f64).sqrt();
+        self.smallest.iter_mut().zip(&self.noise).for_each(|(s, n)| *s = (noise * n).max(floor));
+        self.find_narrow();
+        self.find_wide();
+        self.find_narrow();
+    }
+
+    fn take_off(&mut self, k: usize, by: f64) {
+        self.offset[k] += by;
+        self.mean[k] -= by;
+    }
+
+    /// What narrow parabolas of both widths leave, the smaller of the two: structure escapes one of them at most.
+    #[inline(always)]
+    fn find_narrow(&mut self) {
+        let [wide, narrow] = NARROW;
+        self.leave(wide);
+        self.by_wider.copy_from_slice(&self.left);
+        self.leave(narrow);
+        for k in 0..self.bins {
+            let (a, b) = (self.by_wider[k], self.left[k]);
+            let by = if a * b <= 0.0 { 0.0 } else { a.abs().min(b.abs()).copysign(a) };
+            if by.abs() > self.smallest[k] {
+                self.take_off(k, by);
             }
+        }
+    }
+
+    /// What a wide parabola leaves of neighbouring bins, where it begins and ends with a step.
+    #[inline(always)]
+    fn find_wide(&mut self) {
+        self.leave(WIDE);
+        let mut next = 0;
+        while next < self.bins {
+            let first = next;
+            let rising = self.left[first] > 0.0;
+            while next < self.bins && self.left[next].abs() > self.smallest[next] && (self.left[next] > 0.0) == rising {
+                next += 1;
+            }
+            if begins_and_ends(&self.left, first..next) {
+                (first..next).for_each(|k| self.take_off(k, self.left[k]));
+            }
+            next = next.max(first + 1);
         }
     }
 
@@ -206,6 +258,23 @@ impl Remover for Room {
     }
 }
 
+/// Whether a run of offsets has steps of much of its largest at either end. Where parabolas do not follow structure, such as the edge of
+/// the object, what they leave dies away on one side at least.
+fn begins_and_ends(left: &[f64], run: Range<usize>) -> bool {
+    let largest = left[run.clone()].iter().fold(0.0, |l: f64, o| l.max(o.abs()));
+    // Beyond the detector there is nothing.
+    let step = |inside: usize, outside: Option<&f64>| (left[inside] - outside.unwrap_or(&0.0)).abs() >= STEP * largest;
+    let before = run.start.checked_sub(1).and_then(|k| left.get(k));
+    !run.is_empty() && step(run.start, before) && step(run.end - 1, left.get(run.end))
+}
+
+/// Unmarks runs of more than `most` bins.
+fn unmark_long_runs(marked: &mut [bool], most: usize) {
+    for run in marked.chunk_by_mut(|a, b| a == b).filter(|run| run[0] && run.len() > most) {
+        run.fill(false);
+    }
+}
+
 struct Correct<'a> {
     room: &'a mut Room,
     sinogram: &'a mut [f32],
@@ -225,6 +294,7 @@ impl Plain for Correct<'_> {
         room.find_offsets();
         room.find_drifts(sinogram);
         stand_out(&room.drift, (NEIGHBOURHOOD, LIMIT, DRIFTS, false), &mut room.lists, &mut room.found);
+        unmark_long_runs(&mut room.found, DRIFTING);
         if room.found.contains(&true) {
             room.bad.iter_mut().zip(&room.found).for_each(|(bad, found)| *bad |= found);
             room.replace();

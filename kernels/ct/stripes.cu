@@ -1,0 +1,290 @@
+// Stripes that stand out from noise, and nothing else: what src/ct/rows/stripes/significant.rs says, one block a slice for all that is one
+// number a bin.
+#include "rows.cuh"
+#include "stripes.cuh"
+
+using namespace stripes;
+
+namespace {
+
+// As in significant.rs and fit.rs.
+constexpr double SIGNIFICANT = 5, FLOOR = 1e-4, LIMIT = 6, ROUGHER = 0.25, DRIFTS = 0.4, CUTOFF = 4, MIN_WEIGHT = 1e-9, STEP = 0.7;
+constexpr int NEIGHBOURHOOD = 51, NARROW = 10, NARROWER = 5, WIDE = 25, REACH = 4, DRIFTING = 4, RUN = 64, ITERATIONS = 6;
+constexpr int TILE = 256;
+
+// Solves for a parabola by its normal equations.
+__device__ inline double3 solved(const double *s, const double *t) {
+    if (s[0] <= 0) return {0, 0, 0};
+    const double minimum = 1e-12 * s[0];
+    const double l10 = s[1] / s[0], l20 = s[2] / s[0];
+    const double d1 = fmax(s[2] - l10 * s[1], minimum);
+    const double e = s[3] - l20 * s[1], l21 = e / d1;
+    const double d2 = fmax(s[4] - l20 * s[2] - l21 * e, minimum);
+    const double y1 = t[1] - l10 * t[0], y2 = t[2] - l20 * t[0] - l21 * y1;
+    const double c2 = y2 / d2, c1 = y1 / d1 - l21 * c2;
+    return {t[0] / s[0] - l10 * c1 - l20 * c2, c1, c2};
+}
+
+// Robust local parabolas, into `value`: see `by_neighbours` in fit.rs.
+__device__ void block_fit(const Lists &l, int half) {
+    const int n = l.bins;
+    double sharpness = 0;
+    double3 *parabolas = reinterpret_cast<double3 *>(l.parabolas);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) parabolas[k] = {0, 0, 0};
+    __syncthreads();
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            const double3 c = parabolas[k];
+            double s[5] = {}, t[3] = {};
+            for (int i = -half; i <= half; i++) {
+                if (i == 0 || k + i < 0 || k + i >= n) continue;
+                const double x = double(i) / half, distance = double(abs(i)) / (half + 1), v = l.mean[k + i];
+                const double cube = 1 - distance * distance * distance;
+                const double residual = (v - (c.x + x * (c.y + x * c.z))) * sharpness;
+                const double near = fmax(1 - residual * residual, 0.0);
+                const double w = cube * cube * cube * (near * near + MIN_WEIGHT);
+                const double wx = w * x, wxx = wx * x, wv = w * v;
+                s[0] += w, s[1] += wx, s[2] += wxx, s[3] += wxx * x, s[4] += wxx * x * x;
+                t[0] += wv, t[1] += wv * x, t[2] += wv * x * x;
+            }
+            parabolas[k] = solved(s, t);
+        }
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            l.value[k] = parabolas[k].x;
+            l.sorted[k] = fabs(l.mean[k] - parabolas[k].x);
+        }
+        __syncthreads();
+        sharpness = 1 / (CUTOFF * NORMAL * fmax(block_median(l.sorted, n), 2.2250738585072014e-308));
+    }
+}
+
+__device__ void block_replace(const Lists &l) {
+    block_replacements(l);
+    const int count = *l.count;
+    // Good columns replace, bad ones are replaced.
+    for (int i = threadIdx.x; i < count; i += blockDim.x) {
+        const int k = l.listed[i];
+        const int2 from = l.from[k];
+        l.mean[k] = l.mean[from.x] + l.weight[k] * (l.mean[from.y] - l.mean[from.x]);
+        l.noise[k] = l.noise[from.x] + l.weight[k] * (l.noise[from.y] - l.noise[from.x]);
+    }
+    __syncthreads();
+}
+
+// What parabolas of a width leave of the means, into `value`.
+__device__ void block_leave(const Lists &l, int half) {
+    block_fit(l, min(half, (l.bins - 1) / 2));
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.value[k] = l.mean[k] - l.value[k];
+    __syncthreads();
+}
+
+__device__ inline double smallest(const Lists &l, int k, double floor) {
+    return fmax(SIGNIFICANT / sqrt((double)l.views) * l.noise[k], floor);
+}
+
+// Stripes of a few bins: what narrow parabolas of both widths leave.
+__device__ void block_narrow(const Lists &l, double floor) {
+    block_leave(l, NARROW);
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.local[k] = l.value[k];
+    block_leave(l, NARROWER);
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) {
+        const double a = l.local[k], b = l.value[k];
+        const double by = a * b <= 0 ? 0 : copysign(fmin(fabs(a), fabs(b)), a);
+        if (fabs(by) > smallest(l, k, floor)) l.offset[k] += by, l.mean[k] -= by;
+    }
+    __syncthreads();
+}
+
+// Wide stripes: what a wide parabola leaves of neighbouring bins, where it begins and ends with a step.
+__device__ void block_wide(const Lists &l, double floor) {
+    const int n = l.bins;
+    block_leave(l, WIDE);
+    const double *left = l.value;
+    auto significant = [&](int k) { return fabs(left[k]) > smallest(l, k, floor); };
+    auto together = [&](int k) { return significant(k) && significant(k + 1) && (left[k] > 0) == (left[k + 1] > 0); };
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        if (!significant(k) || k > 0 && together(k - 1)) continue;
+        // The first of a run.
+        int end = k + 1;
+        while (end < n && together(end - 1)) end++;
+        double largest = 0;
+        for (int i = k; i < end; i++) largest = fmax(largest, fabs(left[i]));
+        const double before = k > 0 ? left[k - 1] : 0, after = end < n ? left[end] : 0;
+        if (fabs(left[k] - before) < STEP * largest || fabs(left[end - 1] - after) < STEP * largest) continue;
+        for (int i = k; i < end; i++) l.offset[i] += left[i], l.mean[i] -= left[i];
+    }
+    __syncthreads();
+}
+
+__device__ void block_offsets(const Lists &l) {
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.value[k] = fabs(l.mean[k]);
+    __syncthreads();
+    const double floor = FLOOR * block_select(l.value, l.bins, l.bins - 1);
+    block_narrow(l, floor);
+    block_wide(l, floor);
+    block_narrow(l, floor);
+}
+
+// A corrected value of a view.
+__device__ inline float corrected(const Lists &l, const float *view, int k) {
+    const int2 from = l.from[k];
+    const float a = view[from.x] - (float)l.offset[from.x];
+    if (from.x == from.y) return a;
+    const float b = view[from.y] - (float)l.offset[from.y];
+    return (float)(a + l.weight[k] * ((double)b - a));
+}
+
+__device__ inline void order(float &a, float &b) {
+    const float low = fminf(a, b);
+    b = fmaxf(a, b), a = low;
+}
+
+__device__ inline float middle(float a, float b, float c) { return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c)); }
+
+__device__ inline float median_of_nine(const float *v) {
+    float a[9];
+    for (int i = 0; i < 9; i++) a[i] = v[i];
+    for (int i = 0; i < 9; i += 3) order(a[i], a[i + 1]), order(a[i + 1], a[i + 2]), order(a[i], a[i + 1]);
+    const float lowest = fmaxf(fmaxf(a[0], a[3]), a[6]), highest = fminf(fminf(a[2], a[5]), a[8]);
+    return middle(lowest, middle(a[1], a[4], a[7]), highest);
+}
+
+// First view of a part.
+__device__ inline int first_view(int part, int parts, int views) { return (int)(((long long)part * views + parts - 1) / parts); }
+
+} // namespace
+
+// Line integrals of raw rows.
+struct Integrals {
+    RawRows raw;
+    // [slice][view][bin]
+    float *sinograms;
+};
+static_assert(sizeof(Integrals) == 80);
+
+extern "C" __global__ void __launch_bounds__(TILE) ct_integrals(const __grid_constant__ Integrals p) {
+    const int slice = blockIdx.z;
+    for (int view = blockIdx.y; view < p.raw.views; view += gridDim.y) {
+        float *row = p.sinograms + ((long long)slice * p.raw.views + view) * p.raw.bins;
+        for (int bin = blockIdx.x * TILE + threadIdx.x; bin < p.raw.bins; bin += gridDim.x * TILE) {
+            float value;
+            integral(p.raw, view, slice, bin, value);
+            row[bin] = value;
+        }
+    }
+}
+
+// Sums of values and of their squared second differences along views, a run of views each.
+extern "C" __global__ void __launch_bounds__(TILE) stripes_statistics(const __grid_constant__ Lists p) {
+    const int bin = blockIdx.x * TILE + threadIdx.x, slice = blockIdx.z;
+    if (bin >= p.bins) return;
+    const Lists l = of_slice(p, slice);
+    for (int run = blockIdx.y; run < p.runs; run += gridDim.y) {
+        const int first = run * RUN, end = min(first + RUN, p.views);
+        const float *at = l.sinograms + (long long)first * p.bins + bin;
+        float last = first >= 1 ? at[-p.bins] : 0, before = first >= 2 ? at[-2 * (long long)p.bins] : 0, sum = 0, squares = 0;
+        for (int v = first; v < end; v++, at += p.bins) {
+            const float here = *at, d = here - 2 * last + before;
+            sum += here;
+            if (v >= 2) squares += d * d;
+            before = last, last = here;
+        }
+        double *sums = p.sums + ((long long)slice * p.runs + run) * 2 * p.bins + bin;
+        sums[0] = sum, sums[p.bins] = squares;
+    }
+}
+
+// Rough columns, and offsets of the others.
+extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_offsets(const __grid_constant__ Lists p) {
+    const int slice = blockIdx.x, n = p.bins;
+    const Lists l = of_slice(p, slice);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        const double *sums = p.sums + (long long)slice * p.runs * 2 * n + k;
+        double sum = 0, squares = 0;
+        for (int run = 0; run < p.runs; run++, sums += 2 * n) sum += sums[0], squares += sums[n];
+        l.mean[k] = sum / p.views;
+        l.noise[k] = sqrt(squares / (6.0 * (p.views - 2)));
+        l.offset[k] = 0;
+    }
+    __syncthreads();
+    block_stand_out(l, l.noise, NEIGHBOURHOOD, LIMIT, ROUGHER, true, l.bad);
+    block_replace(l);
+    block_offsets(l);
+}
+
+// Sums of differences from the median around, a part of the scan each: runs are parts here.
+extern "C" __global__ void __launch_bounds__(TILE) stripes_drifts(const __grid_constant__ Lists p) {
+    __shared__ float row[TILE + 2 * REACH];
+    const int slice = blockIdx.z, first = blockIdx.x * TILE, bin = first + threadIdx.x;
+    const Lists l = of_slice(p, slice);
+    for (int part = blockIdx.y; part < p.runs; part += gridDim.y) {
+        float sum = 0;
+        const int end = first_view(part + 1, p.runs, p.views);
+        for (int v = first_view(part, p.runs, p.views); v < end; v++) {
+            const float *view = l.sinograms + (long long)v * p.bins;
+            for (int i = threadIdx.x; i < TILE + 2 * REACH; i += TILE)
+                row[i] = corrected(l, view, mirrored(first - REACH + i, p.bins));
+            __syncthreads();
+            sum += row[threadIdx.x + REACH] - median_of_nine(row + threadIdx.x);
+            __syncthreads();
+        }
+        if (bin < p.bins) p.sums[((long long)slice * p.runs + part) * p.bins + bin] = sum;
+    }
+}
+
+// Columns that drift, and offsets of the others.
+extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_again(const __grid_constant__ Lists p) {
+    const int slice = blockIdx.x, n = p.bins;
+    const Lists l = of_slice(p, slice);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        const double *sums = p.sums + (long long)slice * p.runs * n + k;
+        double total = 0, sum = 0, low = 0, high = 0;
+        for (int part = 0; part < p.runs; part++) total += sums[(long long)part * n];
+        const double mean = total / p.views;
+        for (int part = 0; part < p.runs; part++) {
+            const int count = first_view(part + 1, p.runs, p.views) - first_view(part, p.runs, p.views);
+            sum += sums[(long long)part * n] - mean * count;
+            low = fmin(low, sum), high = fmax(high, sum);
+        }
+        l.value[k] = high - low;
+    }
+    __syncthreads();
+    block_stand_out(l, l.value, NEIGHBOURHOOD, LIMIT, DRIFTS, false, l.found);
+    // Longer runs are structure.
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        int first = k, end = k;
+        while (first > 0 && l.found[first - 1] && k - first <= DRIFTING) first--;
+        while (end < n && l.found[end] && end - k <= DRIFTING) end++;
+        l.ratio[k] = end - first <= DRIFTING ? l.found[k] : 0;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < n; k += blockDim.x) l.found[k] = l.ratio[k] != 0;
+    int any = 0;
+    for (int k = threadIdx.x; k < n; k += blockDim.x) any |= l.found[k], l.bad[k] |= l.found[k];
+    if (!__syncthreads_or(any)) return;
+    block_replace(l);
+    block_offsets(l);
+}
+
+// Bad columns, by the good ones as they are; those are corrected next.
+extern "C" __global__ void __launch_bounds__(TILE) stripes_replace(const __grid_constant__ Lists p) {
+    const Lists l = of_slice(p, blockIdx.z);
+    const int count = *l.count;
+    for (int v = blockIdx.x * TILE + threadIdx.x; v < p.views; v += gridDim.x * TILE) {
+        float *view = l.sinograms + (long long)v * p.bins;
+        for (int i = 0; i < count; i++) {
+            const int k = l.listed[i];
+            view[k] = corrected(l, view, k);
+        }
+    }
+}
+
+// Good columns without their offsets.
+extern "C" __global__ void __launch_bounds__(TILE) stripes_subtract(const __grid_constant__ Lists p) {
+    const int bin = blockIdx.x * TILE + threadIdx.x;
+    if (bin >= p.bins) return;
+    const Lists l = of_slice(p, blockIdx.z);
+    const float offset = (float)l.offset[bin];
+    if (offset == 0 || l.from[bin].x != bin) return;
+    for (int v = blockIdx.y; v < p.views; v += gridDim.y) l.sinograms[(long long)v * p.bins + bin] -= offset;
+}
