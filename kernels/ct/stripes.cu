@@ -8,8 +8,8 @@ using namespace stripes;
 namespace {
 
 // As in significant.rs and fit.rs.
-constexpr double SIGNIFICANT = 5, FLOOR = 1e-4, LIMIT = 6, ROUGHER = 0.25, DRIFTS = 0.4, CUTOFF = 4, MIN_WEIGHT = 1e-9, STEP = 0.7;
-constexpr int NEIGHBOURHOOD = 51, NARROW = 10, NARROWER = 5, WIDE = 25, REACH = 4, DRIFTING = 4, RUN = 64, ITERATIONS = 6;
+constexpr double SIGNIFICANT = 5, FLOOR = 1e-4, LIMIT = 6, ROUGHER = 0.25, DRIFTS = 1, CUTOFF = 4, MIN_WEIGHT = 1e-9, STEP = 0.7;
+constexpr int NEIGHBOURHOOD = 51, NARROW = 10, NARROWER = 5, WIDE = 25, REACH = 4, DRIFTING = 4, CROWD = 6, RUN = 64, ITERATIONS = 6;
 constexpr int TILE = 256;
 
 // Solves for a parabola by its normal equations.
@@ -109,10 +109,17 @@ __device__ void block_wide(const Lists &l, double floor) {
         while (end < n && together(end - 1)) end++;
         double largest = 0;
         for (int i = k; i < end; i++) largest = fmax(largest, fabs(left[i]));
-        const double before = k > 0 ? left[k - 1] : 0, after = end < n ? left[end] : 0;
-        if (fabs(left[k] - before) < STEP * largest || fabs(left[end - 1] - after) < STEP * largest) continue;
-        for (int i = k; i < end; i++) l.offset[i] += left[i], l.mean[i] -= left[i];
+        auto rise = [&](int i) { return l.mean[i] - l.mean[i - 1]; };
+        auto step = [&](int i) {
+            return i < 2 || i + 2 > n || fabs(rise(i) - 0.5 * (rise(i - 1) + rise(i + 1))) >= STEP * largest;
+        };
+        // Marked here, and applied when all means have been looked at.
+        const bool found = step(k) && step(end);
+        for (int i = k; i < end; i++) l.found[i] = found;
     }
+    __syncthreads();
+    for (int k = threadIdx.x; k < n; k += blockDim.x)
+        if (significant(k) && l.found[k]) l.offset[k] += left[k], l.mean[k] -= left[k];
     __syncthreads();
 }
 
@@ -120,9 +127,7 @@ __device__ void block_offsets(const Lists &l) {
     for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.value[k] = fabs(l.mean[k]);
     __syncthreads();
     const double floor = FLOOR * block_select(l.value, l.bins, l.bins - 1);
-    block_narrow(l, floor);
-    block_wide(l, floor);
-    block_narrow(l, floor);
+    for (int pass = 0; pass < 2; pass++) block_wide(l, floor), block_narrow(l, floor);
 }
 
 // A corrected value of a view.
@@ -250,17 +255,14 @@ extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_again(const _
     }
     __syncthreads();
     block_stand_out(l, l.value, NEIGHBOURHOOD, LIMIT, DRIFTS, false, l.found);
-    // Longer runs are structure.
-    for (int k = threadIdx.x; k < n; k += blockDim.x) {
-        int first = k, end = k;
-        while (first > 0 && l.found[first - 1] && k - first <= DRIFTING) first--;
-        while (end < n && l.found[end] && end - k <= DRIFTING) end++;
-        l.ratio[k] = end - first <= DRIFTING ? l.found[k] : 0;
-    }
-    __syncthreads();
-    for (int k = threadIdx.x; k < n; k += blockDim.x) l.found[k] = l.ratio[k] != 0;
+    // Crowds are structure.
     int any = 0;
-    for (int k = threadIdx.x; k < n; k += blockDim.x) any |= l.found[k], l.bad[k] |= l.found[k];
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        int crowd = 0;
+        for (int i = max(k - CROWD, 0); i <= min(k + CROWD, n - 1); i++) crowd += l.found[i];
+        const bool alone = l.found[k] && crowd <= DRIFTING;
+        any |= alone, l.bad[k] |= alone;
+    }
     if (!__syncthreads_or(any)) return;
     block_replace(l);
     block_offsets(l);

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its part.
 
 pub mod scene;
+pub mod stripes;
 
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};

@@ -18,3 +18,4 @@ mod random;
 mod scale;
 mod scans;
 mod stream;
+mod stripes;

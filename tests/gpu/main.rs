@@ -9,6 +9,7 @@ mod memory;
 mod mri;
 mod pet;
 mod strides;
+mod stripes;
 mod threads;
 
 use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};

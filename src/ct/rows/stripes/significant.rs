@@ -26,14 +26,15 @@ const SIGNIFICANT: f64 = 5.0;
 const FLOOR: f64 = 1e-4;
 /// A wide stripe begins and ends with a step of so much of its largest offset.
 const STEP: f64 = 0.7;
-/// More neighbours that drift than these are structure.
+/// Where more bins drift than these, up to so far away, it is structure.
 const DRIFTING: usize = 4;
+const CROWD: usize = 6;
 /// Neighbourhood of tests for columns that stand out, and their limit in standard deviations.
 const NEIGHBOURHOOD: usize = 51;
 const LIMIT: f64 = 6.0;
 /// Logarithms that a column has to stand out by at least, in roughness and in drift.
 const ROUGHER: f64 = 0.25;
-const DRIFTS: f64 = 0.4;
+const DRIFTS: f64 = 1.0;
 /// Bins on either side that a column's drift is seen against.
 const REACH: usize = 4;
 /// Parts of the scan that drifts are followed in.
@@ -58,6 +59,7 @@ pub(super) struct Room {
     offset: Vec<f64>,
     drift: Vec<f64>,
     bad: Vec<bool>,
+    /// Wide stripes; columns that drift.
     found: Vec<bool>,
     replaced: Vec<Between>,
     sums: Vec<f32>,
@@ -156,14 +158,11 @@ impl Room {
         let floor = FLOOR * self.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
         let noise = SIGNIFICANT / (self.views as f64).sqrt();
         self.smallest.iter_mut().zip(&self.noise).for_each(|(s, n)| *s = (noise * n).max(floor));
-        self.find_narrow();
-        self.find_wide();
-        self.find_narrow();
-    }
-
-    fn take_off(&mut self, k: usize, by: f64) {
-        self.offset[k] += by;
-        self.mean[k] -= by;
+        // Each of the two misleads the other, so both come twice.
+        for _ in 0..2 {
+            self.find_wide();
+            self.find_narrow();
+        }
     }
 
     /// What narrow parabolas of both widths leave, the smaller of the two: structure escapes one of them at most.
@@ -177,7 +176,8 @@ impl Room {
             let (a, b) = (self.by_wider[k], self.left[k]);
             let by = if a * b <= 0.0 { 0.0 } else { a.abs().min(b.abs()).copysign(a) };
             if by.abs() > self.smallest[k] {
-                self.take_off(k, by);
+                self.offset[k] += by;
+                self.mean[k] -= by;
             }
         }
     }
@@ -190,13 +190,22 @@ impl Room {
         while next < self.bins {
             let first = next;
             let rising = self.left[first] > 0.0;
-            while next < self.bins && self.left[next].abs() > self.smallest[next] && (self.left[next] > 0.0) == rising {
+            let significant = |k: usize| self.left[k].abs() > self.smallest[k];
+            while next < self.bins && significant(next) && (self.left[next] > 0.0) == rising {
                 next += 1;
             }
-            if begins_and_ends(&self.left, first..next) {
-                (first..next).for_each(|k| self.take_off(k, self.left[k]));
+            if next == first {
+                self.found[first] = false;
+                next += 1;
+                continue;
             }
-            next = next.max(first + 1);
+            let stripe = begins_and_ends(&self.mean, &self.left, first..next);
+            self.found[first..next].fill(stripe);
+        }
+        // Now that all means have been looked at.
+        for k in (0..self.bins).filter(|k| self.found[*k]) {
+            self.offset[k] += self.left[k];
+            self.mean[k] -= self.left[k];
         }
     }
 
@@ -258,21 +267,29 @@ impl Remover for Room {
     }
 }
 
-/// Whether a run of offsets has steps of much of its largest at either end. Where parabolas do not follow structure, such as the edge of
-/// the object, what they leave dies away on one side at least.
-fn begins_and_ends(left: &[f64], run: Range<usize>) -> bool {
+/// Whether means have a step at either end of a run of offsets, of much of its largest. Where parabolas do not follow structure, such as
+/// the edge of the object, what they leave may jump, and means do not.
+fn begins_and_ends(mean: &[f64], left: &[f64], run: Range<usize>) -> bool {
     let largest = left[run.clone()].iter().fold(0.0, |l: f64, o| l.max(o.abs()));
-    // Beyond the detector there is nothing.
-    let step = |inside: usize, outside: Option<&f64>| (left[inside] - outside.unwrap_or(&0.0)).abs() >= STEP * largest;
-    let before = run.start.checked_sub(1).and_then(|k| left.get(k));
-    !run.is_empty() && step(run.start, before) && step(run.end - 1, left.get(run.end))
+    let rise = |k: usize| mean[k] - mean[k - 1];
+    // From bin k - 1 to k, over what the two rises beside it say; at the end of the detector there is nothing to say.
+    let step = |k: usize| match k {
+        k if k < 2 || k + 2 > mean.len() => true,
+        k => (rise(k) - 0.5 * (rise(k - 1) + rise(k + 1))).abs() >= STEP * largest,
+    };
+    step(run.start) && step(run.end)
 }
 
-/// Unmarks runs of more than `most` bins.
-fn unmark_long_runs(marked: &mut [bool], most: usize) {
-    for run in marked.chunk_by_mut(|a, b| a == b).filter(|run| run[0] && run.len() > most) {
-        run.fill(false);
+/// Marks in `bad` what is marked in `found`, but for crowds; true if there is any.
+fn add_but_crowds(found: &[bool], bad: &mut [bool]) -> bool {
+    let mut any = false;
+    for k in (0..found.len()).filter(|k| found[*k]) {
+        let around = k.saturating_sub(CROWD)..(k + CROWD + 1).min(found.len());
+        let alone = found[around].iter().filter(|f| **f).count() <= DRIFTING;
+        bad[k] |= alone;
+        any |= alone;
     }
+    any
 }
 
 struct Correct<'a> {
@@ -294,9 +311,7 @@ impl Plain for Correct<'_> {
         room.find_offsets();
         room.find_drifts(sinogram);
         stand_out(&room.drift, (NEIGHBOURHOOD, LIMIT, DRIFTS, false), &mut room.lists, &mut room.found);
-        unmark_long_runs(&mut room.found, DRIFTING);
-        if room.found.contains(&true) {
-            room.bad.iter_mut().zip(&room.found).for_each(|(bad, found)| *bad |= found);
+        if add_but_crowds(&room.found, &mut room.bad) {
             room.replace();
             room.find_offsets();
         }

@@ -1,0 +1,295 @@
+//! Stripes: published methods against plain f64 versions, and what stands out from noise against what was done to a clean scan.
+
+use crate::common::stripes::{DEAD, FLUCTUATING, NOISE, OFFSETS, PARTIAL, WIDE, blobs, sorting, striped, vo};
+use crate::common::{on_processor, plan, projection_len, to_volume};
+use isocenter::array::{Array, ArrayMut, DType};
+use isocenter::context::{Context, ContextOptions};
+use isocenter::cpu::level::Level;
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Slab, Stripes, Vo};
+use isocenter::error::Status;
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+fn angles(views: usize) -> Vec<f64> {
+    (0..views).map(|v| PI * v as f64 / views as f64).collect()
+}
+
+const PLAIN: Vo = Vo { snr: 3.0, large: 31, small: 11, dropped: 0.1 };
+
+/// Line integrals after the stages.
+fn without(ct: &mut Ct, stripes: Option<Stripes>, projections: &[f32]) -> Vec<f32> {
+    let g = ct.geometry().expect("a geometry").clone();
+    ct.set_options(Options { filter: Filter::None, ..Options::default() }).expect("options");
+    ct.set_stripes(stripes).expect("stripes");
+    let mut out = vec![f32::NAN; projection_len(&g)];
+    let shape = g.projection_shape();
+    let from = Array::new(projections, shape).expect("projections");
+    ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
+    out
+}
+
+fn of_one(views: usize, bins: usize, stripes: Stripes, sinogram: &[f32]) -> Vec<f32> {
+    without(&mut plan(&Geometry::new(angles(views), bins), Level::detect(), 2), Some(stripes), sinogram)
+}
+
+fn doubles(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|v| f64::from(*v)).collect()
+}
+
+/// Medians are values of the data: they are the same to the bit. Equal values of a column share ranks in the order of views in both.
+#[test]
+fn sorting_is_the_published_algorithm() {
+    for (views, bins, window) in [(60, 140, 11), (37, 129, 8), (200, 131, 2), (5, 40, 40), (1, 16, 5)] {
+        let s = blobs(views, bins.max(128), 3);
+        let s: Vec<f32> = s.chunks(bins.max(128)).flat_map(|r| &r[..bins]).copied().collect();
+        let expected = sorting(&doubles(&s), bins, window);
+        let seen = of_one(views, bins, Stripes::Sorting(window), &s);
+        assert!(seen.iter().zip(&expected).all(|(s, e)| f64::from(*s) == *e), "{views} x {bins}, {window}");
+    }
+}
+
+/// Interpolated columns and factors are rounded to f32, and a factor's division again: 2e-7 of values up to 3.
+#[test]
+fn vo_is_the_published_algorithm() {
+    for (views, bins, seed) in [(180, 160, 1), (61, 147, 2), (300, 128, 5)] {
+        let bad = striped(&blobs(views, bins, seed), bins);
+        for vo_of in [PLAIN, Vo { snr: 2.0, large: 40, small: 6, dropped: 0.5 }] {
+            let Vo { snr, large, small, dropped } = vo_of;
+            let expected = vo(&doubles(&bad), bins, (snr, large, small, dropped));
+            let seen = of_one(views, bins, Stripes::Vo(vo_of), &bad);
+            let worst = seen.iter().zip(&expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-6, "{views} x {bins}: {worst:e}");
+        }
+    }
+}
+
+/// Rms of a column's difference.
+fn column_error(a: &[f32], b: &[f32], bins: usize, k: usize) -> f64 {
+    let views = a.len() / bins;
+    let squares = (0..views).map(|v| f64::from(a[v * bins + k] - b[v * bins + k]).powi(2));
+    (squares.sum::<f64>() / views as f64).sqrt()
+}
+
+/// An offset is known to the noise of its column's mean and of the parabola's through ten others, and to what structure is left by
+/// that: a fifth of the noise of a value, for 400 views. What neighbours replace has their noise and its own was lost: twice the noise.
+#[test]
+fn what_stands_out_goes() {
+    let (views, bins) = (400, 384);
+    for seed in [1, 2, 3] {
+        let clean = blobs(views, bins, seed);
+        let seen = of_one(views, bins, Stripes::Significant, &striped(&clean, bins));
+        for (k, by) in OFFSETS.iter().map(|(k, by)| (*k, *by)).chain(WIDE.map(|k| (k, 0.06))) {
+            let left = column_error(&seen, &clean, bins, k);
+            assert!(left < 0.2 * NOISE, "bin {k}, off by {by}: {left} left, seed {seed}");
+        }
+        for k in [DEAD, FLUCTUATING, PARTIAL] {
+            let left = column_error(&seen, &clean, bins, k);
+            assert!(left < 2.0 * NOISE, "bin {k}: {left} left, seed {seed}");
+        }
+    }
+}
+
+/// Five standard deviations are rare: at most a bin in a hundred changes, by no more than it could be off.
+#[test]
+fn clean_data_stay() {
+    let (views, bins) = (400, 192);
+    for seed in [1, 2, 3, 4] {
+        let clean = blobs(views, bins, seed);
+        let seen = of_one(views, bins, Stripes::Significant, &clean);
+        let changed: Vec<f64> = (0..bins).map(|k| column_error(&seen, &clean, bins, k)).filter(|e| *e > 0.0).collect();
+        assert!(changed.len() <= bins / 100, "{} bins changed, seed {seed}", changed.len());
+        assert!(changed.iter().all(|e| *e < 0.6 * NOISE), "{changed:?}, seed {seed}");
+    }
+    for (views, bins) in [(15, 192), (400, 15)] {
+        let few = &striped(&blobs(400, 192, 1), 192)[..views * bins];
+        check_same(&of_one(views, bins, Stripes::Significant, few), few, true, "too few to tell anything");
+    }
+}
+
+/// Values that are all the same, all 0, huge: nothing that is not finite comes of them.
+#[test]
+fn no_data_make_what_is_not_finite() {
+    let (views, bins) = (40, 128);
+    let one = |f: fn(usize) -> f32| (0..views * bins).map(f).collect::<Vec<f32>>();
+    let cases = [
+        one(|_| 0.0),
+        one(|_| 3.0),
+        one(|i| if i % 128 == 64 { 1e30 } else { 0.0 }),
+        one(|i| (i % 7) as f32 - 3.0),
+        one(|i| if i % 2 == 0 { 1e-30 } else { -1e-30 }),
+        one(|i| f32::MAX / 4.0 * ((i % 128) as f32 / 128.0)),
+    ];
+    for (c, data) in cases.iter().enumerate() {
+        for stripes in [Stripes::Significant, Stripes::Vo(PLAIN), Stripes::Sorting(9)] {
+            let seen = of_one(views, bins, stripes.clone(), data);
+            assert!(seen.iter().all(|v| v.is_finite()), "case {c}, {stripes:?}");
+        }
+    }
+}
+
+fn capped(g: &Geometry, threads: usize, memory_cap: u64, level: Level) -> Ct {
+    let options = ContextOptions { threads, memory_cap, level: Some(level), ..on_processor() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(g.clone()).expect("a geometry");
+    ct
+}
+
+/// Some rows, each with stripes of its own.
+fn scan(g: &Geometry) -> Vec<f32> {
+    let (views, bins) = (g.views(), g.bins);
+    let sinograms: Vec<Vec<f32>> = (0..g.rows as u64).map(|r| striped(&blobs(views, bins, r), bins)).collect();
+    let mut all = Vec::new();
+    for i in 0..g.rows * views {
+        let (row, view) = if g.order == Order::Sinograms { (i / views, i % views) } else { (i % g.rows, i / g.rows) };
+        all.extend_from_slice(&sinograms[row][view * bins..][..bins]);
+    }
+    all
+}
+
+/// What the error for a cap of one byte asks for.
+fn smallest_cap(g: &Geometry, threads: usize, stripes: &Stripes) -> u64 {
+    let mut ct = capped(g, threads, 1, Level::detect());
+    ct.set_stripes(Some(stripes.clone())).expect("stripes");
+    let message = ct.memory().expect_err("too little").message;
+    message.rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number of bytes")
+}
+
+/// The same to the bit, or to 1e-5 of the largest.
+fn check_same(seen: &[f32], expected: &[f32], to_the_bit: bool, what: &str) {
+    let largest = expected.iter().fold(0.0f32, |l, v| l.max(v.abs()));
+    let near = |(s, e): (&f32, &f32)| s.to_bits() == e.to_bits() || !to_the_bit && (s - e).abs() < 1e-5 * largest;
+    assert!(seen.len() == expected.len() && seen.iter().zip(expected).all(near), "{what}");
+}
+
+/// A row's stripes do not depend on other rows, and sums have one order: to the bit. The back projection after them has another order
+/// where fewer slices stand side by side.
+#[test]
+fn slabs_threads_levels_and_orders_do_not_matter() {
+    let mut g = Geometry::new(angles(50), 128).with_rows(6);
+    (g.nx, g.ny) = (40, 42);
+    for stripes in [Stripes::Significant, Stripes::Vo(PLAIN), Stripes::Sorting(7)] {
+        for (first_row, slices) in [(0, 6), (2, 3)] {
+            (g.first_row, g.slices, g.order) = (first_row, slices, Order::Frames);
+            let data = scan(&g);
+            let mut reference = capped(&g, 1, 0, Level::detect());
+            reference.set_stripes(Some(stripes.clone())).expect("stripes");
+            let rows = without(&mut reference, Some(stripes.clone()), &data);
+            reference.set_options(Options::default()).expect("options");
+            let volume = to_volume(&mut reference, &g, Ct::reconstruct, &data);
+            for (threads, part) in [(2, 0), (3, 1), (1, 1)] {
+                let mut ct = capped(&g, threads, part * smallest_cap(&g, threads, &stripes), Level::detect());
+                ct.set_stripes(Some(stripes.clone())).expect("stripes");
+                let seen = to_volume(&mut ct, &g, Ct::reconstruct, &data);
+                check_same(&seen, &volume, false, &format!("{stripes:?}, {threads} threads, part {part}"));
+                let seen = without(&mut ct, Some(stripes.clone()), &data);
+                check_same(&seen, &rows, true, &format!("{stripes:?}, {threads} threads, part {part}, rows"));
+            }
+            for level in Level::available() {
+                let mut ct = capped(&g, 2, 0, level);
+                check_same(
+                    &without(&mut ct, Some(stripes.clone()), &data),
+                    &rows,
+                    true,
+                    &format!("{stripes:?}, {level:?}"),
+                );
+            }
+            let turned = Geometry { order: Order::Sinograms, ..g.clone() };
+            let mut ct = capped(&turned, 2, 0, Level::detect());
+            ct.set_stripes(Some(stripes.clone())).expect("stripes");
+            let seen = to_volume(&mut ct, &turned, Ct::reconstruct, &scan(&turned));
+            check_same(&seen, &volume, true, &format!("{stripes:?}, sinograms"));
+        }
+    }
+}
+
+/// Callbacks see the same slices, and what comes out is the same.
+#[test]
+fn streams_remove_stripes() {
+    let g = Geometry::new(angles(60), 128).with_rows(5);
+    let data = scan(&g);
+    for interpolation in [Interpolation::Linear, Interpolation::BandLimited] {
+        let mut ct = plan(&g, Level::detect(), 2);
+        ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
+        ct.set_stripes(Some(Stripes::Significant)).expect("stripes");
+        let whole = to_volume(&mut ct, &g, Ct::reconstruct, &data);
+        let mut volume = vec![f32::NAN; whole.len()];
+        let read = |slab: Slab| {
+            for v in 0..g.views() {
+                for r in 0..slab.count {
+                    let from = &data[(v * g.rows + slab.first + r) * g.bins..][..g.bins];
+                    // SAFETY: the slab's array, (views, count, bins) of f32.
+                    unsafe {
+                        let to = slab.data.cast::<f32>().add((v * slab.count + r) * g.bins);
+                        to.copy_from_nonoverlapping(from.as_ptr(), g.bins);
+                    }
+                }
+            }
+            Ok(())
+        };
+        let write = |slab: Slab| {
+            let n = g.nx * g.ny;
+            // SAFETY: the slab's array, (count, ny, nx) of f32.
+            let slices = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.count * n) };
+            volume[slab.first * n..][..slices.len()].copy_from_slice(slices);
+            Ok(())
+        };
+        ct.reconstruct_stream(DType::F32, read, write).expect("success");
+        check_same(&volume, &whole, false, &format!("{interpolation:?}"));
+    }
+}
+
+/// Off, a call is what it was; operators that take values as they are do not care.
+#[test]
+fn a_stage_that_is_off_changes_nothing() {
+    let g = Geometry::new(angles(40), 128).with_rows(3);
+    let data = scan(&g);
+    let mut ct = plan(&g, Level::detect(), 2);
+    let (before, needed) = (to_volume(&mut ct, &g, Ct::reconstruct, &data), ct.memory().expect("a figure"));
+    let plain = to_volume(&mut ct, &g, Ct::backproject, &data);
+    ct.set_stripes(Some(Stripes::Significant)).expect("stripes");
+    assert!(to_volume(&mut ct, &g, Ct::reconstruct, &data) != before);
+    assert!(ct.memory().expect("a figure") > needed, "memory counts the stage");
+    check_same(&to_volume(&mut ct, &g, Ct::backproject, &data), &plain, true, "backproject");
+    ct.set_stripes(None).expect("none");
+    check_same(&to_volume(&mut ct, &g, Ct::reconstruct, &data), &before, true, "off");
+    assert_eq!(ct.memory().expect("a figure"), needed);
+}
+
+/// NaN in a late slice is found before anything is written, and named.
+#[test]
+fn bad_data_are_found_first() {
+    let g = Geometry::new(angles(40), 128).with_rows(8);
+    let mut data = scan(&g);
+    data[(17 * 8 + 7) * 128 + 5] = f32::NAN;
+    for cap in [0, smallest_cap(&g, 1, &Stripes::Significant)] {
+        let mut ct = capped(&g, 1, cap, Level::detect());
+        ct.set_stripes(Some(Stripes::Significant)).expect("stripes");
+        let mut volume = vec![7.0; g.volume_shape().iter().product()];
+        let (p, v) = (Array::new(&data, g.projection_shape()), ArrayMut::new(&mut volume, g.volume_shape()));
+        let error = ct.reconstruct(p.expect("projections"), v.expect("a volume")).expect_err("NaN");
+        assert!(error.message.contains("projections[17, 7, 5] is NaN"), "{}", error.message);
+        assert!(volume.iter().all(|v| *v == 7.0), "untouched");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut ct = plan(&Geometry::new(angles(20), 30), Level::detect(), 1);
+    for (stripes, status, word) in [
+        (Stripes::Sorting(31), Status::OutOfRange, "small_window is 31 bins; the detector has 30"),
+        (Stripes::Sorting(1), Status::OutOfRange, "at least 2"),
+        (Stripes::Vo(PLAIN), Status::OutOfRange, "large_window is 31 bins"),
+        (Stripes::Vo(Vo { snr: f64::NAN, ..PLAIN }), Status::NotFiniteParameter, "snr"),
+        (Stripes::Vo(Vo { snr: 1.0, ..PLAIN }), Status::OutOfRange, "snr is 1"),
+        (Stripes::Vo(Vo { dropped: 0.9, ..PLAIN }), Status::OutOfRange, "drop_ratio is 0.9"),
+    ] {
+        let error = ct.set_stripes(Some(stripes)).expect_err("refused");
+        assert_eq!(error.status, status);
+        assert!(error.message.contains(word), "{}", error.message);
+    }
+    // Taken for a longer detector, refused when used with a shorter one.
+    ct.set_stripes(Some(Stripes::Sorting(30))).expect("as long as the detector");
+    let g = Geometry::new(angles(20), 29);
+    ct.set_geometry(g.clone()).expect("a geometry");
+    assert_eq!(ct.memory().expect_err("too long").status, Status::OutOfRange);
+}

@@ -1,0 +1,111 @@
+//! Stripes on a GPU against the processor, whose tests stand behind that.
+
+use super::common::stripes::{blobs, striped};
+use super::{cpu, gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut};
+use isocenter::context::{Context, ContextOptions};
+use isocenter::ct::{Ct, Filter, Geometry, Options, Order, Stripes, Vo};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+const VO: Vo = Vo { snr: 3.0, large: 31, small: 11, dropped: 0.1 };
+
+fn geometry(views: usize, bins: usize, rows: usize) -> Geometry {
+    Geometry::new((0..views).map(|v| PI * v as f64 / views as f64).collect(), bins).with_rows(rows)
+}
+
+fn scan(g: &Geometry) -> Vec<f32> {
+    let sinograms: Vec<_> = (0..g.rows as u64).map(|r| striped(&blobs(g.views(), g.bins, r), g.bins)).collect();
+    let mut all = Vec::new();
+    for i in 0..g.rows * g.views() {
+        let (row, view) =
+            if g.order == Order::Sinograms { (i / g.views(), i % g.views()) } else { (i % g.rows, i / g.rows) };
+        all.extend_from_slice(&sinograms[row][view * g.bins..][..g.bins]);
+    }
+    all
+}
+
+fn rows(context: &Arc<Context>, g: &Geometry, stripes: &Stripes, data: &[f32]) -> Vec<f32> {
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(g.clone()).expect("a geometry");
+    ct.set_options(Options { filter: Filter::None, ..Options::default() }).expect("options");
+    ct.set_stripes(Some(stripes.clone())).expect("stripes");
+    let mut out = vec![f32::NAN; data.len()];
+    let shape = g.projection_shape();
+    let from = Array::new(data, shape).expect("projections");
+    ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
+    out
+}
+
+fn worst(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d })
+}
+
+/// Sums of f32 are fused there, which moves an offset by 1e-7 of values of 3; sorted values are the same to the bit.
+#[test]
+fn stripes_as_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let long = |window: usize| Stripes::Vo(Vo { large: window, ..VO });
+    for (views, bins, n, orders) in
+        [(180, 160, 5, true), (61, 147, 1, false), (700, 300, 3, false), (1300, 129, 2, false)]
+    {
+        for stripes in [Stripes::Significant, Stripes::Vo(VO), long(128), Stripes::Sorting(8), Stripes::Sorting(2)] {
+            let mut g = geometry(views, bins, n);
+            for order in [Order::Frames, Order::Sinograms].into_iter().take(1 + usize::from(orders)) {
+                g.order = order;
+                let data = scan(&g);
+                let (seen, expected) = (rows(&gpu, &g, &stripes, &data), rows(&cpu(), &g, &stripes, &data));
+                let off = worst(&seen, &expected);
+                assert!(off < 2e-6, "{views} x {bins} x {n}, {stripes:?}, {order:?}: {off:e}");
+            }
+        }
+    }
+}
+
+/// Columns of every length that a block sorts, and longer ones.
+#[test]
+fn columns_of_any_length() {
+    let Some(gpu) = gpu() else { return };
+    for views in [1, 3, 256, 257, 1025, 2049, 4097, 8193, 16384, 16385, 20000] {
+        let g = geometry(views, 130, 1);
+        let data = scan(&g);
+        let stripes = Stripes::Sorting(21);
+        assert!(rows(&gpu, &g, &stripes, &data) == rows(&cpu(), &g, &stripes, &data), "{views} views");
+    }
+}
+
+/// Windows that leave shared memory.
+#[test]
+fn long_windows() {
+    let Some(gpu) = gpu() else { return };
+    let g = geometry(40, 1200, 2);
+    let data = scan(&g);
+    for window in [380, 760, 1200] {
+        let stripes = Stripes::Sorting(window);
+        assert!(rows(&gpu, &g, &stripes, &data) == rows(&cpu(), &g, &stripes, &data), "{window}");
+    }
+}
+
+/// To the bit: a row's stripes do not depend on other rows.
+#[test]
+fn slabs_do_not_matter() {
+    let Some(whole) = gpu() else { return };
+    let g = geometry(90, 150, 40);
+    let data = scan(&g);
+    for stripes in [Stripes::Significant, Stripes::Vo(VO)] {
+        let volume = |context: &Arc<Context>| {
+            let mut ct = Ct::new(context.clone());
+            ct.set_geometry(g.clone()).expect("a geometry");
+            ct.set_stripes(Some(stripes.clone())).expect("stripes");
+            let mut out = vec![f32::NAN; g.volume_shape().iter().product()];
+            let from = Array::new(&data, g.projection_shape()).expect("projections");
+            ct.reconstruct(from, ArrayMut::new(&mut out, g.volume_shape()).expect("a volume")).expect("success");
+            (out, ct.memory().expect("a figure"))
+        };
+        let (expected, bytes) = volume(&whole);
+        let capped = gpu_with(ContextOptions { gpu_memory_cap: bytes / 3, ..ContextOptions::default() });
+        let (seen, less) = volume(&capped.expect("there was one"));
+        assert!(less <= bytes / 3, "{less} of {bytes}");
+        assert!(seen == expected, "{stripes:?}");
+    }
+}
