@@ -992,6 +992,14 @@ public:
         return detail::call(isoc_ct_set_options, self(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
 
+    using stripes = detail::sized<isoc_ct_stripes>;
+
+    // How `filter` and `reconstruct` remove stripes, by default what stands out from noise; nullptr leaves them.
+    outcome<void> set_stripes(const isoc_ct_stripes &wanted = stripes()) {
+        return detail::call(isoc_ct_set_stripes, self(), detail::filled<isoc_ct_stripes>(wanted));
+    }
+    outcome<void> set_stripes(std::nullptr_t) { return detail::call(isoc_ct_set_stripes, self(), nullptr); }
+
     // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
     // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {

@@ -459,6 +459,47 @@ static void options(void) {
          isoc_ct_set_options(s->ct, NULL), (s->afterwards = AS_IT_IS, still_works(s)));
 }
 
+/* --- stripes --- */
+
+#define SET_STRIPES isoc_ct_set_stripes(s->ct, &s->stripes)
+#define STRIPES(field, value, status, ...)                                                                                \
+    BAD("stripes." #field " = " #value, (vo(s), s->stripes.field = (value)), SET_STRIPES, status, #field, __VA_ARGS__)
+
+/* With windows that fit the detector. */
+static void vo(scan *s) {
+    s->stripes = (isoc_ct_stripes){ .struct_size = sizeof s->stripes, .method = ISOC_CT_STRIPE_METHOD_VO };
+    s->stripes.large_window = BINS, s->stripes.small_window = 5;
+}
+
+static void stripes(void) {
+    STRIPES(struct_size, 0, STRUCT_SIZE, "0");
+    STRIPES(struct_size, 7, STRUCT_SIZE, "7");
+    STRIPES(method, 3, UNKNOWN_VALUE, "is 3", "0 to 2");
+    STRIPES(method, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    STRIPES(snr, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    STRIPES(snr, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
+    STRIPES(snr, 1.0, OUT_OF_RANGE, "is 1", "above 1");
+    STRIPES(snr, -3.0, OUT_OF_RANGE, "is -3", "above 1");
+    STRIPES(large_window, BINS + 1, OUT_OF_RANGE, "33 bins", "has 32");
+    STRIPES(large_window, 1, OUT_OF_RANGE, "is 1");
+    STRIPES(large_window, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    STRIPES(small_window, INT64_MIN, OUT_OF_RANGE, "-9223372036854775808");
+    STRIPES(small_window, BINS + 1, OUT_OF_RANGE, "33 bins", "has 32");
+    STRIPES(drop_ratio, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    STRIPES(drop_ratio, 0.81, OUT_OF_RANGE, "0.81", "0 to 0.8");
+    STRIPES(drop_ratio, -0.1, OUT_OF_RANGE, "-0.1", "0 to 0.8");
+    BAD("set_stripes: the usual windows, of a short detector", (vo(s), s->stripes.large_window = 0), SET_STRIPES, OUT_OF_RANGE,
+        "large_window", "51 bins", "has 32");
+    BAD("set_stripes: checked whatever the method", (vo(s), s->stripes.method = 0, s->stripes.snr = NAN), SET_STRIPES,
+        NOT_FINITE_PARAMETER, "snr", "NaN");
+    GOOD("set_stripes: NULL leaves them", (vo(s), check_ok("isoc_ct_set_stripes", SET_STRIPES)), isoc_ct_set_stripes(s->ct, NULL),
+         still_works(s));
+    for (uint32_t method = 0; method < 3; method++)
+        GOOD("set_stripes: every method", (vo(s), s->stripes.method = method), SET_STRIPES,
+             isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK &&
+                 near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+}
+
 /* --- tensors --- */
 
 static const char *const tensor_names[TENSORS] = { "projections", "filtered", "volume", "flats", "darks" };
@@ -1147,6 +1188,7 @@ int main(void) {
     regions();
     limits();
     options();
+    stripes();
     null_tensors();
     tensors();
     overlaps();

@@ -147,6 +147,7 @@ typedef struct {
     int afterwards;
     isoc_ct_geometry geometry;
     isoc_ct_options options;
+    isoc_ct_stripes stripes;
     isoc_ct_info info;
     isoc_tensor t[TENSORS];
     int64_t shape[TENSORS][3], strides[TENSORS][3];

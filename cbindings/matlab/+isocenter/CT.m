@@ -13,6 +13,7 @@ classdef CT < handle
 %   setGeometry        scan and volume
 %   setOptions         filter, interpolation, padding
 %   setFlatField       for raw counts
+%   setStripes         what would become rings
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   filter             projections -> projections
@@ -110,6 +111,26 @@ classdef CT < handle
             %   ct.setFlatField([])            forgets them
             %   Integers are counts; of single ct.setOptions('Input', 'counts') says so. They stay while Rows and Bins do.
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
+        end
+
+        function setStripes(self, varargin)
+            % SETSTRIPES  How filter, reconstruct and reconstructStream remove stripes, which would become rings.
+            %   ct.setStripes()      what stands out from noise, and nothing else
+            %   ct.setStripes([])    leaves them, as it is at first
+            %   ct.setStripes(NAME, VALUE, ...) or ct.setStripes(STRUCT)
+            %
+            %   Method         'significant' (the default), 'vo' (Vo, Atwood and Drakopoulos 2018, all of it) or 'sorting' (its algorithm
+            %                  3 alone)
+            %   Snr            of 'vo': how far a stripe stands out, at least, above 1 (3)
+            %   LargeWindow    of 'vo': bins of the median against large stripes (51)
+            %   SmallWindow    of 'vo' and 'sorting': bins of the median against small stripes (21)
+            %   DropRatio      of 'vo': part of a bin's values that does not count towards its mean, 0 to 0.8 (0.1)
+            self.id = isocenter.internal.plan('ct', self.id);
+            if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
+                isocenter_mex('ct.leave_stripes', self.id);
+            else
+                isocenter_mex('ct.set_stripes', self.id, varargin{:});
+            end
         end
 
         function volume = reconstruct(self, varargin)

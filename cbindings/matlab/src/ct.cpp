@@ -6,6 +6,7 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
+static const char *const stripe_methods[] = { "significant", "vo", "sorting", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", "band_limited", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
@@ -50,6 +51,16 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "Input", field::word, AT(input), 0, inputs },
     { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
     { "Projector", field::word, AT(projector), 0, projectors },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_stripes, member)
+static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
+    { "Method", field::word, AT(method), 0, stripe_methods },
+    { "Snr", field::real, AT(snr), 0, nullptr, nullptr, true },
+    { "LargeWindow", field::count, AT(large_window), 0, nullptr, nullptr, true },
+    { "SmallWindow", field::count, AT(small_window), 0, nullptr, nullptr, true },
+    { "DropRatio", field::real, AT(drop_ratio), 0, nullptr, nullptr, true },
 } };
 #undef AT
 
@@ -156,6 +167,17 @@ static void set_options(call &c) {
     auto options = sized<isoc_ct_options>();
     settings_read(options_record, c, 0, "invalidOptions", &options);
     check(isoc_ct_set_options(c.plan->ct(), &options), "invalidOptions");
+}
+
+static void set_stripes(call &c) {
+    auto stripes = sized<isoc_ct_stripes>();
+    settings_read(stripes_record, c, 0, "invalidStripes", &stripes);
+    check(isoc_ct_set_stripes(c.plan->ct(), &stripes), "invalidStripes");
+}
+
+static void leave_stripes(call &c) {
+    c.takes({});
+    check(isoc_ct_set_stripes(c.plan->ct(), nullptr));
 }
 
 // (bins, rows, frames), or (bins, rows) of one frame.
@@ -356,6 +378,8 @@ const std::vector<command> ct_commands{
     { "set_geometry", set_geometry, needs::plan },
     { "set_options", set_options, needs::plan },
     { "set_flat_field", set_flat_field },
+    { "set_stripes", set_stripes, needs::plan },
+    { "leave_stripes", leave_stripes, needs::plan },
     { "info", get_info },
     { "angular_weights", angular_weights },
     { "set_angular_weights", set_angular_weights },
