@@ -140,6 +140,11 @@ function filters()
     middle = @() mean(mean(ct.reconstruct(p)(21:28, 21:28)));
     ct.setOptions();
     linear = middle();
+    ct.setStripes();
+    ct.setStripes('Method', 'vo', 'LargeWindow', 15, 'SmallWindow', 5, 'Snr', 2.5, 'DropRatio', 0.2);
+    ct.setStripes(struct('Method', 'sorting', 'SmallWindow', 7));
+    check_error('a window of one bin', 'invalidStripes', {'SmallWindow', '1'}, @() ct.setStripes('SmallWindow', 1));
+    ct.setStripes([]);
     ct.setOptions('Interpolation', 'band_limited', 'Tolerance', 1e-3);
     check_true('the period', ct.info().Period > 48 * (1 + sqrt(2)) / 2);
     check_near('band-limited', middle(), linear, 0.01);

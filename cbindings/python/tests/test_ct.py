@@ -176,6 +176,22 @@ class Ct(unittest.TestCase):
         self.ct.set_flat_field(None)
         np.testing.assert_allclose(self.ct.reconstruct(sinogram), volume, atol=2e-4)
 
+    def test_stripes(self):
+        sinogram = self.ct.phantom_projections([[0.01, 2.0, -1.0, 80.0, 60.0, 0.3]])
+        noise = np.random.default_rng(1).normal(0, 0.005, sinogram.shape).astype(np.float32)
+        clean, bad = sinogram + noise, sinogram + noise
+        bad[:, :, 140] += 0.05
+        bad[:, :, 100] = 0.3
+        exact = self.ct.reconstruct(clean)
+        with_rings = np.abs(self.ct.reconstruct(bad) - exact).max()
+        for method, windows in (("significant", {}), ("vo", {"large_window": 31, "small_window": 9, "snr": 2.5}), ("sorting", {})):
+            self.ct.set_stripes(method, **windows)
+            self.assertLess(np.abs(self.ct.reconstruct(bad) - exact).max(), 0.5 * with_rings, method)
+        self.ct.set_stripes(None)
+        self.assertEqual(np.abs(self.ct.reconstruct(bad) - exact).max(), with_rings)
+        self.assertRaisesRegex(ValueError, "'significant', 'vo', 'sorting'", self.ct.set_stripes, "munch")
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "small_window is 1", self.ct.set_stripes, "sorting", small_window=1)
+
     def test_what_floats_hold(self):
         sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
         counts = np.rint(10000 * np.exp(-sinogram))
