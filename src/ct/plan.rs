@@ -9,6 +9,9 @@ use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
 use super::options::{Interpolation, Options, Pair};
+use super::output::Pass;
+use super::output::options::Output;
+use super::output::writer::Written;
 use super::rows::Chain;
 use super::rows::flat_field::FlatField;
 use super::rows::kind::Correction;
@@ -78,9 +81,9 @@ impl Plan {
     }
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
-    fn sizes<'a>(&'a self, options: &'a Options) -> Task<'a> {
+    fn sizes<'a>(&'a self, options: &'a Options, pass: Pass<'a>) -> Task<'a> {
         let rows = rows(Operator::Reconstruct, options, Correction::None);
-        Task { rows, ..self.bare(Operator::Reconstruct, options, 0) }
+        Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0) }
     }
 
     fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
@@ -95,6 +98,7 @@ impl Plan {
             kernel,
             precision,
             stream,
+            pass: Pass::DIRECT,
         }
     }
 }
@@ -116,6 +120,9 @@ pub struct Ct {
     pub(super) stream: usize,
     /// Projections taken for line integrals have been looked at since the last change.
     pub(super) looked: bool,
+    /// How `reconstruct` stores its volume, and what it stored last under that; None if that was not finished.
+    pub(super) output: Output,
+    pub(super) written: Option<Written>,
 }
 
 impl Ct {
@@ -125,7 +132,8 @@ impl Ct {
             [] => Box::<CpuEngine>::default(),
             _ => Box::<GpuEngine>::default(),
         };
-        Self { context, plan: None, options: Options::default(), engine, replaced: 0, stream: 0, looked: false }
+        let (options, output) = (Options::default(), Output::default());
+        Self { context, plan: None, options, engine, replaced: 0, stream: 0, looked: false, output, written: None }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -141,7 +149,7 @@ impl Ct {
     /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
     pub fn tune(&mut self) -> Result<Vec<Measured>> {
         let Self { context, plan, options, engine, .. } = self;
-        let result = engine.tune(context, &configured(plan)?.sizes(options));
+        let result = engine.tune(context, &configured(plan)?.sizes(options, Pass::DIRECT));
         for m in result.iter().flatten() {
             context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
         }
@@ -193,6 +201,26 @@ impl Ct {
         self.options = options;
         self.looked = false;
         Ok(())
+    }
+
+    /// Checks and takes how `reconstruct` stores its volume.
+    pub fn set_output(&mut self, output: Output) -> Result<()> {
+        output.check()?;
+        (self.output, self.written) = (output, None);
+        Ok(())
+    }
+
+    /// How `reconstruct` stores its volume.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// What the last reconstruction stored.
+    pub fn written(&self) -> Result<&Written> {
+        match &self.written {
+            Some(written) => Ok(written),
+            None => fail!(NotConfigured, "no reconstruction has been finished since isoc_ct_set_output"),
+        }
     }
 
     /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
@@ -287,7 +315,8 @@ impl Ct {
     }
 
     fn needs(&self) -> Result<Needs> {
-        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options))
+        let pass = Pass::sizes(&self.output, self.context.threads());
+        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options, pass))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
 use crate::ct::geometry::Order;
 use crate::ct::rows::reader::Reader;
-use crate::ct::slab::{self, Arrays, Queue, Worker};
+use crate::ct::slab::{self, Arrays, Worker};
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use std::ops::Range;
@@ -39,9 +39,9 @@ impl<'a> Processor<'a> {
 
     /// From the calling thread, which the worker threads let report.
     pub(super) fn run<'e>(self, ends: &mut impl slab::Ends<'e>) -> Result<u64> {
-        let (context, queue) = (self.context, Queue::new(self.task.geometry.slices));
+        let (context, queue, part) = (self.context, self.task.queue()?, self.task.pass.part);
         let mut workers = [self];
-        context.report_while(|job| slab::run(&mut workers, &queue, ends, job))?;
+        context.report_part(part, |job| slab::run(&mut workers, &queue, ends, job))?;
         Ok(workers[0].replaced)
     }
 
@@ -82,9 +82,10 @@ impl Worker for Processor<'_> {
             _ => arrays.write(),
         };
         let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut *self.workspace);
+        let finish = self.task.pass.finish;
         self.smaller = division::smaller(&slab, work);
         context.on_workers(job, |job| {
-            work.run(&Call { context, job, input: &input, target: &target, arrays }, &slab, cap, workspace)
+            work.run(&Call { context, job, input: &input, target: &target, arrays, finish }, &slab, cap, workspace)
         })?;
         self.replaced += input.replaced();
         Ok((slab.count, ()))

@@ -6,6 +6,7 @@ mod geometry;
 mod info;
 mod operators;
 mod options;
+mod output;
 mod plan;
 mod tensors;
 
@@ -15,4 +16,5 @@ pub use geometry::*;
 pub use info::*;
 pub use operators::*;
 pub use options::*;
+pub use output::*;
 pub use plan::*;
