@@ -89,7 +89,7 @@ impl Engine for GpuEngine {
         let mut workers = Vec::with_capacity(sharing);
         for gpu in gpus {
             let sizes = sizes(context, (task, arrays), gpu, sharing)?;
-            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork::new(context, task, gpu, sizes));
         }
         let queue = task.queue()?;
         context.run_waiting_part(task.pass.part, |job| {
@@ -107,7 +107,7 @@ impl Engine for GpuEngine {
                             if result.is_err() {
                                 queue.stop();
                             }
-                            result.map(|()| gpu.replaced)
+                            result.and_then(|()| gpu.done())
                         })
                     })
                     .collect();
@@ -136,7 +136,7 @@ impl Engine for GpuEngine {
                 let needed = host_bytes(sizes.minimum());
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
-            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork::new(context, task, gpu, sizes));
         }
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
@@ -150,7 +150,7 @@ impl Engine for GpuEngine {
             job.enter(task.operator.stage());
             drive(&mut workers, &queue, &mut ends, job)
         })?;
-        Ok(workers.iter().map(|gpu| gpu.replaced).sum())
+        workers.iter().map(AtWork::done).sum()
     }
 
     fn forget(&mut self) {
