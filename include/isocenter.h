@@ -692,7 +692,7 @@ typedef struct {
 typedef struct {
     // sizeof(isoc_ct_output_info), set by the caller.
     uint32_t struct_size;
-    // An isoc_ct_output_type.
+    // The volume's type, that of isoc_ct_output.dtype.
     uint32_t dtype;
     // value = offset + slope * stored; 1 for f32, and for f16 that hold values.
     double slope;

@@ -34,7 +34,7 @@ impl Window {
     /// Percentiles, unless told otherwise.
     pub const PERCENTILES: [f64; 2] = [0.1, 99.9];
     /// Slices that they are of, unless told otherwise.
-    pub const SLICES: usize = 32;
+    pub const SLICES: usize = 16;
 
     fn check(&self) -> Result<()> {
         match *self {
@@ -61,7 +61,7 @@ impl Window {
                         fail!(NotFiniteParameter, "output.{name} is {p}; it must be finite");
                     }
                     if !(0.0..=100.0).contains(&p) {
-                        fail!(OutOfRange, "output.{name} is {p:?}; it must be 0 to 100 (percent)");
+                        fail!(OutOfRange, "output.{name} is {p:?}; it must be 0 to 100");
                     }
                 }
                 if low >= high {
@@ -126,14 +126,14 @@ impl Output {
         if !(0.0..=MAX_RADIUS).contains(&radius) {
             fail!(
                 OutOfRange,
-                "output.mask_radius is {radius:?}; it must be 0 (no mask) to {MAX_RADIUS:?}, in halves of the slice's shorter side"
+                "output.mask_radius is {radius:?}; it must be 0 to {MAX_RADIUS:?} halves of the slice's shorter side, 0 for no mask"
             );
         }
         if value.abs() > f64::from(f32::MAX) {
             fail!(OutOfRange, "output.mask_value is {value:e}; values are f32, to {:e} either way", f32::MAX);
         }
         if self.histogram_bins > MAX_BINS {
-            fail!(OutOfRange, "output.histogram_bins is {}; it must be 0 (none) to {MAX_BINS}", self.histogram_bins);
+            fail!(OutOfRange, "output.histogram_bins is {}; it must be 0 to {MAX_BINS}", self.histogram_bins);
         }
         Ok(())
     }

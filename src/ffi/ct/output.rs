@@ -32,7 +32,7 @@ pub enum isoc_ct_output_type {
 /// rounded down), reconstructed in a pass before the one that writes: rank p / 100 * (number of values - 1) of the sorted values, linear
 /// between neighbours. They come from a histogram of floats with 2^12 steps an octave, in one pass: within 2^-12 of their size of those of
 /// sorted values, and far nearer where values lie densely; 0 and 100 are the smallest and the largest value exactly. The pass takes
-/// about the share of the time that its slices are of all (a slice alone takes up to 4 times as long on the processor as one of many),
+/// about the share of the time that its slices are of all (a slice alone takes up to 6 times as long on the processor as one of many),
 /// and 16 MiB of host memory. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
 /// `write` gets none of the first pass.
 #[repr(C)]
@@ -51,7 +51,7 @@ pub struct isoc_ct_output {
     pub low_percentile: f64,
     /// See low_percentile.
     pub high_percentile: f64,
-    /// Slices that percentiles are of: 0 means 32 (or all, if there are fewer), -1 all.
+    /// Slices that percentiles are of: 0 means 16 (or all, if there are fewer), -1 all.
     pub histogram_slices: i64,
     /// Pixels outside a circle about the centre of the slice, of this radius in halves of its shorter side, get `mask_value`: pixel (i, j)
     /// is inside where (j - (nx - 1) / 2)^2 + (i - (ny - 1) / 2)^2 <= (mask_radius min(nx, ny) / 2)^2. Up to 1.5 (from sqrt(2) on a square
@@ -84,7 +84,7 @@ impl isoc_ct_output {
             -1 => None,
             0 => Some(Window::SLICES),
             n if n > 0 => Some(usize::try_from(n).unwrap_or(usize::MAX)),
-            n => fail!(OutOfRange, "output.histogram_slices is {n}; it must be -1 (all), 0 (32) or more"),
+            n => fail!(OutOfRange, "output.histogram_slices is {n}; it must be 1 or more, 0 for 16, or -1 for all"),
         };
         let percentiles = |low, high| Window::Percentiles { low, high, slices };
         let (given, named) = ((low, high) != (0.0, 0.0), (low_percentile, high_percentile) != (0.0, 0.0));
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn isoc_ct_set_output(ct: *mut isoc_ct, output: *const iso
 pub struct isoc_ct_output_info {
     /// sizeof(isoc_ct_output_info), set by the caller.
     pub struct_size: u32,
-    /// An isoc_ct_output_type.
+    /// The volume's type, that of isoc_ct_output.dtype.
     pub dtype: u32,
     /// value = offset + slope * stored; 1 for f32, and for f16 that hold values.
     pub slope: f64,
