@@ -659,8 +659,8 @@ typedef struct {
 // rounded down), reconstructed in a pass before the one that writes: rank p / 100 * (number of values - 1) of the sorted values, linear
 // between neighbours. They come from a histogram of floats with 2^12 steps an octave, in one pass: within 2^-12 of their size of those of
 // sorted values, and far nearer where values lie densely; 0 and 100 are the smallest and the largest value exactly. The pass takes
-// about the share of the time that its slices are of all (a slice alone takes up to 4 times as long on the processor as one of many),
-// and 16 MiB of host memory. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
+// about the share of the time that its slices are of all (a slice alone takes up to 6 times as long on the processor as one of many),
+// and 16 MiB of host memory. Percentiles of one value are a window of zero width, ISOC_STATUS_OUT_OF_RANGE, before anything is written. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
 // `write` gets none of the first pass.
 typedef struct {
     // sizeof(isoc_ct_output).
@@ -676,7 +676,7 @@ typedef struct {
     double low_percentile;
     // See low_percentile.
     double high_percentile;
-    // Slices that percentiles are of: 0 means 32 (or all, if there are fewer), -1 all.
+    // Slices that percentiles are of: 0 means 16 (or all, if there are fewer), -1 all.
     int64_t histogram_slices;
     // Pixels outside a circle about the centre of the slice, of this radius in halves of its shorter side, get `mask_value`: pixel (i, j)
     // is inside where (j - (nx - 1) / 2)^2 + (i - (ny - 1) / 2)^2 <= (mask_radius min(nx, ny) / 2)^2. Up to 1.5 (from sqrt(2) on a square

@@ -454,6 +454,7 @@ fn options_out_of_range_are_named() {
         (bad(percentiles(1.0, nan, None)), Status::NotFiniteParameter, "output.high_percentile"),
         (bad(percentiles(1.0, 99.0, Some(0))), Status::OutOfRange, "0 slices"),
         (bad(None), Status::OutOfRange, "need a window"),
+        (Output { mapped: true, window: given([0.0, 1.0]), ..Output::default() }, Status::OutOfRange, "f16 alone"),
         (Output { dtype: DType::C64, ..Output::default() }, Status::TensorDtype, "C64"),
         (circle(-0.5, 0.0), Status::OutOfRange, "output.mask_radius is -0.5"),
         (circle(1.6, 0.0), Status::OutOfRange, "output.mask_radius is 1.6"),

@@ -113,6 +113,9 @@ impl Output {
         if let Some(window) = &self.window {
             window.check()?;
         }
+        if self.mapped && self.dtype != DType::F16 {
+            fail!(OutOfRange, "{:?} of a window: f16 alone may hold places in it", self.dtype);
+        }
         let needs_window = self.dtype.is_integer() || self.mapped || self.histogram_bins > 0;
         if needs_window && self.window.is_none() {
             fail!(OutOfRange, "integers, f16 of a window and histograms need a window");

@@ -33,7 +33,7 @@ pub enum isoc_ct_output_type {
 /// between neighbours. They come from a histogram of floats with 2^12 steps an octave, in one pass: within 2^-12 of their size of those of
 /// sorted values, and far nearer where values lie densely; 0 and 100 are the smallest and the largest value exactly. The pass takes
 /// about the share of the time that its slices are of all (a slice alone takes up to 6 times as long on the processor as one of many),
-/// and 16 MiB of host memory. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
+/// and 16 MiB of host memory. Percentiles of one value are a window of zero width, ISOC_STATUS_OUT_OF_RANGE, before anything is written. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
 /// `write` gets none of the first pass.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
