@@ -136,7 +136,7 @@ impl Ct {
         let writer = Writer::new(&output, window, surveyed, &mask, threads)?;
         let pass = Pass::of(&output, threads, Finish::Write(&writer), part);
         self.ask(Operator::Reconstruct, dtype, pass, work)?;
-        self.written = Some(writer.written()?);
+        self.written = Some(writer.written());
         Ok(())
     }
 

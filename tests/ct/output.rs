@@ -480,7 +480,8 @@ fn what_is_counted_shows_in_memory() {
     ct.set_output(wide.clone()).expect("u16");
     assert_eq!(ct.memory(), Ok(before), "rows are converted on their way");
     ct.set_output(Output { histogram_bins: 1000, ..wide.clone() }).expect("a histogram");
-    assert_eq!(ct.memory(), Ok(before + 3 * 8000));
+    // Of three threads, and their sum.
+    assert_eq!(ct.memory(), Ok(before + 4 * 8000));
     ct.set_output(Output { window: percentiles(1.0, 99.0, None), ..wide }).expect("percentiles");
     assert_eq!(ct.memory(), Ok(before + (16 << 20)));
     let e = {

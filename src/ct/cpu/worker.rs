@@ -5,6 +5,7 @@ use super::work::{Call, Work};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
 use crate::ct::geometry::Order;
+use crate::ct::output::Finish;
 use crate::ct::rows::reader::Reader;
 use crate::ct::slab::{self, Arrays, Worker};
 use crate::ct::task::{Operator, Task};
@@ -84,9 +85,13 @@ impl Worker for Processor<'_> {
         let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut *self.workspace);
         let finish = self.task.pass.finish;
         self.smaller = division::smaller(&slab, work);
-        context.on_workers(job, |job| {
+        let result = context.on_workers(job, |job| {
             work.run(&Call { context, job, input: &input, target: &target, arrays, finish }, &slab, cap, workspace)
-        })?;
+        });
+        if let Finish::Write(writer) = finish {
+            writer.settle(result.is_ok());
+        }
+        result?;
         self.replaced += input.replaced();
         Ok((slab.count, ()))
     }
@@ -96,6 +101,10 @@ impl Worker for Processor<'_> {
     }
 
     fn shrink(&mut self, _: &Job) -> Result<bool> {
+        // Some rows of the slab may have been counted already.
+        if let Finish::Survey(_) = self.task.pass.finish {
+            return Ok(false);
+        }
         if let Some(cap) = self.smaller {
             self.cap = cap;
         }

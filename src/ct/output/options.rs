@@ -166,6 +166,7 @@ impl Output {
     /// Bytes of host memory for what is counted, on the processor.
     pub(in crate::ct) fn bytes(&self, threads: usize) -> u64 {
         let survey = self.percentiles().map_or(0, |_| survey::BYTES);
-        survey + (threads * self.histogram_bins * size_of::<u64>()) as u64
+        // Each thread's histogram, and their sum.
+        survey + ((threads + 1) * self.histogram_bins * size_of::<u64>()) as u64
     }
 }

@@ -42,11 +42,22 @@ impl Written {
     }
 }
 
-/// What one thread or one GPU has counted.
+/// Counts of what was written.
 #[derive(Debug)]
 struct Tally {
     clipped: [u64; 2],
     counts: Vec<u64>,
+}
+
+impl Tally {
+    fn new(bins: usize) -> Result<Self> {
+        Ok(Self { clipped: [0; 2], counts: zeros(bins)? })
+    }
+
+    fn add(&mut self, clipped: [u64; 2], counts: &[u64]) {
+        self.clipped.iter_mut().zip(clipped).for_each(|(sum, n)| *sum += n);
+        self.counts.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+    }
 }
 
 /// Rows of finished slices on their way.
@@ -57,8 +68,10 @@ pub(in crate::ct) struct Writer<'a> {
     outside: f32,
     window: Option<[f64; 2]>,
     surveyed: usize,
-    /// One for each thread, so that they are never in each other's way.
+    /// Of the slab under way on the processor, one for each thread, so that they are never in each other's way.
     tallies: Vec<Mutex<Tally>>,
+    /// Of all that is written for good.
+    total: Mutex<Tally>,
 }
 
 impl<'a> Writer<'a> {
@@ -71,9 +84,9 @@ impl<'a> Writer<'a> {
         threads: usize,
     ) -> Result<Self> {
         let code = Code::new(output, window);
-        let tally = || Ok(Mutex::new(Tally { clipped: [0; 2], counts: zeros(code.bins)? }));
-        let tallies = (0..threads.max(1)).map(|_| tally()).collect::<Result<_>>()?;
-        Ok(Self { mask, code, outside: output.mask_value as f32, window, surveyed, tallies })
+        let tally = || Tally::new(code.bins).map(Mutex::new);
+        let tallies = (0..threads).map(|_| tally()).collect::<Result<_>>()?;
+        Ok(Self { mask, code, outside: output.mask_value as f32, window, surveyed, tallies, total: tally()? })
     }
 
     pub(in crate::ct) fn code(&self) -> &Code {
@@ -91,14 +104,26 @@ impl<'a> Writer<'a> {
 
     fn tally(&self) -> MutexGuard<'_, Tally> {
         let thread = rayon::current_thread_index().unwrap_or(0) % self.tallies.len();
-        self.tallies[thread].lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.tallies[thread])
     }
 
     /// Adds what a GPU has counted.
     pub(in crate::ct) fn add(&self, clipped: [u64; 2], counts: &[u64]) {
-        let mut tally = self.tally();
-        tally.clipped.iter_mut().zip(clipped).for_each(|(sum, n)| *sum += n);
-        tally.counts.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+        locked(&self.total).add(clipped, counts);
+    }
+
+    /// After a slab on the processor: its counts hold, or, where it has to be repeated, some of its rows having been written already, are
+    /// forgotten.
+    pub(in crate::ct) fn settle(&self, written: bool) {
+        let mut total = locked(&self.total);
+        for tally in &self.tallies {
+            let Tally { clipped, counts } = &mut *locked(tally);
+            if written {
+                total.add(*clipped, counts);
+            }
+            *clipped = [0; 2];
+            counts.fill(0);
+        }
     }
 
     /// Writes values into a row of the volume, from the element at `at` on.
@@ -154,18 +179,16 @@ impl<'a> Writer<'a> {
     }
 
     /// What there is to tell when all has been written.
-    pub(in crate::ct) fn written(self) -> Result<Written> {
-        let Self { code, window, surveyed, tallies, .. } = self;
-        let mut sum = Tally { clipped: [0; 2], counts: zeros(code.bins)? };
-        for tally in tallies {
-            let Tally { clipped, counts } = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-            sum.clipped.iter_mut().zip(clipped).for_each(|(sum, n)| *sum += n);
-            sum.counts.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
-        }
+    pub(in crate::ct) fn written(self) -> Written {
+        let Self { code, window, surveyed, total, .. } = self;
         let [slope, offset] = code.line();
-        let Tally { clipped, counts: histogram } = sum;
-        Ok(Written { dtype: code.dtype, slope, offset, window, surveyed, clipped, histogram })
+        let Tally { clipped, counts: histogram } = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Written { dtype: code.dtype, slope, offset, window, surveyed, clipped, histogram }
     }
+}
+
+fn locked(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An element type that values are stored as.
