@@ -13,7 +13,7 @@ use super::rows::kind::{Correction, Corrector, InputKind};
 use super::slab::{Arrays, Callbacks, Slab};
 use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::context::{Context, Part};
+use crate::context::{Context, LogLevel, Part};
 use crate::error::Result;
 use crate::gpu::Stream;
 use crate::phantom::Ellipse;
@@ -118,7 +118,9 @@ impl Ct {
             self.written = Some(Written::direct());
             return Ok(());
         }
-        let (output, threads) = (self.output.clone(), self.context.threads());
+        // A GPU counts for itself.
+        let threads = if self.gpus().is_empty() { self.context.threads() } else { 0 };
+        let output = self.output.clone();
         let g = self.geometry()?;
         let (mask, slices) = (Mask::new(g, output.mask_radius)?, g.slices as f64);
         let (mut window, mut surveyed) = (output.given(), 0);
@@ -130,7 +132,12 @@ impl Ct {
             let first = Part { before: 0.0, share, last: false };
             let pass = Pass::of(&output, threads, Finish::Survey(&survey), first);
             self.ask(Operator::Reconstruct, dtype, pass, &mut work)?;
-            window = Some(survey.window(percentiles)?);
+            let found = survey.window(percentiles)?;
+            self.context.log(LogLevel::Info, || {
+                let ([p, q], [low, high]) = (percentiles, found);
+                format!("reconstruct: percentiles {p} and {q} of {surveyed} slices are {low:.7e} and {high:.7e}")
+            });
+            window = Some(found);
             part = Part { before: 1.0 - share, share, last: true };
         }
         let writer = Writer::new(&output, window, surveyed, &mask, threads)?;
