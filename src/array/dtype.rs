@@ -1,7 +1,7 @@
 //! Element types of the caller's arrays.
 
+use crate::cpu::half::F16;
 use crate::error::{Result, fail};
-use half::f16;
 use rustfft::num_complex::Complex;
 
 /// Type of an array's elements.
@@ -90,4 +90,4 @@ macro_rules! elements {
     };
 }
 
-elements!(f16: F16, f32: F32, f64: F64, Complex<f32>: C64, Complex<f64>: C128, u8: U8, u16: U16, u32: U32);
+elements!(F16: F16, f32: F32, f64: F64, Complex<f32>: C64, Complex<f64>: C128, u8: U8, u16: U16, u32: U32);

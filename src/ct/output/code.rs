@@ -2,7 +2,7 @@
 
 use super::options::Output;
 use crate::array::DType;
-use half::f16;
+use crate::cpu::half::F16;
 
 /// What a value becomes: `x = (value - low) * scale`, between `floor` and `top`; integers are the nearest to x, even ones at ties, f16 the
 /// nearest to x as f32. f32 stay as they are.
@@ -27,7 +27,7 @@ impl Code {
         let dtype = output.dtype;
         let (low, high) = window.map_or((0.0, 1.0), |[low, high]| (low, high));
         let bins = output.histogram_bins;
-        let largest = f64::from(f16::MAX);
+        let largest = f64::from(F16::MAX);
         let plain = Self {
             dtype,
             limits: window.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]),

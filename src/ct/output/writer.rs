@@ -5,11 +5,10 @@ use super::mask::Mask;
 use super::options::Output;
 use crate::array::{ArrayMut, DType, Element};
 use crate::cpu::buffer::zeros;
+use crate::cpu::half::F16;
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
 use crate::error::Result;
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pixels that are converted at a time, in the nearest cache.
@@ -136,7 +135,7 @@ impl<'a> Writer<'a> {
             match self.code.dtype {
                 DType::U8 => self.write::<u8>(level, target, at, values),
                 DType::U16 => self.write::<u16>(level, target, at, values),
-                DType::F16 => self.write::<f16>(level, target, at, values),
+                DType::F16 => self.write::<F16>(level, target, at, values),
                 _ => self.write::<f32>(level, target, at, values),
             }
         }
@@ -205,7 +204,7 @@ macro_rules! integer {
             const ZERO: Self = 0;
 
             fn convert(level: Level, code: &Code, values: &[f32], to: &mut [Self]) {
-                vectorised(level, Integers { code, values, to, last_bits: |bits| bits as $integer });
+                vectorised(level, Placed { code, values, to, number: |place| nearest(place) as $integer });
             }
 
             #[inline(always)]
@@ -219,16 +218,11 @@ macro_rules! integer {
 integer!(u8);
 integer!(u16);
 
-impl Stored for f16 {
-    const ZERO: Self = f16::ZERO;
+impl Stored for F16 {
+    const ZERO: Self = F16(0);
 
     fn convert(level: Level, code: &Code, values: &[f32], to: &mut [Self]) {
-        let mut places = [0.0; BLOCK];
-        for (values, to) in values.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
-            let places = &mut places[..values.len()];
-            vectorised(level, Floats { code, values, to: places });
-            to.convert_from_f32_slice(places);
-        }
+        vectorised(level, Placed { code, values, to, number: |place| F16::nearest(place as f32) });
     }
 
     #[inline(always)]
@@ -250,37 +244,21 @@ impl Stored for f32 {
     }
 }
 
-struct Integers<'a, T, F> {
+/// Values by their places in the window.
+struct Placed<'a, T, F> {
     code: &'a Code,
     values: &'a [f32],
     to: &'a mut [T],
-    last_bits: F,
+    number: F,
 }
 
-impl<T, F: Fn(u64) -> T> Plain for Integers<'_, T, F> {
+impl<T, F: Fn(f64) -> T> Plain for Placed<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         for (to, v) in self.to.iter_mut().zip(self.values) {
-            *to = (self.last_bits)(nearest(self.code.place(*v)));
-        }
-    }
-}
-
-struct Floats<'a> {
-    code: &'a Code,
-    values: &'a [f32],
-    to: &'a mut [f32],
-}
-
-impl Plain for Floats<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (to, v) in self.to.iter_mut().zip(self.values) {
-            *to = self.code.place(*v) as f32;
+            *to = (self.number)(self.code.place(*v));
         }
     }
 }
