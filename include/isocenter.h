@@ -34,6 +34,7 @@
 
 /* Initialisers for isoc_tensor: isoc_tensor t = { data, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 }; */
 #define ISOC_HOST { 1, 0 }
+#define ISOC_F16 { 2, 16, 1 }
 #define ISOC_F32 { 2, 32, 1 }
 #define ISOC_F64 { 2, 64, 1 }
 #define ISOC_C64 { 5, 64, 1 }
@@ -265,6 +266,19 @@ enum {
     ISOC_CT_PADDING_ZERO = 0,
     // The edge values: milder when it does not.
     ISOC_CT_PADDING_EDGE = 1,
+};
+
+// Element type of the volume that `reconstruct` and `reconstruct_stream` write.
+typedef uint32_t isoc_ct_output_type;
+enum {
+    // f32 (ISOC_F32): the values.
+    ISOC_CT_OUTPUT_TYPE_F32 = 0,
+    // u8 (ISOC_U8): 0 to 255 over the window.
+    ISOC_CT_OUTPUT_TYPE_U8 = 1,
+    // u16 (ISOC_U16): 0 to 65535 over the window.
+    ISOC_CT_OUTPUT_TYPE_U16 = 2,
+    // f16 (ISOC_F16): the values, or, with a window or percentiles, 0 to 1 over the window.
+    ISOC_CT_OUTPUT_TYPE_F16 = 3,
 };
 
 // A way to remove stripes: what a bin of the detector does wrong in many views, and what becomes a ring in a slice.
@@ -616,7 +630,7 @@ typedef struct {
     int32_t device_id;
 } isoc_device;
 
-// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
+// Element type (DLPack's DLDataType). ISOC_F16, ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
 // initialisers.
 typedef struct {
     // ISOC_DTYPE_FLOAT, ISOC_DTYPE_COMPLEX or ISOC_DTYPE_UINT.
@@ -665,6 +679,69 @@ typedef struct {
     // Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
     double drop_ratio;
 } isoc_ct_stripes;
+
+// How `reconstruct` and `reconstruct_stream` store the volume; other calls keep f32. Set `struct_size` and zero the rest for f32 as
+// they are.
+//
+// The window, `low` to `high`, is one for all slices. Integers: stored = round((value - low) / (high - low) * largest), `largest` being
+// 255 or 65535, values outside the window those of its ends; ties go to even. f16: the nearest, ties to even; values beyond +-65504 become
+// that; with a window (value - low) / (high - low), 0 to 1. The arithmetic before the last rounding is f64, on the processor and GPUs
+// alike. value = offset + slope * stored, with offset and slope from isoc_ct_get_output.
+//
+// Percentiles are those of the values inside the mask of `histogram_slices` slices (k-th of n: number (2 k + 1) slices / (2 n),
+// rounded down), reconstructed in a pass before the one that writes: rank p / 100 * (number of values - 1) of the sorted values, linear
+// between neighbours. They come from a histogram of floats with 2^12 steps an octave, in one pass: within 2^-12 of their size of those of
+// sorted values, and far nearer where values lie densely; 0 and 100 are the smallest and the largest value exactly. The pass takes
+// about the share of the time that its slices are of all (a slice alone takes up to 6 times as long on the processor as one of many),
+// and 16 MiB of host memory. Percentiles of one value are a window of zero width, ISOC_STATUS_OUT_OF_RANGE, before anything is written. isoc_ct_reconstruct_stream asks `read` for its slices first, and for all slices again afterwards;
+// `write` gets none of the first pass.
+typedef struct {
+    // sizeof(isoc_ct_output).
+    uint32_t struct_size;
+    // An isoc_ct_output_type.
+    uint32_t dtype;
+    // The value that integers store as 0; finite, below `high`. Both 0: from percentiles.
+    double low;
+    // The value that integers store as their largest.
+    double high;
+    // In percent, 0 to 100, below `high_percentile`; both 0 mean 0.1 and 99.9. Both must be 0 where low and high are not. f32 use window
+    // and percentiles for the histogram alone, and f16 too with both 0.
+    double low_percentile;
+    // See low_percentile.
+    double high_percentile;
+    // Slices that percentiles are of: 0 means 16 (or all, if there are fewer), -1 all.
+    int64_t histogram_slices;
+    // Pixels outside a circle about the centre of the slice, of this radius in halves of its shorter side, get `mask_value`: pixel (i, j)
+    // is inside where (j - (nx - 1) / 2)^2 + (i - (ny - 1) / 2)^2 <= (mask_radius min(nx, ny) / 2)^2. Up to 1.5 (from sqrt(2) on a square
+    // slice is inside as a whole); 0: no mask. What is outside counts neither in percentiles nor in the histogram.
+    double mask_radius;
+    // In place of values outside the circle, and stored as a value is.
+    double mask_value;
+    // Bins of a histogram of what was written, over the window: up to 65536; 0 for none. See isoc_ct_get_histogram.
+    int64_t histogram_bins;
+} isoc_ct_output;
+
+// What the last reconstruction stored.
+typedef struct {
+    // sizeof(isoc_ct_output_info), set by the caller.
+    uint32_t struct_size;
+    // The volume's type, that of isoc_ct_output.dtype.
+    uint32_t dtype;
+    // value = offset + slope * stored; 1 for f32, and for f16 that hold values.
+    double slope;
+    // See slope.
+    double offset;
+    // The window, given or from percentiles; 0 where there is none.
+    double low;
+    // See low.
+    double high;
+    // Values below `low` (inside the mask), which were stored as it, or lie below the histogram; without a window, below -65504 (f16).
+    int64_t clipped_low;
+    // The same above `high`, or 65504.
+    int64_t clipped_high;
+    // Slices that percentiles are of; 0 where there were none.
+    int64_t histogram_slices;
+} isoc_ct_output_info;
 
 // What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
 // of the caller's weights).
@@ -718,8 +795,8 @@ typedef struct {
 // not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
 
-// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous f32. Otherwise as for
-// isoc_ct_read_fn.
+// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous, f32 or of the type of
+// isoc_ct_set_output. Otherwise as for isoc_ct_read_fn.
 typedef int32_t (*isoc_ct_write_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *volume);
 
 // Image and scan.
@@ -1184,6 +1261,28 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
 isoc_status isoc_ct_set_stripes(isoc_ct *ct,
                                 const isoc_ct_stripes *stripes);
 
+// Sets how the volume is stored; NULL sets f32 as they are. It holds until set again, whatever the geometry. The volume's tensor, and
+// that of a stream's `write`, must have the type that was set: others are ISOC_STATUS_TENSOR_DTYPE. Forgets what isoc_ct_get_output tells.
+isoc_status isoc_ct_set_output(isoc_ct *ct,
+                               const isoc_ct_output *output);
+
+// Tells how the last isoc_ct_reconstruct or isoc_ct_reconstruct_stream stored its volume; ISOC_STATUS_NOT_CONFIGURED where none has
+// been finished since isoc_ct_set_output, or the last one failed.
+isoc_status isoc_ct_get_output(isoc_ct *ct,
+                               isoc_ct_output_info *info);
+
+// Writes the histogram of the volume that was written last to `counts`, which has room for `capacity`; `count`, which may be NULL, gets
+// how many bins there are: isoc_ct_output.histogram_bins. `counts` NULL with `capacity` 0 asks for the number alone; a smaller capacity is
+// ISOC_STATUS_OUT_OF_RANGE, and nothing is written. Errors as for isoc_ct_get_output.
+//
+// Bins are equal parts of the window, from low to high; what is clipped counts in the bins at the ends, so that the sum is the number of
+// pixels inside the mask. Integers: bin stored * bins / (largest + 1), rounded down; floats: (value - low) / (high - low) * bins, rounded
+// down.
+isoc_status isoc_ct_get_histogram(isoc_ct *ct,
+                                  int64_t *counts,
+                                  int64_t capacity,
+                                  int64_t *count);
+
 // Tells what the plan found in the geometry and decided under the present options.
 isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 
@@ -1243,8 +1342,8 @@ isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections, const i
 // Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 // unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 //
-// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
-// nx).
+// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: (slices, ny, nx),
+// f32, or of the type of isoc_ct_set_output.
 // The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 isoc_status isoc_ct_reconstruct(isoc_ct *ct,
                                 const isoc_tensor *projections,

@@ -141,11 +141,17 @@ using progress_function = callback<double /* fraction */, const char * /* stage 
 // warnings go to stderr.
 using log_function = std::function<void(int level, const char *message)>;
 
+// The bits of an f16 (IEEE 754 binary16), which C++17 has no type for.
+struct half {
+    uint16_t bits;
+};
+
 // The element type of a tensor by the C++ type. Specialise it for types of your own with the same layout, such as CUDA's float2:
 //     template <> struct isocenter::dtype_of<float2> { static constexpr isoc_dtype value = ISOC_C64; };
 template <class T> struct dtype_of {
-    static_assert(sizeof(T) == 0, "isocenter: elements are float, double, std::complex of these, uint8_t, uint16_t or uint32_t");
+    static_assert(sizeof(T) == 0, "isocenter: elements are float, double, std::complex of these, half, uint8_t, uint16_t or uint32_t");
 };
+template <> struct dtype_of<half> { static constexpr isoc_dtype value = ISOC_F16; };
 template <> struct dtype_of<float> { static constexpr isoc_dtype value = ISOC_F32; };
 template <> struct dtype_of<double> { static constexpr isoc_dtype value = ISOC_F64; };
 template <> struct dtype_of<std::complex<float>> { static constexpr isoc_dtype value = ISOC_C64; };
@@ -973,6 +979,10 @@ public:
         }
     };
 
+    // isoc_ct_output: how reconstruct and reconstruct_stream store the volume. All zero but struct_size, which is filled in: f32 as they are.
+    using output = detail::sized<isoc_ct_output>;
+    using output_info = detail::sized<isoc_ct_output_info>;
+
     static outcome<ct> create(const context &owner) { return make(wrap, isoc_ct_create, owner); }
 #if ISOCENTER_EXCEPTIONS
     explicit ct(const context &owner) : ct(create(owner)) {}
@@ -999,6 +1009,22 @@ public:
         return detail::call(isoc_ct_set_stripes, self(), detail::filled<isoc_ct_stripes>(wanted));
     }
     outcome<void> set_stripes(std::nullptr_t) { return detail::call(isoc_ct_set_stripes, self(), nullptr); }
+
+    // Sets how the volume is stored: 8 or 16 bits over a window, circular mask, histogram; or f32 as they are. Volumes must have that type.
+    outcome<void> set_output() { return set_output(output()); }
+    outcome<void> set_output(const output &wanted) { return detail::call(isoc_ct_set_output, self(), detail::filled<isoc_ct_output>(wanted)); }
+
+    // What the last reconstruction stored: value = offset + slope * stored, window, numbers of clipped values.
+    outcome<output_info> get_output() {
+        output_info found;
+        return detail::get(found, isoc_ct_get_output, self(), static_cast<isoc_ct_output_info *>(&found));
+    }
+
+    // Writes its histogram, and returns how many bins there are; an empty span asks for that alone.
+    outcome<int64_t> get_histogram(span<int64_t> counts) {
+        int64_t found = 0;
+        return detail::get(found, isoc_ct_get_histogram, self(), counts.data(), counts.count(), &found);
+    }
 
     // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
     // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
@@ -1044,7 +1070,8 @@ public:
     }
 
     // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
-    // counts and others by options.input. `volume`: f32 (slices, ny, nx), attenuation a length unit. One row or slice may be left out.
+    // counts and others by options.input. `volume`: (slices, ny, nx), f32, attenuation a length unit, or of the type of set_output. One row
+    // or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
         return detail::call(isoc_ct_reconstruct, self(), named("projections", projections), named("volume", volume));
     }
@@ -1072,16 +1099,21 @@ public:
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
     // gets the finished slices, in order. Both are called on this thread, and must not use the plan. T is the type of the projections:
     // float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
-    // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it.
-    template <class T>
-    outcome<void> reconstruct_stream(const callback<const slab<T> &> &read, const callback<const slab<const float> &> &write) {
+    // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it. V is the type of the volume, another than float where
+    // set_output says so: uint8_t, uint16_t or half. Where it is another the call ends before `write` gets anything, with
+    // ISOC_STATUS_TENSOR_DTYPE, or without exceptions ISOC_STATUS_CALLBACK.
+    template <class T, class V = float>
+    outcome<void> reconstruct_stream(const callback<const slab<T> &> &read, const callback<const slab<const std::enable_if_t<true, V>> &> &write) {
         using job = std::pair<decltype(&read), decltype(&write)>;
         job both(&read, &write);
         const isoc_ct_read_fn on_read = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
             return detail::frame::run([=] { return (*static_cast<job *>(user)->first)(slab_of<T>(first, count, *t)); });
         };
         const isoc_ct_write_fn on_write = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
-            return detail::frame::run([=] { return (*static_cast<job *>(user)->second)(slab_of<const float>(first, count, *t)); });
+            return detail::frame::run([=] {
+                if (!holds<V>(*t)) return refuse();
+                return (*static_cast<job *>(user)->second)(slab_of<const V>(first, count, *t));
+            });
         };
         return detail::call(isoc_ct_reconstruct_stream, self(), dtype_of<T>::value, read ? on_read : nullptr,
                             write ? on_write : nullptr, static_cast<void *>(&both));
@@ -1106,6 +1138,19 @@ public:
 private:
     using handle::handle;
     static ct wrap(isoc_ct *raw, const context &owner) { return ct(raw, owner.shared()); }
+
+    template <class T> static bool holds(const isoc_tensor &t) noexcept {
+        return t.dtype.code == dtype_of<T>::value.code && t.dtype.bits == dtype_of<T>::value.bits;
+    }
+
+    // What `write` would misread.
+    static next refuse() {
+#if ISOCENTER_EXCEPTIONS
+        throw error(ISOC_STATUS_TENSOR_DTYPE, "write takes slices of another type than set_output says");
+#else
+        return next::stop;
+#endif
+    }
 
     template <class T> static slab<T> slab_of(int64_t first, int64_t count, const isoc_tensor &t) noexcept {
         return { first, count, static_cast<T *>(t.data), { t.shape[0], t.shape[1], t.shape[2] } };

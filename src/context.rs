@@ -312,13 +312,22 @@ impl Context {
     /// The same for work that mostly waits for GPUs: on a thread of its own, so that the worker threads stay free for
     /// [`Context::install`].
     pub(crate) fn run_waiting<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        self.run_waiting_part(Part::WHOLE, work)
+    }
+
+    /// The same for a part of a call's work.
+    pub(crate) fn run_waiting_part<T: Send>(
+        &self,
+        part: Part,
+        work: impl FnOnce(&Job) -> Result<T> + Send,
+    ) -> Result<T> {
         if self.progress.is_none() {
             let job = Job::default();
             let result = work(&job);
             self.pass_notes(&job);
             return result;
         }
-        self.report_while(|job| {
+        self.report_part(part, |job| {
             let (done, finished) = sync_channel(1);
             std::thread::scope(|scope| {
                 scope.spawn(move || {
@@ -341,13 +350,18 @@ impl Context {
 
     /// Runs `work` on this thread, which may [`Context::report`] in between.
     pub(crate) fn report_while<T>(&self, work: impl FnOnce(&Job) -> Result<T>) -> Result<T> {
-        let job = Job::default();
+        self.report_part(Part::WHOLE, work)
+    }
+
+    /// The same for a part of a call's work.
+    pub(crate) fn report_part<T>(&self, part: Part, work: impl FnOnce(&Job) -> Result<T>) -> Result<T> {
+        let job = Job { part, ..Job::default() };
         self.report(&job);
         job.check()?;
         let result = work(&job);
         self.pass_notes(&job);
         let result = result?;
-        if let Some(progress) = &self.progress {
+        if let Some(progress) = self.progress.as_ref().filter(|_| part.last) {
             progress(1.0, Stage::Done);
         }
         Ok(result)
@@ -484,9 +498,25 @@ impl Drop for Workers {
 
 const WHOLE: f64 = (1u64 << 50) as f64;
 
+/// The part of a call's work that is under way: of several passes, one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// What was done before.
+    pub(crate) before: f64,
+    /// What this part's own progress is multiplied by.
+    pub(crate) share: f64,
+    /// Nothing follows it.
+    pub(crate) last: bool,
+}
+
+impl Part {
+    pub(crate) const WHOLE: Self = Self { before: 0.0, share: 1.0, last: true };
+}
+
 /// One call's work in progress: how far it is, and whether it should stop.
 #[derive(Debug)]
 pub(crate) struct Job {
+    part: Part,
     /// In parts of [`WHOLE`].
     done: AtomicU64,
     stage: AtomicUsize,
@@ -498,6 +528,7 @@ pub(crate) struct Job {
 impl Default for Job {
     fn default() -> Self {
         Self {
+            part: Part::WHOLE,
             done: AtomicU64::new(0),
             stage: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
@@ -530,7 +561,8 @@ impl Job {
     }
 
     fn fraction(&self) -> f64 {
-        (self.done.load(Ordering::Relaxed) as f64 / WHOLE).min(1.0)
+        let Part { before, share, .. } = self.part;
+        (before + share * (self.done.load(Ordering::Relaxed) as f64 / WHOLE)).min(1.0)
     }
 
     fn stage(&self) -> Stage {

@@ -7,7 +7,7 @@ use common::on_processor;
 use common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Ct, Geometry, Interpolation, Options, Slab};
+use isocenter::ct::{Ct, Geometry, Interpolation, Options, Output, Slab, Window};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -45,6 +45,7 @@ fn small(bins: usize) -> usize {
 fn promises_are_kept() {
     reconstruct_takes_what_memory_says();
     a_stream_stays_within_the_cap();
+    stored_volumes_take_what_memory_says();
 }
 
 /// Bytes beyond what was there before.
@@ -116,5 +117,26 @@ fn a_stream_stays_within_the_cap() {
         });
         println!("{views} views, {slices} slices: {slabs} slabs, {taken} taken, cap {cap}");
         assert!(slabs > 1 && taken <= cap as usize + small(128), "{taken} taken under a cap of {cap}, {slabs} slabs");
+    }
+}
+
+/// Percentiles and histograms.
+fn stored_volumes_take_what_memory_says() {
+    let given = Window::Given { low: -1.0, high: 1.0 };
+    let percentiles = Window::Percentiles { low: 1.0, high: 99.0, slices: Some(3) };
+    for (window, bins, cap) in [(given, 0, 1 << 20), (given, 65536, 3 << 20), (percentiles, 256, 18 << 20)] {
+        let g = Geometry::new(scene::half_turn(40), 100).with_rows(30);
+        let options = ContextOptions { threads: 2, memory_cap: cap, ..on_processor() };
+        let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+        ct.set_geometry(g.clone()).expect("a geometry");
+        let output = Output { dtype: DType::U8, window: Some(window), histogram_bins: bins, ..Output::default() };
+        ct.set_output(output).expect("an output");
+        let (p, mut v) = (random(projection_len(&g), 1), vec![0u8; volume_len(&g)]);
+        let promised = ct.memory().expect("a cap that is enough") as usize;
+        let (from, to) = (Array::new(&p, g.projection_shape()), ArrayMut::of(&mut v, g.volume_shape()));
+        let taken = taken(|| ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success"));
+        println!("{window:?}, {bins} bins: {taken} taken, {promised} promised, cap {cap}");
+        assert!(promised as u64 <= cap, "{promised} promised under a cap of {cap}");
+        assert!(taken <= promised + small(100), "{window:?}, {bins} bins: {taken} taken, {promised} promised");
     }
 }

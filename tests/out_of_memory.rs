@@ -9,9 +9,9 @@ mod mri;
 mod pet;
 
 use common::{on_processor, projection_len, random, volume_len};
-use isocenter::array::{Array, ArrayMut};
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Pair};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Output, Pair, Window};
 use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
@@ -242,6 +242,22 @@ fn ct_calls() {
             to_volume("ct_adjoint", Ct::adjoint);
             to_volume("ct_reconstruct", Ct::reconstruct);
             assert!(volume == expected, "{views} views, {bins} bins, {rows} rows, {interpolation:?}");
+
+            // Of what is repeated for want of memory nothing counts twice.
+            let window = Some(Window::Percentiles { low: 0.0, high: 100.0, slices: Some(4) });
+            let output = Output { dtype: DType::U8, window, histogram_bins: 256, ..Output::default() };
+            ct.set_output(output).expect("an output");
+            let mut stored = vec![0u8; v.len()];
+            attempts("ct_reconstruct, u8 from percentiles", rows > 1, || {
+                let to = ArrayMut::of(&mut stored, g.volume_shape()).expect("room");
+                let status = said(ct.reconstruct(from(), to));
+                if status == Status::Ok {
+                    let mut counts = vec![0; 256];
+                    stored.iter().for_each(|k| counts[usize::from(*k)] += 1);
+                    assert!(ct.written().is_ok_and(|w| w.histogram == counts), "{rows} rows, {interpolation:?}");
+                }
+                status
+            });
         }
     }
 }

@@ -4,7 +4,7 @@ use super::caller::{Callbacks, Caller, call};
 use super::device::gpu;
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
-use super::tensors::{F32, Made, U16, plain};
+use super::tensors::{F16, F32, Made, U8, U16, plain};
 use isocenter::error::Status;
 use isocenter::ffi::ct::*;
 use isocenter::ffi::host::*;
@@ -26,6 +26,8 @@ struct Ct<'d> {
     caller: Caller<'d>,
     plan: *mut isoc_ct,
     sizes: Sizes,
+    /// What `reconstruct` stores.
+    stored: isoc_dtype,
 }
 
 /// Of the geometry that the plan has.
@@ -41,6 +43,7 @@ struct Sizes {
 impl<'d> Plan<'d> for Ct<'d> {
     const STEPS: &'d [fn(&mut Self)] = &[
         Self::options,
+        Self::output,
         Self::geometry,
         Self::flat_field,
         Self::tune,
@@ -56,6 +59,8 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::forward,
         Self::adjoint,
         Self::reconstruct,
+        Self::written,
+        Self::histogram,
         Self::stream,
         Self::gpu_stream,
         Self::host_memory,
@@ -69,7 +74,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         let again = |plan: *mut c_void| unsafe { isoc_ct_memory(plan.cast(), ptr::null_mut()) };
         caller.callbacks.again.set(Some((again, plan.cast())));
         let sizes = Sizes { sinograms: false, views: 6, rows: 2, bins: 8, volume: [2, 8, 8] };
-        Self { caller, plan, sizes }
+        Self { caller, plan, sizes, stored: F32 }
     }
 
     fn caller(&mut self) -> &mut Caller<'d> {
@@ -219,6 +224,52 @@ impl Ct<'_> {
         self.caller.done(done, None);
     }
 
+    fn output(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        // Bytes choose the type; a careful caller takes u8.
+        let dtype = input.odd(4).map_or(1, |k| [0, 1, 2, 3, 4, u32::MAX][usize::from(k) % 6]);
+        let (percentiles, all) = (input.odd(4).is_some(), input.odd(4).is_some());
+        let window = if percentiles { [0.0, 0.0, 5.0, 95.0] } else { [-1.0, 1.0, 0.0, 0.0] };
+        let [low, high, low_percentile, high_percentile] = window.map(|v| input.real(v));
+        let o = isoc_ct_output {
+            struct_size: input.struct_size(size_of::<isoc_ct_output>()),
+            dtype,
+            low,
+            high,
+            low_percentile,
+            high_percentile,
+            histogram_slices: if all { -1 } else { input.size(0, 4, i64::MAX) },
+            mask_radius: input.real(0.9),
+            mask_value: input.real(0.0),
+            histogram_bins: input.size(16, 200, i64::MAX),
+        };
+        let passed = self.caller.passed(o);
+        let done = call!(self.caller, isoc_ct_set_output(handle, passed));
+        if done {
+            let types = [F32, U8, U16, F16];
+            self.stored = if passed.is_null() { F32 } else { types[dtype as usize] };
+        }
+        self.caller.done(done, None);
+    }
+
+    fn written(&mut self) {
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut info: isoc_ct_output_info = unsafe { std::mem::zeroed() };
+        let handle = self.handle();
+        info.struct_size = self.caller.input.struct_size(size_of::<isoc_ct_output_info>());
+        let passed = self.caller.passed(info);
+        let done = call!(self.caller, isoc_ct_get_output(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn histogram(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(16, 200, SIDE));
+        let counts = self.caller.array(n, i64::MAX, |_| 0i64);
+        let count = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_ct_get_histogram(handle, counts, n, count));
+        self.caller.done(done, None);
+    }
+
     fn flat_field(&mut self) {
         let handle = self.handle();
         let forget = Made::NONE;
@@ -335,7 +386,8 @@ impl Ct<'_> {
     }
 
     fn reconstruct(&mut self) {
-        let (handle, from, to) = (self.handle(), self.projections(F32), self.volume_out());
+        let (handle, from, dtype) = (self.handle(), self.projections(F32), self.caller.dtype(self.stored));
+        let to = self.caller.output_tensor(&self.sizes.volume, dtype);
         let done = call!(self.caller, isoc_ct_reconstruct(handle, from.tensor, to.tensor));
         self.caller.done(done, Some(to));
     }

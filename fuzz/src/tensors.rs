@@ -4,6 +4,7 @@ use super::caller::Caller;
 use isocenter::ffi::tensor::*;
 use std::ptr;
 
+pub(crate) const F16: isoc_dtype = isoc_dtype { code: ISOC_DTYPE_FLOAT, bits: 16, lanes: 1 };
 pub(crate) const F32: isoc_dtype = isoc_dtype { code: ISOC_DTYPE_FLOAT, bits: 32, lanes: 1 };
 pub(crate) const F64: isoc_dtype = isoc_dtype { code: ISOC_DTYPE_FLOAT, bits: 64, lanes: 1 };
 pub(crate) const C64: isoc_dtype = isoc_dtype { code: ISOC_DTYPE_COMPLEX, bits: 64, lanes: 1 };
@@ -48,6 +49,8 @@ unsafe fn write(to: *mut u8, dtype: isoc_dtype, value: f64) {
     // SAFETY: as the dtype says; places may be misaligned.
     unsafe {
         match (dtype.code, dtype.bits) {
+            // As any other two bytes.
+            (ISOC_DTYPE_FLOAT, 16) => to.cast::<u16>().write_unaligned((1000.0 * value) as u16),
             (ISOC_DTYPE_FLOAT, 32) => to.cast::<f32>().write_unaligned(value as f32),
             (ISOC_DTYPE_FLOAT, _) => to.cast::<f64>().write_unaligned(value),
             (ISOC_DTYPE_COMPLEX, 64) => to.cast::<[f32; 2]>().write_unaligned([value as f32, 0.5 * value as f32]),
@@ -84,7 +87,7 @@ impl Caller<'_> {
     pub(crate) fn dtype(&mut self, usual: isoc_dtype) -> isoc_dtype {
         self.input
             .odd(96)
-            .and_then(|k| [F32, F64, C64, C128, U32, U16, U8].get(usize::from(k)).copied())
+            .and_then(|k| [F32, F64, C64, C128, U32, U16, U8, F16].get(usize::from(k)).copied())
             .unwrap_or(usual)
     }
 

@@ -88,6 +88,7 @@ impl<'a, const N: usize> Array<'a, N> {
                 DType::U8 => convert_row(start, stride, row, |v| V::of_count(v.into())),
                 DType::U16 => convert_row(start.cast::<u16>(), stride, row, |v| V::of_count(v.into())),
                 DType::U32 => convert_row(start.cast(), stride, row, V::of_count),
+                DType::F16 => unreachable!("F16 is no type of inputs"),
             }
         }
     }
@@ -213,9 +214,23 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
                 DType::F64 => store_row(start.cast(), stride, values, |v| v.parts()[0]),
                 DType::C64 => store_row(start.cast(), stride, values, |v| v.parts().map(|v| v as f32)),
                 DType::C128 => store_row(start.cast(), stride, values, |v| v.parts()),
-                dtype @ (DType::U8 | DType::U16 | DType::U32) => unreachable!("{dtype:?} is no type of results"),
+                dtype @ (DType::F16 | DType::U8 | DType::U16 | DType::U32) => {
+                    unreachable!("{dtype:?} is written by elements")
+                }
             }
         }
+    }
+
+    /// The same of elements of the array's own type.
+    ///
+    /// # Safety
+    /// As for [`ArrayMut::write_row`].
+    pub(crate) unsafe fn write_elements<T: Element>(&self, at: [usize; N], elements: &[T]) {
+        let Layout { dtype, shape, strides, gpu, .. } = self.layout;
+        assert!(gpu.is_none() && dtype == T::DTYPE && at[N - 1] + elements.len() <= shape[N - 1]);
+        let start = self.layout.element(at).cast_mut();
+        // SAFETY: as above.
+        unsafe { store_row(start.cast(), strides[N - 1], elements, |v| v) }
     }
 }
 

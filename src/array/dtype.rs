@@ -1,11 +1,14 @@
 //! Element types of the caller's arrays.
 
+use crate::cpu::half::F16;
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 
 /// Type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DType {
+    /// 16-bit float (IEEE 754 binary16).
+    F16,
     /// 32-bit float.
     F32,
     /// 64-bit float.
@@ -27,6 +30,8 @@ impl DType {
     pub(crate) const FLOAT: &[Self] = &[Self::F32];
     /// Detector frames, which may be counts.
     pub(crate) const FRAMES: &[Self] = &[Self::F32, Self::U16, Self::U8];
+    /// Finished volumes of CT.
+    pub(crate) const VOLUMES: &[Self] = &[Self::F32, Self::U8, Self::U16, Self::F16];
     /// Histo-images, which may be counts.
     pub(crate) const HISTOS: &[Self] = &[Self::F32, Self::U32];
     /// Real numbers.
@@ -48,7 +53,7 @@ impl DType {
     pub const fn size(self) -> usize {
         match self {
             DType::U8 => 1,
-            DType::U16 => 2,
+            DType::F16 | DType::U16 => 2,
             DType::F32 | DType::U32 => 4,
             DType::F64 | DType::C64 => 8,
             DType::C128 => 16,
@@ -85,4 +90,4 @@ macro_rules! elements {
     };
 }
 
-elements!(f32: F32, f64: F64, Complex<f32>: C64, Complex<f64>: C128, u8: U8, u16: U16, u32: U32);
+elements!(F16: F16, f32: F32, f64: F64, Complex<f32>: C64, Complex<f64>: C128, u8: U8, u16: U16, u32: U32);

@@ -77,6 +77,8 @@ unsafe impl Plain for f32 {}
 unsafe impl Plain for f64 {}
 // SAFETY: integers.
 unsafe impl Plain for u8 {}
+// SAFETY: integers.
+unsafe impl Plain for u64 {}
 // SAFETY: two plain numbers.
 unsafe impl<T: Plain> Plain for Complex<T> {}
 

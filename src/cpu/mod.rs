@@ -3,6 +3,7 @@
 pub mod buffer;
 pub(crate) mod elementary;
 pub(crate) mod fft;
+pub mod half;
 pub(crate) mod lanes;
 pub mod level;
 pub(crate) mod memory;

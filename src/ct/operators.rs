@@ -2,6 +2,10 @@
 
 use super::engine::Engine;
 use super::geometry::Order;
+use super::output::mask::Mask;
+use super::output::survey::Survey;
+use super::output::writer::{Writer, Written};
+use super::output::{Finish, Pass};
 use super::phantom;
 use super::plan::{Ct, configured};
 use super::rows::doubts::{gpu_rows, host_rows, warn_of_kind};
@@ -9,7 +13,7 @@ use super::rows::kind::{Correction, Corrector, InputKind};
 use super::slab::{Arrays, Callbacks, Slab};
 use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::context::Context;
+use crate::context::{Context, LogLevel, Part};
 use crate::error::Result;
 use crate::gpu::Stream;
 use crate::phantom::Ellipse;
@@ -38,8 +42,14 @@ impl Ct {
 
     /// Filtered back projection: see `isoc_ct_reconstruct`.
     pub fn reconstruct(&mut self, projections: Array, volume: ArrayMut) -> Result<()> {
-        self.check_pair(projections.layout(), volume.layout(), DType::FRAMES)?;
-        self.corrected(Operator::Reconstruct, &projections, &volume)
+        let g = self.geometry()?;
+        projections.layout().check("projections", g.projection_shape(), DType::FRAMES, self.gpus())?;
+        volume.layout().check("volume", g.volume_shape(), &[self.output.dtype], self.gpus())?;
+        self.correction(projections.dtype())?;
+        self.angular_weights()?;
+        self.look_once(&projections)?;
+        let arrays = Arrays::whole(&projections, &volume);
+        self.finished(projections.dtype(), |engine, context, task| engine.run(context, task, &arrays))
     }
 
     /// Joseph's forward projection: see `isoc_ct_forward`.
@@ -76,9 +86,14 @@ impl Ct {
             }
             Ok(())
         };
-        let callbacks = Callbacks { read: &mut read, write: &mut write };
-        let result = self
-            .ask(Operator::Reconstruct, dtype, |engine, context, task| engine.stream(context, task, dtype, callbacks));
+        let result = self.finished(dtype, |engine, context, task| {
+            let mut nothing = |_| Ok(());
+            let write: &mut dyn FnMut(Slab) -> Result<()> = match task.pass.finish {
+                Finish::Survey(_) => &mut nothing,
+                Finish::Direct | Finish::Write(_) => &mut write,
+            };
+            engine.stream(context, task, dtype, Callbacks { read: &mut read, write })
+        });
         self.looked |= looked;
         result
     }
@@ -87,16 +102,54 @@ impl Ct {
     fn corrected(&mut self, operator: Operator, projections: &Array, target: &ArrayMut) -> Result<()> {
         // Before anything is looked at.
         self.correction(projections.dtype())?;
-        if operator == Operator::Reconstruct {
-            self.angular_weights()?;
-        }
         self.look_once(projections)?;
         self.run(operator, projections, target)
     }
 
+    /// Reconstruction in the passes that the output takes: percentiles first, where they are asked for.
+    fn finished(
+        &mut self,
+        dtype: DType,
+        mut work: impl FnMut(&mut dyn Engine, &Context, &Task) -> Result<u64>,
+    ) -> Result<()> {
+        self.written = None;
+        if !self.output.converts() {
+            self.ask(Operator::Reconstruct, dtype, Pass::DIRECT, work)?;
+            self.written = Some(Written::direct());
+            return Ok(());
+        }
+        // A GPU counts for itself.
+        let threads = if self.gpus().is_empty() { self.context.threads() } else { 0 };
+        let output = self.output.clone();
+        let g = self.geometry()?;
+        let (mask, slices) = (Mask::new(g, output.mask_radius)?, g.slices as f64);
+        let (mut window, mut surveyed) = (output.given(), 0);
+        let mut part = Part::WHOLE;
+        if let Some((percentiles, count)) = output.percentiles() {
+            let survey = Survey::new(g, &mask, count)?;
+            surveyed = survey.count();
+            let share = slices / (slices + surveyed as f64);
+            let first = Part { before: 0.0, share, last: false };
+            let pass = Pass::of(&output, threads, Finish::Survey(&survey), first);
+            self.ask(Operator::Reconstruct, dtype, pass, &mut work)?;
+            let found = survey.window(percentiles)?;
+            self.context.log(LogLevel::Info, || {
+                let ([p, q], [low, high]) = (percentiles, found);
+                format!("reconstruct: percentiles {p} and {q} of {surveyed} slices are {low:.7e} and {high:.7e}")
+            });
+            window = Some(found);
+            part = Part { before: 1.0 - share, share, last: true };
+        }
+        let writer = Writer::new(&output, window, surveyed, &mask, threads)?;
+        let pass = Pass::of(&output, threads, Finish::Write(&writer), part);
+        self.ask(Operator::Reconstruct, dtype, pass, work)?;
+        self.written = Some(writer.written());
+        Ok(())
+    }
+
     fn run(&mut self, operator: Operator, source: &Array, target: &ArrayMut) -> Result<()> {
         let arrays = Arrays::whole(source, target);
-        self.ask(operator, source.dtype(), |engine, context, task| engine.run(context, task, &arrays))
+        self.ask(operator, source.dtype(), Pass::DIRECT, |engine, context, task| engine.run(context, task, &arrays))
     }
 
     /// Asks the engine for what gives the number of values replaced.
@@ -104,6 +157,7 @@ impl Ct {
         &mut self,
         operator: Operator,
         dtype: DType,
+        pass: Pass,
         work: impl FnOnce(&mut dyn Engine, &Context, &Task) -> Result<u64>,
     ) -> Result<()> {
         let Self { context, plan, options, stages, engine, stream, .. } = self;
@@ -115,7 +169,11 @@ impl Ct {
             _ => Correction::None,
         };
         let task = plan.task(operator, (options, stages), correction, *stream)?;
-        self.replaced = work(&mut **engine, context, &task)?;
+        self.replaced = work(&mut **engine, context, &Task { pass, ..task })?;
+        if matches!(pass.finish, Finish::Survey(_)) {
+            // The next pass meets them again.
+            return Ok(());
+        }
         let shape =
             if operator == Operator::Forward { task.geometry.volume_shape() } else { task.geometry.projection_shape() };
         context.tell_of_replaced(self.replaced, shape.iter().product());

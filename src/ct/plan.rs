@@ -9,6 +9,9 @@ use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
 use super::options::{Interpolation, Options, Pair};
+use super::output::Pass;
+use super::output::options::Output;
+use super::output::writer::Written;
 use super::rows::flat_field::FlatField;
 use super::rows::kind::Correction;
 use super::rows::stripes::Stripes;
@@ -79,9 +82,9 @@ impl Plan {
     }
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
-    fn sizes<'a>(&'a self, options: &'a Options, stages: &'a Stages) -> Result<Task<'a>> {
+    fn sizes<'a>(&'a self, (options, stages): (&'a Options, &'a Stages), pass: Pass<'a>) -> Result<Task<'a>> {
         let rows = self.rows(Operator::Reconstruct, (options, stages), Correction::None)?;
-        Ok(Task { rows, ..self.bare(Operator::Reconstruct, options, 0) })
+        Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0) })
     }
 
     /// The stages that rows pass in a call of an operator, but for weights.
@@ -111,6 +114,7 @@ impl Plan {
             kernel,
             precision,
             stream,
+            pass: Pass::DIRECT,
         }
     }
 }
@@ -127,6 +131,9 @@ pub struct Ct {
     pub(super) stream: usize,
     /// Projections taken for line integrals have been looked at since the last change.
     pub(super) looked: bool,
+    /// How `reconstruct` stores its volume, and what it stored last under that; None if that was not finished.
+    pub(super) output: Output,
+    pub(super) written: Option<Written>,
 }
 
 impl Ct {
@@ -136,8 +143,9 @@ impl Ct {
             [] => Box::<CpuEngine>::default(),
             _ => Box::<GpuEngine>::default(),
         };
-        let (options, stages) = (Options::default(), Stages::default());
-        Self { context, plan: None, options, stages, engine, replaced: 0, stream: 0, looked: false }
+        let (options, stages, output) = (Options::default(), Stages::default(), Output::default());
+        let (looked, written) = (false, None);
+        Self { context, plan: None, options, stages, engine, replaced: 0, stream: 0, looked, output, written }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -153,7 +161,7 @@ impl Ct {
     /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
     pub fn tune(&mut self) -> Result<Vec<Measured>> {
         let Self { context, plan, options, stages, engine, .. } = self;
-        let result = engine.tune(context, &configured(plan)?.sizes(options, stages)?);
+        let result = engine.tune(context, &configured(plan)?.sizes((options, stages), Pass::DIRECT)?);
         for m in result.iter().flatten() {
             context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
         }
@@ -217,6 +225,26 @@ impl Ct {
         }
         self.stages.stripes = stripes;
         Ok(())
+    }
+
+    /// Checks and takes how `reconstruct` stores its volume.
+    pub fn set_output(&mut self, output: Output) -> Result<()> {
+        output.check()?;
+        (self.output, self.written) = (output, None);
+        Ok(())
+    }
+
+    /// How `reconstruct` stores its volume.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// What the last reconstruction stored.
+    pub fn written(&self) -> Result<&Written> {
+        match &self.written {
+            Some(written) => Ok(written),
+            None => fail!(NotConfigured, "no reconstruction has been finished since isoc_ct_set_output"),
+        }
     }
 
     /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
@@ -311,7 +339,8 @@ impl Ct {
     }
 
     fn needs(&self) -> Result<Needs> {
-        self.engine.needs(&self.context, &self.plan()?.sizes(&self.options, &self.stages)?)
+        let pass = Pass::sizes(&self.output, self.context.threads());
+        self.engine.needs(&self.context, &self.plan()?.sizes((&self.options, &self.stages), pass)?)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::geometry::{Geometry, Order};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, HostMemory, Job};
+use crate::cpu::buffer::collected;
 use crate::error::{Result, Status};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -28,10 +29,10 @@ impl<'a> Arrays<'a> {
     }
 
     /// Of the whole scan in host memory, from projections to volume, for sizes alone.
-    pub(super) fn sizes(g: &Geometry, dtype: DType) -> Self {
+    pub(super) fn sizes(g: &Geometry, dtype: DType, stored: DType) -> Self {
         let null = std::ptr::null();
         let (source, target) =
-            (Layout::new(null, dtype, g.projection_shape()), Layout::new(null, DType::F32, g.volume_shape()));
+            (Layout::new(null, dtype, g.projection_shape()), Layout::new(null, stored, g.volume_shape()));
         Self { source, target, part: None, lifetime: PhantomData }
     }
 
@@ -139,17 +140,19 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) fn new(context: &Context, g: &Geometry, slices: usize, dtype: DType) -> Result<Self> {
+    /// Of projections and volume of these types.
+    pub(super) fn new(context: &Context, g: &Geometry, slices: usize, dtypes: [DType; 2]) -> Result<Self> {
         let [p, v] = shapes(g, slices);
         let bytes = |shape, dtype| Layout::new(std::ptr::null(), dtype, shape).bytes();
-        let (projections, volume) = (context.host_memory(bytes(p, dtype))?, context.host_memory(bytes(v, DType::F32))?);
+        let (projections, volume) =
+            (context.host_memory(bytes(p, dtypes[0]))?, context.host_memory(bytes(v, dtypes[1]))?);
         Ok(Self { projections, volume })
     }
 
     /// What they take.
-    pub(super) fn bytes(g: &Geometry, slices: usize, dtype: DType) -> u64 {
+    pub(super) fn bytes(g: &Geometry, slices: usize, dtypes: [DType; 2]) -> u64 {
         let [p, v] = shapes(g, slices).map(|shape| shape.iter().product::<usize>() as u64);
-        p * dtype.size() as u64 + v * DType::F32.size() as u64
+        p * dtypes[0].size() as u64 + v * dtypes[1].size() as u64
     }
 }
 
@@ -166,7 +169,8 @@ fn shapes(g: &Geometry, slices: usize) -> [[usize; 3]; 2] {
 pub(super) struct Lent<'a, 'c> {
     pub(super) context: &'a Context,
     pub(super) geometry: &'a Geometry,
-    pub(super) dtype: DType,
+    /// Of projections and volume.
+    pub(super) dtypes: [DType; 2],
     /// As many as there can be slabs under way, each large enough for every slab.
     pub(super) buffers: &'a [Buffers],
     pub(super) callbacks: Callbacks<'c>,
@@ -179,8 +183,8 @@ impl<'a> Ends<'a> for Lent<'a, '_> {
         let [p, v] = shapes(self.geometry, slices.len());
         let Buffers { projections, volume } = &self.buffers[place % self.buffers.len()];
         let arrays = Arrays {
-            source: Layout::new(projections.data(), self.dtype, p),
-            target: Layout::new(volume.data(), DType::F32, v),
+            source: Layout::new(projections.data(), self.dtypes[0], p),
+            target: Layout::new(volume.data(), self.dtypes[1], v),
             part: Some(slices.start),
             lifetime: PhantomData,
         };
@@ -223,14 +227,15 @@ pub(super) trait Worker {
 
 /// Slices that wait for a worker.
 pub(super) struct Queue {
-    slices: usize,
-    next: Mutex<usize>,
+    left: Mutex<VecDeque<Range<usize>>>,
     failed: AtomicBool,
 }
 
 impl Queue {
-    pub(super) fn new(slices: usize) -> Self {
-        Self { slices, next: Mutex::new(0), failed: AtomicBool::new(false) }
+    /// Of these, in order; those of one range may be taken together.
+    pub(super) fn new(slices: impl IntoIterator<Item = Range<usize>>) -> Result<Self> {
+        let left = VecDeque::from(collected(slices)?);
+        Ok(Self { left: Mutex::new(left), failed: AtomicBool::new(false) })
     }
 
     /// No more slabs for anybody.
@@ -242,10 +247,14 @@ impl Queue {
         if self.failed.load(Ordering::Relaxed) {
             return None;
         }
-        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
-        let slices = *next..self.slices.min(next.saturating_add(max));
-        *next = slices.end;
-        (!slices.is_empty()).then_some(slices)
+        let mut left = self.left.lock().unwrap_or_else(|e| e.into_inner());
+        let next = left.front_mut()?;
+        let slices = next.start..next.end.min(next.start.saturating_add(max));
+        next.start = slices.end;
+        if next.start >= next.end {
+            left.pop_front();
+        }
+        Some(slices)
     }
 }
 

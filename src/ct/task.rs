@@ -3,9 +3,12 @@
 use super::band_limited::BandLimited;
 use super::geometry::Geometry;
 use super::options::{Interpolation, Kernel, Pair, Precision};
+use super::output::{Finish, Pass};
 use super::rows::Chain;
+use super::slab::Queue;
 use crate::context::Stage;
 use crate::error::Result;
+use std::ops::Range;
 
 /// What a call computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,22 @@ impl Operator {
 }
 
 impl Task<'_> {
+    /// The slices that the call works on.
+    pub(super) fn queue(&self) -> Result<Queue> {
+        match self.pass.finish {
+            Finish::Survey(survey) => Queue::new(survey.slices().iter().cloned()),
+            Finish::Direct | Finish::Write(_) => Queue::new(std::iter::once(0..self.geometry.slices)),
+        }
+    }
+
+    /// As many of them as are next to each other, at most.
+    pub(super) fn neighbours(&self) -> usize {
+        match self.pass.finish {
+            Finish::Survey(survey) => survey.slices().iter().map(Range::len).max().unwrap_or(0),
+            Finish::Direct | Finish::Write(_) => self.geometry.slices,
+        }
+    }
+
     /// What band-limited sums take, where the operator is one.
     pub(super) fn band_limited(&self) -> Result<Option<BandLimited>> {
         let band_limited = match self.operator {
@@ -68,4 +87,6 @@ pub(super) struct Task<'a> {
     pub(super) precision: Precision,
     /// The caller's stream, for arrays on a GPU.
     pub(super) stream: usize,
+    /// What becomes of its results.
+    pub(super) pass: Pass<'a>,
 }

@@ -33,7 +33,7 @@ pub struct isoc_device {
     pub device_id: i32,
 }
 
-/// Element type (DLPack's DLDataType). ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
+/// Element type (DLPack's DLDataType). ISOC_F16, ISOC_F32, ISOC_F64, ISOC_C64, ISOC_C128, ISOC_U32, ISOC_U16 and ISOC_U8 are ready-made
 /// initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub struct isoc_tensor {
 impl isoc_tensor {
     /// A contiguous array in host memory.
     pub(super) fn contiguous(data: *mut c_void, dtype: DType, shape: &[i64; 3]) -> Self {
-        let code = if dtype == DType::F32 { ISOC_DTYPE_FLOAT } else { ISOC_DTYPE_UINT };
+        let code = if dtype.is_integer() { ISOC_DTYPE_UINT } else { ISOC_DTYPE_FLOAT };
         Self {
             data,
             device: isoc_device { device_type: ISOC_DEVICE_HOST, device_id: 0 },
@@ -100,6 +100,7 @@ impl fmt::Display for isoc_dtype {
 /// The element type that DLPack codes so.
 fn decode(dtype: isoc_dtype) -> Option<DType> {
     match (dtype.code, dtype.bits, dtype.lanes) {
+        (ISOC_DTYPE_FLOAT, 16, 1) => Some(DType::F16),
         (ISOC_DTYPE_FLOAT, 32, 1) => Some(DType::F32),
         (ISOC_DTYPE_FLOAT, 64, 1) => Some(DType::F64),
         (ISOC_DTYPE_COMPLEX, 64, 1) => Some(DType::C64),

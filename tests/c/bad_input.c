@@ -991,6 +991,121 @@ static void flat_fields(void) {
             call_reconstruct(s->ct, s), replaced(s) == VIEWS);
 }
 
+/* --- how the volume is stored --- */
+
+/* A field of the output, its bad value, the status, and words besides the field's name. */
+#define OUTPUT(field, value, status, ...) \
+    BAD("output." #field " = " #value, (s->output.dtype = ISOC_CT_OUTPUT_TYPE_U16, s->output.field = (value)), call_set_output(s->ct, s), status, #field, __VA_ARGS__)
+/* Two of them. */
+#define WINDOW(low_field, low_value, high_field, high_value, status, ...)                                                    \
+    BAD("output: " #low_field " = " #low_value ", " #high_field " = " #high_value,                                           \
+        (s->output.dtype = ISOC_CT_OUTPUT_TYPE_U8, s->output.low_field = (low_value), s->output.high_field = (high_value)), \
+        call_set_output(s->ct, s), status, __VA_ARGS__)
+
+static void use_output(scan *s, isoc_ct_output_type dtype, double low, double high) {
+    s->output.dtype = (uint32_t)dtype, s->output.low = low, s->output.high = high;
+    check_ok("isoc_ct_set_output", isoc_ct_set_output(s->ct, &s->output));
+    s->afterwards = SET_UP_ANEW;
+}
+
+/* The volume's tensor over the same memory, of another type. */
+static void volume_of(scan *s, isoc_dtype dtype) { s->t[VOLUME].dtype = dtype; }
+
+static void zero_projections(scan *s) { memset(s->projections, 0, PROJECTION_SIZE * sizeof(float)); }
+
+/* Every stored number is the one that its value in the usual volume gives. */
+static int stored_as_u16(scan *s, double low, double high) {
+    const uint16_t *stored = (const uint16_t *)(const void *)s->volume;
+    const float *usual = usual_volume(s->ctx);
+    for (int k = 0; k < VOLUME_SIZE; k++) {
+        double x = ((double)usual[k] - low) * (65535 / (high - low));
+        x = x < 0 ? 0 : x > 65535 ? 65535 : x;
+        if (fabs((double)stored[k] - x) > 0.5)
+            return 0;
+    }
+    return 1;
+}
+
+static void outputs(void) {
+    const isoc_dtype f16 = ISOC_F16, f32 = ISOC_F32, f64 = ISOC_F64, u8 = ISOC_U8, u16 = ISOC_U16;
+    char size[32];
+    snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_output));
+    OUTPUT(struct_size, 0, STRUCT_SIZE, "isoc_ct_output", "is 0", size);
+    OUTPUT(struct_size, sizeof s->output - 8, STRUCT_SIZE, size);
+    OUTPUT(struct_size, sizeof s->output + 8, STRUCT_SIZE, size);
+    OUTPUT(dtype, 4, UNKNOWN_VALUE, "is 4", "0 to 3", "isoc_ct_output_type");
+    OUTPUT(dtype, UINT32_MAX, UNKNOWN_VALUE, "4294967295", "0 to 3");
+    WINDOW(low, NAN, high, 1.0, NOT_FINITE_PARAMETER, "output.low is NaN", "finite");
+    WINDOW(low, 0.0, high, INFINITY, NOT_FINITE_PARAMETER, "output.high is inf", "finite");
+    WINDOW(low, 2.0, high, 1.0, OUT_OF_RANGE, "output.low is 2.0", "output.high is 1.0", "below");
+    WINDOW(low, 1.5, high, 1.5, OUT_OF_RANGE, "output.low is 1.5", "output.high is 1.5", "below");
+    WINDOW(low, 1.0, high, 0.0, OUT_OF_RANGE, "output.low is 1.0", "output.high is 0.0", "below");
+    WINDOW(low, -1e39, high, 0.0, OUT_OF_RANGE, "output.low is -1e39", "3.4028235e38");
+    WINDOW(low, 0.0, high, 1e-300, OUT_OF_RANGE, "output.high - output.low is 1e-300", "1.2e-38 or more");
+    WINDOW(low_percentile, 99.0, high_percentile, 1.0, OUT_OF_RANGE, "output.low_percentile is 99.0", "high_percentile is 1.0", "below");
+    WINDOW(low_percentile, 1.0, high_percentile, 0.0, OUT_OF_RANGE, "output.low_percentile is 1.0", "below");
+    WINDOW(low_percentile, 50.0, high_percentile, 50.0, OUT_OF_RANGE, "output.low_percentile is 50.0", "below");
+    WINDOW(low_percentile, -0.1, high_percentile, 99.0, OUT_OF_RANGE, "output.low_percentile is -0.1", "0 to 100");
+    WINDOW(low_percentile, 0.0, high_percentile, 100.1, OUT_OF_RANGE, "output.high_percentile is 100.1", "0 to 100");
+    WINDOW(low_percentile, NAN, high_percentile, 99.0, NOT_FINITE_PARAMETER, "output.low_percentile is NaN", "finite");
+    BAD("output: percentiles with a window", (s->output.dtype = 1, s->output.high = 1.0, s->output.high_percentile = 99.0),
+        call_set_output(s->ct, s), OUT_OF_RANGE, "output.high_percentile is 99.0", "must be 0 where output.low", "are given");
+    OUTPUT(histogram_slices, -2, OUT_OF_RANGE, "is -2", "-1 for all");
+    OUTPUT(histogram_slices, INT64_MIN, OUT_OF_RANGE, "-1 for all");
+    OUTPUT(mask_radius, -1.0, OUT_OF_RANGE, "is -1.0", "0 to 1.5", "0 for no mask");
+    OUTPUT(mask_radius, 2.0, OUT_OF_RANGE, "is 2.0", "0 to 1.5");
+    OUTPUT(mask_radius, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    OUTPUT(mask_value, -INFINITY, NOT_FINITE_PARAMETER, "-inf", "finite");
+    OUTPUT(mask_value, 1e39, OUT_OF_RANGE, "is 1e39");
+    OUTPUT(histogram_bins, -1, OUT_OF_RANGE, "is -1", "0 to 65536");
+    OUTPUT(histogram_bins, 65537, OUT_OF_RANGE, "is 65537", "0 to 65536");
+    OUTPUT(histogram_bins, INT64_MAX, OUT_OF_RANGE, "0 to 65536");
+
+    /* The volume has the type that was set, in reconstruct alone. */
+    const isoc_dtype others[] = { f32, f64, u8, f16 };
+    for (size_t k = 0; k < COUNT_OF(others); k++)
+        BAD("reconstruct: a volume of another type than was set", (use_output(s, ISOC_CT_OUTPUT_TYPE_U16, 0.0, 1.0), volume_of(s, others[k])),
+            call_reconstruct(s->ct, s), TENSOR_DTYPE, "volume.dtype", "[U16]");
+    BAD("reconstruct: u16 without isoc_ct_set_output", volume_of(s, u16), call_reconstruct(s->ct, s), TENSOR_DTYPE, "volume.dtype is U16", "[F32]");
+    BAD("backproject: the type that was set", (use_output(s, ISOC_CT_OUTPUT_TYPE_U16, 0.0, 1.0), volume_of(s, u16)),
+        call_backproject(s->ct, s), TENSOR_DTYPE, "volume.dtype is U16", "[F32]");
+    GOOD("backproject: f32 as ever", use_output(s, ISOC_CT_OUTPUT_TYPE_U16, 0.0, 1.0), call_backproject(s->ct, s), 1);
+    BAD("reconstruct: percentiles of one value", (use_output(s, ISOC_CT_OUTPUT_TYPE_U8, 0.0, 0.0), volume_of(s, u8), zero_projections(s)),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "percentiles 0.1 and 99.9", "both 0.0", "zero width", "output.low");
+    BAD("reconstruct: no pixel inside the mask", (s->output.mask_radius = 1e-9, use_output(s, ISOC_CT_OUTPUT_TYPE_F32, 0.0, 0.0)),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "output.mask_radius is 1e-9", "no pixel is inside");
+    BAD("reconstruct: NaN, found by the pass for percentiles",
+        (use_output(s, ISOC_CT_OUTPUT_TYPE_U8, 0.0, 0.0), volume_of(s, u8), s->projections[7] = NAN), call_reconstruct(s->ct, s),
+        NOT_FINITE_DATA, "projections[0, 0, 7] is NaN");
+
+    int64_t there = -7, counts[4] = { 0 };
+    BAD("get_output: before a reconstruction", NOTHING, isoc_ct_get_output(s->ct, &s->written), NOT_CONFIGURED, "isoc_ct_set_output");
+    BAD("get_histogram: before a reconstruction", NOTHING, isoc_ct_get_histogram(s->ct, NULL, 0, &there), NOT_CONFIGURED, "isoc_ct_set_output");
+    BAD("get_output: NULL", (call_reconstruct(s->ct, s), good_data(s)), isoc_ct_get_output(s->ct, NULL), NULL_POINTER, "isoc_ct_output_info");
+    BAD("get_output: struct_size", (call_reconstruct(s->ct, s), good_data(s), s->written.struct_size -= 8),
+        isoc_ct_get_output(s->ct, &s->written), STRUCT_SIZE, "isoc_ct_output_info");
+    BAD("get_output: no plan", NOTHING, isoc_ct_get_output(NULL, &s->written), NULL_POINTER, "isoc_ct handle is NULL");
+    BAD("get_histogram: no plan", NOTHING, isoc_ct_get_histogram(NULL, counts, 4, &there), NULL_POINTER, "isoc_ct handle is NULL");
+    BAD("get_histogram: room for fewer",
+        (s->output.histogram_bins = 5, use_output(s, ISOC_CT_OUTPUT_TYPE_F32, 0.0, 1.0), call_reconstruct(s->ct, s), good_data(s)),
+        isoc_ct_get_histogram(s->ct, counts, 4, &there), OUT_OF_RANGE, "capacity is 4", "5");
+
+    GOOD("reconstruct: u16", (use_output(s, ISOC_CT_OUTPUT_TYPE_U16, -0.1, 2.0), volume_of(s, u16)), call_reconstruct(s->ct, s),
+         stored_as_u16(s, -0.1, 2.0) && isoc_ct_get_output(s->ct, &s->written) == ISOC_STATUS_OK && s->written.dtype == ISOC_CT_OUTPUT_TYPE_U16
+             && fabs(s->written.slope * 65535 - 2.1) < 1e-12 && s->written.offset == -0.1 && s->written.low == -0.1 && s->written.high == 2.0
+             && s->written.histogram_slices == 0 && s->written.struct_size == sizeof s->written);
+    GOOD("reconstruct: u16 from percentiles",
+         (s->output.histogram_bins = 4, use_output(s, ISOC_CT_OUTPUT_TYPE_U16, 0.0, 0.0), volume_of(s, u16)), call_reconstruct(s->ct, s),
+         isoc_ct_get_output(s->ct, &s->written) == ISOC_STATUS_OK && stored_as_u16(s, s->written.low, s->written.high)
+             && s->written.histogram_slices == SLICES && isoc_ct_get_histogram(s->ct, counts, 4, &there) == ISOC_STATUS_OK && there == 4
+             && counts[0] + counts[1] + counts[2] + counts[3] == VOLUME_SIZE);
+    GOOD("reconstruct: f16", (use_output(s, ISOC_CT_OUTPUT_TYPE_F16, 0.0, 0.0), volume_of(s, f16)), call_reconstruct(s->ct, s),
+         isoc_ct_get_output(s->ct, &s->written) == ISOC_STATUS_OK && s->written.slope == 1.0 && s->written.clipped_high == 0
+             && isoc_ct_get_histogram(s->ct, NULL, 0, &there) == ISOC_STATUS_OK && there == 0);
+    GOOD("reconstruct: f32 again", (use_output(s, ISOC_CT_OUTPUT_TYPE_U16, 0.0, 1.0), check_ok("NULL", isoc_ct_set_output(s->ct, NULL))),
+         call_reconstruct(s->ct, s), near(s->volume, usual_volume(strict), VOLUME_SIZE, 1e-6));
+}
+
 /* --- what is left --- */
 
 static void queries(void) {
@@ -1197,6 +1312,7 @@ int main(void) {
     angles();
     not_finite_data();
     flat_fields();
+    outputs();
     queries();
     phantoms();
     memory_cap();

@@ -129,6 +129,41 @@ void ct_values(const iso::context &context) {
     s.plan.set_angular_weights();
     s.plan.reconstruct(s.p(), s.v());
 
+    iso::ct::output output;
+    output.dtype = ISOC_CT_OUTPUT_TYPE_U16, output.low = -0.5, output.high = 1.5, output.histogram_bins = 8;
+    s.plan.set_output(output);
+    std::vector<uint16_t> stored(usual.size());
+    s.plan.reconstruct(s.p(), { stored, { rows, bins, bins } });
+    const iso::ct::output_info written = s.plan.get_output();
+    expect_near("ct: u16", written.offset + written.slope * stored[(2 * bins + bins / 2) * bins + bins / 2], 1.0, 0.01);
+    expect("ct: u16, nothing clipped", written.clipped_low == 0 && written.clipped_high == 0 && written.low == -0.5);
+    std::vector<int64_t> histogram(8);
+    expect("ct: histogram", s.plan.get_histogram({}) == 8 && s.plan.get_histogram(histogram) == 8
+                                && std::accumulate(histogram.begin(), histogram.end(), int64_t{ 0 }) == static_cast<int64_t>(usual.size()));
+    expect_error("ct: f32 where u16 was set", ISOC_STATUS_TENSOR_DTYPE, "volume", [&] { s.plan.reconstruct(s.p(), s.v()); });
+    {
+        const auto read = [&](const iso::slab<float> &to) {
+            for (int64_t v = 0; v < views; v++)
+                std::copy_n(s.projections.data() + (v * rows + to.first) * bins, to.count * bins, to.data + v * to.count * bins);
+            return next::proceed;
+        };
+        std::vector<uint16_t> streamed(stored.size());
+        s.plan.reconstruct_stream<float, uint16_t>(read, [&](const iso::slab<const uint16_t> &slices) {
+            std::copy(slices.begin(), slices.end(), streamed.begin() + slices.first * bins * bins);
+            return next::proceed;
+        });
+        int worst = 0;
+        for (std::size_t k = 0; k < stored.size(); k++) worst = std::max(worst, std::abs(int{ stored[k] } - int{ streamed[k] }));
+        expect("ct: u16 from a stream", worst <= 1);
+        expect_error("ct: a stream of another type", ISOC_STATUS_TENSOR_DTYPE, "set_output",
+                     [&] { s.plan.reconstruct_stream<float>(read, [](const iso::slab<const float> &) { return next::proceed; }); });
+    }
+    output.high = -1;
+    expect_error("ct: a window", ISOC_STATUS_OUT_OF_RANGE, "output.high is -1", [&] { s.plan.set_output(output); });
+    s.plan.set_output();
+    s.plan.reconstruct(s.p(), s.v());
+    expect("ct: f32 again", largest_difference(s.volume, usual) < 1e-6);
+
     std::vector<float> filtered(s.projections.size()), other(usual.size());
     iso::ct::options options;
     options.weighted_backprojection = 1;

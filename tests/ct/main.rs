@@ -12,6 +12,7 @@ mod input;
 mod invariance;
 mod kind_of_input;
 mod operators;
+mod output;
 mod phantom;
 mod progress;
 mod random;

@@ -7,6 +7,7 @@ mod band_limited;
 mod ct;
 mod memory;
 mod mri;
+mod output;
 mod pet;
 mod strides;
 mod stripes;

@@ -7,6 +7,7 @@ function test_ct()
     raw_counts();
     missing_values();
     streams();
+    stored();
 end
 
 % A disk of 1 is 1 where it should be: column j is nx-index j, y is upwards, the axis counts bins from 1.
@@ -194,6 +195,46 @@ function streams()
     ct.reconstructStream(@(first, count) p(:, first:first + count - 1, :), @keep);
     check_near('streamed', streamed, ct.reconstruct(p), 1e-5);
     clear -global streamed
+end
+
+% Volumes of 8 and 16 bits.
+function stored()
+    global streamed
+    rand('seed', 4);
+    ct = isocenter.CT('Angles', (0:40) * 0.07, 'Bins', 48, 'Rows', 3);
+    check_error('before a reconstruction', 'ct:notConfigured', 'setOutput', @() ct.output());
+    p = single(rand(48, 3, 41));
+    values = double(ct.reconstruct(p));
+    check_true('single', strcmp(ct.output().Dtype, 'f32') && ct.output().Slope == 1 && isempty(ct.histogram()));
+    window = [-0.05 0.2];
+    for kind = {'u8', 'uint8'; 'u16', 'uint16'}.'
+        largest = double(intmax(kind{2}));
+        ct.setOutput('Dtype', kind{1}, 'Low', window(1), 'High', window(2), 'HistogramBins', 7);
+        v = ct.reconstruct(p);
+        x = min(max((values - window(1)) * (largest / diff(window)), 0), largest);
+        check_true(['stored as ' kind{2}], isa(v, kind{2}) && isequal(size(v), size(values)) && max(abs(double(v(:)) - x(:))) <= 0.5 + 1e-9);
+        found = ct.output();
+        check_true('the window', found.Low == window(1) && found.High == window(2) && strcmp(found.Dtype, kind{1}));
+        check_true('clipped', found.ClippedLow == sum(values(:) < window(1)) && found.ClippedHigh == sum(values(:) > window(2)));
+        check_near('slope and offset', found.Offset + found.Slope * largest, window(2), 1e-12);
+        check_true('histogram', isequal(size(ct.histogram()), [1 7]) && sum(ct.histogram()) == numel(values));
+    end
+    ct.setOutput('Dtype', 'f16');
+    v = ct.reconstruct(p);
+    check_true('the bits of halves: their signs', isa(v, 'uint16') && isequal(v >= 32768, values < 0));
+    ct.setOutput(struct('Dtype', 'u16', 'LowPercentile', 0, 'HighPercentile', 100), 'MaskRadius', 1, 'MaskValue', -1);
+    v = ct.reconstruct(p);
+    check_true('outside the circle', ~any(any(v([1 end], [1 end], 2))) && ct.output().HistogramSlices == 3 && ct.output().ClippedLow == 0);
+    streamed = zeros(48, 48, 3, 'uint16');
+    ct.reconstructStream(@(first, count) p(:, first:first + count - 1, :), @keep);
+    check_true('streamed as uint16', isa(streamed, 'uint16') && max(abs(double(streamed(:)) - double(v(:)))) <= 1);
+    clear -global streamed
+    check_error('a window', 'ct:invalidOptions', {'Low is 2', 'High is 1'}, @() ct.setOutput('Low', 2, 'High', 1));
+    check_error('a mask', 'ct:invalidOptions', 'MaskRadius is 2', @() ct.setOutput('MaskRadius', 2));
+    check_error('bins', 'ct:invalidOptions', 'HistogramBins is 100000', @() ct.setOutput('HistogramBins', 1e5));
+    check_error('slices', 'ct:invalidOptions', 'HistogramSlices is -2', @() ct.setOutput('HistogramSlices', -2));
+    ct.setOutput();
+    check_near('single again', ct.reconstruct(p), single(values), 1e-6);
 end
 
 function keep(volume, first, count)

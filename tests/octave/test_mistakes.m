@@ -155,6 +155,8 @@ function missing_and_extra_arguments()
         'CT.setFlatField', {}, 2
         'CT.setAngularWeights', {}, 1
         'CT.info', {}, 0
+        'CT.output', {}, 0
+        'CT.histogram', {}, 0
         'CT.angularWeights', {}, 0
         'CT.memory', {}, 0
         'CT.tune', {}, 0
@@ -200,7 +202,7 @@ function missing_and_extra_arguments()
         'PET.info', {}, 0
         'PET.memory', {}, 0
     };
-    settings = {'setGeometry', 'setOptions', 'setResponse'}; % names and values
+    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');

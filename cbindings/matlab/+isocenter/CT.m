@@ -12,6 +12,7 @@ classdef CT < handle
 %
 %   setGeometry        scan and volume
 %   setOptions         filter, interpolation, padding
+%   setOutput          volumes of 8 and 16 bits, circular mask, histogram
 %   setFlatField       for raw counts
 %   setStripes         what would become rings
 %   reconstruct        projections -> volume, filtered back projection
@@ -20,6 +21,7 @@ classdef CT < handle
 %   backproject        projections -> volume, the sum over views
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
 %   info, angularWeights, memory   what the plan found, and what it needs
+%   output, histogram  what the last reconstruction stored
 %   setAngularWeights  weights of your own
 %   tune               measures the GPU's kernels
 %   sheppLogan, phantomVolume, phantomProjections   phantoms of ellipses, exact
@@ -104,6 +106,34 @@ classdef CT < handle
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
 
+        function setOutput(self, varargin)
+            % SETOUTPUT  How reconstruct and reconstructStream store the volume; what is not named gets its default.
+            %   ct.setOutput(NAME, VALUE, ...) or ct.setOutput(STRUCT); ct.setOutput() goes back to single as it is
+            %
+            %   Dtype          'f32' (the default): single; 'u8' and 'u16': uint8 and uint16, 0 to 255 or 65535 over a window, one for all
+            %                  slices; 'f16': half precision, whose bits are in a uint16 array, for half.typecast or a file
+            %   Low, High      the window; what is outside it is stored as its ends (from percentiles)
+            %   LowPercentile, HighPercentile   of the values inside the mask, 0 to 100, found in a first pass over some slices (0.1, 99.9)
+            %   HistogramSlices   slices of that pass, spread evenly; -1 for all (16)
+            %   MaskRadius     pixels outside a circle of this radius, in halves of the slice's shorter side, up to 1.5, get MaskValue
+            %                  and do not count (0, no mask)
+            %   MaskValue      in place of values outside the circle (0)
+            %   HistogramBins  bins of ct.histogram() (0, none)
+            self.id = isocenter.internal.plan('ct', self.id);
+            isocenter_mex('ct.set_output', self.id, varargin{:});
+        end
+
+        function s = output(self, varargin)
+            % OUTPUT  What the last reconstruction stored, as a struct: value = Offset + Slope * double(stored), the window Low to High,
+            % and how many values lay outside it.
+            s = isocenter_mex('ct.output', self.id, varargin{:});
+        end
+
+        function counts = histogram(self, varargin)
+            % HISTOGRAM  The histogram of the last reconstruction's volume, over its window; the bins at the ends have what was outside it.
+            counts = isocenter_mex('ct.histogram', self.id, varargin{:});
+        end
+
         function setFlatField(self, varargin)
             % SETFLATFIELD  For raw counts, of which filter and reconstruct make -log((raw - dark) / (flat - dark)).
             %   ct.setFlatField(FLATS, DARKS)  single, uint16 or uint8, bins x rows x frames; frames are averaged
@@ -137,7 +167,7 @@ classdef CT < handle
             % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
             %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
-            %   out as 1.
+            %   out as 1. VOLUME is single, or of the class of setOutput.
             volume = isocenter_mex('ct.reconstruct', self.id, varargin{:});
         end
 

@@ -296,7 +296,8 @@ static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, boo
 static mxArray *new_array(unsigned type, const std::vector<int64_t> &wanted, bool zeros) {
     const std::vector<int64_t> size = dimensions_of(wanted);
     std::vector<mwSize> dimensions(size.begin(), size.end());
-    const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : mxUINT32_CLASS;
+    const mxClassID integers = type & is_uint8 ? mxUINT8_CLASS : type & is_uint16 ? mxUINT16_CLASS : mxUINT32_CLASS;
+    const mxClassID class_id = type & is_double ? mxDOUBLE_CLASS : type & is_single ? mxSINGLE_CLASS : integers;
     const mxComplexity parts = type & is_complex ? mxCOMPLEX : mxREAL;
     return zeros ? mxCreateNumericArray(dimensions.size(), dimensions.data(), class_id, parts)
                  : mxCreateUninitNumericArray(dimensions.size(), dimensions.data(), class_id, parts);

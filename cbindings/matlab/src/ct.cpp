@@ -12,6 +12,7 @@ static const char *const kernels[] = { "auto", "texture_standard", "texture", "a
 static const char *const precisions[] = { "single", "half", nullptr };
 static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
+static const char *const outputs[] = { "f32", "u8", "u16", "f16", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
 
 struct ct_geometry {
@@ -61,6 +62,33 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
     { "LargeWindow", field::count, AT(large_window), 0, nullptr, nullptr, true },
     { "SmallWindow", field::count, AT(small_window), 0, nullptr, nullptr, true },
     { "DropRatio", field::real, AT(drop_ratio), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_output, member)
+static const record output_record{ "output", sizeof(isoc_ct_output), {
+    { "Dtype", field::word, AT(dtype), 0, outputs },
+    { "Low", field::real, AT(low) },
+    { "High", field::real, AT(high) },
+    { "LowPercentile", field::real, AT(low_percentile) },
+    { "HighPercentile", field::real, AT(high_percentile) },
+    { "HistogramSlices", field::count, AT(histogram_slices), 0, nullptr, nullptr, true },
+    { "MaskRadius", field::real, AT(mask_radius) },
+    { "MaskValue", field::real, AT(mask_value) },
+    { "HistogramBins", field::count, AT(histogram_bins) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_output_info, member)
+static const record output_info_record{ "output", sizeof(isoc_ct_output_info), {
+    { "Dtype", field::word, AT(dtype), 0, outputs },
+    { "Slope", field::real, AT(slope) },
+    { "Offset", field::real, AT(offset) },
+    { "Low", field::real, AT(low) },
+    { "High", field::real, AT(high) },
+    { "ClippedLow", field::count, AT(clipped_low) },
+    { "ClippedHigh", field::count, AT(clipped_high) },
+    { "HistogramSlices", field::count, AT(histogram_slices) },
 } };
 #undef AT
 
@@ -180,6 +208,39 @@ static void leave_stripes(call &c) {
     check(isoc_ct_set_stripes(c.plan->ct(), nullptr));
 }
 
+static void set_output(call &c) {
+    auto output = sized<isoc_ct_output>();
+    settings_read(output_record, c, 0, "invalidOptions", &output);
+    check(isoc_ct_set_output(c.plan->ct(), &output), "invalidOptions");
+    c.plan->ct_output = output.dtype;
+}
+
+// MATLAB's type of a volume of an isoc_ct_output_type, and the library's. The bits of f16 are uint16's.
+struct stored {
+    unsigned type;
+    isoc_dtype dtype;
+};
+static stored stored_as(uint32_t output) {
+    static const stored all[] = { { is_single, ISOC_F32 }, { is_uint8, ISOC_U8 }, { is_uint16, ISOC_U16 }, { is_uint16, ISOC_F16 } };
+    return all[output];
+}
+
+static void get_output(call &c) {
+    c.takes({});
+    auto info = sized<isoc_ct_output_info>();
+    check(isoc_ct_get_output(c.plan->ct(), &info));
+    c.result(0, settings_write(output_info_record, &info));
+}
+
+static void histogram(call &c) {
+    c.takes({});
+    int64_t bins = 0;
+    check(isoc_ct_get_histogram(c.plan->ct(), nullptr, 0, &bins));
+    std::vector<int64_t> counts(static_cast<size_t>(bins));
+    check(isoc_ct_get_histogram(c.plan->ct(), counts.data(), bins, nullptr));
+    c.result(0, row(std::vector<double>(counts.begin(), counts.end())));
+}
+
 // (bins, rows, frames), or (bins, rows) of one frame.
 static shape frames_of(const call &c, const mxArray *value) {
     const ct_sizes &s = c.plan->ct_size;
@@ -256,17 +317,20 @@ static void filter(call &c) {
     c.result(0, out.finish());
 }
 
-static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types) {
+static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types,
+                      uint32_t output = ISOC_CT_OUTPUT_TYPE_F32) {
     c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", types, projections_of(c));
-    array out(is_single, volume_of(c));
+    const stored as = stored_as(output);
+    array out(as.type, volume_of(c));
+    out.holds(as.dtype);
     check(run(c.plan->ct(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
 }
 
 static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single); }
 static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
-static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw); }
+static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output); }
 
 static void forward(call &c) {
     c.takes({ "volume" });
@@ -316,8 +380,8 @@ static int32_t write_slab(void *user, int64_t first, int64_t count, const isoc_t
     const auto *s = static_cast<const stream *>(user);
     return guarded([&] {
         const shape size = volume_of(s->c->plan->ct_size, count);
-        array out(is_single, size);
-        memcpy(out.tensor()->data, from->data, static_cast<size_t>(size.elements()) * sizeof(float));
+        array out(stored_as(s->c->plan->ct_output).type, size);
+        memcpy(out.tensor()->data, from->data, static_cast<size_t>(size.elements()) * from->dtype.bits / 8);
         std::vector<mxArray *> in{ out.finish() };
         for (mxArray *value : slices(first, count)) in.push_back(value);
         return call_function(s->write, in, nullptr) ? 0 : 1;
@@ -377,6 +441,9 @@ const std::vector<command> ct_commands{
     { "describe", describe, needs::plan },
     { "set_geometry", set_geometry, needs::plan },
     { "set_options", set_options, needs::plan },
+    { "set_output", set_output, needs::plan },
+    { "output", get_output },
+    { "histogram", histogram },
     { "set_flat_field", set_flat_field },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },

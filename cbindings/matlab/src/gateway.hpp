@@ -103,6 +103,7 @@ struct plan {
     const char *device; // that the context was asked for
     bool configured; // has a geometry
     ct_sizes ct_size;
+    uint32_t ct_output; // an isoc_ct_output_type: what reconstruct stores
     mri_sizes mri_size;
     pet_sizes pet_size;
 
@@ -154,6 +155,8 @@ public:
     array(unsigned type, const shape &size, contents before = contents::any);
     // An output that begins with the values of an input.
     array(const array &initial, const shape &size);
+    // Elements of another type in the same memory, such as f16 in uint16.
+    void holds(isoc_dtype dtype) { tensor_.dtype = dtype; }
     const isoc_tensor *tensor() const { return &tensor_; }
     unsigned type() const { return type_; }
     // The array for MATLAB, once the library has written it.

@@ -214,6 +214,19 @@ class CtPadding(IntEnum):
     EDGE = 1
 
 
+class CtOutputType(IntEnum):
+    """isoc_ct_output_type"""
+
+    #: f32 (ISOC_F32): the values.
+    F32 = 0
+    #: u8 (ISOC_U8): 0 to 255 over the window.
+    U8 = 1
+    #: u16 (ISOC_U16): 0 to 65535 over the window.
+    U16 = 2
+    #: f16 (ISOC_F16): the values, or, with a window or percentiles, 0 to 1 over the window.
+    F16 = 3
+
+
 class CtStripeMethod(IntEnum):
     """isoc_ct_stripe_method"""
 
@@ -457,6 +470,18 @@ class isoc_ct_stripes(c.Structure):
                 ("small_window", c.c_int64), ("drop_ratio", c.c_double)]
 
 
+class isoc_ct_output(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("low", c.c_double), ("high", c.c_double),
+                ("low_percentile", c.c_double), ("high_percentile", c.c_double), ("histogram_slices", c.c_int64),
+                ("mask_radius", c.c_double), ("mask_value", c.c_double), ("histogram_bins", c.c_int64)]
+
+
+class isoc_ct_output_info(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("slope", c.c_double), ("offset", c.c_double),
+                ("low", c.c_double), ("high", c.c_double), ("clipped_low", c.c_int64), ("clipped_high", c.c_int64),
+                ("histogram_slices", c.c_int64)]
+
+
 class isoc_ct_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("evenly_spaced", c.c_uint32), ("distinct_angles", c.c_int64),
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
@@ -585,6 +610,9 @@ FUNCTIONS = {
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
+    "isoc_ct_set_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output)]),
+    "isoc_ct_get_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output_info)]),
+    "isoc_ct_get_histogram": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_ct_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_info)]),
     "isoc_ct_get_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),

@@ -24,7 +24,7 @@ _RULES = [(re.compile(pattern), put) for pattern, put in (
     (r"\bforget the flat field\b", "set_flat_field(None)"),
     (r"(?<=more than a turn): azimuths may be degrees.*", "; of degrees write numpy.deg2rad(views)"),
     (r"\boptions\.lambda\b", "lambda_"),
-    (r"\b(?:geometry|options|response|scan|matrix)\.([a-z]\w*)", r"\1"),
+    (r"\b(?:geometry|options|output|response|scan|matrix)\.([a-z]\w*)", r"\1"),
     (r"\b([a-z]\w*)_count is (-?\d+); it must be ", _list),
     (r"\b\d+ \(([a-z]\w*)\)", r"'\1'"),
     (r"\b([FCUI])(8|16|32|64|128)\b", lambda match: _KINDS[match[1]] + match[2]),

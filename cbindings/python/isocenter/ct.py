@@ -11,6 +11,11 @@ from ._tensor import CODES, numpy_view
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, wrong
 
+CTOutput = record("CTOutput", __name__, _abi.isoc_ct_output_info,
+                  "What the last reconstruction stored: value = offset + slope * stored. See isoc_ct_output_info.")
+# What volumes are, by the names of isoc_ct_output_type.
+_STORED = {_abi.CtOutputType.F32: "float32", _abi.CtOutputType.U8: "uint8", _abi.CtOutputType.U16: "uint16",
+           _abi.CtOutputType.F16: "float16"}
 CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
                 "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
@@ -44,6 +49,7 @@ class CT(Plan):
                  pixel_size=0.0, nx=0, ny=0, x_offset=0.0, y_offset=0.0, first_row=0, slices=0, region=None):
         given = locals()
         self._shapes, self._sinograms, self._facts, self._flat_of = None, False, {}, None
+        self._stored = "float32"
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
         self._begin(given)
 
@@ -197,6 +203,72 @@ class CT(Plan):
             projector=choice(_abi.CtProjector, projector, "projector"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
 
+    def set_output(self, *, dtype="f32", low=0.0, high=0.0, low_percentile=0.0, high_percentile=0.0, histogram_slices=0,
+                   mask_radius=0.0, mask_value=0.0, histogram_bins=0):
+        """Sets how `reconstruct` and `reconstruct_stream` store the volume; what is not named gets its default, float32 as they are.
+        It holds until set again, whatever the geometry.
+
+        Integers store ``round((value - low) / (high - low) * largest)``, with one window for all slices, and at its ends what is outside
+        it; `output` tells offset and slope.
+
+        Parameters
+        ----------
+        dtype : {"f32", "u8", "u16", "f16"}
+            Volumes are float32, uint8, uint16 or float16. "f16": the values, or, with a window or percentiles, 0 to 1 over the window.
+        low, high : float
+            The window. Both 0: from percentiles.
+        low_percentile, high_percentile : float
+            Of the values inside the mask, 0 to 100; both 0 mean 0.1 and 99.9. They are found in a first pass over some slices, for which
+            `reconstruct_stream` asks `read` first.
+        histogram_slices : int
+            Slices that percentiles are of, spread evenly: 0 means 16, -1 all.
+        mask_radius : float
+            Pixels outside a circle of this radius, in halves of the slice's shorter side (up to 1.5), get `mask_value` and do not count;
+            0: no mask.
+        mask_value : float
+            In place of values outside the circle.
+        histogram_bins : int
+            Bins of `histogram`, over the window; 0: none.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        chosen = choice(_abi.CtOutputType, dtype, "dtype")
+        output = struct(_abi.isoc_ct_output, dtype=chosen, low=low, high=high, low_percentile=low_percentile,
+                        high_percentile=high_percentile, histogram_slices=histogram_slices, mask_radius=mask_radius,
+                        mask_value=mask_value, histogram_bins=histogram_bins)
+        self._run(lib.isoc_ct_set_output, ctypes.byref(output))
+        self._stored = _STORED[chosen]
+
+    def output(self):
+        """What the last reconstruction stored, a CTOutput: ``value = offset + slope * stored``, the window, and how many values lay
+        outside it.
+
+        Raises
+        ------
+        NotConfiguredError
+            None has been finished since `set_output`.
+        """
+        info = struct(_abi.isoc_ct_output_info)
+        self._run(lib.isoc_ct_get_output, ctypes.byref(info))
+        return CTOutput._of(info)._replace(dtype=_abi.CtOutputType(info.dtype).name.lower())
+
+    def histogram(self):
+        """The histogram of the volume that was stored last: int64 (histogram_bins,), over the window; what was outside it is in the bins
+        at the ends, so that the sum is the number of pixels inside the mask.
+
+        Raises
+        ------
+        NotConfiguredError
+            No reconstruction has been finished since `set_output`.
+        """
+        count = ctypes.c_int64()
+        self._run(lib.isoc_ct_get_histogram, None, 0, ctypes.byref(count))
+        counts = numpy.zeros(count.value, "int64")
+        self._run(lib.isoc_ct_get_histogram, address(counts), counts.size, None)
+        return counts
+
     def set_flat_field(self, flats, darks=None):
         """For counts, of which `filter` and `reconstruct` then make -ln((raw - dark) / (flat - dark)).
 
@@ -340,7 +412,7 @@ class CT(Plan):
         projections : array
             float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         volume : array, optional
-            float32 (slices, ny, nx).
+            (slices, ny, nx), float32, or of the type of `set_output`.
 
         Returns
         -------
@@ -351,10 +423,10 @@ class CT(Plan):
         TensorDtypeError, TensorShapeError, NotFiniteDataError, TooFewViewsError, EqualAnglesError, MemoryCapError
             After an error or a cancel each slice of the volume is either finished or untouched.
         """
-        return self._project(lib.isoc_ct_reconstruct, projections, volume)
+        return self._project(lib.isoc_ct_reconstruct, projections, volume, self._stored)
 
-    def _project(self, function, projections, volume):
-        return self._apply(function, ("projections", projections), ("volume", volume), lambda: self._like(1, projections))
+    def _project(self, function, projections, volume, dtype="float32"):
+        return self._apply(function, ("projections", projections), ("volume", volume), lambda: self._like(1, projections), dtype)
 
     def reconstruct_stream(self, read, write, dtype="float32"):
         """Filtered back projection of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
@@ -367,7 +439,8 @@ class CT(Plan):
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
             Write into it, ``projections[...] = ...``, and return None.
         write : callable
-            ``write(first, volume)`` takes the slices: a read-only float32 array (count, ny, nx); it returns None.
+            ``write(first, volume)`` takes the slices: a read-only array (count, ny, nx) of float32, or of the type of `set_output`; it
+            returns None.
         dtype : {"float32", "uint16", "uint8"}
             Of projections; integers are counts, which need a flat field.
 

@@ -250,6 +250,67 @@ class Ct(unittest.TestCase):
                 self.assertTrue((np.abs(volume).max(axis=(1, 2)) > 0).all())
                 np.testing.assert_array_equal(volume, ct.reconstruct(projections))
 
+    def test_volumes_of_8_and_16_bits(self):
+        rows = 3
+        with isocenter.CT(angles=ANGLES, bins=64, rows=rows) as ct:
+            self.assertRaisesRegex(isocenter.NotConfiguredError, "set_output", ct.output)
+            projections = np.random.default_rng(1).random(ct.projections_shape, np.float32)
+            values = ct.reconstruct(projections)
+            self.assertEqual((ct.output().dtype, ct.output().slope, ct.output().offset), ("f32", 1.0, 0.0))
+            self.assertEqual(ct.histogram().size, 0)
+            low, high = np.percentile(values, [5, 90])
+            for dtype, made, largest in (("u8", np.uint8, 255), ("u16", np.uint16, 65535)):
+                ct.set_output(dtype=dtype, low=low, high=high, histogram_bins=16)
+                self.assertRaises(isocenter.NotConfiguredError, ct.histogram)
+                stored = ct.reconstruct(projections)
+                places = np.clip((values.astype(np.float64) - low) * (largest / (high - low)), 0, largest)
+                self.assertEqual(stored.dtype, made)
+                np.testing.assert_array_equal(stored, np.rint(places))
+                output = ct.output()
+                self.assertEqual((output.dtype, output.low, output.high), (dtype, low, high))
+                self.assertEqual((output.clipped_low, output.clipped_high), ((values < low).sum(), (values > high).sum()))
+                np.testing.assert_allclose(output.offset + output.slope * places, np.clip(values, low, high), rtol=1e-6)
+                np.testing.assert_array_equal(ct.histogram(), np.bincount((stored.astype(int) * 16 // (largest + 1)).ravel(), minlength=16))
+            ct.set_output(dtype="f16")
+            np.testing.assert_array_equal(ct.reconstruct(projections), values.astype(np.float16))
+            ct.set_output(dtype="u16", low_percentile=5, high_percentile=90, mask_radius=0.8)
+            stored, output = ct.reconstruct(projections), ct.output()
+            y, x = np.mgrid[:64, :64] - 31.5
+            inside = np.broadcast_to(np.hypot(x, y) <= 0.8 * 32, values.shape)
+            np.testing.assert_allclose([output.low, output.high], np.percentile(values[inside], [5, 90]), rtol=2.0 ** -12)
+            self.assertEqual(output.histogram_slices, rows)
+            np.testing.assert_array_equal(stored[~inside], round(65535 * (0 - output.low) / (output.high - output.low)))
+            # Streams, too: the first pass reads first, and writes nothing.
+            reads, volume = [], np.zeros_like(stored)
+
+            def read(first, out):
+                reads.extend(range(first, first + out.shape[1]))
+                out[:] = projections[:, first:first + out.shape[1]]
+
+            def write(first, slices):
+                self.assertEqual(slices.dtype, np.uint16)
+                volume[first:first + len(slices)] = slices
+
+            ct.reconstruct_stream(read, write)
+            self.assertEqual(reads, [0, 1, 2] * 2)
+            self.assertLessEqual(np.abs(volume.astype(int) - stored).max(), 1)
+
+    def test_output_errors(self):
+        for wrong, words in (({"dtype": "uint16"}, "'f32', 'u8', 'u16', 'f16'"), ({"dtype": "u8", "low": 1.0, "high": 1.0}, "low is 1.0"),
+                             ({"low_percentile": 60, "high_percentile": 50}, "low_percentile is 60.0"),
+                             ({"mask_radius": 1.6}, ": mask_radius is 1.6; it must be 0 to 1.5"),
+                             ({"histogram_bins": 1 << 17}, ": histogram_bins is 131072"),
+                             ({"high": float("inf")}, ": high is inf"), ({"histogram_slices": -3}, "-1 for all")):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, words):
+                self.ct.set_output(**wrong)
+        self.ct.set_output(dtype="u16", high=1.0)
+        projections = self.ct.phantom_projections(DISK)
+        with self.assertRaisesRegex(isocenter.TensorDtypeError, "uint16 is needed"):
+            self.ct.reconstruct(projections, np.zeros(self.ct.volume_shape, np.float32))
+        self.ct.set_output(dtype="u8")
+        with self.assertRaisesRegex(isocenter.OutOfRangeError, "zero width; give low and high"):
+            self.ct.reconstruct(0 * projections)
+
     def test_streaming_errors(self):
         with isocenter.CT(angles=ANGLES, bins=64, rows=4) as ct:
             def fails(first, out):

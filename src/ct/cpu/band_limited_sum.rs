@@ -121,7 +121,7 @@ fn write(call: &Call, slab: &Groups, [image, y]: [usize; 2], parts: [&[f32]; 2])
     for (slice, line) in (2 * image..slab.count).zip(parts) {
         let to = call.arrays.slice(slab.first + slice);
         // SAFETY: each row of a slice is handed over once.
-        unsafe { call.target.write_row([to, y, 0], line) };
+        unsafe { call.write_row([to, y, 0], line) };
     }
 }
 

@@ -23,6 +23,17 @@ pub(in crate::ct) struct CpuEngine {
     memory: Memory,
 }
 
+impl CpuEngine {
+    /// Bytes that the work on slabs may take.
+    fn cap(&self, context: &Context, task: &Task) -> Result<u64> {
+        let (cap, counts) = (context.memory_cap(self.memory.bytes()), task.pass.bytes);
+        match cap.checked_sub(counts) {
+            Some(left) => Ok(left),
+            None => fail!(MemoryCap, "memory_cap is {cap} bytes; percentiles and histogram alone need {counts}"),
+        }
+    }
+}
+
 /// The operator of a task, made ready.
 fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
     let (g, threads) = (task.geometry, context.threads());
@@ -52,8 +63,8 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
 
 /// What slabs are loaded into before the work, in bytes for so many slices.
 struct Loaded<'a> {
-    /// Buffers of streams, of this type.
-    stream: Option<(&'a Geometry, DType)>,
+    /// Buffers of streams, of these types.
+    stream: Option<(&'a Geometry, [DType; 2])>,
     preparation: Option<Preparation<'a>>,
 }
 
@@ -63,7 +74,7 @@ const PREPARED: u64 = 1 << 30;
 impl Loaded<'_> {
     fn bytes(&self, slices: usize) -> u64 {
         let prepared = self.preparation.as_ref().map_or(0, |p| p.bytes(slices));
-        prepared + self.stream.map_or(0, |(g, dtype)| Buffers::bytes(g, slices, dtype))
+        prepared + self.stream.map_or(0, |(g, dtypes)| Buffers::bytes(g, slices, dtypes))
     }
 
     /// Slices that are loaded at a time, and the memory for the work, where that and what they are loaded into stay within `cap` bytes.
@@ -91,8 +102,8 @@ impl Loaded<'_> {
 
 impl Engine for CpuEngine {
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
-        let (work, cap, threads) = (work(context, task)?, context.memory_cap(self.memory.bytes()), context.threads());
-        let (slices, padded_bins) = (task.geometry.slices, padded_bins(task.geometry.bins));
+        let (work, cap, threads) = (work(context, task)?, self.cap(context, task)?, context.threads());
+        let (slices, padded_bins) = (task.neighbours(), padded_bins(task.geometry.bins));
         let preparation = Preparation::of(task, threads);
         let (share, cap, loaded) = match preparation {
             Some(preparation) => {
@@ -104,12 +115,12 @@ impl Engine for CpuEngine {
         };
         let slabs = division::all(share, cap, threads, &*work)?;
         let bytes = slabs.iter().map(|slab| work.slab_bytes(slab, cap)).max().unwrap_or(0);
-        Ok(Needs { slab: slabs[0].count, bytes: loaded + bytes, padded_bins })
+        Ok(Needs { slab: slabs[0].count, bytes: loaded + bytes + task.pass.bytes, padded_bins })
     }
 
     fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
-        let (work, cap) = (work(context, task)?, context.memory_cap(self.memory.bytes()));
-        let (slices, threads) = (task.geometry.slices, context.threads());
+        let (work, cap) = (work(context, task)?, self.cap(context, task)?);
+        let (slices, threads) = (task.neighbours(), context.threads());
         let (share, cap) = match Preparation::of(task, threads) {
             Some(preparation) => {
                 Loaded { stream: None, preparation: Some(preparation) }.share(slices, cap, threads, &*work)?
@@ -124,14 +135,13 @@ impl Engine for CpuEngine {
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
         let (g, work) = (task.geometry, work(context, task)?);
-        let cap = context.memory_cap(self.memory.bytes());
-        let threads = context.threads();
-        let loaded = Loaded { stream: Some((g, dtype)), preparation: Preparation::of(task, threads) };
-        let (slab, cap) = loaded.share(g.slices, cap, threads, &*work)?;
-        let buffers = [Buffers::new(context, g, slab, dtype)?];
+        let (cap, dtypes, threads) = (self.cap(context, task)?, [dtype, task.pass.stored], context.threads());
+        let loaded = Loaded { stream: Some((g, dtypes)), preparation: Preparation::of(task, threads) };
+        let (slab, cap) = loaded.share(task.neighbours(), cap, threads, &*work)?;
+        let buffers = [Buffers::new(context, g, slab, dtypes)?];
         context.log(LogLevel::Info, || format!("{}: streamed in slabs of up to {slab} slices", task.operator.name()));
         let processor = Processor::new(context, task, &*work, &mut self.memory, (cap, slab));
-        let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
+        let mut ends = Lent { context, geometry: g, dtypes, buffers: &buffers, callbacks };
         processor.run(&mut ends)
     }
 

@@ -240,7 +240,7 @@ impl<'a> Gather<'a> {
                             }
                         }
                         // SAFETY: this task alone has this tile of this slice.
-                        unsafe { call.target.write_row([to, tile.y + r, tile.x], line) };
+                        unsafe { call.write_row([to, tile.y + r, tile.x], line) };
                     }
                 }
             },

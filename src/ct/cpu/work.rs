@@ -4,6 +4,7 @@ use super::groups::Groups;
 use crate::array::ArrayMut;
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
+use crate::ct::output::Finish;
 use crate::ct::rows::reader::Reader;
 use crate::ct::slab::Arrays;
 use crate::error::Result;
@@ -18,6 +19,25 @@ pub(super) struct Call<'a> {
     /// The target's array, and the places of slices in it.
     pub(super) target: &'a ArrayMut<'a>,
     pub(super) arrays: &'a Arrays<'a>,
+    pub(super) finish: Finish<'a>,
+}
+
+impl Call<'_> {
+    /// Hands over a part of a row of a finished slice, from the element at `at` of the target on.
+    ///
+    /// # Safety
+    /// No other thread hands over the same elements.
+    #[inline(always)]
+    pub(super) unsafe fn write_row(&self, at: [usize; 3], values: &[f32]) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self.finish {
+                Finish::Direct => self.target.write_row(at, values),
+                Finish::Write(writer) => writer.write_row(self.context.level(), self.target, at, values),
+                Finish::Survey(survey) => survey.add(at[1], at[2], values),
+            }
+        }
+    }
 }
 
 /// An operator made ready.

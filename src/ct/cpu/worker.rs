@@ -6,8 +6,9 @@ use super::work::{Call, Work};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
 use crate::ct::geometry::Order;
+use crate::ct::output::Finish;
 use crate::ct::rows::reader::Reader;
-use crate::ct::slab::{self, Arrays, Queue, Worker};
+use crate::ct::slab::{self, Arrays, Worker};
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use std::ops::Range;
@@ -59,9 +60,9 @@ impl<'a> Processor<'a> {
 
     /// From the calling thread, which the worker threads let report.
     pub(super) fn run<'e>(self, ends: &mut impl slab::Ends<'e>) -> Result<u64> {
-        let (context, queue) = (self.context, Queue::new(self.task.geometry.slices));
+        let (context, queue, part) = (self.context, self.task.queue()?, self.task.pass.part);
         let mut workers = [self];
-        context.report_while(|job| slab::run(&mut workers, &queue, ends, job))?;
+        context.report_part(part, |job| slab::run(&mut workers, &queue, ends, job))?;
         Ok(workers[0].replaced)
     }
 
@@ -89,6 +90,8 @@ impl Worker for Processor<'_> {
     fn begin(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<()> {
         let all = arrays.slices(&slices, self.task.geometry);
         let ahead = match &self.preparation {
+            // A survey writes nothing.
+            Some(_) if matches!(self.task.pass.finish, Finish::Survey(_)) => false,
             Some(_) => slices.start == all.start && slices.len() < all.len(),
             None => {
                 let first = self.work.next(slices.clone(), self.cap, self.context.threads())?;
@@ -126,10 +129,15 @@ impl Worker for Processor<'_> {
             _ => arrays.write(),
         };
         let (context, work, cap, workspace) = (self.context, self.work, self.cap, &mut self.memory.work);
+        let finish = self.task.pass.finish;
         self.smaller = division::smaller(&slab, work);
-        context.on_workers(job, |job| {
-            work.run(&Call { context, job, input: &input, target: &target, arrays }, &slab, cap, workspace)
-        })?;
+        let result = context.on_workers(job, |job| {
+            work.run(&Call { context, job, input: &input, target: &target, arrays, finish }, &slab, cap, workspace)
+        });
+        if let Finish::Write(writer) = finish {
+            writer.settle(result.is_ok());
+        }
+        result?;
         self.replaced += input.replaced();
         Ok((slab.count, ()))
     }
@@ -139,6 +147,10 @@ impl Worker for Processor<'_> {
     }
 
     fn shrink(&mut self, _: &Job) -> Result<bool> {
+        // Some rows of the slab may have been counted already.
+        if let Finish::Survey(_) = self.task.pass.finish {
+            return Ok(false);
+        }
         if let Some(cap) = self.smaller {
             self.cap = cap;
         }

@@ -71,7 +71,7 @@ impl GpuEngine {
 impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
-        let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.geometry, DType::F32));
+        let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.geometry, DType::F32, task.pass.stored));
         let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
@@ -89,10 +89,10 @@ impl Engine for GpuEngine {
         let mut workers = Vec::with_capacity(sharing);
         for gpu in gpus {
             let sizes = sizes(context, (task, arrays), gpu, sharing)?;
-            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork::new(context, task, gpu, sizes));
         }
-        let queue = Queue::new(task.geometry.slices);
-        context.run_waiting(|job| {
+        let queue = task.queue()?;
+        context.run_waiting_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
             std::thread::scope(|scope| {
                 let queue = &queue;
@@ -107,7 +107,7 @@ impl Engine for GpuEngine {
                             if result.is_err() {
                                 queue.stop();
                             }
-                            result.map(|()| gpu.replaced)
+                            result.and_then(|()| gpu.done())
                         })
                     })
                     .collect();
@@ -122,8 +122,9 @@ impl Engine for GpuEngine {
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
         self.open(context)?;
         let (g, cap) = (task.geometry, context.memory_cap(0));
-        let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype));
-        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, slices, dtype);
+        let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
+        let dtypes = [dtype, task.pass.stored];
+        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, slices, dtypes);
         let mut workers = Vec::with_capacity(sharing);
         for gpu in &mut self.gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
@@ -135,21 +136,21 @@ impl Engine for GpuEngine {
                 let needed = host_bytes(sizes.minimum());
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
-            workers.push(AtWork { context, task, gpu, sizes, tables: None, replaced: 0 });
+            workers.push(AtWork::new(context, task, gpu, sizes));
         }
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
         }
         // In the order in which slabs take turns.
         let turns = (0..SLOTS).flat_map(|_| &workers);
-        let buffers = turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtype)).collect::<Result<Vec<_>>>()?;
-        let mut ends = Lent { context, geometry: g, dtype, buffers: &buffers, callbacks };
-        let queue = Queue::new(g.slices);
-        context.report_while(|job| {
+        let buffers = turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtypes)).collect::<Result<Vec<_>>>()?;
+        let mut ends = Lent { context, geometry: g, dtypes, buffers: &buffers, callbacks };
+        let queue = task.queue()?;
+        context.report_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
             drive(&mut workers, &queue, &mut ends, job)
         })?;
-        Ok(workers.iter().map(|gpu| gpu.replaced).sum())
+        workers.iter().map(AtWork::done).sum()
     }
 
     fn forget(&mut self) {

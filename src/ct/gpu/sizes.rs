@@ -13,6 +13,7 @@ use crate::array::transfer::Block;
 use crate::context::Context;
 use crate::ct::geometry::Order;
 use crate::ct::options::Sampling;
+use crate::ct::output::Finish;
 use crate::ct::slab::Arrays;
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
@@ -85,7 +86,7 @@ impl Sizes {
             (Some(plan), Some(known)) if known.plan == plan => Some(known.clone()),
             (plan, _) => plan.map(|plan| BandLimitedSizes::new(g, plan)).transpose()?,
         };
-        let share = g.slices.div_ceil(sharing);
+        let share = task.neighbours().div_ceil(sharing);
         let side = forward::lanes(share);
         let projector = match task.operator {
             Operator::Filter | Operator::Forward => None,
@@ -105,8 +106,11 @@ impl Sizes {
             (None, Some(_)) => BandLimitedSizes::FORMAT,
             (None, None) => planar,
         };
-        let in_place =
-            task.operator != Operator::Filter && arrays.target().gpu.is_some() && arrays.target().strides[2] == 1;
+        // The conversion writes with any strides, a back projector where columns are next to each other.
+        let in_place = match (task.operator, task.pass.finish) {
+            (Operator::Filter, _) | (_, Finish::Survey(_)) => false,
+            _ => arrays.target().gpu.is_some() && (task.pass.converts || arrays.target().strides[2] == 1),
+        };
         let mut sizes = Self { projector, band_limited, format, slab: 1, in_place };
         let cap = context.gpu_memory(device, held)?;
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
@@ -118,7 +122,7 @@ impl Sizes {
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
         let wanted = if copies { (share / MIN_SLABS / unit).max(1) * unit } else { share };
-        let mut slab = wanted.min(g.slices.next_multiple_of(minimum)).min(MAX_SLAB);
+        let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);
         }
@@ -165,8 +169,13 @@ impl Sizes {
             _ if self.in_place => 0,
             Operator::Filter => self.format.bytes(n, task.geometry.views(), task.geometry.bins) as usize,
             Operator::Forward => n * task.geometry.views() * task.geometry.bins * 4,
-            _ => n * task.geometry.ny * task.geometry.nx * 4,
+            _ => n * task.geometry.ny * task.geometry.nx * task.pass.stored.size(),
         }
+    }
+
+    /// Device memory for `n` finished slices that are still to be converted.
+    pub(super) fn volume_bytes(&self, task: &Task, n: usize) -> usize {
+        if task.pass.converts { n * task.geometry.ny * task.geometry.nx * 4 } else { 0 }
     }
 
     /// Device memory for slabs of `n` slices, tables not counted.
@@ -184,7 +193,9 @@ impl Sizes {
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
         let stages = task.rows.stages.map_or(0, |stages| prepare::bytes(stages, g, n));
-        (SLOTS as u64 * (raw + self.out_bytes(task, n) as u64) + packed).saturating_add(sums).saturating_add(stages)
+        let volume = self.volume_bytes(task, n) as u64;
+        let slots = SLOTS as u64 * (raw + self.out_bytes(task, n) as u64);
+        (slots + packed + volume).saturating_add(sums).saturating_add(stages)
     }
 }
 

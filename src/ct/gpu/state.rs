@@ -46,6 +46,8 @@ pub(super) struct Scratch {
     pub(super) lists: Slot,
     /// Frequencies, fine grids and parts of band-limited sums.
     pub(super) sums: Slot,
+    /// Finished slices that are still to be converted.
+    pub(super) volume: Slot,
 }
 
 /// One GPU of a plan.

@@ -9,14 +9,17 @@ use super::forward::Slices;
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
+use super::output::{DeviceOutput, Part};
 use super::prepare;
 use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
+use super::survey;
 use super::tables::Tables;
 use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::ct::geometry::Geometry;
+use crate::ct::output::Finish;
 use crate::ct::rows::kind::Correction;
 use crate::ct::slab::{Arrays, Worker};
 use crate::ct::task::{Operator, Task};
@@ -32,6 +35,7 @@ struct Call<'a> {
     task: &'a Task<'a>,
     arrays: &'a Arrays<'a>,
     sizes: &'a Sizes,
+    output: Option<&'a DeviceOutput>,
 }
 
 /// One GPU: its streams and the memory that is kept from slab to slab and from call to call.
@@ -44,6 +48,8 @@ pub(super) struct Gpu {
     compute: Stream,
     slots: [SlabSlot; SLOTS],
     scratch: Scratch,
+    /// A slice that is counted on the host.
+    surveyed: Option<Pinned>,
     /// The slot of the next slab.
     turn: usize,
     /// Of an H200, or measured by `tune`.
@@ -105,6 +111,7 @@ impl Gpu {
             compute,
             slots,
             scratch,
+            surveyed: None,
             turn: 0,
             rates: ALL.to_vec(),
         })
@@ -172,15 +179,15 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, integrals, lists, .. } = &self.scratch;
-        slots + [packed, sums, integrals, lists].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, integrals, lists, volume, .. } = &self.scratch;
+        slots + [packed, sums, integrals, lists, volume].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
     fn release(&mut self) -> Result<()> {
         self.wait()?;
         self.state.textures = None;
-        self.scratch = Scratch::default();
+        (self.scratch, self.surveyed) = (Scratch::default(), None);
         for slot in &mut self.slots {
             (slot.raw, slot.out) = (Slot::default(), Slot::default());
         }
@@ -200,6 +207,10 @@ impl Gpu {
             None => (slot.raw.take(device, block.bytes())?.address(), block.packed_strides()),
         };
         let out = slot.out.take(device, sizes.out_bytes(task, n))?.address();
+        let finished = match call.output {
+            Some(_) => scratch.volume.take(device, sizes.volume_bytes(task, n))?.address(),
+            None => out,
+        };
         let packed = match task.operator {
             Operator::Filter | Operator::Forward => out,
             _ => scratch.packed.take(device, sizes.format.bytes(n, g.views(), g.bins) as usize)?.address(),
@@ -283,13 +294,13 @@ impl Gpu {
             packing.pack(state, scratch, compute)?;
         }
         slot.packed.record(compute)?;
-        let volume = match sizes.in_place {
+        let volume = match sizes.in_place && call.output.is_none() {
             true => {
                 let block = sizes.target(task, arrays, first, n);
                 let s = block.own_strides();
                 Volume { address: block.address(), slice_stride: s[0], row_stride: s[1] }
             }
-            false => Volume { address: out, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
+            false => Volume { address: finished, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
         };
         if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
             let kind = if task.operator == Operator::Adjoint { Sums::Adjoint } else { Sums::Reading };
@@ -315,7 +326,18 @@ impl Gpu {
             let tents = tables.tents.as_ref().map_or(0, DeviceMemory::address);
             projector.launch(state, &case(task, device, tents), arguments, compute)?;
         }
-        if arrays.target().gpu.is_some() && !sizes.in_place {
+        if let Some(output) = call.output {
+            let (target, strides) = match sizes.in_place {
+                true => {
+                    let block = sizes.target(task, arrays, first, n);
+                    (block.address(), block.own_strides())
+                }
+                false => (out, [(g.ny * g.nx) as i64, g.nx as i64, 1]),
+            };
+            let part = Part { volume: finished, target, strides, shape: [n, g.ny, g.nx] };
+            // SAFETY: the caller's tensor is valid for the call; buffers live until the stream is waited for.
+            unsafe { output.run(&part, compute)? };
+        } else if arrays.target().gpu.is_some() && !sizes.in_place && !matches!(task.pass.finish, Finish::Survey(_)) {
             let block = sizes.target(task, arrays, first, n);
             // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
             unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
@@ -329,7 +351,7 @@ impl Gpu {
     /// Looks at what was found in a slab's data, and brings its results to the caller; gives the number of values replaced. Needs the
     /// GPU to be current.
     fn finish(&mut self, call: &Call, pending: &Pending) -> Result<u64> {
-        let Self { state, down, slots, .. } = self;
+        let Self { state, down, slots, surveyed, .. } = self;
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
         // SAFETY: pinned memory that holds the struct, written before the mark.
@@ -338,7 +360,12 @@ impl Gpu {
             not_finite(task, arrays, &state.device, findings.first)?;
         }
         down.stream.wait(&slot.computed)?;
-        if arrays.target().gpu.is_none() {
+        if let Finish::Survey(counts) = task.pass.finish {
+            let g = task.geometry;
+            let slices = (slot.out.address(), [pending.count, g.ny, g.nx]);
+            // SAFETY: the slab's results, which its slot holds.
+            unsafe { survey::count((call.context, &state.device), counts, slices, &down.stream, surveyed)? };
+        } else if arrays.target().gpu.is_none() {
             let block = sizes.target(task, arrays, pending.first, pending.count);
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
             unsafe { down.download(call.context, &block, slot.out.address())? };
@@ -350,16 +377,21 @@ impl Gpu {
 
 /// A GPU at work on one call.
 pub(super) struct AtWork<'a> {
-    pub(super) context: &'a Context,
-    pub(super) task: &'a Task<'a>,
-    pub(super) gpu: &'a mut Gpu,
+    context: &'a Context,
+    task: &'a Task<'a>,
+    gpu: &'a mut Gpu,
     pub(super) sizes: Sizes,
     /// There once the work has begun.
-    pub(super) tables: Option<Tables>,
-    pub(super) replaced: u64,
+    tables: Option<Tables>,
+    output: Option<DeviceOutput>,
+    replaced: u64,
 }
 
-impl AtWork<'_> {
+impl<'a> AtWork<'a> {
+    pub(super) fn new(context: &'a Context, task: &'a Task<'a>, gpu: &'a mut Gpu, sizes: Sizes) -> Self {
+        Self { context, task, gpu, sizes, tables: None, output: None, replaced: 0 }
+    }
+
     /// Makes tables; waits for what the caller's stream does to the arrays.
     pub(super) fn prepare(&mut self, arrays: &Arrays) -> Result<()> {
         let device = self.gpu.state.device.clone();
@@ -372,7 +404,18 @@ impl AtWork<'_> {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
         self.tables = Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes))?);
+        if let Finish::Write(writer) = self.task.pass.finish {
+            self.output = Some(DeviceOutput::new(&device, writer)?);
+        }
         Ok(())
+    }
+
+    /// Values that were replaced; tells the writer what was counted. When nothing is under way any more.
+    pub(super) fn done(&self) -> Result<u64> {
+        if let (Finish::Write(writer), Some(output)) = (self.task.pass.finish, &self.output) {
+            output.tell(&self.gpu.state.device, writer)?;
+        }
+        Ok(self.replaced)
     }
 
     pub(super) fn wait(&self) -> Result<()> {
@@ -395,20 +438,21 @@ impl Worker for AtWork<'_> {
     }
 
     fn start(&mut self, _: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
-        let Self { context, task, gpu, sizes, tables, .. } = self;
+        let Self { context, task, gpu, sizes, tables, output, .. } = self;
         let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
         let count = sizes.slab.min(slices.len());
-        let pending = gpu.start(&Call { context, task, arrays, sizes }, tables, slices.start, count)?;
+        let pending =
+            gpu.start(&Call { context, task, arrays, sizes, output: output.as_ref() }, tables, slices.start, count)?;
         Ok((count, pending))
     }
 
     fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
-        let Self { context, task, gpu, sizes, replaced, .. } = self;
+        let Self { context, task, gpu, sizes, output, replaced, .. } = self;
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
-        *replaced += gpu.finish(&Call { context, task, arrays, sizes }, &pending)?;
+        *replaced += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, &pending)?;
         job.advance(pending.count as f64 / task.geometry.slices as f64);
         if wait { gpu.arrived(&pending) } else { Ok(()) }
     }

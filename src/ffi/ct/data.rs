@@ -91,8 +91,8 @@ unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> R
 pub type isoc_ct_read_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, projections: *const isoc_tensor) -> i32>;
 
-/// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous f32. Otherwise as for
-/// isoc_ct_read_fn.
+/// Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous, f32 or of the type of
+/// isoc_ct_set_output. Otherwise as for isoc_ct_read_fn.
 pub type isoc_ct_write_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, volume: *const isoc_tensor) -> i32>;
 

@@ -1,9 +1,9 @@
 //! The operators, from tensor to tensor.
 
 use super::plan::{isoc_ct, with_plan};
-use super::tensors::{expect_projections, expect_volume};
+use super::tensors::{expect_output, expect_projections, expect_volume};
 use crate::array::{Array, ArrayMut, DType};
-use crate::ct::{Ct, Geometry};
+use crate::ct::{Ct, Geometry, Output};
 use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
 
@@ -14,13 +14,13 @@ use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
 unsafe fn transform(
     handle: *const isoc_ct,
     input: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
-    output: (*const isoc_tensor, impl FnOnce(&Geometry) -> Expected<'static>),
+    output: (*const isoc_tensor, impl FnOnce(&Geometry, &Output) -> Expected<'static>),
     run: impl FnOnce(&mut Ct, Array, ArrayMut) -> Result<()>,
 ) -> Status {
     with_plan(handle, |ct| {
         let geometry = ct.geometry()?;
         let gpus = ct.gpus();
-        let (from, to) = (Expected { gpus, ..input.1(geometry) }, Expected { gpus, ..output.1(geometry) });
+        let (from, to) = (Expected { gpus, ..input.1(geometry) }, Expected { gpus, ..output.1(geometry, ct.output()) });
         // SAFETY: by this function's contract.
         let (source, target) = unsafe { (from.input(input.0)?, to.output(output.0)?) };
         check_apart((source.layout(), from.name), (target.layout(), to.name))?;
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn isoc_ct_filter(
     filtered: *const isoc_tensor,
 ) -> Status {
     let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FRAMES));
-    let output = (filtered, |g: &Geometry| expect_projections(g, "filtered", DType::FLOAT));
+    let output = (filtered, |g: &Geometry, _: &Output| expect_projections(g, "filtered", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, input, output, Ct::filter) }
 }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn isoc_ct_backproject(
 ) -> Status {
     let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume, expect_volume), Ct::backproject) }
+    unsafe { transform(ct, input, (volume, |g, _| expect_volume(g)), Ct::backproject) }
 }
 
 /// Forward projection: line integrals of the volume at the bins' centres, in its length unit, by isoc_ct_options.projector. Rows outside
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn isoc_ct_forward(
     volume: *const isoc_tensor,
     projections: *const isoc_tensor,
 ) -> Status {
-    let output = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
+    let output = (projections, |g: &Geometry, _: &Output| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
     unsafe { transform(ct, (volume, expect_volume), output, Ct::forward) }
 }
@@ -98,14 +98,14 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
 ) -> Status {
     let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FLOAT));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume, expect_volume), Ct::adjoint) }
+    unsafe { transform(ct, input, (volume, |g, _| expect_volume(g)), Ct::adjoint) }
 }
 
 /// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
 /// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
 ///
-/// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: f32, (slices, ny,
-/// nx).
+/// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: (slices, ny, nx),
+/// f32, or of the type of isoc_ct_set_output.
 /// The volume is written slab by slab: after an error or a cancel each slice is either finished or untouched.
 ///
 /// # Safety
@@ -118,5 +118,5 @@ pub unsafe extern "C" fn isoc_ct_reconstruct(
 ) -> Status {
     let input = (projections, |g: &Geometry| expect_projections(g, "projections", DType::FRAMES));
     // SAFETY: by this function's contract.
-    unsafe { transform(ct, input, (volume, expect_volume), Ct::reconstruct) }
+    unsafe { transform(ct, input, (volume, expect_output), Ct::reconstruct) }
 }

@@ -1,7 +1,7 @@
 //! What the calls expect of their tensors.
 
 use crate::array::DType;
-use crate::ct::{Geometry, Order};
+use crate::ct::{Geometry, Order, Output};
 use crate::ffi::tensor::Expected;
 
 /// Projections of the whole detector, in the geometry's order.
@@ -24,4 +24,10 @@ pub(super) fn expect_projections(
 pub(super) fn expect_volume(geometry: &Geometry) -> Expected<'static> {
     let shape = [geometry.slices, geometry.ny, geometry.nx];
     Expected { name: "volume", shape, dims: ["slices", "ny", "nx"], optional: &[0], dtypes: DType::FLOAT, gpus: &[] }
+}
+
+/// A volume of the type that was set.
+pub(super) fn expect_output(geometry: &Geometry, output: &Output) -> Expected<'static> {
+    let of = DType::VOLUMES.iter().position(|d| *d == output.dtype);
+    Expected { dtypes: of.map_or(DType::FLOAT, |k| &DType::VOLUMES[k..=k]), ..expect_volume(geometry) }
 }

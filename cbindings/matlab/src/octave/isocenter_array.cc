@@ -25,6 +25,8 @@ DEFUN_DLD(isocenter_array, arguments, , "Memory for results of isocenter_mex; no
     if (name == "single") return octave_value(FloatNDArray(unwritten<float>(size)));
     if (name == "double" && is_complex) return octave_value(new octave_complex_matrix(ComplexNDArray(unwritten<Complex>(size))));
     if (name == "double") return octave_value(NDArray(unwritten<double>(size)));
+    if (name == "uint8") return octave_value(uint8NDArray(unwritten<octave_uint8>(size)));
+    if (name == "uint16") return octave_value(uint16NDArray(unwritten<octave_uint16>(size)));
     if (name == "uint32") return octave_value(uint32NDArray(unwritten<octave_uint32>(size)));
     error("isocenter_array: there is no class %s", name.c_str());
 }
