@@ -950,6 +950,41 @@ static void flat_fields(void) {
             call_reconstruct(s->ct, s), replaced(s) == VIEWS);
 }
 
+/* --- the search for the axis --- */
+
+static isoc_ct_axis_options axis_options;
+static isoc_ct_axis found_axis;
+
+static isoc_status call_find_axis(scan *s) {
+    return isoc_ct_find_axis(s->ct, &s->t[PROJECTIONS], &axis_options, &found_axis);
+}
+
+/* Good arguments but for one field. */
+#define AXIS(name, place, value, status, ...)                                 \
+    do {                                                                      \
+        memset(&axis_options, 0, sizeof axis_options);                        \
+        memset(&found_axis, 0, sizeof found_axis);                            \
+        axis_options.struct_size = sizeof axis_options;                       \
+        found_axis.struct_size = sizeof found_axis;                           \
+        place = (value);                                                      \
+        BAD("find_axis: " name, NOTHING, call_find_axis(s), status, __VA_ARGS__); \
+    } while (0)
+
+static void axes(void) {
+    AXIS("struct_size 0", axis_options.struct_size, 0, STRUCT_SIZE, "isoc_ct_axis_options.struct_size is 0");
+    AXIS("found's struct_size 0", found_axis.struct_size, 0, STRUCT_SIZE, "isoc_ct_axis.struct_size is 0");
+    AXIS("method", axis_options.method, 3, UNKNOWN_VALUE, "options.method is 3", "0 to 2");
+    AXIS("rows", axis_options.rows, -1, OUT_OF_RANGE, "options.rows is -1");
+    AXIS("curve without memory", found_axis.curve_count, 5, NULL_POINTER, "found.curve is NULL", "5");
+    AXIS("curve of no length", found_axis.curve_count, -1, OUT_OF_RANGE, "found.curve_count is -1");
+    BAD("find_axis: found NULL", NOTHING, isoc_ct_find_axis(s->ct, &s->t[PROJECTIONS], NULL, NULL), NULL_POINTER,
+        "isoc_ct_axis is NULL");
+    BAD("find_axis: projections NULL", NOTHING, isoc_ct_find_axis(s->ct, NULL, NULL, &found_axis), NULL_POINTER,
+        "projections");
+    BAD("find_axis: plan NULL", NOTHING, isoc_ct_find_axis(NULL, &s->t[PROJECTIONS], NULL, &found_axis), NULL_POINTER,
+        "isoc_ct");
+}
+
 /* --- what is left --- */
 
 static void queries(void) {
@@ -1155,6 +1190,7 @@ int main(void) {
     angles();
     not_finite_data();
     flat_fields();
+    axes();
     queries();
     phantoms();
     memory_cap();

@@ -11,6 +11,7 @@ static const char *const kernels[] = { "auto", "texture_standard", "texture", "a
 static const char *const precisions[] = { "single", "half", nullptr };
 static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
+static const char *const axis_methods[] = { "auto", "opposite_views", "sinogram", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
 
 struct ct_geometry {
@@ -66,6 +67,27 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "SlabSlices", field::count, AT(slab_slices) },
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "Period", field::count, AT(period) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_axis_options, member)
+static const record axis_options_record{ "options", sizeof(isoc_ct_axis_options), {
+    { "Method", field::word, AT(method), 0, axis_methods },
+    { "Low", field::real, AT(low) },
+    { "High", field::real, AT(high) },
+    { "Rows", field::count, AT(rows), 0, nullptr, nullptr, true },
+    { "Tilt", field::logical, AT(tilt) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_axis, member)
+static const record axis_record{ "axis", sizeof(isoc_ct_axis), {
+    { "Method", field::word, AT(method), 0, axis_methods },
+    { "Axis", field::real, AT(axis) },
+    { "Tilt", field::real, AT(tilt) },
+    { "Error", field::real, AT(error) },
+    { "Confidence", field::real, AT(confidence) },
+    { "HalfAcquisition", field::logical, AT(half_acquisition) },
 } };
 #undef AT
 
@@ -246,6 +268,18 @@ static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single);
 static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
 static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw); }
 
+static void find_axis(call &c) {
+    auto options = sized<isoc_ct_axis_options>();
+    auto found = sized<isoc_ct_axis>();
+    settings_read(axis_options_record, c, 1, "invalidOptions", &options);
+    // Bins count from 1 here.
+    if (options.low != 0 || options.high != 0) options.low -= 1, options.high -= 1;
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    check(isoc_ct_find_axis(c.plan->ct(), in.tensor(), &options, &found), "invalidArgument");
+    found.axis += 1;
+    c.result(0, settings_write(axis_record, &found));
+}
+
 static void forward(call &c) {
     c.takes({ "volume" });
     const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
@@ -366,6 +400,7 @@ const std::vector<command> ct_commands{
     { "forward", forward },
     { "adjoint", adjoint },
     { "reconstruct", reconstruct },
+    { "find_axis", find_axis },
     { "reconstruct_stream", reconstruct_stream },
     { "shepp_logan", shepp_logan, needs::nothing },
     { "phantom_volume", phantom_volume },

@@ -15,7 +15,7 @@ from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, wrong
 CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
                 "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
-CTAxis = namedtuple("CTAxis", "axis tilt error confidence method half_acquisition curve curve_first curve_step")
+CTAxis = namedtuple("CTAxis", "method axis tilt error confidence half_acquisition curve curve_first curve_step")
 CTAxis.__doc__ = "What `CT.find_axis` found. See isoc_ct_axis."
 
 
@@ -315,7 +315,7 @@ class CT(Plan):
         scores = numpy.zeros(max(curve, 0))
         found = struct(_abi.isoc_ct_axis, curve=address(scores) if curve > 0 else None, curve_count=curve)
         self._run(lib.isoc_ct_find_axis, self._in(projections, "projections"), ctypes.byref(options), ctypes.byref(found))
-        return CTAxis(found.axis, found.tilt, found.error, found.confidence, _abi.CtAxisMethod(found.method).name.lower(),
+        return CTAxis(_abi.CtAxisMethod(found.method).name.lower(), found.axis, found.tilt, found.error, found.confidence,
                       bool(found.half_acquisition), scores, found.curve_first, found.curve_step)
 
     def filter(self, projections, filtered=None):

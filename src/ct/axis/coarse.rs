@@ -42,9 +42,8 @@ impl Coarse {
         let sums = (0..rows.lines.len()).into_par_iter().map(|k| mismatch(rows, seams, k, factor, first..last + 1));
         let sums = sums.collect::<Result<Vec<Vec<[f64; 2]>>>>()?;
         let ratio = |[difference, variance]: [f64; 2]| if variance > 0.0 { difference / variance } else { 1.0 };
-        let all = (0..=last - first).map(|m| {
-            ratio(sums.iter().fold([0.0; 2], |s, row| [s[0] + row[m][0], s[1] + row[m][1]]))
-        });
+        let all = (0..=last - first)
+            .map(|m| ratio(sums.iter().fold([0.0; 2], |s, row| [s[0] + row[m][0], s[1] + row[m][1]])));
         let all = collected(all)?;
         let each = match tilt {
             true => sums.iter().map(|row| collected(row.iter().map(|s| ratio(*s)))).collect::<Result<_>>()?,

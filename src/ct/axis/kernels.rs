@@ -18,8 +18,9 @@ pub(super) struct Kernel {
     pub(super) weights: Vec<[f64; 2]>,
 }
 
-/// Highest power of the polynomials.
-const MAX_ORDER: usize = 3;
+/// Highest powers of the polynomials: odd ones, since what is left of even ones is the same on both sides.
+const ORDERS: [usize; 3] = [0, 3, 5];
+const MAX_ORDER: usize = 5;
 
 /// All fits that a seam's views allow.
 pub(super) fn kernels(seam: &Seam) -> Result<Vec<Kernel>> {
@@ -27,7 +28,7 @@ pub(super) fn kernels(seam: &Seam) -> Result<Vec<Kernel>> {
     let mut count = 2;
     loop {
         let views = count.min(seam.near.len());
-        for order in 0..=MAX_ORDER {
+        for order in ORDERS {
             if let Some(weights) = fitted(seam, views, order)? {
                 append(&mut list, Kernel { weights })?;
             }
@@ -99,7 +100,7 @@ type Square = [[f64; MAX_ORDER + 2]; MAX_ORDER + 2];
 fn cholesky(mut a: Square, n: usize) -> Option<Square> {
     for j in 0..n {
         let pivot = a[j][j] - (0..j).map(|k| a[j][k] * a[j][k]).sum::<f64>();
-        if pivot < 1e-7 {
+        if pivot < 1e-10 {
             return None;
         }
         a[j][j] = pivot.sqrt();

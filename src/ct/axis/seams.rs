@@ -1,7 +1,7 @@
 //! Directions about which a scan has views from both sides: some at it, others half a turn later.
 
 use super::AxisMethod;
-use crate::cpu::buffer::{append, collected, zeros};
+use crate::cpu::buffer::{append, collected};
 use crate::error::{Result, fail};
 use std::f64::consts::{PI, TAU};
 
@@ -55,7 +55,7 @@ impl Seams {
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gaps = gaps(&sorted)?;
         let widest = gaps.iter().copied().fold(0.0, f64::max);
-        let mut rising = collected(gaps.iter().copied().filter(|g| *g > 1e-9))?;
+        let mut rising = collected(gaps.iter().copied().filter(|g| (1e-9..TAU - 1e-9).contains(g)))?;
         rising.sort_unstable_by(f64::total_cmp);
         let Some(&spacing) = rising.get((rising.len().max(1) - 1) / 2) else {
             let (n, a) = (angles.len(), angles[0]);
@@ -159,8 +159,7 @@ fn half_turn(sorted: &[(f64, usize)]) -> Result<Vec<Seam>> {
     let within = |k: usize| from_start(k) < PI - 1e-6;
     let last = (0..n).filter(|&k| within(k)).max_by(|&a, &b| from_start(a).total_cmp(&from_start(b))).unwrap_or(first);
     let middle = start + (from_start(last) - PI) / 2.0;
-    let list = [seam(sorted, middle, [first, last], REACH, MAX_VIEWS, within)?];
-    collected(list)
+    collected([seam(sorted, middle, [first, last], REACH, MAX_VIEWS, within)?])
 }
 
 fn seam(
@@ -181,9 +180,5 @@ fn seam(
     }
     near.sort_unstable_by(|a, b| a.angle.abs().total_cmp(&b.angle.abs()).then(a.view.cmp(&b.view)));
     near.truncate(room.max(2));
-    let mut views = zeros::<usize>(2)?;
-    for (v, k) in views.iter_mut().zip(pair) {
-        *v = sorted[k].1;
-    }
-    Ok(Seam { pair: [views[0], views[1]], near })
+    Ok(Seam { pair: pair.map(|k| sorted[k].1), near })
 }
