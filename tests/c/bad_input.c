@@ -979,6 +979,7 @@ static void axes(void) {
     AXIS("curve of no length", found_axis.curve_count, -1, OUT_OF_RANGE, "found.curve_count is -1");
     BAD("find_axis: found NULL", NOTHING, isoc_ct_find_axis(s->ct, &s->t[PROJECTIONS], NULL, NULL), NULL_POINTER,
         "isoc_ct_axis is NULL");
+    found_axis.curve_count = 0;
     BAD("find_axis: projections NULL", NOTHING, isoc_ct_find_axis(s->ct, NULL, NULL, &found_axis), NULL_POINTER,
         "projections");
     BAD("find_axis: plan NULL", NOTHING, isoc_ct_find_axis(NULL, &s->t[PROJECTIONS], NULL, &found_axis), NULL_POINTER,

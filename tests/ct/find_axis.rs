@@ -176,8 +176,8 @@ fn counts_with_flats() {
     let seen = ct
         .find_axis(Array::of(&counts, g.projection_shape()).expect("counts"), &AxisOptions::default())
         .expect("an axis");
-    // Counts are rounded down to whole ones, 3e-5 of the beam, which is less than clean_scans leaves.
-    assert!((seen.axis - 155.6).abs() < 0.03, "{seen:?}");
+    // Counts are rounded down to whole ones, 3e-5 of the beam, which is less than sampling leaves of a body that absorbs little.
+    assert!((seen.axis - 155.6).abs() < 0.06, "{seen:?}");
 }
 
 #[test]

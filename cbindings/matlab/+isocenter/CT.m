@@ -133,7 +133,7 @@ classdef CT < handle
         function found = findAxis(self, varargin)
             % FINDAXIS  The rotation axis of the scan, from its projections; nothing in the plan changes.
             %   FOUND = ct.findAxis(PROJECTIONS, NAME, VALUE, ...)  projections as reconstruct takes them
-            %   Method  'auto' (default), 'opposite_views' (views half a turn apart), 'sinogram' (half a turn alone)
+            %   Method  'auto' (the default), 'opposite_views' (views half a turn apart), 'sinogram' (half a turn alone)
             %   Low     first axis to look at; Low and High left out: the middle half of the detector, of a full turn nearly all of it
             %   High    last axis to look at
             %   Rows    detector rows to use, evenly spread over those of the volume (default: up to 24)

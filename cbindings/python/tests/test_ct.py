@@ -49,7 +49,7 @@ class Ct(unittest.TestCase):
             self.assertAlmostEqual(best, 131.25, delta=found.curve_step)
             with self.assertRaisesRegex(isocenter.OutOfRangeError, "without structure"):
                 ct.find_axis(np.zeros_like(projections))
-            with self.assertRaisesRegex(isocenter.OutOfRangeError, "options.method is 1"):
+            with self.assertRaisesRegex(isocenter.OutOfRangeError, "method is 'opposite_views'"):
                 ct.find_axis(projections, method="opposite_views")
 
     def test_two_dimensions_give_two(self):

@@ -115,7 +115,7 @@ impl Ct {
             let mut centres = coarse.centres(&rows)?;
             let steps = Steps::new(&rows, &seams, &centres)?;
             let found = steps.settle(&rows, &seams, &mut centres, options.tilt, job)?;
-            if found.scatter > MAX_SCATTER.max(20.0 * found.error * (rows.lines.len() as f64).sqrt()) {
+            if found.scatter > MAX_SCATTER.max(20.0 * found.noise * (rows.lines.len() as f64).sqrt()) {
                 let scatter = found.scatter;
                 fail!(
                     OutOfRange,

@@ -58,6 +58,8 @@ pub(super) struct Steps {
 pub(super) struct Settled {
     pub(super) line: Line,
     pub(super) error: f64,
+    /// What noise alone makes of it.
+    pub(super) noise: f64,
     /// Robust deviation of rows from the line.
     pub(super) scatter: f64,
 }
@@ -220,7 +222,7 @@ impl Steps {
     ) -> Result<Settled> {
         let count = rows.lines.len();
         let mut before: Option<f64> = None;
-        let mut result = Settled { line: Line::through(0.0), error: f64::INFINITY, scatter: 0.0 };
+        let mut result = Settled { line: Line::through(0.0), error: f64::INFINITY, noise: f64::INFINITY, scatter: 0.0 };
         for round in 0..ITERATIONS {
             job.check()?;
             job.advance(1.0 / ITERATIONS as f64);
@@ -243,8 +245,8 @@ impl Steps {
             let strays = collected(places.iter().zip(&rows.lines).map(|(p, l)| (p - line.at(*l as f64)).abs()))?;
             let seen: f64 = strays.iter().zip(&weights).map(|(s, w)| (w * s).powi(2)).sum::<f64>().sqrt() / total;
             let shifted = line.shifted(step * (stretch - 1.0));
-            let error = seen.max(1.0 / total.max(f64::MIN_POSITIVE).sqrt());
-            result = Settled { line: shifted, error, scatter: median(strays) / 0.6745 };
+            let noise = 1.0 / total.max(f64::MIN_POSITIVE).sqrt();
+            result = Settled { line: shifted, error: seen.max(noise), noise, scatter: median(strays) / 0.6745 };
             if moves.iter().all(|m| m.abs() < 2e-6 * rows.bins as f64 / 640.0) {
                 break;
             }
