@@ -14,16 +14,18 @@ struct Values {
     const float *coefficients;
     // [y][x][image]; an even number of images.
     const Complex<float> *grid;
-    // [line][point][image], points from -half to half.
+    // [line][point][image]
     Complex<float> *values;
-    int directions_count, half, width, degree;
+    Course course;
+    int directions_count, width, degree;
     // Of the grid: x, y.
     int size[2];
     int images;
     // What f32 may round of a position, in grid points.
     float slack;
+    int unused;
 };
-static_assert(sizeof(Values) == 80);
+static_assert(sizeof(Values) == 96);
 
 // Points of a batch: two lanes each work out their taps.
 constexpr int WARPS = 4, THREADS = 32 * WARPS, BATCH = 16;
@@ -159,14 +161,14 @@ template <int LANES, int SIDE> __device__ inline void values(const Values &p) {
             // Functions that begin behind the grid point before the quarter, up to its last one.
             const float2 low = {x + left - 1 + half_width - p.slack, y + top - 1 + half_width - p.slack};
             const float2 high = {low.x + QUARTER + 2 * p.slack, low.y + QUARTER + 2 * p.slack};
-            const NearLine line = near_line(p.directions, p.directions_count, p.half, range, start, low, high);
+            const NearLine line = near_line(p.directions, p.directions_count, p.course, range, start, low, high);
             const int total = line.total();
             for (int batch = 0; batch < total; batch += BATCH) {
                 const int number = batch + lane % BATCH;
                 const int2 point = near_point(line, number);
                 const Direction d = number < total ? p.directions[point.x] : Direction{};
                 float z;
-                const int begin = first_tap(point.y * (axis ? d.y : d.x), p.width, z) - (axis ? y : x);
+                const int begin = first_tap(p.course.at(point.y, axis ? d.y : d.x), p.width, z) - (axis ? y : x);
                 const int other = __shfl_xor_sync(~0u, begin, BATCH);
                 const int px = axis ? other : begin, py = axis ? begin : other;
                 // Others are another quarter's.
@@ -176,7 +178,7 @@ template <int LANES, int SIDE> __device__ inline void values(const Values &p) {
                 const int count = __popc(owned), slot = __popc(owned & ((1u << lane % BATCH) - 1));
                 __syncwarp();
                 if (own) {
-                    const long long to = ((long long)d.line * (2 * p.half + 1) + point.y + p.half) * p.images;
+                    const long long to = p.course.long_index(d.line, point.y) * p.images;
                     if (!axis) places[slot] = {to, px, py};
                     store_taps(p, coefficients, z, taps + slot * pitch + axis * (p.width + 2));
                 }

@@ -17,20 +17,22 @@ struct Spread {
     const Direction *directions;
     // [degree + 1][TAPS], the highest power first.
     const float *coefficients;
-    // [line][point][image], points from -half to half; an even number of images.
+    // [line][point][image]; an even number of images.
     const Complex<float> *values;
     // [y][x][image]
     Complex<float> *grid;
     // [slot][y][x][image] of a tile.
     Complex<float> *parts;
-    int directions_count, half, width, degree;
+    Course course;
+    int directions_count, width, degree;
     // Of the grid: x, y.
     int size[2];
     int images;
     // Half of the spreading function's width, and what f32 may round of a position.
     float reach;
+    int unused;
 };
-static_assert(sizeof(Spread) == 88);
+static_assert(sizeof(Spread) == 104);
 
 // Mirrors `SumArguments` there.
 struct Sum {
@@ -78,7 +80,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
             // A line a lane: which of its points are near the patch.
             const float2 low = {x - p.reach, y - p.reach};
             const float2 high = {x + PATCH - 1 + p.reach, y + PATCH - 1 + p.reach};
-            const NearLine line = near_line(p.directions, p.directions_count, p.half, range, start, low, high);
+            const NearLine line = near_line(p.directions, p.directions_count, p.course, range, start, low, high);
             const int total = line.total();
             for (int batch = 0; batch < total; batch += 32) {
                 // A point a lane: of the first line that ends behind it.
@@ -91,7 +93,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
                 if (number < total) {
                     t = point.y;
                     d = p.directions[point.x];
-                    offset = (unsigned)(d.line * (2 * p.half + 1) + t + p.half) * (p.images / 2);
+                    offset = (unsigned)p.course.index(d.line, t) * (p.images / 2);
                 }
                 auto fetch = [&](int i) { return load_pair(values + 2ull * __shfl_sync(~0u, offset, i)); };
                 // On their way while weights are worked out, and later while the points before them are added.
@@ -99,7 +101,7 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
                 Row wx = {}, wy = {};
                 if (number < total) {
                     float zx, zy;
-                    const int sx = first_tap(t * d.x, p.width, zx), sy = first_tap(t * d.y, p.width, zy);
+                    const int sx = first_tap(p.course.at(t, d.x), p.width, zx), sy = first_tap(p.course.at(t, d.y), p.width, zy);
                     const int tx = min(max(x - sx + MARGIN, 0), TAPS - PATCH), ty = min(max(y - sy + MARGIN, 0), TAPS - PATCH);
                     for (int k = 0; k <= p.degree; k++) {
                         const float *row = coefficients + k * TAPS;
@@ -162,16 +164,34 @@ template <int WARPS> __device__ inline void many(const Spread &p) {
     }
 }
 
-// Few images: a thread makes one grid point of a tile, of IMAGES images. All points near the tile come in batches, whose taps and values
-// are worked out once and shared; a warp makes 8 x 4 grid points and takes those of the batch that touch them.
+// What a point does to the grid points of a tile along an axis; its taps begin at `start` there.
+__device__ inline void expand_taps(const Spread &p, const float *coefficients, float z, int start, float *to) {
+#pragma unroll
+    for (int i = 0; i < TILE; i += 4) *reinterpret_cast<float4 *>(to + i) = {0, 0, 0, 0};
+    for (int i = 0; i < p.width; i += 4) {
+        float w[4] = {};
+        for (int k = 0; k <= p.degree; k++) {
+            const float4 c = *reinterpret_cast<const float4 *>(coefficients + k * TAPS + MARGIN + i);
+            w[0] = fmaf(w[0], z, c.x), w[1] = fmaf(w[1], z, c.y), w[2] = fmaf(w[2], z, c.z), w[3] = fmaf(w[3], z, c.w);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            // Taps behind the last one are 0.
+            if ((unsigned)(start + i + k) < (unsigned)TILE) to[start + i + k] = w[k];
+        }
+    }
+}
+
+// Few images: a thread makes two grid points of a tile, one above the other, of IMAGES images. All points near the tile come in batches,
+// whose taps and values are worked out once and shared; a warp makes 8 x 8 grid points and takes those of the batch that touch them.
 template <int IMAGES> __device__ inline void few(const Spread &p) {
-    constexpr int THREADS = TILE * TILE, BATCH = THREADS / 2, ACROSS = 8, DOWN = 4;
-    // An axis's taps, with a gap that keeps neighbours in other banks.
-    constexpr int WIDTH = 16, PITCH = WIDTH + 1, OWN = IMAGES / 2;
-    static_assert(ITEM_LINES <= BATCH && IMAGES % 2 == 0, "a thread a line, and half of the images");
+    constexpr int THREADS = TILE * TILE / 2, BATCH = THREADS, SIDE = 8;
+    // What a point does along an axis: to each of the tile's grid points. Apart as 16 bytes are stored in other banks.
+    constexpr int PITCH = TILE + 4;
+    static_assert(ITEM_LINES <= THREADS && IMAGES % 2 == 0, "a thread a line, and pairs of images");
     __shared__ __align__(16) float coefficients[(DEGREE + 1) * TAPS];
-    __shared__ float taps[2][BATCH * PITCH];
-    __shared__ Complex<float> values[BATCH * IMAGES];
+    __shared__ __align__(16) float taps[2][BATCH * PITCH];
+    __shared__ Images<IMAGES> values[BATCH];
     // Where the taps of a point begin in the tile, along x and y.
     __shared__ int2 starts[BATCH];
     struct Line {
@@ -194,9 +214,9 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
                 if (line.at >= p.directions_count) line.at -= p.directions_count;
                 const Direction d = p.directions[line.at];
                 const float scale = 1.f / 4294967296.f;
-                int first = -p.half, last = p.half;
-                narrow(d.x * scale, line.x - p.reach, line.x + TILE - 1 + p.reach, p.half, first, last);
-                narrow(d.y * scale, line.y - p.reach, line.y + TILE - 1 + p.reach, p.half, first, last);
+                int first = p.course.first, last = p.course.last;
+                narrow(p.course, d.x * scale, line.x - p.reach, line.x + TILE - 1 + p.reach, first, last);
+                narrow(p.course, d.y * scale, line.y - p.reach, line.y + TILE - 1 + p.reach, first, last);
                 line.last = last, points = max(last - first + 1, 0);
                 break;
             }
@@ -218,13 +238,12 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
     __syncthreads();
     const int total = lines[ITEM_LINES - 1].until;
 
-    const int left = warp % (TILE / ACROSS) * ACROSS, top = warp / (TILE / ACROSS) * DOWN;
-    const int x = left + lane % ACROSS, y = top + lane / ACROSS, image = blockIdx.y * IMAGES;
-    Complex<float> sum[IMAGES] = {};
+    const int left = warp % (TILE / SIDE) * SIDE, top = warp / (TILE / SIDE) * SIDE;
+    const int x = left + lane % SIDE, y = top + lane / SIDE * 2, image = blockIdx.y * IMAGES;
+    Images<IMAGES> sum[2] = {};
     for (int batch = 0; batch < total; batch += BATCH) {
-        // Two threads a point: an axis, and half of the images each.
-        const int own = thread / 2, axis = thread % 2, number = batch + own;
-        int start = TILE;
+        const int number = batch + thread;
+        int2 start = {TILE, TILE};
         if (number < total) {
             int found = 0;
 #pragma unroll
@@ -234,63 +253,59 @@ template <int IMAGES> __device__ inline void few(const Spread &p) {
             const Line line = lines[found];
             const int t = line.last - (line.until - 1 - number);
             const Direction d = p.directions[line.at];
-            const long long from = (long long)d.line * (2 * p.half + 1) + t + p.half;
+            const Complex<float> *from = p.values + p.course.long_index(d.line, t) * p.images + image;
 #pragma unroll
-            for (int n = 0; n < OWN; n++) {
-                const int at = axis * OWN + n;
-                values[own * IMAGES + at] = image + at < p.images ? load_constant(p.values + from * p.images + image + at)
-                                                                  : Complex<float>{0, 0};
+            for (int n = 0; n < IMAGES; n++) {
+                values[thread].of[n] = image + n < p.images ? load_constant(from + n) : Complex<float>{0, 0};
             }
-            // As in `many`, but for the taps of the whole function.
-            float z;
-            start = first_tap(t * (axis ? d.y : d.x), p.width, z) - (axis ? line.y : line.x);
-            for (int i = 0; i < p.width; i += 4) {
-                float w[4] = {};
-                for (int k = 0; k <= p.degree; k++) {
-                    const float4 c = *reinterpret_cast<const float4 *>(coefficients + k * TAPS + MARGIN + i);
-                    w[0] = fmaf(w[0], z, c.x), w[1] = fmaf(w[1], z, c.y), w[2] = fmaf(w[2], z, c.z), w[3] = fmaf(w[3], z, c.w);
-                }
-#pragma unroll
-                for (int k = 0; k < 4; k++) taps[axis][own * PITCH + i + k] = w[k];
-            }
+            float zx, zy;
+            start.x = first_tap(p.course.at(t, d.x), p.width, zx) - line.x;
+            start.y = first_tap(p.course.at(t, d.y), p.width, zy) - line.y;
+            expand_taps(p, coefficients, zx, start.x, taps[0] + thread * PITCH);
+            expand_taps(p, coefficients, zy, start.y, taps[1] + thread * PITCH);
         }
-        reinterpret_cast<int *>(starts)[thread] = start;
+        starts[thread] = start;
         __syncthreads();
         for (int first = 0; first < BATCH; first += 32) {
             const int2 s = starts[first + lane];
-            const bool meets = s.x < left + ACROSS && s.x + p.width > left && s.y < top + DOWN && s.y + p.width > top;
+            const bool meets = s.x < left + SIDE && s.x + p.width > left && s.y < top + SIDE && s.y + p.width > top;
             for (unsigned some = __ballot_sync(~0u, meets); some; some &= some - 1) {
                 const int i = first + __ffs(some) - 1;
-                const int2 s = starts[i];
-                const int tx = x - s.x, ty = y - s.y;
-                const float wx = (unsigned)tx < (unsigned)p.width ? taps[0][i * PITCH + tx] : 0;
-                const float wy = (unsigned)ty < (unsigned)p.width ? taps[1][i * PITCH + ty] : 0;
-                const float w = wy * wx;
+                const float wx = taps[0][i * PITCH + x];
+                const float2 wy = *reinterpret_cast<const float2 *>(taps[1] + i * PITCH + y);
+                const float w[2] = {wy.x * wx, wy.y * wx};
+                const Images<IMAGES> v = values[i];
 #pragma unroll
                 for (int n = 0; n < IMAGES; n++) {
-                    const Complex<float> v = values[i * IMAGES + n];
-                    sum[n] = {fmaf(v.x, w, sum[n].x), fmaf(v.y, w, sum[n].y)};
+#pragma unroll
+                    for (int b = 0; b < 2; b++) {
+                        Complex<float> &s = sum[b].of[n];
+                        s = {fmaf(v.of[n].x, w[b], s.x), fmaf(v.of[n].y, w[b], s.y)};
+                    }
                 }
             }
         }
         __syncthreads();
     }
-    const int cx = item.x + x, cy = item.y + y;
     const bool part = item.slot >= 0;
-    if (!part && (cx >= p.size[0] || cy >= p.size[1])) return;
-    const long long cell = part ? ((long long)item.slot * TILE + y) * TILE + x : (long long)cy * p.size[0] + cx;
-    Complex<float> *to = (part ? p.parts : p.grid) + cell * p.images + image;
 #pragma unroll
-    for (int n = 0; n < IMAGES; n++) {
-        if (image + n < p.images) to[n] = sum[n];
+    for (int b = 0; b < 2; b++) {
+        const int cx = item.x + x, cy = item.y + y + b;
+        if (!part && (cx >= p.size[0] || cy >= p.size[1])) continue;
+        const long long cell = part ? ((long long)item.slot * TILE + y + b) * TILE + x : (long long)cy * p.size[0] + cx;
+        Complex<float> *to = (part ? p.parts : p.grid) + cell * p.images + image;
+#pragma unroll
+        for (int n = 0; n < IMAGES; n++) {
+            if (image + n < p.images) to[n] = sum[b].of[n];
+        }
     }
 }
 
 } // namespace
 
 extern "C" __global__ void __launch_bounds__(128, 4) lines_64(const __grid_constant__ Spread p) { many<4>(p); }
-extern "C" __global__ void __launch_bounds__(256, 4) lines_8(const __grid_constant__ Spread p) { few<8>(p); }
-extern "C" __global__ void __launch_bounds__(256, 4) lines_2(const __grid_constant__ Spread p) { few<2>(p); }
+extern "C" __global__ void __launch_bounds__(128, 6) lines_8(const __grid_constant__ Spread p) { few<8>(p); }
+extern "C" __global__ void __launch_bounds__(128, 8) lines_2(const __grid_constant__ Spread p) { few<2>(p); }
 
 // A block sums the parts of a row of a tile.
 extern "C" __global__ void __launch_bounds__(256) lines_sum(const __grid_constant__ Sum p) {

@@ -48,15 +48,29 @@ __device__ inline Images<2> load_pair(const Complex<float> *from) {
     return {{{q.x, q.y}, {q.z, q.w}}};
 }
 
-// Points t of a line, t * step within [low, high], both relative to the same origin: narrows [first, last] to them and, at the ends,
-// perhaps one more.
-__device__ inline void narrow(float step, float low, float high, int end, int &first, int &last) {
-    if (fabsf(step) * end < 1.f / 256) {
+// Where every line has its points: at t + offset / 2 steps from the origin, t from first to last; offset is 0 or 1.
+// Mirrors `DeviceCourse` in src/nufft/gpu/lines.rs.
+struct Course {
+    int first, last, offset;
+
+    __host__ __device__ int points() const { return last - first + 1; }
+    // Point t of line `line` among those of all lines.
+    __device__ int index(int line, int t) const { return line * points() + t - first; }
+    __device__ long long long_index(int line, int t) const { return (long long)line * points() + t - first; }
+    // Point t along an axis, from the line's step there.
+    __device__ long long at(int t, long long step) const { return (2 * t + offset) * step >> 1; }
+};
+static_assert(sizeof(Course) == 12);
+
+// Points of a line that are within [low, high], both relative to the same origin: narrows [first, last] to them and, at the ends, perhaps
+// one more.
+__device__ inline void narrow(const Course &course, float step, float low, float high, int &first, int &last) {
+    if (fabsf(step) * (max(-course.first, course.last) + course.offset) < 1.f / 256) {
         // All of them are at the origin.
         if (low > 0 || high < 0) last = first - 1;
         return;
     }
-    const float a = low / step, b = high / step, limit = 8388608;
+    const float shift = 0.5f * course.offset, a = low / step - shift, b = high / step - shift, limit = 8388608;
     first = max(first, (int)ceilf(fmaxf(fminf(a, b), -limit)));
     last = min(last, (int)floorf(fminf(fmaxf(a, b), limit)));
 }
@@ -70,19 +84,19 @@ struct NearLine {
     __device__ inline int total() const { return __shfl_sync(~0u, until, 31); }
 };
 
-// Line `start` + lane of a range, and its points from `low` to `high` along x and y; `half` is the last point of a line.
+// Line `start` + lane of a range, and its points from `low` to `high` along x and y.
 __device__ inline NearLine near_line(
-    const Direction *directions, int directions_count, int half, const Range &range, int start, float2 low, float2 high) {
+    const Direction *directions, int directions_count, const Course &course, const Range &range, int start, float2 low, float2 high) {
     const int lane = threadIdx.x % 32;
     NearLine line;
-    int first = -half;
-    line.last = half, line.at = range.first + start + lane;
+    int first = course.first;
+    line.last = course.last, line.at = range.first + start + lane;
     if (line.at >= directions_count) line.at -= directions_count;
     if (start + lane < range.count) {
         const Direction d = directions[line.at];
         const float scale = 1.f / 4294967296.f;
-        narrow(d.x * scale, low.x, high.x, half, first, line.last);
-        narrow(d.y * scale, low.y, high.y, half, first, line.last);
+        narrow(course, d.x * scale, low.x, high.x, first, line.last);
+        narrow(course, d.y * scale, low.y, high.y, first, line.last);
     } else {
         line.last = first - 1;
     }

@@ -4,6 +4,7 @@
 //! What lines give: no point is stored or sorted, since tiles of the fine grid find theirs by arithmetic.
 
 use super::choice::choose;
+use super::course::Course;
 use super::cpu::line_fft::{Images, LineFft};
 use super::cpu::line_grid::{LineGrid, Segment};
 use super::cpu::line_interpolate::interpolate;
@@ -35,8 +36,7 @@ pub(crate) struct LineSettings {
     pub(crate) shape: [usize; 2],
     /// As in [`Settings`].
     pub(crate) tolerance: f64,
-    /// Points of a line are -half..=half times its step.
-    pub(crate) half: usize,
+    pub(crate) course: Course,
     pub(crate) level: Level,
 }
 
@@ -56,8 +56,8 @@ pub(crate) struct Lines {
 impl Lines {
     /// Lines by their steps along x, y in cycles per pixel.
     pub(crate) fn new(settings: LineSettings, steps: &[[f64; 2]]) -> Result<Self> {
-        let LineSettings { shape: [ny, nx], tolerance, half, level } = settings;
-        let samples = steps.len().saturating_mul(2 * half + 1);
+        let LineSettings { shape: [ny, nx], tolerance, course, level } = settings;
+        let samples = steps.len().saturating_mul(course.points);
         let nufft = Settings { shape: [1, ny, nx], tolerance, upsampling: None, samples, level };
         let (kernel, [_, y, x]) =
             choose::<f32>(&nufft, &UPSAMPLINGS, |kernel, len| Some(cost(&nufft, kernel, len.map(fast))))?;
@@ -78,15 +78,21 @@ impl Lines {
         let steps = collected(order.iter().map(|line| [steps[*line][0] * x as f64, steps[*line][1] * y as f64]))?;
         let mut lines = Self { settings, grid, taps: Taps::new(&kernel), fft, order, steps, segments: 0 };
         let of_chunk = |chunk: Range<usize>| {
-            lines.steps[chunk].iter().map(|step| lines.grid.max_segments(*step, half)).sum::<usize>()
+            lines.steps[chunk].iter().map(|step| lines.grid.max_segments(*step, course)).sum::<usize>()
         };
         lines.segments = lines.chunks().map(of_chunk).max().unwrap_or(0);
         Ok(lines)
     }
 
+    /// The fine grid along y, x, and the spreading function's width.
+    pub(crate) fn fine_grid(&self) -> ([usize; 2], usize) {
+        let [x, y] = self.grid.len;
+        ([y, x], self.grid.width)
+    }
+
     /// Points of a line.
     pub(crate) fn points(&self) -> usize {
-        2 * self.settings.half + 1
+        self.settings.course.points
     }
 
     /// The caller's lines, by their directions: neighbours touch the same cells.
@@ -128,11 +134,11 @@ impl Lines {
     }
 
     fn of_chunk(&self, chunk: Range<usize>, images: usize) -> LinePoints<'_> {
-        let LineSettings { half, level, .. } = self.settings;
+        let LineSettings { course, level, .. } = self.settings;
         // Of fewer images a vector of 16 lanes holds several cells, which costs more than it saves. Each lane's arithmetic is the same.
         let level = if images < MAX_IMAGES { level.of_eight_lanes() } else { level };
         let (grid, taps, steps) = (&self.grid, &self.taps, &self.steps[chunk]);
-        LinePoints { grid, taps, steps, half: half as i32, images, level }
+        LinePoints { grid, taps, steps, course, images, level }
     }
 
     /// Adds a chunk's points to the fine grid, which began with zeros.
@@ -212,12 +218,12 @@ mod tests {
     }
 
     /// Sums of type 1 and 2 in f64 for an image: `values` are the points' `[line][point]`, `pixels` the image's, as re, im.
-    fn sums(shape: [usize; 2], steps: &[[f64; 2]], half: i32, values: &[f32], pixels: &[f32]) -> [Vec<f64>; 2] {
+    fn sums(shape: [usize; 2], steps: &[[f64; 2]], course: Course, values: &[f32], pixels: &[f32]) -> [Vec<f64>; 2] {
         let [ny, nx] = shape;
         let (mut image, mut points) = (vec![0.0; 2 * ny * nx], vec![0.0; values.len()]);
         let at = |list: &[f32], k: usize| [f64::from(list[2 * k]), f64::from(list[2 * k + 1])];
         for p in 0..values.len() / 2 {
-            let (line, f) = (p / (2 * half as usize + 1), (p % (2 * half as usize + 1)) as f64 - f64::from(half));
+            let (line, f) = (p / course.points, (p % course.points) as f64 - course.twice_centre as f64 / 2.0);
             for j in 0..ny * nx {
                 let [x, y] = [(j % nx) as f64 - (nx / 2) as f64, (j / nx) as f64 - (ny / 2) as f64];
                 let (sin, cos) = (TAU * (f * (steps[line][0] * x + steps[line][1] * y)).rem_euclid(1.0)).sin_cos();
@@ -285,12 +291,12 @@ mod tests {
     }
 
     /// Both ways against f64, each other's transpose, and an image's bits the same whatever is beside it.
-    fn check(shape: [usize; 2], half: usize, steps: &[[f64; 2]], tolerance: f64, level: Level) {
-        let lines = Lines::new(LineSettings { shape, tolerance, half, level }, steps).expect("lines");
+    fn check(shape: [usize; 2], course: Course, steps: &[[f64; 2]], tolerance: f64, level: Level) {
+        let lines = Lines::new(LineSettings { shape, tolerance, course, level }, steps).expect("lines");
         let (points, pixels) = (2 * steps.len() * lines.points(), 2 * shape[0] * shape[1]);
         let values: Vec<_> = (0..8).map(|k| noise(points, k)).collect();
         let images: Vec<_> = (0..8).map(|k| noise(pixels, 100 + k)).collect();
-        let expected: Vec<_> = (0..2).map(|k| sums(shape, steps, half as i32, &values[k], &images[k])).collect();
+        let expected: Vec<_> = (0..2).map(|k| sums(shape, steps, course, &values[k], &images[k])).collect();
         let mut first: Option<[Vec<Vec<f32>>; 2]> = None;
         for count in [8, 4, 2, 1] {
             for used in [count, count / 2 + 1] {
@@ -328,12 +334,17 @@ mod tests {
         };
         for level in Level::available() {
             for tolerance in [1e-2, 1e-3, 1e-4, 1e-5, 2e-6] {
-                check([23, 30], 16, &spokes(11, 0.5 / 16.0), tolerance, level);
-                check([70, 51], 40, &spokes(20, 0.3 / 40.0), tolerance, level);
+                check([23, 30], Course::symmetric(16), &spokes(11, 0.5 / 16.0), tolerance, level);
+                check([70, 51], Course::symmetric(40), &spokes(20, 0.3 / 40.0), tolerance, level);
+            }
+            // The origin between two points, at an end, and anywhere.
+            for (points, twice_centre) in [(32, 31), (32, 32), (24, 0), (24, 46), (24, 13)] {
+                let course = Course { points, twice_centre };
+                check([40, 31], course, &spokes(13, 0.5 / course.farthest()), 1e-5, level);
             }
             // Beyond half a cycle, along the axes, a point, all points at the origin.
-            check([1, 1], 5, &[[0.1, 0.0], [0.0, 0.2]], 1e-4, level);
-            check([9, 40], 30, &[[0.05, 0.0], [0.0, -0.03], [0.02, 0.02], [0.0, 0.0]], 1e-4, level);
+            check([1, 1], Course::symmetric(5), &[[0.1, 0.0], [0.0, 0.2]], 1e-4, level);
+            check([9, 40], Course::symmetric(30), &[[0.05, 0.0], [0.0, -0.03], [0.02, 0.02], [0.0, 0.0]], 1e-4, level);
         }
     }
 }

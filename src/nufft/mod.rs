@@ -9,12 +9,14 @@
 //! nonuniform fast Fourier transform library based on an exponential of semicircle kernel", SIAM J. Sci. Comput. 41, 2019.
 
 mod choice;
+pub(crate) mod course;
 mod cpu;
 pub(crate) mod gpu;
 pub mod kernel;
 pub(crate) mod lines;
 mod plan;
 mod settings;
+pub(crate) mod straight;
 
 pub use kernel::Kernel;
 pub use plan::{Plan, Progress};

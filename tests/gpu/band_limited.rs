@@ -218,7 +218,8 @@ fn tuning_tells_the_rate() {
 }
 
 /// Lines longer than a block takes: rows, and the fine grid along x and along y. Few samples and few pixels are not 0, so that sums in f64
-/// are short: some that pixels see near them, and others far away, which must not show.
+/// are short: some that pixels see near them, and others far away, which must not show. The tolerance is for images of all pixels alike,
+/// and few of these may be at the image's edges, where errors are largest.
 #[test]
 fn long_lines_keep_to_the_definition() {
     let Some(gpu) = gpu() else { return };
@@ -233,7 +234,7 @@ fn long_lines_keep_to_the_definition() {
         assert!(period > 27_347 || g.nx.max(g.ny) > 25_000, "{name}: {period}");
         let kept = |k: usize| (k % g.bins).abs_diff(g.bins / 2) < 20 || k.is_multiple_of(g.bins / 7);
         projections.iter_mut().enumerate().filter(|(k, _)| !kept(*k)).for_each(|(_, v)| *v = 0.0);
-        let kept = |k: usize| k.is_multiple_of(g.nx * g.ny / 11);
+        let kept = |k: usize| k.is_multiple_of(g.nx * g.ny / 37);
         volume.iter_mut().enumerate().filter(|(k, _)| !kept(*k)).for_each(|(_, v)| *v = 0.0);
         let mut ct = plan(&gpu, &g, &Options { interpolation: Interpolation::BandLimited, ..pair(1e-4) });
         for (operator, sums) in [

@@ -2,6 +2,7 @@
 
 mod merit;
 mod phantom;
+mod radial;
 mod scan;
 mod suite;
 mod warnings;

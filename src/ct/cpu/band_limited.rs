@@ -8,6 +8,7 @@ use crate::cpu::level::Level;
 use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
+use crate::nufft::course::Course;
 use crate::nufft::lines::{ENOUGH, LineSettings, Lines, MAX_IMAGES};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftPlanner};
@@ -72,7 +73,7 @@ impl<'a> Spectra<'a> {
         let row = FftPlanner::new().plan_fft(period, direction);
         let (shape, half) =
             ([geometry.ny, geometry.nx], (0..geometry.views()).map(|v| view(v).last).max().unwrap_or(0));
-        let lines = Lines::new(LineSettings { shape, tolerance, half, level }, &steps)?;
+        let lines = Lines::new(LineSettings { shape, tolerance, course: Course::symmetric(half), level }, &steps)?;
         let views = collected(lines.order().iter().map(|v| (spokes[*v].origin, view(*v))))?;
         let lens = [period, row.get_inplace_scratch_len()];
         Ok(Self { geometry, threads, lines, views, row, lens, other: 0 })

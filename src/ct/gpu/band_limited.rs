@@ -2,14 +2,14 @@
 //! which are an image's real and imaginary part. Forward projection is the way back.
 
 use super::band_limited_ends::{End, Scratch, SlicesArguments, SpectraArguments, Way};
-use super::band_limited_sizes::{BandLimitedSizes, MAX_IMAGES};
+use super::band_limited_sizes::BandLimitedSizes;
 use super::forward::Slices;
 use crate::cpu::buffer::collected;
 use crate::ct::geometry::Geometry;
 use crate::error::{Error, Result, Status};
 use crate::gpu::fft::{Direction, Kernels, Pass, Side, Sum, Transform, Window};
 use crate::gpu::{Device, DeviceMemory, Precision, Stream};
-use crate::nufft::gpu::DeviceLines;
+use crate::nufft::gpu::{DeviceLines, MAX_IMAGES};
 use std::sync::Arc;
 
 /// Where slices go.

@@ -5,11 +5,9 @@ use crate::cpu::buffer::collected;
 use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::error::Result;
-use crate::nufft::gpu::{LineChoice, LineLists};
+use crate::nufft::course::Course;
+use crate::nufft::gpu::{LineChoice, LineLists, MAX_IMAGES};
 use std::sync::Arc;
-
-/// Maximum number of images at a time: as many as a block of spreading takes.
-pub(super) const MAX_IMAGES: usize = 64;
 
 /// Sizes of all that the sums work on.
 #[derive(Clone, Debug)]
@@ -28,7 +26,7 @@ impl BandLimitedSizes {
         let points = (g.views() as u64).saturating_mul(plan.period as u64 + 1);
         let choice = LineChoice::new([g.ny, g.nx], points, plan.tolerance)?;
         let steps = collected((0..g.views()).map(|v| plan.spoke(g, v).step))?;
-        let lists = Arc::new(LineLists::new(&steps, plan.period / 2, &choice)?);
+        let lists = Arc::new(LineLists::new(&steps, Course::symmetric(plan.period / 2), &choice)?);
         Ok(Self { plan, choice, image: [g.ny, g.nx], views: g.views(), lists })
     }
 

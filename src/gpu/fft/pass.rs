@@ -157,8 +157,8 @@ impl Pass<'_> {
     /// As for `launch`.
     unsafe fn one_step(&self, line: &Line, stream: &Stream) -> Result<()> {
         let along = self.axis == 2;
-        let shape = if along { line.along() } else { line.across() };
         let [inner, outer] = self.others().map(|axis| self.lines[axis]);
+        let shape = if along { line.along() } else { line.across_at_most(inner) };
         let width = if along { shape.width.min(inner) } else { shape.width };
         let chunks = inner.div_ceil(width);
         let arguments = self.arguments(line, width, chunks)?;

@@ -55,8 +55,10 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
-    fn new_transform(&self, fourier: &Fourier, grid: [usize; 3], exact_terms: &ExactTerms) -> Result<Transform<T>> {
-        Transform::new(fourier, self.level, grid, &self.scan.trajectory, exact_terms)
+    /// The transform that makes Q.
+    fn transform_of_differences(&self, fourier: &Fourier) -> Result<Transform<T>> {
+        let of = (&self.scan.trajectory, &ExactTerms::default());
+        Transform::new(fourier, self.level, differences(self.scan.grid), of, 1)
     }
 
     /// Bytes of the transform that makes Q.
@@ -64,7 +66,7 @@ impl<T: Real> CpuEngine<T> {
         if let Some(bytes) = self.making_q {
             return Ok(bytes);
         }
-        let bytes = self.new_transform(fourier, differences(self.scan.grid), &ExactTerms::default())?.memory();
+        let bytes = self.transform_of_differences(fourier)?.memory();
         self.making_q = Some(bytes);
         Ok(bytes)
     }
@@ -72,7 +74,8 @@ impl<T: Real> CpuEngine<T> {
     /// The transform, which may not be ready yet.
     fn planned(&mut self, fourier: &Fourier) -> Result<&mut Transform<T>> {
         if self.transform.is_none() {
-            self.transform = Some(self.new_transform(fourier, self.scan.grid, &self.scan.exact_terms)?);
+            let Scan { grid, trajectory, exact_terms, coils, .. } = &self.scan;
+            self.transform = Some(Transform::new(fourier, self.level, *grid, (trajectory, exact_terms), *coils)?);
         }
         ready(&mut self.transform)
     }
@@ -166,14 +169,18 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        let needed = self.memory(context, fourier, solve)?;
-        // What earlier calls left counts in `needed`, and is not to be had again.
-        let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
-        let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
-        if needed > cap {
-            fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
+        loop {
+            let needed = self.memory(context, fourier, solve)?;
+            // What earlier calls left counts in `needed`, and is not to be had again.
+            let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
+            let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
+            if needed <= cap {
+                return Ok(());
+            }
+            if !self.planned(fourier)?.take_less() {
+                fail!(MemoryCap, "memory_cap is {cap} bytes; this needs at least {needed}");
+            }
         }
-        Ok(())
     }
 
     fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<Vector<Self>> {
@@ -214,6 +221,9 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        if let Some(lines) = transform.lines() {
+            return lines.forward(images, maps.as_deref(), samples, progress);
+        }
         let coils = samples.len() / count;
         let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], voxels)?) } else { None };
         for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
@@ -233,6 +243,9 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        if let Some(lines) = transform.lines() {
+            return lines.adjoint(samples, maps.as_deref(), images, progress);
+        }
         let coils = samples.len() / count;
         let mut coil_image = None;
         if maps.is_some() {
@@ -270,7 +283,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let mut kernel = self.vectors.uninitialised(grid.iter().product())?;
         let mut ones = self.vectors.filled(self.scan.samples(), 1.0)?;
         self.weigh(&mut ones)?;
-        let mut transform = self.new_transform(fourier, grid, &ExactTerms::default())?;
+        let mut transform = self.transform_of_differences(fourier)?;
         transform.prepare()?;
         transform.adjoint(&ones, &mut kernel, &mut |_| job.check())?;
         drop(transform);

@@ -8,6 +8,7 @@ mod axis;
 mod coils;
 pub(super) mod direct;
 pub(super) mod engine;
+mod lines;
 mod penalty;
 mod product;
 mod progress;

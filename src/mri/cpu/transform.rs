@@ -1,11 +1,12 @@
 //! Fourier sums on the processor.
 
 use super::direct::{self, Direct};
+use super::lines::LineSums;
 use super::progress::Check;
 use super::separable;
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{ExactTerms, Fourier, Progress, places};
 use crate::nufft;
@@ -22,6 +23,8 @@ pub(super) struct Transform<T: Real> {
 
 enum Algorithm<T: Real> {
     Fast(Box<nufft::Plan<T>>),
+    /// Of samples on lines, for several coils at a time.
+    Lines(Box<LineSums>),
     /// On the grid, where sums factorise.
     Separable,
     /// Anywhere.
@@ -32,17 +35,20 @@ enum Algorithm<T: Real> {
 }
 
 impl<T: Real> Transform<T> {
-    /// Allocates little until [`Transform::prepare`].
+    /// For so many coils. Allocates little until [`Transform::prepare`].
     pub(super) fn new(
         fourier: &Fourier,
         level: Level,
         grid: [usize; 3],
-        trajectory: &Arc<Trajectory>,
-        exact_terms: &ExactTerms,
+        (trajectory, exact_terms): (&Arc<Trajectory>, &ExactTerms),
+        coils: usize,
     ) -> Result<Self> {
-        let samples = trajectory.samples();
         let algorithm = if !fourier.is_exact(exact_terms)? {
-            Algorithm::Fast(Box::new(nufft::Plan::new(fourier.settings(level, grid, samples))?))
+            let settings = fourier.settings(level, grid, trajectory.samples());
+            match LineSums::new::<T>(&settings, trajectory.axes(), coils)? {
+                Some(lines) => Algorithm::Lines(Box::new(lines)),
+                None => Algorithm::Fast(Box::new(nufft::Plan::new(settings)?)),
+            }
         } else if exact_terms.are_present() {
             let positions = match &exact_terms.positions {
                 Some(p) => p.clone(),
@@ -70,10 +76,24 @@ impl<T: Real> Transform<T> {
         let (voxels, samples) = (self.grid.iter().product(), self.trajectory.samples());
         match &self.algorithm {
             Algorithm::Fast(plan) => plan.memory(samples),
+            Algorithm::Lines(lines) => lines.memory(),
             Algorithm::Separable => separable::bytes::<T>(self.grid, samples, 1),
             Algorithm::Direct { positions, .. } => {
                 direct::bytes::<T>(voxels, samples, 4, 1) + size_of_val(&***positions) as u64
             }
+        }
+    }
+
+    /// Makes it work in less memory, with the same results; false if it cannot.
+    pub(super) fn take_less(&mut self) -> bool {
+        self.lines().is_some_and(LineSums::take_less)
+    }
+
+    /// Sums over lines, if samples are on them: they take all coils, and [`Transform::forward`] and [`Transform::adjoint`] none.
+    pub(super) fn lines(&mut self) -> Option<&mut LineSums> {
+        match &mut self.algorithm {
+            Algorithm::Lines(lines) => Some(lines),
+            _ => None,
         }
     }
 
@@ -87,6 +107,7 @@ impl<T: Real> Transform<T> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.forward(image, samples, progress),
+            Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
             Algorithm::Separable => {
                 shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check))
             }
@@ -107,6 +128,7 @@ impl<T: Real> Transform<T> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.adjoint(samples, image, progress),
+            Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
             Algorithm::Separable => {
                 shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check))
             }
@@ -121,6 +143,7 @@ impl<T: Real> Transform<T> {
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
         match &self.algorithm {
             Algorithm::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
+            Algorithm::Lines(lines) => lines.fine_grid(),
             _ => ([0; 3], 0),
         }
     }

@@ -4,8 +4,9 @@ use super::array::{self, Pending};
 use super::coils::CoilKernels;
 use super::memory::{Budget, vector_bytes};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
+use super::place::Place;
 use super::q::{Q, QArrays};
-use super::transform::{Place, Transform};
+use super::transform::Transform;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
@@ -263,8 +264,9 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
         if self.transform.is_none() {
-            let Scan { grid, trajectory, exact_terms, .. } = &self.scan;
-            self.transform = Some(Transform::new(fourier, &self.vectors.queue, *grid, trajectory, exact_terms)?);
+            let Scan { grid, trajectory, exact_terms, coils, .. } = &self.scan;
+            let of = (trajectory.as_ref(), exact_terms);
+            self.transform = Some(Transform::new(fourier, &self.vectors.queue, *grid, of, *coils)?);
         }
         Ok(())
     }
@@ -304,7 +306,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.weigh(&mut ones)?;
         let kernel = self.vectors.uninitialised(grid.iter().product())?;
         let (queue, trajectory) = (&self.vectors.queue, &self.scan.trajectory);
-        let sums = Transform::<T>::new(fourier, queue, grid, trajectory, &ExactTerms::default())?;
+        let sums = Transform::<T>::new(fourier, queue, grid, (trajectory, &ExactTerms::default()), 1)?;
         let images = Images { address: kernel.address(), maps: None };
         let vectors = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(self.scan.grid);
         let place = self.place(sums.bytes() + vectors);

@@ -2,6 +2,8 @@
 
 use super::coils::CoilKernels;
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
+use super::lines::{LineSums, line_sizes};
+use super::place::Place;
 use super::separable::{Problem, SeparableArrays};
 use super::separable_adjoint::Adjoint;
 use super::separable_forward::Forward;
@@ -28,6 +30,8 @@ pub(super) struct Transform<T: DeviceReal> {
 
 enum Algorithm<T: DeviceReal> {
     Fast(Box<Plan<T>>),
+    /// Of samples on lines.
+    Lines(Box<LineSums>),
     /// On the grid, where sums factorise.
     Separable {
         points: Lent,
@@ -41,12 +45,6 @@ enum Algorithm<T: DeviceReal> {
         field: Option<[Lent; 2]>,
         both: Box<(Direct, Direct)>,
     },
-}
-
-/// Where the sums are computed, and the bytes that they may work in.
-pub(super) struct Place<'a> {
-    pub(super) queue: &'a Queue,
-    pub(super) available: u64,
 }
 
 /// Bytes of a transform.
@@ -72,6 +70,10 @@ impl TransformBytes {
             let coil_images = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
             let workspace = WorkspaceBytes::exactly((sums.workspace() + coil_images) as u64);
             return Ok(Self { held: held as u64, workspace });
+        }
+        if let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
+            let of = |coils| WorkspaceBytes::exactly(sizes.workspace_bytes(coils));
+            return Ok(Self { held: sizes.held_bytes(), workspace: side_by_side(of(1), of(coils)) });
         }
         let choice = Choice::new::<T>(&fourier.settings(Level::BASELINE, grid, samples))?;
         let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
@@ -133,18 +135,25 @@ fn sums<T: DeviceReal>(
 }
 
 impl<T: DeviceReal> Transform<T> {
+    /// For so many coils, which decide how sums are fastest; it takes any number.
     pub(super) fn new(
         fourier: &Fourier,
         queue: &Queue,
         grid: [usize; 3],
-        trajectory: &Trajectory,
-        exact_terms: &ExactTerms,
+        (trajectory, exact_terms): (&Trajectory, &ExactTerms),
+        coils: usize,
     ) -> Result<Self> {
         let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
+        let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
+        let exact = fourier.is_exact(exact_terms)?;
+        if !exact && let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
+            let algorithm = Algorithm::Lines(Box::new(LineSums::new(&queue.device, sizes)?));
+            return Ok(Self { voxels, samples, algorithm, coil_kernels });
+        }
         let axes = trajectory.axes();
         let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
-        let algorithm = if !fourier.is_exact(exact_terms)? {
+        let algorithm = if !exact {
             let settings = fourier.settings(Level::BASELINE, grid, samples);
             let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
             let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
@@ -166,7 +175,6 @@ impl<T: DeviceReal> Transform<T> {
                 }
             }
         };
-        let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
         Ok(Self { voxels, samples, algorithm, coil_kernels })
     }
 
@@ -174,6 +182,7 @@ impl<T: DeviceReal> Transform<T> {
     pub(super) fn bytes(&self) -> u64 {
         match &self.algorithm {
             Algorithm::Fast(plan) => plan.point_bytes(),
+            Algorithm::Lines(lines) => lines.held_bytes(),
             Algorithm::Separable { points, .. } => points.bytes() as u64,
             Algorithm::Direct { points, positions, field, .. } => {
                 let field: usize = field.iter().flatten().map(|f| f.bytes()).sum();
@@ -186,6 +195,7 @@ impl<T: DeviceReal> Transform<T> {
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
         match &self.algorithm {
             Algorithm::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
+            Algorithm::Lines(lines) => lines.fine_grid(),
             _ => ([0; 3], 0),
         }
     }
@@ -209,6 +219,11 @@ impl<T: DeviceReal> Transform<T> {
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
                 unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
+            }
+            Algorithm::Lines(lines) => {
+                let values = Values { address: samples, coil_stride: self.samples };
+                // SAFETY: by this function's contract.
+                unsafe { lines.forward(place, &self.coil_kernels, images, values, coils) }
             }
             Algorithm::Separable { points, both } => {
                 let (forward, points) = (&both.0, points.address());
@@ -254,6 +269,11 @@ impl<T: DeviceReal> Transform<T> {
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
                 unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
+            }
+            Algorithm::Lines(lines) => {
+                let values = Values { address: samples, coil_stride: self.samples };
+                // SAFETY: by this function's contract.
+                unsafe { lines.adjoint(place, &self.coil_kernels, values, images, coils) }
             }
             Algorithm::Separable { points, both } => {
                 let (adjoint, points) = (&both.1, points.address());

@@ -2,6 +2,7 @@
 
 use crate::cpu::buffer::{append, collected};
 use crate::error::Result;
+use crate::nufft::course::Course;
 
 /// Minimum side of a tile, in cells; a tile of all images stays near the core.
 const TILE: usize = 32;
@@ -75,23 +76,23 @@ impl LineGrid {
         (at - 0.5 * width as f64).ceil()
     }
 
-    /// Maximum number of segments of a line of points -half..=half, `step` cells apart.
-    pub(in crate::nufft) fn max_segments(&self, step: [f64; 2], half: usize) -> usize {
+    /// Maximum number of segments of a line of points `step` cells apart.
+    pub(in crate::nufft) fn max_segments(&self, step: [f64; 2], course: Course) -> usize {
         let crossings = |axis: usize| {
-            let span = 2.0 * half as f64 * step[axis].abs();
+            let span = (course.points - 1) as f64 * step[axis].abs();
             span / self.len[axis] as f64 * self.tiles()[axis] as f64 + 3.0
         };
-        ((crossings(0) + crossings(1)) as usize).min(2 * half + 1)
+        ((crossings(0) + crossings(1)) as usize).min(course.points)
     }
 
-    /// The segments of a line of points -half..=half, `step` cells apart.
-    pub(super) fn segments(&self, line: u32, step: [f64; 2], half: i32) -> Result<Vec<Segment>> {
+    /// The segments of a line of points `step` cells apart.
+    pub(super) fn segments(&self, line: u32, step: [f64; 2], course: Course) -> Result<Vec<Segment>> {
         let mut list = Vec::new();
-        let mut first = -half;
-        while first <= half {
-            let (mut end, mut wrap, mut tile) = (half + 1, [0; 2], [0; 2]);
+        let (mut first, last, shift) = (course.first(), course.last(), course.shift());
+        while first <= last {
+            let (mut end, mut wrap, mut tile) = (last + 1, [0; 2], [0; 2]);
             for axis in 0..2 {
-                let cell = |f: i32| Self::first_cell(self.width, f64::from(f) * step[axis]) as i64;
+                let cell = |f: i32| Self::first_cell(self.width, (f64::from(f) + shift) * step[axis]) as i64;
                 let at = cell(first);
                 let inside = at.rem_euclid(self.len[axis] as i64);
                 wrap[axis] = at - inside;
@@ -104,7 +105,7 @@ impl LineGrid {
                 }
                 // About where it leaves, and then exactly: cells go one way only.
                 let edge = if step[axis] > 0.0 { high } else { low } as f64 - 1.0 + 0.5 * self.width as f64;
-                let guess = (edge / step[axis]).clamp(f64::from(first), f64::from(end)) as i32;
+                let guess = (edge / step[axis] - shift).clamp(f64::from(first), f64::from(end)) as i32;
                 let mut leaves = guess.clamp(first + 1, end - 1);
                 while within(leaves) {
                     leaves += 1;
@@ -132,23 +133,26 @@ mod tests {
         for len in [[64, 48], [16, 200], [160, 96]] {
             let grid = LineGrid::new(len, 6).expect("memory");
             for step in [[0.7, 0.4], [-1.1, 0.01], [0.0, -0.9], [0.0, 0.0], [-13.7, 29.1], [1.0, -1.0], [1e-9, 400.0]] {
-                let half = 90;
-                let segments = grid.segments(3, step, half).expect("memory");
-                assert!(segments.len() <= grid.max_segments(step, half as usize), "{len:?} {step:?}");
-                let mut next = -half;
-                for s in segments {
-                    assert_eq!((s.first, s.line), (next, 3));
-                    next += s.count as i32;
-                    for f in s.first..next {
-                        let cell = [0, 1].map(|a| {
-                            let cell = LineGrid::first_cell(6, f64::from(f) * step[a]) as i64 - s.wrap[a];
-                            assert!((0..len[a] as i64).contains(&cell), "{len:?} {step:?}: {cell}");
-                            grid.tile_of_cell[a][cell as usize] as usize
-                        });
-                        assert_eq!(cell[1] * grid.tiles()[0] + cell[0], s.tile as usize);
+                for course in [(181, 180), (180, 179), (91, 0), (91, 180), (90, 1)] {
+                    let course = Course { points: course.0, twice_centre: course.1 };
+                    let segments = grid.segments(3, step, course).expect("memory");
+                    assert!(segments.len() <= grid.max_segments(step, course), "{len:?} {step:?} {course:?}");
+                    let mut next = course.first();
+                    for s in segments {
+                        assert_eq!((s.first, s.line), (next, 3));
+                        next += s.count as i32;
+                        for f in s.first..next {
+                            let cell = [0, 1].map(|a| {
+                                let at = (f64::from(f) + course.shift()) * step[a];
+                                let cell = LineGrid::first_cell(6, at) as i64 - s.wrap[a];
+                                assert!((0..len[a] as i64).contains(&cell), "{len:?} {step:?} {course:?}: {cell}");
+                                grid.tile_of_cell[a][cell as usize] as usize
+                            });
+                            assert_eq!(cell[1] * grid.tiles()[0] + cell[0], s.tile as usize);
+                        }
                     }
+                    assert_eq!(next, course.last() + 1);
                 }
-                assert_eq!(next, half + 1);
             }
         }
     }

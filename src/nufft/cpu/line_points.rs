@@ -6,6 +6,7 @@ use crate::cpu::buffer::{collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::prefetch::prefetch;
 use crate::error::Result;
+use crate::nufft::course::Course;
 use rayon::prelude::*;
 
 /// Floats of a cache line.
@@ -17,8 +18,7 @@ pub(in crate::nufft) struct LinePoints<'a> {
     pub(in crate::nufft) taps: &'a Taps<f32>,
     /// Cells from point to point of each line.
     pub(in crate::nufft) steps: &'a [[f64; 2]],
-    /// Points of a line are -half..=half.
-    pub(in crate::nufft) half: i32,
+    pub(in crate::nufft) course: Course,
     pub(in crate::nufft) images: usize,
     pub(in crate::nufft) level: Level,
 }
@@ -45,7 +45,7 @@ impl LinePoints<'_> {
 
     /// Floats of all values `[line][point][image]`.
     pub(super) fn values_len(&self) -> usize {
-        self.steps.len() * (2 * self.half as usize + 1) * self.floats()
+        self.steps.len() * self.course.points * self.floats()
     }
 
     /// Floats from row to row of the grid.
@@ -66,7 +66,7 @@ impl LinePoints<'_> {
     /// All segments in the order of their tiles.
     pub(super) fn tiles(&self) -> Result<Tiles> {
         let lines: Vec<Result<Vec<Segment>>> = (self.steps.par_iter().enumerate())
-            .map(|(line, step)| self.grid.segments(line as u32, *step, self.half))
+            .map(|(line, step)| self.grid.segments(line as u32, *step, self.course))
             .collect();
         let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
         let tiles: usize = self.grid.tiles().iter().product();
@@ -87,14 +87,14 @@ impl LinePoints<'_> {
     /// Where a segment's values begin, in points.
     #[inline(always)]
     pub(super) fn first_value(&self, s: &Segment) -> usize {
-        s.line as usize * (2 * self.half as usize + 1) + (s.first + self.half) as usize
+        s.line as usize * self.course.points + (s.first - self.course.first()) as usize
     }
 
     /// First cells along x and y that point i of a segment touches, and its place from them, as taps take it.
     #[inline(always)]
     pub(super) fn point(&self, s: &Segment, i: usize) -> ([usize; 2], [f32; 2]) {
         let (width, step) = (self.taps.width(), self.steps[s.line as usize]);
-        let f = f64::from(s.first + i as i32);
+        let f = f64::from(s.first + i as i32) + self.course.shift();
         let (mut start, mut place) = ([0; 2], [0.0; 2]);
         for axis in 0..2 {
             let at = f * step[axis];

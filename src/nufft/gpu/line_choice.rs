@@ -8,6 +8,11 @@ use crate::nufft::{Kernel, Settings};
 /// What is tried: where a shorter function will just do lies in between the usual ones.
 const UPSAMPLINGS: [f64; 11] = [1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.5625, 1.625, 1.6875, 1.8, 2.0];
 
+/// Nanoseconds of an image on an H200: of the transform for each point of the fine grid and each time that it is in registers or in global
+/// memory, of spreading for each point and grid point that it is looked at for.
+const TRANSFORM: f64 = 3.6e-3;
+const SPREAD: f64 = 0.14e-3;
+
 /// The spreading function and the fine grid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LineChoice {
@@ -22,15 +27,21 @@ impl LineChoice {
         let samples = usize::try_from(points).unwrap_or(usize::MAX);
         let settings = Settings::new([1, ny, nx], tolerance, samples);
         let cost = |kernel: &Kernel, [_, gy, gx]: [usize; 3]| {
-            // Nanoseconds of an image on an H200: of the transform for each point of the fine grid and each time that it is in registers or
-            // in global memory, of spreading for each point and grid point that it is looked at for.
-            const TRANSFORM: f64 = 3.6e-3;
-            const SPREAD: f64 = 0.14e-3;
-            let looked_at = (kernel.width() + 3) as f64;
-            let passes = (Transform::passes(gy)? + Transform::passes(gx)?) as f64 / 2.0 + 1.0;
-            Some(TRANSFORM * passes * (gy * gx) as f64 + SPREAD * points as f64 * looked_at * looked_at)
+            Some(transform_cost([gy, gx])? + spread_cost(kernel.width(), points as f64))
         };
         let (kernel, [_, gy, gx]) = choose::<f32>(&settings, &UPSAMPLINGS, cost)?;
         Ok(Self { kernel, grid: [gy, gx] })
     }
+}
+
+/// Nanoseconds; None for a grid that has no transform.
+fn transform_cost([gy, gx]: [usize; 2]) -> Option<f64> {
+    let passes = (Transform::passes(gy)? + Transform::passes(gx)?) as f64 / 2.0 + 1.0;
+    Some(TRANSFORM * passes * (gy * gx) as f64)
+}
+
+/// Nanoseconds.
+fn spread_cost(width: usize, points: f64) -> f64 {
+    let looked_at = (width + 3) as f64;
+    SPREAD * points * looked_at * looked_at
 }

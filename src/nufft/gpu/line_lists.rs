@@ -4,6 +4,7 @@ use super::line_choice::LineChoice;
 use crate::cpu::buffer::{append, collected, copied};
 use crate::error::{Result, fail};
 use crate::gpu::mirrored;
+use crate::nufft::course::Course;
 use std::cmp::Reverse;
 use std::f64::consts::PI;
 
@@ -13,6 +14,8 @@ pub(super) const TILE: usize = 16;
 const ITEM_LINES: usize = 128;
 /// Ranges and parts of a plan: of lines that are wound round the grid many times there are more than is of use.
 const MAX_LIST: usize = 1 << 23;
+/// Points of a line: f32 tells them apart.
+pub(super) const MAX_POINTS: usize = 1 << 23;
 
 /// Mirrors `Direction`.
 #[repr(C)]
@@ -54,8 +57,7 @@ mirrored!(Item, 24);
 pub(crate) struct LineLists {
     /// By angle.
     pub(super) directions: Vec<Direction>,
-    /// The last point of a line on either side.
-    pub(super) half: usize,
+    pub(super) course: Course,
     /// What f32 may round of a position, in grid points.
     pub(super) slack: f64,
     pub(super) lists: Lists,
@@ -72,11 +74,10 @@ pub(super) struct Lists {
 }
 
 impl LineLists {
-    /// Lines by their steps along x, y in cycles per pixel, each of points -half ..= half times that; points beyond half a cycle are those
-    /// whole cycles nearer.
-    pub(crate) fn new(steps: &[[f64; 2]], half: usize, choice: &LineChoice) -> Result<Self> {
-        let (grid, n, points) = (choice.grid, steps.len(), 2 * half + 1);
-        if [n, points].iter().any(|n| i32::try_from(*n).is_err()) || grid.iter().any(|g| *g > 1 << 20) {
+    /// Lines by their steps along x, y in cycles per pixel; points beyond half a cycle are those whole cycles nearer.
+    pub(crate) fn new(steps: &[[f64; 2]], course: Course, choice: &LineChoice) -> Result<Self> {
+        let (grid, n, points) = (choice.grid, steps.len(), course.points);
+        if i32::try_from(n).is_err() || points > MAX_POINTS || grid.iter().any(|g| *g > 1 << 20) {
             fail!(OutOfRange, "{n} lines of {points} points on a grid of {grid:?} are too many for the GPU");
         }
         // In grid points, by the angle of the line, which has no sense of direction.
@@ -93,12 +94,21 @@ impl LineLists {
             Direction { x, y, line: k as i32, unused: 0 }
         };
         let directions = collected(order.iter().map(direction))?;
-        let longest = (0..n).map(|k| step(k)[0].hypot(step(k)[1])).fold(0.0, f64::max) * half as f64;
+        let longest = (0..n).map(|k| step(k)[0].hypot(step(k)[1])).fold(0.0, f64::max) * course.farthest();
         let slack = 1.0 / 64.0 + longest / f64::from(1 << 20);
         let reach = 0.5 * choice.kernel.width() as f64 + slack;
         let angles = collected(order.iter().map(|(a, _)| *a))?;
         let lists = Lists::new(&angles, longest, reach, grid)?;
-        Ok(Self { directions, half, slack, lists })
+        Ok(Self { directions, course, slack, lists })
+    }
+
+    /// Bytes that the lists take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let Lists { ranges, items, tiles, .. } = &self.lists;
+        (size_of_val(&self.directions[..])
+            + size_of_val(&ranges[..])
+            + size_of_val(&items[..])
+            + size_of_val(&tiles[..])) as u64
     }
 
     /// Bytes of the parts of so many images.
@@ -253,8 +263,9 @@ mod tests {
                 }
             }
             for (line, angle) in angles.iter().enumerate() {
-                for t in -last..=last {
-                    let at = [angle.cos(), angle.sin()].map(|d| d * step * f64::from(t));
+                // Also those half a step further.
+                for t in (-2 * last..=2 * last).map(|twice| f64::from(twice) / 2.0) {
+                    let at = [angle.cos(), angle.sin()].map(|d| d * step * t);
                     for corner in 0..4 {
                         let far = |v: f64, up: bool| if up { (v + reach).floor() } else { (v - reach).ceil() } as i64;
                         let cell = [far(at[0], corner % 2 == 1), far(at[1], corner / 2 == 1)];

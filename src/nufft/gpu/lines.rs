@@ -2,15 +2,33 @@
 //! and `kernels/nufft/line_values.cu`.
 
 use super::line_choice::LineChoice;
+use super::line_images::{MANY_IMAGES, MAX_IMAGES};
 use super::line_lists::{LineLists, TILE};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
+use crate::nufft::course::Course;
 use std::sync::Arc;
 
 /// As in the kernels.
 const MARGIN: usize = 4;
 const TAPS: usize = 16 + 2 * MARGIN;
 const MAX_DEGREE: usize = 20;
+
+/// Mirrors `Course`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct DeviceCourse {
+    first: i32,
+    last: i32,
+    offset: i32,
+}
+mirrored!(DeviceCourse, 12);
+
+impl DeviceCourse {
+    fn new(course: Course) -> Self {
+        Self { first: course.first(), last: course.last(), offset: (2.0 * course.shift()) as i32 }
+    }
+}
 
 /// Mirrors `Spread`.
 #[repr(C)]
@@ -23,15 +41,16 @@ struct SpreadArguments {
     values: u64,
     grid: u64,
     parts: u64,
+    course: DeviceCourse,
     directions_count: i32,
-    half: i32,
     width: i32,
     degree: i32,
     size: [i32; 2],
     images: i32,
     reach: f32,
+    unused: i32,
 }
-mirrored!(SpreadArguments, 88);
+mirrored!(SpreadArguments, 104);
 
 /// Mirrors `Values`.
 #[repr(C)]
@@ -43,15 +62,16 @@ struct ValuesArguments {
     coefficients: u64,
     grid: u64,
     values: u64,
+    course: DeviceCourse,
     directions_count: i32,
-    half: i32,
     width: i32,
     degree: i32,
     size: [i32; 2],
     images: i32,
     slack: f32,
+    unused: i32,
 }
-mirrored!(ValuesArguments, 80);
+mirrored!(ValuesArguments, 96);
 
 /// Mirrors `Sum`.
 #[repr(C)]
@@ -72,7 +92,7 @@ pub(crate) struct DeviceLines {
     /// Points of the fine grid along y, x.
     grid: [usize; 2],
     lines: usize,
-    half: usize,
+    course: Course,
     width: usize,
     degree: usize,
     slack: f32,
@@ -98,9 +118,9 @@ struct Shape {
 }
 
 const SPREAD: [Shape; 3] = [
-    Shape { name: "lines_64", images: 64, blocks: 4, threads: 128 },
-    Shape { name: "lines_8", images: 8, blocks: 1, threads: 256 },
-    Shape { name: "lines_2", images: 2, blocks: 1, threads: 256 },
+    Shape { name: "lines_64", images: MAX_IMAGES, blocks: 4, threads: 128 },
+    Shape { name: "lines_8", images: 8, blocks: 1, threads: 128 },
+    Shape { name: "lines_2", images: 2, blocks: 1, threads: 128 },
 ];
 const VALUES: [Shape; 3] = [
     Shape { name: "line_values_32", images: 32, blocks: 4, threads: 128 },
@@ -124,7 +144,7 @@ fn functions(device: &Device, image: &str, [many, some, few]: &[Shape; 3]) -> Re
 
 impl DeviceLines {
     pub(crate) fn new(device: &Arc<Device>, lists: &LineLists, choice: &LineChoice) -> Result<Self> {
-        let LineLists { directions, half, slack, lists } = lists;
+        let LineLists { directions, course, slack, lists } = lists;
         let kernel = &choice.kernel;
         let (width, degree) = (kernel.width(), kernel.degree());
         if degree > MAX_DEGREE {
@@ -137,7 +157,7 @@ impl DeviceLines {
         Ok(Self {
             grid: choice.grid,
             lines: directions.len(),
-            half: *half,
+            course: *course,
             width,
             degree,
             slack: *slack as f32,
@@ -175,17 +195,18 @@ impl DeviceLines {
             values,
             grid,
             parts,
+            course: DeviceCourse::new(self.course),
             directions_count: self.lines as i32,
-            half: self.half as i32,
             width: self.width as i32,
             degree: self.degree as i32,
             size,
             images: images as i32,
             reach: 0.5 * self.width as f32 + self.slack,
+            unused: 0,
         };
-        // Blocks of many cost as much where they are half empty, and about as much as four of some. They count pairs of images in 32 bits.
-        let pairs = (self.lines * (2 * self.half + 1)) as u64 * (images / 2) as u64;
-        let which = if images > 24 && u32::try_from(pairs).is_ok() { 0 } else { usize::from(images <= 2) + 1 };
+        // Blocks of many count pairs of images in 32 bits.
+        let pairs = (self.lines * self.course.points) as u64 * (images / 2) as u64;
+        let which = if images > MANY_IMAGES && u32::try_from(pairs).is_ok() { 0 } else { usize::from(images <= 2) + 1 };
         let launch = SPREAD[which].launch(self.counts[0], images);
         // SAFETY: SpreadArguments mirrors the kernel's struct; the rest by this function's contract.
         unsafe { self.spread[which].launch(stream, launch, &arguments)? };
@@ -211,13 +232,14 @@ impl DeviceLines {
             coefficients: self.coefficients.address(),
             grid,
             values,
+            course: DeviceCourse::new(self.course),
             directions_count: self.lines as i32,
-            half: self.half as i32,
             width: self.width as i32,
             degree: self.degree as i32,
             size: self.size(images)?,
             images: images as i32,
             slack: self.slack,
+            unused: 0,
         };
         // Blocks of many cost as much where they are half empty.
         let which = if images > 12 { 0 } else { usize::from(images <= 2) + 1 };

@@ -6,7 +6,7 @@ use super::spreading::Spreading;
 use crate::gpu::{Device, DeviceMemory, DeviceReal, Rows, Stream};
 use std::sync::Arc;
 
-fn gpu() -> Option<Arc<Device>> {
+pub(super) fn gpu() -> Option<Arc<Device>> {
     match Device::open(0) {
         Ok(device) => Some(device),
         Err(e) if std::env::var_os("ISOC_GPU_REQUIRED").is_some() => panic!("{e}"),
@@ -27,10 +27,10 @@ fn start(k: f64, n: usize, w: usize) -> (i64, f64) {
 }
 
 /// Uniform numbers in [-1, 1).
-struct Noise(u64);
+pub(super) struct Noise(pub(super) u64);
 
 impl Noise {
-    fn next(&mut self) -> f64 {
+    pub(super) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
@@ -103,7 +103,7 @@ fn touch(starts: &[(i64, f64); 3], dims: usize, shape: [usize; 3], w: usize, mut
     }
 }
 
-fn download<T: Copy>(device: &Arc<Device>, memory: &DeviceMemory, stream: &Stream) -> Vec<T> {
+pub(super) fn download<T: Copy>(device: &Arc<Device>, memory: &DeviceMemory, stream: &Stream) -> Vec<T> {
     let pinned = crate::gpu::Pinned::new(device, memory.bytes()).expect("host memory");
     let rows = Rows { address: memory.address(), pitch: memory.bytes(), bytes: memory.bytes(), count: 1 };
     let _current = device.enter().expect("a context");
@@ -116,7 +116,7 @@ fn download<T: Copy>(device: &Arc<Device>, memory: &DeviceMemory, stream: &Strea
 }
 
 /// Relative l2 error.
-fn error<T: DeviceReal>(seen: &[T], expected: &[f64]) -> f64 {
+pub(super) fn error<T: DeviceReal>(seen: &[T], expected: &[f64]) -> f64 {
     let (mut difference, mut size) = (0.0, 0.0);
     for (a, b) in seen.iter().zip(expected) {
         difference += (a.wide() - b).powi(2);

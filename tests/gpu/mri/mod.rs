@@ -6,6 +6,8 @@ mod arrays;
 mod exchange;
 mod limits;
 mod nufft;
+#[path = "../../mri/radial.rs"]
+mod radial;
 #[path = "../../mri/scan.rs"]
 pub(super) mod scan;
 #[path = "../../mri/suite.rs"]
