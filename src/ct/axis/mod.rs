@@ -5,6 +5,7 @@
 //! to a small part of a bin, with all views about a seam that help. [`line`](mod@line) joins the rows. All of it is above the engine: it
 //! reads some rows of the caller's projections, and works on the processor.
 
+mod background;
 mod coarse;
 mod kernels;
 mod line;

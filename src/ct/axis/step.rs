@@ -3,8 +3,10 @@
 //! A row is cut out about the present place by a window that is symmetric there, so that what lies beyond the detector, and is seen by
 //! one side alone, does not count. With the axis d bins away the transforms of both sides are turned by -2 pi f d and 2 pi f d: the step
 //! is -4 pi i f d times the value between them, of which least squares over frequencies make d. A frequency counts by the inverse of
-//! its variance: noise, stripes, and what the fit over angles cannot follow; and by how much of it is signal.
+//! its variance: noise, what the fit over angles cannot follow, what is sampled too coarsely; and by how much of it is signal. Stripes are
+//! the same on both sides, so that of a step's two parts only the one that is odd about the axis has them: the even part is free of them.
 
+use super::background::{BACKGROUNDS, Part};
 use super::kernels::{Kernel, kernels};
 use super::line::{Line, fit, median};
 use super::rows::Rows;
@@ -30,6 +32,8 @@ const BAND: f64 = 1.08;
 /// Fits that leave a larger part of a wave's power are not taken, however little noise they leave: what they leave is the same sign over
 /// many frequencies, which adds up where noise does not. (Simulated scans: 1e-7 and 1e-6 are as good, 1e-5 is three times worse.)
 const MAX_BIAS: f64 = 1e-7;
+/// Frequencies, of the transform's, that smooth backgrounds reach.
+const SMOOTH_TO: usize = 256;
 const ITERATIONS: usize = 14;
 /// Bins that the place moves in a step at most.
 const MAX_MOVE: f64 = 3.0;
@@ -38,9 +42,16 @@ const MAX_MOVE: f64 = 3.0;
 #[derive(Clone, Copy)]
 struct Choice {
     kernel: usize,
-    weight: f64,
+    /// Of the step's even part and of its odd one.
+    weights: [f64; 2],
     /// Variance of the value between both sides.
     noise: f64,
+}
+
+impl Choice {
+    fn counts(&self) -> bool {
+        self.weights[0] > 0.0
+    }
 }
 
 pub(super) struct Steps {
@@ -101,11 +112,13 @@ impl Steps {
     fn choose(&mut self, rows: &Rows, seams: &Seams, centres: &[f64]) -> Result<()> {
         let length = self.fft.len();
         let powers = (0..rows.lines.len()).into_par_iter().map(|k| self.power(rows, seams, k, centres[k]));
-        let powers = powers.collect::<Result<Vec<(Vec<f64>, f64)>>>()?;
+        let powers = powers.collect::<Result<Vec<(Vec<f64>, [f64; 2])>>>()?;
         let count = (powers.len() * seams.list.len() * 2) as f64;
         let power = |q: usize| powers.iter().map(|(p, _)| p[q]).sum::<f64>() / count;
         // Sum of the squared window.
-        let window = powers.iter().map(|(_, w)| w).sum::<f64>() / powers.len() as f64;
+        let [window, fourth] = [0, 1].map(|k| powers.iter().map(|(_, w)| w[k]).sum::<f64>() / powers.len() as f64);
+        // A window makes neighbouring frequencies alike: this part of them is independent.
+        let overlap = window * window / fourth / length as f64;
         let high = (length as f64 * NOISE_FROM) as usize..length / 2;
         let noise = high.clone().map(power).sum::<f64>() / high.len().max(1) as f64;
         let noise = noise.max(f64::MIN_POSITIVE);
@@ -115,25 +128,32 @@ impl Steps {
             for band in &self.bands {
                 let signal = (band.clone().map(power).sum::<f64>() / band.len() as f64 - noise).max(0.0);
                 let frequency = (band.start + band.end - 1) as f64 / 2.0 / length as f64;
+                // Edges of a slice make rows whose power falls as the third power of the frequency: what lies beyond the sampling's limit
+                // is folded back, and a mirrored row folds it differently.
+                let folded = 2.0 * signal * (frequency / (1.0 - frequency)).powi(3);
                 let judged = kernels.iter().enumerate().filter_map(|(k, kernel)| {
                     let [step, value] = kernel.noise().map(|v| v * noise);
                     let bias = kernel.bias(seam, frequency, radius);
                     if bias > MAX_BIAS {
                         return None;
                     }
-                    let variance = step + 2.0 * rows.stripes * window + signal * bias;
-                    Some(Choice { kernel: k, weight: signal / (signal + value) / variance, noise: value })
+                    // A part has half of the variance; stripes are in one part alone.
+                    let even = 0.5 * (step + signal * bias + folded);
+                    let odd = even + 2.0 * rows.stripes * window;
+                    let weights = [even, odd].map(|v| overlap * signal / (signal + value) / v);
+                    Some(Choice { kernel: k, weights, noise: value })
                 });
-                let best = judged.max_by(|a, b| a.weight.total_cmp(&b.weight));
-                append(&mut choices, best.unwrap_or(Choice { kernel: 0, weight: 0.0, noise: 0.0 }))?;
+                let best =
+                    judged.max_by(|a, b| (a.weights[0] + a.weights[1]).total_cmp(&(b.weights[0] + b.weights[1])));
+                append(&mut choices, best.unwrap_or(Choice { kernel: 0, weights: [0.0; 2], noise: 0.0 }))?;
             }
             append(&mut self.choices, choices)?;
         }
         Ok(())
     }
 
-    /// Power of the pairs' rows over frequencies, and the sum of the squared window.
-    fn power(&self, rows: &Rows, seams: &Seams, row: usize, centre: f64) -> Result<(Vec<f64>, f64)> {
+    /// Power of the pairs' rows over frequencies, and the sums of the window's second and fourth powers.
+    fn power(&self, rows: &Rows, seams: &Seams, row: usize, centre: f64) -> Result<(Vec<f64>, [f64; 2])> {
         let (mut scratch, half) = (self.scratch(rows.bins)?, self.fft.len() / 2);
         self.aim(&mut scratch, row, centre);
         let mut power: Vec<f64> = zeros(half)?;
@@ -144,7 +164,7 @@ impl Steps {
                 *sum += a.norm_sqr() + b.norm_sqr();
             }
         }
-        Ok((power, scratch.window.iter().map(|w| f64::from(*w).powi(2)).sum()))
+        Ok((power, [2, 4].map(|n| scratch.window.iter().map(|w| f64::from(*w).powi(n)).sum())))
     }
 
     /// Prepares window and turns for a place.
@@ -171,20 +191,41 @@ impl Steps {
         self.fft.process_with_scratch(&mut scratch.line, &mut scratch.fft);
     }
 
+    /// Transforms of smooth backgrounds in the window, about its middle: the even ones, which are real, and the odd ones, which are not.
+    fn smooth(&self, scratch: &mut Scratch, row: usize, centre: f64) -> Result<Vec<[Complex<f64>; BACKGROUNDS]>> {
+        let count = SMOOTH_TO.min(self.fft.len() / 2);
+        let mut smooth: Vec<[Complex<f64>; BACKGROUNDS]> = zeros(count)?;
+        for order in 0..BACKGROUNDS {
+            scratch.line.fill(Complex::default());
+            for (k, (z, w)) in scratch.line.iter_mut().zip(&scratch.window).enumerate() {
+                let u = ((k as f64 - centre) / self.halves[row]) as f32;
+                let even = w * u.powi(2 * order as i32);
+                *z = Complex { re: even, im: even * u };
+            }
+            self.fft.process_with_scratch(&mut scratch.line, &mut scratch.fft);
+            for (q, to) in smooth.iter_mut().enumerate().skip(1) {
+                let [even, odd] = apart(&scratch.line, q).map(|z| z * scratch.turns[q]);
+                to[order] = Complex { re: even.re, im: odd.im };
+            }
+        }
+        Ok(smooth)
+    }
+
     /// What a row says at a place: the sums whose ratio is how far its axis is from there.
     fn measure(&self, rows: &Rows, seams: &Seams, row: usize, centre: f64) -> Result<[f64; 2]> {
         let mut scratch = self.scratch(rows.bins)?;
         self.aim(&mut scratch, row, centre);
+        let smooth = self.smooth(&mut scratch, row, centre)?;
         let length = self.fft.len() as f64;
         let mut sums = [0.0; 2];
         let mut sides: Vec<[Complex<f64>; 2]> = zeros(self.bands.last().map_or(0, |b| b.end))?;
         for ((seam, kernels), choices) in seams.list.iter().zip(&self.kernels).zip(&self.choices) {
             sides.fill(Default::default());
-            let used = choices.iter().filter(|c| c.weight > 0.0).map(|c| kernels[c.kernel].weights.len()).max();
+            let used = choices.iter().filter(|c| c.counts()).map(|c| kernels[c.kernel].weights.len()).max();
             for (pair, near) in seam.near[..used.unwrap_or(0)].chunks(2).enumerate() {
                 let views = [near[0].view, near.last().map_or(near[0].view, |n| n.view)];
                 self.transform(rows, row, views, &mut scratch);
-                for (band, choice) in self.bands.iter().zip(choices).filter(|(_, c)| c.weight > 0.0) {
+                for (band, choice) in self.bands.iter().zip(choices).filter(|(_, c)| c.counts()) {
                     let weights = &kernels[choice.kernel].weights;
                     let Some(weights) = weights.get(2 * pair..) else { continue };
                     for q in band.clone() {
@@ -198,14 +239,21 @@ impl Steps {
                     }
                 }
             }
-            for (band, choice) in self.bands.iter().zip(choices).filter(|(_, c)| c.weight > 0.0) {
+            let mut parts: [Part; 2] = Default::default();
+            for (band, choice) in self.bands.iter().zip(choices).filter(|(_, c)| c.counts()) {
                 for q in band.clone() {
                     let [step, value] = sides[q];
                     let slope = 2.0 * TAU * q as f64 / length;
-                    // Re(step conj(-i slope value)).
-                    sums[0] += choice.weight * slope * (step.re * value.im - step.im * value.re);
-                    sums[1] += choice.weight * slope * slope * (value.norm_sqr() - choice.noise);
+                    let smooth = smooth.get(q).copied().unwrap_or_default();
+                    // A step of -i slope d value.
+                    let noise = slope * slope * choice.noise / 2.0;
+                    parts[0].add(choice.weights[0], step.re, slope * value.im, noise, smooth.map(|z| z.re));
+                    parts[1].add(choice.weights[1], step.im, -slope * value.re, noise, smooth.map(|z| z.im));
                 }
+            }
+            for [shift, information] in parts.map(|p| p.left()) {
+                sums[0] += shift;
+                sums[1] += information;
             }
         }
         Ok(sums)
