@@ -1,56 +1,79 @@
 //! Least squares of a shift from one part of a step, the even one or the odd one, beside smooth backgrounds.
 //!
 //! A beam whose profile drifts during the scan adds to line integrals what is smooth over a row and differs from view to view, and so
-//! from one side of a seam to the other. Polynomials of low order over the window take it up: what they explain does not count.
+//! from one side of a seam to the other. Polynomials of low order over the window take it up, as far as they are seen to be there.
 
-/// Powers of each parity: 0 and 2 are even, 1 and 3 odd.
+use std::ops::AddAssign;
+
+/// Powers of each parity: 0 and 2 are even, 1 and 3 odd. (With 0 and 1 alone a moving beam of Gaussian flanks leaves 0.06 bins, so 0.02.)
 pub(super) const BACKGROUNDS: usize = 2;
+/// The shift is the first unknown.
+const UNKNOWNS: usize = 1 + BACKGROUNDS;
 
 /// Normal equations of a part.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Part {
-    /// Of the shift with the step, and with itself.
-    shift: [f64; 2],
-    /// Of each background with the step, and with the shift.
-    seen: [[f64; 2]; BACKGROUNDS],
-    /// Of backgrounds with each other.
-    own: [[f64; BACKGROUNDS]; BACKGROUNDS],
+    /// Of unknowns with each other.
+    own: [[f64; UNKNOWNS]; UNKNOWNS],
+    /// Of unknowns with the step.
+    seen: [f64; UNKNOWNS],
 }
 
 impl Part {
     /// A frequency: its weight, the step there, what a shift by 1 makes of it and the part of that one's square that is noise, and what each
     /// background makes.
     pub(super) fn add(&mut self, weight: f64, step: f64, moved: f64, noise: f64, smooth: [f64; BACKGROUNDS]) {
-        self.shift[0] += weight * moved * step;
-        self.shift[1] += weight * (moved * moved - noise);
-        for (k, s) in smooth.iter().enumerate() {
-            self.seen[k][0] += weight * s * step;
-            self.seen[k][1] += weight * s * moved;
-            for (j, t) in smooth.iter().enumerate() {
-                self.own[k][j] += weight * s * t;
-            }
+        let mut made = [moved; UNKNOWNS];
+        made[1..].copy_from_slice(&smooth);
+        for (k, a) in made.iter().enumerate() {
+            self.seen[k] += weight * a * step;
+            made.iter().enumerate().for_each(|(j, b)| self.own[k][j] += weight * a * b);
         }
+        self.own[0][0] -= weight * noise;
     }
 
-    /// What is left for the shift when the backgrounds have taken their part: the sums whose ratio is the shift.
-    pub(super) fn left(mut self) -> [f64; 2] {
-        for k in 0..BACKGROUNDS {
-            let pivot = self.own[k][k];
-            // One that earlier ones make up to rounding, or that has no weight.
+    /// What is left for an unknown when the others have taken their part: the sums whose ratio it is, the second being its inverse variance.
+    /// Backgrounds are expected to have this inverse variance without being seen.
+    fn left(&self, unknown: usize, expected: f64) -> [f64; 2] {
+        let Self { mut own, mut seen } = *self;
+        for k in (0..UNKNOWNS).filter(|k| *k != unknown) {
+            let pivot = own[k][k] + if k > 0 { expected } else { 0.0 };
+            // One without weight takes nothing.
             if pivot <= 0.0 {
                 continue;
             }
-            let (own, seen) = (self.own[k], self.seen[k]);
-            let factor = seen[1] / pivot;
-            self.shift[0] -= factor * seen[0];
-            self.shift[1] -= factor * seen[1];
-            for j in k + 1..BACKGROUNDS {
-                let factor = own[j] / pivot;
-                self.seen[j][0] -= factor * seen[0];
-                self.seen[j][1] -= factor * seen[1];
-                (0..BACKGROUNDS).for_each(|i| self.own[j][i] -= factor * own[i]);
+            for j in 0..UNKNOWNS {
+                let factor = own[j][k] / pivot;
+                if j != k {
+                    seen[j] -= factor * seen[k];
+                    (0..UNKNOWNS).filter(|i| *i != k).for_each(|i| own[j][i] -= factor * own[k][i]);
+                }
             }
         }
-        self.shift
+        [seen[unknown], own[unknown][unknown]]
     }
+
+    pub(super) fn shift(&self, expected: f64) -> [f64; 2] {
+        self.left(0, expected)
+    }
+}
+
+impl AddAssign for Part {
+    fn add_assign(&mut self, other: Self) {
+        self.seen.iter_mut().zip(other.seen).for_each(|(a, b)| *a += b);
+        self.own.as_flattened_mut().iter_mut().zip(other.own.as_flattened()).for_each(|(a, b)| *a += b);
+    }
+}
+
+/// Variance of backgrounds, as these parts show them beyond what noise makes.
+pub(super) fn variance(parts: &[Part]) -> f64 {
+    let mut sums = [0.0; 2];
+    for [seen, information] in parts.iter().flat_map(|p| (1..UNKNOWNS).map(|k| p.left(k, 0.0))) {
+        if information > 0.0 {
+            // By the inverse square of its variance.
+            sums[0] += seen * seen - information;
+            sums[1] += information * information;
+        }
+    }
+    if sums[1] > 0.0 { (sums[0] / sums[1]).max(0.0) } else { 0.0 }
 }

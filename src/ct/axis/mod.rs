@@ -6,11 +6,13 @@
 //! reads some rows of the caller's projections, and works on the processor.
 
 mod background;
+mod choice;
 mod coarse;
 mod kernels;
 mod line;
 mod rows;
 mod seams;
+mod spectra;
 mod step;
 
 use super::plan::Ct;
@@ -18,7 +20,7 @@ use crate::array::{Array, DType};
 use crate::cpu::buffer::{collected, filled};
 use crate::error::{Result, fail};
 use coarse::Coarse;
-use rows::Rows;
+use rows::{Rows, Source};
 use seams::Seams;
 use step::Steps;
 
@@ -100,9 +102,9 @@ impl Ct {
         let range = range(g.bins, &seams, options.range)?;
         let wanted = if options.rows == 0 { DEFAULT_ROWS } else { options.rows };
         let gpu = self.device_of(&projections)?;
-        let context = &*self.context;
-        context.run(|job| {
-            let rows = Rows::read(context, g, &projections, correction, &seams, wanted, gpu, job)?;
+        let source = Source { context: &self.context, geometry: g, projections: &projections, correction, gpu };
+        self.context.run(|job| {
+            let rows = Rows::read(&source, &seams, wanted, job)?;
             let coarse = Coarse::new(&rows, &seams, range, options.tilt)?;
             let confidence = coarse.confidence();
             if confidence < MIN_CONFIDENCE {
