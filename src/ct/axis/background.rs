@@ -33,11 +33,11 @@ impl Part {
     }
 
     /// What is left for an unknown when the others have taken their part: the sums whose ratio it is, the second being its inverse variance.
-    /// Backgrounds are expected to have this inverse variance without being seen.
-    fn left(&self, unknown: usize, expected: f64) -> [f64; 2] {
+    /// Backgrounds are expected to have these inverse variances without being seen.
+    fn left(&self, unknown: usize, expected: [f64; BACKGROUNDS]) -> [f64; 2] {
         let Self { mut own, mut seen } = *self;
         for k in (0..UNKNOWNS).filter(|k| *k != unknown) {
-            let pivot = own[k][k] + if k > 0 { expected } else { 0.0 };
+            let pivot = own[k][k] + if k > 0 { expected[k - 1] } else { 0.0 };
             // One without weight takes nothing.
             if pivot <= 0.0 {
                 continue;
@@ -53,7 +53,7 @@ impl Part {
         [seen[unknown], own[unknown][unknown]]
     }
 
-    pub(super) fn shift(&self, expected: f64) -> [f64; 2] {
+    pub(super) fn shift(&self, expected: [f64; BACKGROUNDS]) -> [f64; 2] {
         self.left(0, expected)
     }
 }
@@ -65,15 +65,17 @@ impl AddAssign for Part {
     }
 }
 
-/// Variance of backgrounds, as these parts show them beyond what noise makes.
-pub(super) fn variance(parts: &[Part]) -> f64 {
-    let mut sums = [0.0; 2];
-    for [seen, information] in parts.iter().flat_map(|p| (1..UNKNOWNS).map(|k| p.left(k, 0.0))) {
-        if information > 0.0 {
-            // By the inverse square of its variance.
-            sums[0] += seen * seen - information;
-            sums[1] += information * information;
+/// Variances of backgrounds, as these parts show them beyond what noise makes: parts of one parity, about different seams.
+pub(super) fn variances<'a>(parts: impl Iterator<Item = &'a Part> + Clone) -> [f64; BACKGROUNDS] {
+    std::array::from_fn(|k| {
+        let [mut excess, mut total] = [0.0; 2];
+        for [seen, information] in parts.clone().map(|p| p.left(k + 1, [0.0; BACKGROUNDS])) {
+            if information > 0.0 {
+                // By the inverse square of its variance.
+                excess += seen * seen - information;
+                total += information * information;
+            }
         }
-    }
-    if sums[1] > 0.0 { (sums[0] / sums[1]).max(0.0) } else { 0.0 }
+        if total > 0.0 { (excess / total).max(0.0) } else { 0.0 }
+    })
 }

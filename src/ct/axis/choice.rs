@@ -10,9 +10,10 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::ops::Range;
 
-/// Frequencies from here on hold nothing but noise, and those that are measured end where it begins to matter.
+/// Frequencies from here on hold nothing but noise, and those that are measured end where it begins to matter. (Simulated scans: to 0.1 and to
+/// 0.25 errors are a tenth larger.)
 const NOISE_FROM: f64 = 0.4;
-const MEASURED_TO: f64 = 0.25;
+const MEASURED_TO: f64 = 0.15;
 /// Ratio of neighbouring frequencies that are judged together.
 const BAND: f64 = 1.08;
 /// Fits that leave a larger part of a wave's power are not taken, however little noise they leave: what they leave is the same sign over
@@ -116,7 +117,7 @@ pub(super) fn choose(
 }
 
 fn of_seam(spectra: &Spectra, bands: &[Range<usize>], rows: &Rows, seam: &Seam, power: &Power) -> Result<Chosen> {
-    let (length, radius) = (spectra.length() as f64, spectra.radius());
+    let (length, radius) = (spectra.length() as f64, spectra.reach);
     let [window, fourth] = power.window;
     // A window makes neighbouring frequencies alike: this part of them is independent.
     let independent = window * window / fourth / length;

@@ -18,6 +18,8 @@ pub(super) struct Spectra {
     fft: Arc<dyn Fft<f32>>,
     /// Half-widths of the rows' windows.
     halves: Vec<f64>,
+    /// From the place to the detector's farther end, at most: what is as far from the axis crosses the window that fast.
+    pub(super) reach: f64,
 }
 
 /// Memory of one row's work.
@@ -33,17 +35,13 @@ impl Spectra {
     pub(super) fn new(bins: usize, centres: &[f64]) -> Result<Self> {
         let fft = FftPlanner::new().plan_fft_forward(padded_bins(bins));
         let end = bins as f64 - 1.0;
-        Ok(Self { fft, halves: collected(centres.iter().map(|c| c.min(end - c).max(2.0)))? })
+        let halves = collected(centres.iter().map(|c| c.min(end - c).max(2.0)))?;
+        Ok(Self { fft, halves, reach: centres.iter().map(|c| c.max(end - c)).fold(0.0, f64::max) })
     }
 
     /// Length of the transforms.
     pub(super) fn length(&self) -> usize {
         self.fft.len()
-    }
-
-    /// The widest window's half-width.
-    pub(super) fn radius(&self) -> f64 {
-        self.halves.iter().copied().fold(0.0, f64::max)
     }
 
     /// Memory for a row that is looked at about a place.

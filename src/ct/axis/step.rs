@@ -6,7 +6,7 @@
 //! its variance: noise, what the fit over angles cannot follow, what is sampled too coarsely; and by how much of it is signal. Stripes are
 //! the same on both sides, so that of a step's two parts only the one that is odd about the axis has them: the even one is free of them.
 
-use super::background::{Part, variance};
+use super::background::{BACKGROUNDS, Part, variances};
 use super::choice::{Chosen, bands, choose};
 use super::line::{Line, fit, median};
 use super::rows::Rows;
@@ -101,7 +101,7 @@ impl Steps {
         (0..centres.len()).into_par_iter().map(|k| self.measure(rows, seams, k, centres[k])).collect()
     }
 
-    /// Moves the rows' places until nothing is left to measure: with any backgrounds, then with such as were seen.
+    /// Moves the rows' places until nothing is left to measure: without backgrounds, then with such as were seen.
     pub(super) fn settle(
         &self,
         rows: &Rows,
@@ -110,13 +110,17 @@ impl Steps {
         tilt: bool,
         job: &Job,
     ) -> Result<Settled> {
-        self.approach(rows, seams, centres, tilt, 0.0, job)?;
+        let without = self.approach(rows, seams, centres, tilt, [[f64::INFINITY; BACKGROUNDS]; 2], job)?;
         let mut sums: Vec<Part> = zeros(2 * self.chosen.len())?;
         for parts in self.measured(rows, seams, centres)? {
             sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
         // Rows share the beam, and so their backgrounds: each row expects its part of them.
-        let expected = 1.0 / (variance(&sums) * rows.lines.len() as f64);
+        let count = rows.lines.len() as f64;
+        let expected = [0, 1].map(|k| variances(sums.iter().skip(k).step_by(2)).map(|v| 1.0 / (v * count)));
+        if expected.as_flattened().iter().all(|e| e.is_infinite()) {
+            return Ok(without);
+        }
         self.approach(rows, seams, centres, tilt, expected, job)
     }
 
@@ -126,7 +130,7 @@ impl Steps {
         seams: &Seams,
         centres: &mut [f64],
         tilt: bool,
-        expected: f64,
+        expected: [[f64; BACKGROUNDS]; 2],
         job: &Job,
     ) -> Result<Settled> {
         let count = rows.lines.len();
@@ -137,7 +141,11 @@ impl Steps {
             job.advance(0.5 / ITERATIONS as f64);
             let sums = self.measured(rows, seams, centres)?;
             let sum = |parts: &Vec<Part>| {
-                parts.iter().map(|p| p.shift(expected)).fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d])
+                parts
+                    .iter()
+                    .enumerate()
+                    .map(|(k, p)| p.shift(expected[k % 2]))
+                    .fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d])
             };
             let sums = collected(sums.iter().map(sum))?;
             let total: f64 = sums.iter().map(|s| s[1].max(0.0)).sum();
