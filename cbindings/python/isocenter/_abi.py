@@ -226,14 +226,20 @@ class CtOrder(IntEnum):
 class CtAxisMethod(IntEnum):
     """isoc_ct_axis_method"""
 
-    #: ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), else
-    #: ISOC_CT_AXIS_METHOD_SINOGRAM.
+    #: ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), checked by
+    #: ISOC_CT_AXIS_METHOD_SINOGRAM, else that. Where they contradict each other by a bin, or have too little to go by,
+    #: ISOC_CT_AXIS_METHOD_SHARPNESS decides, and the confidence is halved; where it agrees with none of them the axis
+    #: cannot be told.
     AUTO = 0
     #: Views half a turn apart are each other's mirror images: up to 24 such pairs, spread over the turn, and the views
     #: about each.
     OPPOSITE_VIEWS = 1
     #: Half a turn alone, at any angles: where it ends it continues with its first views, mirrored.
     SINOGRAM = 2
+    #: Trial slices, band-limited, of up to 4 rows averaged to 512 bins at most: where the entropy of their grey values
+    #: is smallest. For an axis that most of the object is seen from both sides of; slower, and good to a tenth of an
+    #: averaged bin or so.
+    SHARPNESS = 3
 
 
 class CtSheppLoganKind(IntEnum):

@@ -280,9 +280,10 @@ class CT(Plan):
         ----------
         projections : array
             As `reconstruct` takes them.
-        method : {"auto", "opposite_views", "sinogram"}
-            "opposite_views": views half a turn apart, and those about them. "sinogram": half a turn alone, at any angles. "auto": the
-            first where there are such views.
+        method : {"auto", "opposite_views", "sinogram", "sharpness"}
+            "opposite_views": views half a turn apart, and those about them. "sinogram": half a turn alone, at any angles. "sharpness":
+            trial slices. "auto": the first where there are such views, checked by the second, which it is otherwise; the third where these
+            contradict each other or have too little to go by.
         low, high : float
             First and last axis to look at, fractional bins; both 0: the middle half of the detector, or for a full turn nearly all of it.
         rows : int

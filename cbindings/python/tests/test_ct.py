@@ -47,6 +47,9 @@ class Ct(unittest.TestCase):
             self.assertEqual(found.curve.shape, (65,))
             best = found.curve_first + found.curve_step * found.curve.argmin()
             self.assertAlmostEqual(best, 131.25, delta=found.curve_step)
+            sharp = ct.find_axis(projections, method="sharpness")
+            self.assertEqual(sharp.method, "sharpness")
+            self.assertAlmostEqual(sharp.axis, 131.25, delta=0.3)
             with self.assertRaisesRegex(isocenter.OutOfRangeError, "without structure"):
                 ct.find_axis(np.zeros_like(projections))
             with self.assertRaisesRegex(isocenter.OutOfRangeError, "method is 'opposite_views'"):

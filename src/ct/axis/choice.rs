@@ -132,8 +132,8 @@ fn of_seam(spectra: &Spectra, bands: &[Range<usize>], rows: &Rows, seam: &Seam, 
         let frequency = (band.start + band.end - 1) as f64 / 2.0 / length;
         let signal = power.signal(band);
         // Edges of a slice make rows whose power falls with the third power of the frequency. What lies beyond the sampling's limit is
-        // folded back, another part of it in each view.
-        let folded = signal * (frequency / (1.0 - frequency)).powi(3);
+        // folded back, another part of it in each view; that of an edge is as far off at all frequencies, and adds up like ten.
+        let folded = 10.0 * signal * (frequency / (1.0 - frequency)).powi(3);
         // The mean over views tells stripes but for the object's own mean, which falls with the frequency as the mean of a wave over
         // directions does; its size is that of 24 simulated scans, where it is 4 to 7 for all frequencies.
         let object = 6.0 * signal / (PI * PI * frequency * radius);

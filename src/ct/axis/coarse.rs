@@ -4,10 +4,11 @@
 //! compared, 1 for views that have nothing in common and 0 for equal ones. The score is n ln of it over all bins, n being those that are
 //! compared: the logarithm of a likelihood, up to factors, so that few bins that agree by chance do not outweigh many that do.
 
+use super::curve::{Curve, smallest};
 use super::line::fit;
 use super::rows::Rows;
 use super::seams::Seams;
-use crate::cpu::buffer::{collected, filled, zeros};
+use crate::cpu::buffer::{append, collected, filled, zeros};
 use crate::error::Result;
 use rayon::prelude::*;
 
@@ -17,15 +18,10 @@ const BINS: usize = 768;
 const FLOOR: f64 = 1e-9;
 
 pub(super) struct Coarse {
-    /// Bins averaged.
-    factor: usize,
-    /// Place of the first score; each next one is half an averaged bin on.
-    first: usize,
+    pub(super) curve: Curve,
     /// Bins that are compared at each place, as a part of all.
     parts: Vec<f64>,
-    /// Mismatch at each place, of all rows.
-    all: Vec<f64>,
-    /// Of each row, where the tilt is wanted.
+    /// Mismatch of each row at each place, where the tilt is wanted.
     each: Vec<Vec<f64>>,
 }
 
@@ -35,6 +31,7 @@ impl Coarse {
         let blurred = (seams.apart * rows.bins as f64 / 4.0).ceil() as usize;
         let factor = rows.bins.div_ceil(BINS).max(blurred.min(rows.bins / 32)).max(1);
         let bins = rows.bins / factor;
+        // Places are half an averaged bin apart.
         let place = |axis: f64| 2.0 * ((axis + 0.5) / factor as f64 - 0.5);
         // Two averaged bins at least are compared.
         let first = place(low).floor().max(1.0) as usize;
@@ -42,71 +39,47 @@ impl Coarse {
         let sums = (0..rows.lines.len()).into_par_iter().map(|k| mismatch(rows, seams, k, factor, first..last + 1));
         let sums = sums.collect::<Result<Vec<Vec<[f64; 2]>>>>()?;
         let ratio = |[difference, variance]: [f64; 2]| if variance > 0.0 { difference / variance } else { 1.0 };
-        let all = (0..=last - first)
-            .map(|m| ratio(sums.iter().fold([0.0; 2], |s, row| [s[0] + row[m][0], s[1] + row[m][1]])));
-        let all = collected(all)?;
+        let all = |m: usize| ratio(sums.iter().fold([0.0; 2], |s, row| [s[0] + row[m][0], s[1] + row[m][1]]));
         let each = match tilt {
             true => sums.iter().map(|row| collected(row.iter().map(|s| ratio(*s)))).collect::<Result<_>>()?,
             false => Vec::new(),
         };
         let compared = |m: usize| (m.min(2 * (bins - 1) - m) + 1) as f64 / bins as f64;
-        Ok(Self { factor, first, parts: collected((first..=last).map(compared))?, all, each })
-    }
-
-    /// The score at a place of a curve.
-    fn score_at(&self, mismatch: &[f64], k: usize) -> f64 {
-        self.parts[k] * (mismatch[k] + FLOOR).ln()
-    }
-
-    fn best(&self, mismatch: &[f64]) -> usize {
-        let score = |k: usize| self.score_at(mismatch, k);
-        (0..mismatch.len()).min_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0)
-    }
-
-    /// Bin of a place, between the points.
-    fn bin(&self, place: f64) -> f64 {
-        ((place + self.first as f64) / 2.0 + 0.5) * self.factor as f64 - 0.5
-    }
-
-    /// The score about a bin, by the line between its neighbours.
-    pub(super) fn score(&self, bin: f64) -> f64 {
-        let place = 2.0 * ((bin + 0.5) / self.factor as f64 - 0.5) - self.first as f64;
-        let last = self.all.len() - 1;
-        let place = place.clamp(0.0, last as f64);
-        let k = (place as usize).min(last.saturating_sub(1));
-        let t = place - k as f64;
-        let score = |k: usize| self.score_at(&self.all, k.min(last));
-        score(k) * (1.0 - t) + score(k + 1) * t
+        let parts = collected((first..=last).map(compared))?;
+        let curve = Curve {
+            first: (first as f64 / 2.0 + 0.5) * factor as f64 - 0.5,
+            step: factor as f64 / 2.0,
+            values: collected(parts.iter().enumerate().map(|(m, part)| score(*part, all(m))))?,
+        };
+        Ok(Self { curve, parts, each })
     }
 
     /// How much better views agree at the best place than they do at any that is not near it, where the curve has left its valley.
     pub(super) fn confidence(&self) -> f64 {
-        let (all, best) = (&self.all, self.best(&self.all));
-        let score = |k: usize| self.score_at(all, k);
-        let mut ends = [best, best];
-        while ends[0] > 0 && score(ends[0] - 1) >= score(ends[0]) {
-            ends[0] -= 1;
-        }
-        while ends[1] + 1 < all.len() && score(ends[1] + 1) >= score(ends[1]) {
-            ends[1] += 1;
-        }
-        let beside = (0..ends[0]).chain(ends[1] + 1..all.len()).map(score).fold(f64::INFINITY, f64::min);
-        // A single valley: its rims are all that there is.
-        let beside = beside.min(score(ends[0]).max(score(ends[1])));
+        let best = self.curve.best();
+        let gain = self.curve.values[best] - self.curve.beside(best, 0);
         // A mean ratio of mismatches over the bins of the best place.
-        1.0 - ((score(best) - beside).min(0.0) / self.parts[best]).exp()
+        1.0 - (gain.min(0.0) / self.parts[best]).exp()
     }
 
     /// Where each row's axis is, roughly: one place for all of them, or on a line.
     pub(super) fn centres(&self, rows: &Rows) -> Result<Vec<f64>> {
         if self.each.is_empty() {
-            return filled(rows.lines.len(), self.bin(self.best(&self.all) as f64));
+            return filled(rows.lines.len(), self.curve.bin(self.curve.best()));
         }
-        let places = collected(self.each.iter().map(|row| self.bin(self.best(row) as f64)))?;
+        let mut places = Vec::new();
+        for row in &self.each {
+            let scores = collected(self.parts.iter().zip(row).map(|(part, mismatch)| score(*part, *mismatch)))?;
+            append(&mut places, self.curve.bin(smallest(&scores)))?;
+        }
         let weights = filled(places.len(), 1.0)?;
         let line = fit(&rows.lines, &places, &weights, true)?;
         collected(rows.lines.iter().map(|l| line.at(*l as f64)))
     }
+}
+
+fn score(part: f64, mismatch: f64) -> f64 {
+    part * (mismatch + FLOOR).ln()
 }
 
 /// Sums of squared differences of opposite views of a row about each place, and of their variances.

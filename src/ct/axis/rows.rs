@@ -132,7 +132,7 @@ impl Rows {
 
 impl Source<'_> {
     /// Line integrals of some views of a slice, `[view][bin]`.
-    fn read(&self, slice: usize, views: &[usize], rows: &mut [f32]) -> Result<()> {
+    pub(super) fn read(&self, slice: usize, views: &[usize], rows: &mut [f32]) -> Result<()> {
         let (g, layout) = (self.geometry, self.projections.layout());
         let copy = self.gpu.map(|gpu| copied_from(gpu, layout, g, slice, views)).transpose()?;
         let shape = if g.order == Order::Frames { [g.views(), 1, g.bins] } else { [1, g.views(), g.bins] };
