@@ -6,6 +6,7 @@
 //! instead, and [`search`] decides who is asked. All of it is above the engine: it reads some rows of the caller's projections, and
 //! works on the processor.
 
+mod answer;
 mod background;
 mod choice;
 mod coarse;
@@ -24,8 +25,9 @@ use super::plan::Ct;
 use crate::array::{Array, DType};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
+use answer::Answer;
 use rows::Source;
-use search::{Answer, Search};
+use search::Search;
 
 /// How the axis is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,9 +108,9 @@ impl Ct {
         let source = Source { context: &self.context, geometry: g, projections: &projections, correction, gpu };
         let search = Search::new(source, options)?;
         self.context.run(|job| {
-            let Answer { axis, tilt, error, confidence, method, curve } = search.run(job)?;
+            let Answer { axis, tilt, error, confidence, method, curve, range } = search.run(job)?;
             let middle = (g.bins as f64 - 1.0) / 2.0;
-            let [low, high] = search.range;
+            let [low, high] = range;
             Ok(FoundAxis {
                 axis,
                 tilt,
@@ -116,7 +118,7 @@ impl Ct {
                 confidence,
                 method,
                 half_acquisition: search.full_turn() && (axis - middle).abs() > middle / 2.0,
-                curve: curve.sampled(options.curve, search.range)?,
+                curve: curve.sampled(options.curve, range)?,
                 curve_at: [low, if options.curve > 1 { (high - low) / (options.curve - 1) as f64 } else { 0.0 }],
             })
         })

@@ -1,6 +1,6 @@
 //! Who is asked for the axis, and who is believed.
 
-use super::curve::Curve;
+use super::answer::{Answer, Told};
 use super::rows::Source;
 use super::seams::Seams;
 use super::sharpness::sharpest;
@@ -13,24 +13,7 @@ pub(super) struct Search<'a> {
     source: Source<'a>,
     options: &'a AxisOptions,
     seams: Seams,
-    pub(super) range: [f64; 2],
-}
-
-/// Where the axis is.
-pub(super) struct Answer {
-    pub(super) axis: f64,
-    pub(super) tilt: f64,
-    pub(super) error: f64,
-    pub(super) confidence: f64,
-    pub(super) method: AxisMethod,
-    pub(super) curve: Curve,
-}
-
-/// What one method says.
-pub(super) enum Told {
-    Axis(Answer),
-    /// It cannot know: this is why.
-    Unclear(Error),
+    range: [f64; 2],
 }
 
 /// Views of this confidence need no arbiter.
@@ -74,8 +57,30 @@ impl<'a> Search<'a> {
         match (first, second) {
             (Told::Axis(a), Some(Told::Axis(b))) if near(&a, &b) => Ok(a),
             (Told::Axis(a), None | Some(Told::Unclear(_))) if a.confidence >= SURE || !self.central(a.axis) => Ok(a),
-            (first, second) => self.arbitrated(first, second, job),
+            (first, second) => match self.at_ends(job)? {
+                Some(found) => Ok(found),
+                None => self.arbitrated(first, second, job),
+            },
         }
+    }
+
+    /// A full turn about an axis near an edge: few bins that agree well there weigh little against many that agree somewhat elsewhere, so
+    /// the ends of the range are looked at alone.
+    fn at_ends(&self, job: &Job) -> Result<Option<Answer>> {
+        if !self.full_turn() || self.options.range.is_some() {
+            return Ok(None);
+        }
+        let ([low, high], last) = (self.range, self.source.geometry.bins as f64 - 1.0);
+        let ends = [[low, (last / 8.0).max(low)], [(last * 7.0 / 8.0).min(high), high]];
+        let [first, second] = ends.map(|range| match self.views_in(range, &self.seams, job) {
+            Ok(Told::Axis(a)) if a.confidence >= SURE => Ok(Some(a)),
+            Ok(_) => Ok(None),
+            Err(e) => Err(e),
+        });
+        Ok(match (first?, second?) {
+            (Some(a), None) | (None, Some(a)) => Some(a),
+            _ => None,
+        })
     }
 
     /// What sharpness makes of methods that disagree, or have too little to go by.
@@ -87,13 +92,14 @@ impl<'a> Search<'a> {
             true => self.sharp(range, job)?,
             false => return first.axis(),
         };
+        let alone = !self.options.tilt && !self.full_turn();
         match (first, second, sharp) {
             (Told::Axis(a), _, Told::Axis(c)) if near(&a, &c) => Ok(Answer { confidence: a.confidence / 2.0, ..a }),
             (_, Some(Told::Axis(b)), Told::Axis(c)) if near(&b, &c) => {
                 Ok(Answer { confidence: b.confidence / 2.0, ..b })
             }
             // A full turn about an axis beside the detector makes sharp slices of another object.
-            (Told::Unclear(_), _, Told::Axis(c)) if !self.options.tilt && !self.full_turn() => Ok(c),
+            (Told::Unclear(_), _, Told::Axis(c)) if alone && c.confidence >= SURE => Ok(c),
             (Told::Axis(a), b, c) => {
                 let place = |told: Option<&Told>| match told {
                     Some(Told::Axis(a)) => format!("{:.1}", a.axis),
@@ -113,13 +119,19 @@ impl<'a> Search<'a> {
     }
 
     fn views(&self, seams: &Seams, job: &Job) -> Result<Told> {
-        let wanted = if self.options.rows == 0 { DEFAULT_ROWS } else { self.options.rows };
-        views::ask(&self.source, seams, self.range, wanted, self.options.tilt, job)
+        self.views_in(self.range, seams, job)
+    }
+
+    fn views_in(&self, range: [f64; 2], seams: &Seams, job: &Job) -> Result<Told> {
+        views::ask(&self.source, seams, range, self.rows(), self.options.tilt, job)
+    }
+
+    fn rows(&self) -> usize {
+        if self.options.rows == 0 { DEFAULT_ROWS } else { self.options.rows }
     }
 
     fn sharp(&self, range: [f64; 2], job: &Job) -> Result<Told> {
-        let wanted = if self.options.rows == 0 { DEFAULT_ROWS } else { self.options.rows };
-        let found = sharpest(&self.source, range, wanted, job)?;
+        let found = sharpest(&self.source, range, self.rows(), job)?;
         let [low, high] = range;
         let (axis, error, confidence) = (found.axis, found.error, found.confidence);
         if confidence < SHARP || !(low + error..=high - error).contains(&axis) {
@@ -130,22 +142,14 @@ impl<'a> Search<'a> {
                 ),
             )));
         }
-        Ok(Told::Axis(Answer { axis, tilt: 0.0, error, confidence, method: AxisMethod::Sharpness, curve: found.curve }))
+        let method = AxisMethod::Sharpness;
+        Ok(Told::Axis(Answer { axis, tilt: 0.0, error, confidence, method, curve: found.curve, range }))
     }
 
     /// Whether both halves of a row see much of the object.
     fn central(&self, axis: f64) -> bool {
         let last = self.source.geometry.bins as f64 - 1.0;
         (axis - last / 2.0).abs() <= last / 4.0
-    }
-}
-
-impl Told {
-    fn axis(self) -> Result<Answer> {
-        match self {
-            Self::Axis(answer) => Ok(answer),
-            Self::Unclear(why) => Err(why),
-        }
     }
 }
 

@@ -242,8 +242,9 @@ fn over_range(
     }
     let curve = Curve { first: range[0], step: STEP * rows.factor as f64, values };
     let best = curve.best();
-    // The valley is as wide as rows are averaged, at least.
-    let confidence = curve.depth(best, 3);
+    // Without a valley the best is at an end.
+    let inside = best >= BESIDE && best + BESIDE < curve.values.len();
+    let confidence = if inside { curve.depth(best, BESIDE) } else { 0.0 };
     let error = STEP * rows.factor as f64;
     Ok(Sharpest { axis: curve.bin(best), error, confidence, curve })
 }
@@ -265,7 +266,9 @@ fn about(context: &Arc<Context>, rows: &Averaged, angles: Vec<f64>, found: Sharp
     let each = (0..rows.rows).map(|r| Ok(bin(lowest(&collected(values.iter().map(|v| v[r]))?))));
     let strays = each.map(|place| Ok(place? - axis)).collect::<Result<Vec<f64>>>()?;
     let scatter = strays.iter().map(|s| s * s).sum::<f64>().sqrt() / rows.rows as f64;
-    Ok(Sharpest { axis, error: scatter.max(FLOOR * rows.factor as f64), ..found })
+    // Rows that do not agree to a step tell nothing.
+    let confidence = if scatter > STEP * rows.factor as f64 { 0.0 } else { found.confidence };
+    Ok(Sharpest { axis, error: scatter.max(FLOOR * rows.factor as f64), confidence, ..found })
 }
 
 /// Place of the minimum, by the parabola through the smallest value and its neighbours.

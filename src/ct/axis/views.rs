@@ -1,9 +1,9 @@
 //! The axis from views about seams: where it is roughly, then exactly, and whether that can be believed.
 
+use super::answer::{Answer, Told};
 use super::coarse::Coarse;
 use super::rows::{Rows, Source};
 use super::seams::Seams;
-use super::search::{Answer, Told};
 use super::step::Steps;
 use crate::context::Job;
 use crate::error::{Error, Result, Status, fail};
@@ -37,6 +37,7 @@ pub(super) fn ask(
     let mut centres = coarse.centres(&rows)?;
     let steps = Steps::new(&rows, seams, &centres)?;
     let found = steps.settle(&rows, seams, &mut centres, tilt, job)?;
+    // Rows that stray are of no use to any other method, either.
     if found.scatter > MAX_SCATTER.max(20.0 * found.noise * (rows.lines.len() as f64).sqrt()) {
         let scatter = found.scatter;
         fail!(
@@ -49,5 +50,5 @@ pub(super) fn ask(
         return unclear(format!("it seems to be at {axis:.1}, outside {low:.1} to {high:.1}"));
     }
     let (tilt, error, method) = (found.line.slope, found.error, seams.method);
-    Ok(Told::Axis(Answer { axis, tilt, error, confidence, method, curve: coarse.curve }))
+    Ok(Told::Axis(Answer { axis, tilt, error, confidence, method, curve: coarse.curve, range }))
 }
