@@ -974,8 +974,9 @@ static void axes(void) {
     AXIS("struct_size 0", axis_options.struct_size, 0, STRUCT_SIZE, "isoc_ct_axis_options.struct_size is 0");
     AXIS("found's struct_size 0", found_axis.struct_size, 0, STRUCT_SIZE, "isoc_ct_axis.struct_size is 0");
     AXIS("method", axis_options.method, 4, UNKNOWN_VALUE, "options.method is 4", "0 to 3");
-    AXIS("tilt with sharpness", (axis_options.method = 3, axis_options.tilt), 1, OUT_OF_RANGE, "options.tilt", "sharpness");
     AXIS("rows", axis_options.rows, -1, OUT_OF_RANGE, "options.rows is -1");
+    axis_options.rows = 0, axis_options.method = ISOC_CT_AXIS_METHOD_SHARPNESS, axis_options.tilt = 1;
+    BAD("find_axis: tilt with sharpness", NOTHING, call_find_axis(s), OUT_OF_RANGE, "options.tilt", "sharpness");
     AXIS("curve without memory", found_axis.curve_count, 5, NULL_POINTER, "found.curve is NULL", "5");
     AXIS("curve of no length", found_axis.curve_count, -1, OUT_OF_RANGE, "found.curve_count is -1");
     BAD("find_axis: found NULL", NOTHING, isoc_ct_find_axis(s->ct, &s->t[PROJECTIONS], NULL, NULL), NULL_POINTER,

@@ -71,7 +71,7 @@ function options(structs, enums, chosen)
         'isoc_context_options', @(varargin) isocenter.Context(varargin{:}), 'Context', {}, {}
         'isoc_ct_geometry', @(varargin) ct.setGeometry(varargin{:}), 'CT.setGeometry', {'Views'}, {'Region'}
         'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
-        'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {}
+        'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {'Curve'}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
