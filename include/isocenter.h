@@ -717,8 +717,8 @@ typedef struct {
     double low;
     // Last axis to look at.
     double high;
-    // Detector rows to use, evenly spread over those of the volume; 0 means up to 24. More than fit 256 MiB with the views that are needed
-    // are not read.
+    // Detector rows to use, evenly spread over those of the volume; 0 means up to 24. With the views that are needed they take
+    // 256 MiB at most, and half of the context's memory_cap: fewer are read where these are more.
     int64_t rows;
     // Non-zero: the tilt is wanted, so that the axis may change from row to row along a line.
     uint32_t tilt;
@@ -736,16 +736,18 @@ typedef struct {
     double axis;
     // Bins by which the axis moves from a detector row to the next; 0 where the tilt was not asked for.
     double tilt;
-    // Standard error of `axis` in bins, from noise and from how far rows agree. Moving samples and wrong angles add to it.
+    // Standard error of `axis` in bins, from noise, stripes, sampling and how far rows agree. Moving samples and wrong angles add to it.
     double error;
-    // 0 to 1: how much better opposite views agree there than at the next best place of the range.
+    // 0 to 1: how much better opposite views agree there (or how much sharper slices are) than at the next best place of the range; half of it
+    // where methods contradicted each other.
     double confidence;
     // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides.
     uint32_t half_acquisition;
     // Zero.
     uint32_t reserved;
-    // Gets the score over the range, `curve_count` values, the best being the smallest: n ln(m), m the squared difference of opposite views
-    // mirrored there, over the variance of both, and n the part of the bins that they share. NULL with 0 for none.
+    // Gets the score over the range that was looked at, `curve_count` values, the best being the smallest: n ln(m), m the squared difference of opposite views
+    // mirrored there, over the variance of both, and n the part of the bins that they share; of sharpness the sum of the entropies of trial
+    // slices. NULL with 0 for none.
     double *curve;
     // Number of values in `curve`, up to 2^20.
     int64_t curve_count;
@@ -1323,7 +1325,9 @@ isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
 //
 // Where the axis cannot be told the call says why, and `found` is left alone: ISOC_STATUS_TOO_FEW_VIEWS and ISOC_STATUS_EQUAL_ANGLES, and
 // ISOC_STATUS_OUT_OF_RANGE for angles that miss half a turn by more than 0.12 rad, for rows without structure, and for rows that contradict
-// each other. An axis beside the detector, where opposite views share no ray, cannot be found.
+// each other. An axis beside the detector, where opposite views share no ray, cannot be found; of one
+// near an edge bins / 16 or so have to be seen from both sides, fewer where `low` and `high` say where it is. ISOC_STATUS_MEMORY_CAP: not
+// even one row fits the context's memory_cap; fewer rows than wanted are taken where not all do.
 isoc_status isoc_ct_find_axis(isoc_ct *ct,
                               const isoc_tensor *projections,
                               const isoc_ct_axis_options *options,
