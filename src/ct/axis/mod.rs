@@ -50,7 +50,7 @@ pub struct AxisOptions {
     pub method: AxisMethod,
     /// First and last axis to look at; None goes by the angles.
     pub range: Option<[f64; 2]>,
-    /// Detector rows used; 0 takes up to [`DEFAULT_ROWS`].
+    /// Detector rows used; 0 takes up to 24.
     pub rows: usize,
     /// The tilt is wanted.
     pub tilt: bool,
