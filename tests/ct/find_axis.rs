@@ -177,6 +177,18 @@ fn methods_that_contradict_each_other() {
     assert!(seen.confidence <= 0.5, "{seen:?}");
 }
 
+/// Two wedges that face each other: there is no half turn that could check.
+#[test]
+fn opposite_views_without_half_a_turn() {
+    let wedge = |from: f64| (0..150).map(move |v| from + v as f64 / 150.0);
+    let g = scan(wedge(0.0).chain(wedge(PI)).collect(), 151.6, 2);
+    let mut p = line_integrals(&plan(&g), &g, &body(1.0));
+    spoil(&mut p, 0.01, 0.01);
+    let seen = found(&g, &p, &AxisOptions::default());
+    // 24 pairs average noise and sampling to a tenth of what one seam has.
+    assert!((seen.axis - 151.6).abs() < 0.02 && seen.method == AxisMethod::OppositeViews, "{seen:?}");
+}
+
 /// Fewer rows under a small cap, and none under one that holds no row.
 #[test]
 fn memory_cap() {

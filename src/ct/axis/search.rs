@@ -50,7 +50,7 @@ impl<'a> Search<'a> {
         let second = match &first {
             // Half a turn tells little of an axis near an edge.
             Told::Axis(a) if seams.method == AxisMethod::OppositeViews && self.central(a.axis) => {
-                Some(self.views(&Seams::new(&self.source.geometry.angles, AxisMethod::Sinogram)?, job)?)
+                Some(self.half_turn(job)?)
             }
             _ => None,
         };
@@ -61,6 +61,15 @@ impl<'a> Search<'a> {
                 Some(found) => Ok(found),
                 None => self.arbitrated(first, second, job),
             },
+        }
+    }
+
+    /// Half a turn alone, which need not be there, or of use, where opposite views are.
+    fn half_turn(&self, job: &Job) -> Result<Told> {
+        let seams = Seams::new(&self.source.geometry.angles, AxisMethod::Sinogram);
+        match seams.and_then(|seams| self.views(&seams, job)) {
+            Err(e) if e.status == Status::OutOfRange => Ok(Told::Unclear(e)),
+            told => told,
         }
     }
 
