@@ -306,6 +306,23 @@ enum {
     ISOC_CT_ORDER_SINOGRAMS = 1,
 };
 
+// How isoc_ct_find_axis looks for the axis.
+typedef uint32_t isoc_ct_axis_method;
+enum {
+    // ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), checked by
+    // ISOC_CT_AXIS_METHOD_SINOGRAM, else that. Where they contradict each other by a bin, or have too little to go by,
+    // ISOC_CT_AXIS_METHOD_SHARPNESS decides, and the confidence is halved; where it agrees with none of them the axis cannot be told.
+    ISOC_CT_AXIS_METHOD_AUTO = 0,
+    // Views half a turn apart are each other's mirror images: up to 24 such pairs, spread over the turn, and the views about each.
+    ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS = 1,
+    // Half a turn alone, at any angles: where it ends it continues with its first views, mirrored.
+    ISOC_CT_AXIS_METHOD_SINOGRAM = 2,
+    // Trial slices, band-limited, of up to 4 rows averaged to 512 bins at most: where the entropy of their grey values is smallest. For an
+    // axis that most of the object is seen from both sides of; slower, and good to a tenth of an averaged
+    // bin or so.
+    ISOC_CT_AXIS_METHOD_SHARPNESS = 3,
+};
+
 // Sets of isoc_ct_shepp_logan.
 typedef uint32_t isoc_ct_shepp_logan_kind;
 enum {
@@ -672,9 +689,9 @@ typedef struct {
     uint32_t method;
     // How far a stripe stands out of what sorted values do, at least: above 1; larger finds fewer. 0 means 3.
     double snr;
-    // Bins of the median against large stripes: 2 to the detector's; 0 means 51.
+    // Bins of the median against large stripes: 2 to the detector's; 0 means 51, or all of fewer.
     int64_t large_window;
-    // Bins of the median against small stripes: 2 to the detector's; 0 means 21.
+    // Bins of the median against small stripes: 2 to the detector's; 0 means 21, or all of fewer.
     int64_t small_window;
     // Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
     double drop_ratio;
@@ -798,6 +815,57 @@ typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, con
 // Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous, f32 or of the type of
 // isoc_ct_set_output. Otherwise as for isoc_ct_read_fn.
 typedef int32_t (*isoc_ct_write_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *volume);
+
+// Where and how isoc_ct_find_axis looks. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_ct_axis_options).
+    uint32_t struct_size;
+    // An isoc_ct_axis_method.
+    uint32_t method;
+    // First axis to look at, as a fractional bin. `low` and `high` both 0: the middle half of the detector, or for a full turn all of it but
+    // max(4, bins / 64) bins at either end, which are the limits in any case.
+    double low;
+    // Last axis to look at.
+    double high;
+    // Detector rows to use, evenly spread over those of the volume; 0 means up to 24. With the views that are needed they take
+    // 256 MiB at most, and half of the context's memory_cap: fewer are read where these are more.
+    int64_t rows;
+    // Non-zero: the tilt is wanted, so that the axis may change from row to row along a line.
+    uint32_t tilt;
+    // Zero.
+    uint32_t reserved;
+} isoc_ct_axis_options;
+
+// What isoc_ct_find_axis found. `struct_size`, `curve` and `curve_count` are the caller's.
+typedef struct {
+    // sizeof(isoc_ct_axis).
+    uint32_t struct_size;
+    // The isoc_ct_axis_method that decided.
+    uint32_t method;
+    // The axis as a fractional bin, for the middle row of the volume, first_row + (slices - 1) / 2: what isoc_ct_geometry.axis takes.
+    double axis;
+    // Bins by which the axis moves from a detector row to the next; 0 where the tilt was not asked for.
+    double tilt;
+    // Standard error of `axis` in bins, from noise, stripes, sampling and how far rows agree. Moving samples and wrong angles add to it.
+    double error;
+    // 0 to 1: how much better opposite views agree there (or how much sharper slices are) than at the next best place of the range; half of it
+    // where methods contradicted each other.
+    double confidence;
+    // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides.
+    uint32_t half_acquisition;
+    // Zero.
+    uint32_t reserved;
+    // Gets the score over the range that was looked at, `curve_count` values, the best being the smallest: n ln(m), m the squared difference of opposite views
+    // mirrored there, over the variance of both, and n the part of the bins that they share; of sharpness the sum of the entropies of trial
+    // slices. NULL with 0 for none.
+    double *curve;
+    // Number of values in `curve`, up to 2^20.
+    int64_t curve_count;
+    // The axis that the curve's first value is of.
+    double curve_first;
+    // Distance between the curve's values in bins.
+    double curve_step;
+} isoc_ct_axis;
 
 // Image and scan.
 //
@@ -1382,6 +1450,27 @@ isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
                                         const isoc_ct_ellipse *ellipses,
                                         int64_t ellipse_count,
                                         const isoc_tensor *projections);
+
+// Finds the rotation axis of the plan's scan from its projections. The plan's own axis has no say, and nothing in the plan changes: give
+// what was found to isoc_ct_set_geometry. A threshold, a mask or a first guess is not needed.
+//
+// Rows are mirrored about the axis half a turn later. The place where that fits best is found over the whole range, then the step
+// between a direction's views and the mirrored ones half a turn later is measured, for each frequency of a row with as many views about it
+// as make it most precise: see N. T. Vo et al., "Reliable method for calculating the center of rotation in parallel-beam tomography", Opt.
+// Express 22, 2014, for what half a turn tells. Rows that stray count less.
+//
+// `projections`: as isoc_ct_reconstruct takes them, on the host or on a GPU, from which the rows needed are copied to the host, where the
+// search runs. `options`: NULL for the defaults.
+//
+// Where the axis cannot be told the call says why, and `found` is left alone: ISOC_STATUS_TOO_FEW_VIEWS and ISOC_STATUS_EQUAL_ANGLES, and
+// ISOC_STATUS_OUT_OF_RANGE for angles that miss half a turn by more than 0.12 rad, for rows without structure, and for rows that contradict
+// each other. An axis beside the detector, where opposite views share no ray, cannot be found; of one
+// near an edge bins / 16 or so have to be seen from both sides, fewer where `low` and `high` say where it is. ISOC_STATUS_MEMORY_CAP: not
+// even one row fits the context's memory_cap; fewer rows than wanted are taken where not all do.
+isoc_status isoc_ct_find_axis(isoc_ct *ct,
+                              const isoc_tensor *projections,
+                              const isoc_ct_axis_options *options,
+                              isoc_ct_axis *found);
 
 // Makes a plan; give it a geometry next.
 isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);

@@ -892,6 +892,8 @@ class ct : public detail::handle<isoc_ct, isoc_ct_destroy> {
 public:
     using info = detail::sized<isoc_ct_info>;
     using ellipse = isoc_ct_ellipse;
+    using axis_options = detail::sized<isoc_ct_axis_options>;
+    using axis = detail::sized<isoc_ct_axis>;
 
     // isoc_ct_geometry.
     struct geometry {
@@ -1074,6 +1076,14 @@ public:
     // or slice may be left out.
     outcome<void> reconstruct(const const_tensor &projections, const tensor &volume) {
         return detail::call(isoc_ct_reconstruct, self(), named("projections", projections), named("volume", volume));
+    }
+
+    // The rotation axis of the scan that reconstruct would take, for geometry.axis. `curve` gets the score over the range, if given.
+    outcome<axis> find_axis(const const_tensor &projections, const axis_options &options = {}, span<double> curve = {}) {
+        axis found;
+        found.curve = curve.data(), found.curve_count = curve.count();
+        return detail::get(found, isoc_ct_find_axis, self(), named("projections", projections),
+                           static_cast<const isoc_ct_axis_options *>(&options), static_cast<isoc_ct_axis *>(&found));
     }
 
     // The ramp filter alone: projections -> f32 of the same shape.

@@ -26,5 +26,6 @@ cudart=$("$home/bin/python" -c 'import sysconfig; print(sysconfig.get_path("pure
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=cbindings/python ISOCENTER_LIBRARY CRITERION_HOME="${CRITERION_HOME:-$target/criterion}"
 export LD_LIBRARY_PATH="$(realpath "$home")/lib:$(realpath "$cudart")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 "$home/bin/python" $here/ct_cpu.py "$@"
+"$home/bin/python" $here/ct_axis.py
 "$home/bin/python" $here/mri_cpu.py "$@"
 exec "$home/bin/python" $here/pet_cpu.py "$@"

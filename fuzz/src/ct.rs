@@ -46,6 +46,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::output,
         Self::geometry,
         Self::flat_field,
+        Self::stripes,
         Self::tune,
         Self::info,
         Self::angular_weights,
@@ -65,6 +66,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::gpu_stream,
         Self::host_memory,
         Self::other_plans,
+        Self::find_axis,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -270,6 +272,21 @@ impl Ct<'_> {
         self.caller.done(done, None);
     }
 
+    fn stripes(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let s = isoc_ct_stripes {
+            struct_size: input.struct_size(size_of::<isoc_ct_stripes>()),
+            method: input.code(3),
+            snr: input.real(0.0),
+            large_window: input.size(0, 12, SIDE),
+            small_window: input.size(0, 12, SIDE),
+            drop_ratio: input.real(0.0),
+        };
+        let passed = self.caller.passed(s);
+        let done = call!(self.caller, isoc_ct_set_stripes(handle, passed));
+        self.caller.done(done, None);
+    }
+
     fn flat_field(&mut self) {
         let handle = self.handle();
         let forget = Made::NONE;
@@ -390,6 +407,28 @@ impl Ct<'_> {
         let to = self.caller.output_tensor(&self.sizes.volume, dtype);
         let done = call!(self.caller, isoc_ct_reconstruct(handle, from.tensor, to.tensor));
         self.caller.done(done, Some(to));
+    }
+
+    fn find_axis(&mut self) {
+        let (handle, from) = (self.handle(), self.projections(F32));
+        let input = &mut self.caller.input;
+        let options = isoc_ct_axis_options {
+            struct_size: input.struct_size(size_of::<isoc_ct_axis_options>()),
+            method: input.code(4),
+            low: input.real(0.0),
+            high: input.real(0.0),
+            rows: input.size(0, 4, SIDE),
+            tilt: input.code(2),
+            reserved: 0,
+        };
+        // SAFETY: numbers and a pointer, for which zeros are valid.
+        let mut found: isoc_ct_axis = unsafe { std::mem::zeroed() };
+        found.struct_size = input.struct_size(size_of::<isoc_ct_axis>());
+        found.curve_count = input.size(0, 40, SIDE);
+        found.curve = self.caller.array(found.curve_count, SIDE, |_| 0.0);
+        let (options, found) = (self.caller.passed(options), self.caller.passed(found));
+        // No note is taken: a careful caller's rows of 8 bins are too short for it.
+        call!(self.caller, isoc_ct_find_axis(handle, from.tensor, options, found));
     }
 
     fn stream(&mut self) {

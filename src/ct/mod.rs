@@ -1,6 +1,7 @@
 //! Parallel-beam X-ray CT: filtered back projection, and the matched pair for iterative methods.
 
 mod angular;
+mod axis;
 mod band_limited;
 mod cpu;
 mod engine;
@@ -18,6 +19,7 @@ mod slab;
 mod task;
 
 pub use angular::Angular;
+pub use axis::{AxisMethod, AxisOptions, FoundAxis};
 pub use engine::Measured;
 pub use geometry::{Geometry, Order};
 pub(crate) use geometry::{MAX_SIDE, crop};

@@ -15,7 +15,7 @@ use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, LogLevel, Part};
 use crate::error::Result;
-use crate::gpu::Stream;
+use crate::gpu::{Device, Stream};
 use crate::phantom::Ellipse;
 use rayon::prelude::*;
 
@@ -180,8 +180,17 @@ impl Ct {
         Ok(())
     }
 
+    /// The GPU that an array is on, when all that is in the caller's stream has been done; None for host memory.
+    pub(super) fn device_of(&self, array: &Array) -> Result<Option<&Device>> {
+        let Some(index) = array.layout().gpu else { return Ok(None) };
+        let Some(gpu) = self.context.gpus().iter().find(|gpu| gpu.index() == index) else { return Ok(None) };
+        let _current = gpu.enter()?;
+        Stream::borrowed(self.stream).synchronize()?;
+        Ok(Some(gpu))
+    }
+
     /// What is done to projections of this type by the calls that correct.
-    fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
+    pub(super) fn correction(&self, dtype: DType) -> Result<Correction<'_>> {
         self.options.input.correction(dtype, self.plan()?.flat.as_deref(), self.options.minimum_transmission)
     }
 
@@ -209,12 +218,8 @@ impl Ct {
             None => host_rows(projections, g.order, used)?,
             // A few bytes at a time are slow to read from there, and integers are taken for counts as they are.
             Some(_) if array.dtype != DType::F32 => return Ok(()),
-            Some(index) => match self.context.gpus().iter().find(|gpu| gpu.index() == index) {
-                Some(gpu) => {
-                    let _current = gpu.enter()?;
-                    Stream::borrowed(self.stream).synchronize()?;
-                    gpu_rows(gpu, array, g.order, used)?
-                }
+            Some(_) => match self.device_of(projections)? {
+                Some(gpu) => gpu_rows(gpu, array, g.order, used)?,
                 // The call will refuse it.
                 None => return Ok(()),
             },

@@ -28,6 +28,12 @@ impl<'a> Arrays<'a> {
         Self { source: *source.layout(), target: *target.layout(), part: None, lifetime: PhantomData }
     }
 
+    /// Projections to be read alone, of the whole detector or of one slice's row.
+    pub(super) fn input(source: &Array<'a>, g: &Geometry, slice: Option<usize>) -> Self {
+        let target = Layout::new(std::ptr::null(), DType::F32, g.volume_shape());
+        Self { source: *source.layout(), target, part: slice, lifetime: PhantomData }
+    }
+
     /// Of the whole scan in host memory, from projections to volume, for sizes alone.
     pub(super) fn sizes(g: &Geometry, dtype: DType, stored: DType) -> Self {
         let null = std::ptr::null();

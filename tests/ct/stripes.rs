@@ -277,7 +277,7 @@ fn what_cannot_be_is_refused() {
     let mut ct = plan(&Geometry::new(angles(20), 30), Level::detect(), 1);
     for (stripes, status, word) in [
         (Stripes::Sorting(31), Status::OutOfRange, "small_window is 31 bins; the detector has 30"),
-        (Stripes::Sorting(1), Status::OutOfRange, "at least 2"),
+        (Stripes::Sorting(1), Status::OutOfRange, "small_window is 1"),
         (Stripes::Vo(PLAIN), Status::OutOfRange, "large_window is 31 bins"),
         (Stripes::Vo(Vo { snr: f64::NAN, ..PLAIN }), Status::NotFiniteParameter, "snr"),
         (Stripes::Vo(Vo { snr: 1.0, ..PLAIN }), Status::OutOfRange, "snr is 1"),

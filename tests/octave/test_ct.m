@@ -27,6 +27,15 @@ function scale_and_place()
     truth = ct.phantomVolume(ellipse);
     check_near('area of the true disk', sum(truth(:)), pi * 100, 1e-5);
 
+    found = ct.findAxis(p, 'Curve', 41);
+    [~, best] = min(found.Curve);
+    check_true('the curve has its best value at the axis', numel(found.Curve) == 41 && ...
+        abs(found.CurveFirst + (best - 1) * found.CurveStep - found.Axis) <= found.CurveStep);
+    check_true('no curve', isempty(ct.findAxis(p).Curve));
+    check_true('sharpness', isfield(ct.findAxis(p, 'Method', 'sharpness'), 'Axis'));
+    check_true('a round disk alone has an axis, too', abs(found.Axis - (size(p, 1) + 1) / 2) < 0.05 && ~found.HalfAcquisition);
+    check_error('nothing to find an axis by', 'ct:invalidArgument', 'without structure', @() ct.findAxis(0 * p));
+
     ct.setGeometry('Angles', angles, 'Bins', 161, 'Axis', 70);
     p = ct.phantomProjections(struct('Value', 1, 'SemiX', 8, 'SemiY', 8));
     [~, bin] = max(p(:, 1));

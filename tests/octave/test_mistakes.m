@@ -145,6 +145,7 @@ function missing_and_extra_arguments()
     takes = {
         'CT.reconstruct', {'projections'}, 1
         'CT.reconstructStream', {'read', 'write'}, 3
+        'CT.findAxis', {'projections'}, Inf
         'CT.filter', {'projections'}, 1
         'CT.backproject', {'projections'}, 1
         'CT.forward', {'volume'}, 1

@@ -17,6 +17,7 @@ classdef CT < handle
 %   setStripes         what would become rings
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
+%   findAxis           the rotation axis, from projections
 %   filter             projections -> projections
 %   backproject        projections -> volume, the sum over views
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
@@ -178,6 +179,23 @@ classdef CT < handle
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
             %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
+        end
+
+        function found = findAxis(self, varargin)
+            % FINDAXIS  The rotation axis of the scan, from its projections; nothing in the plan changes.
+            %   FOUND = ct.findAxis(PROJECTIONS, NAME, VALUE, ...)  projections as reconstruct takes them
+            %   Method  'auto' (the default), 'opposite_views' (views half a turn apart), 'sinogram' (half a turn alone),
+            %           'sharpness' (trial slices)
+            %   Low     first axis to look at; Low and High left out: the middle half of the detector, of a full turn nearly all of it
+            %   High    last axis to look at
+            %   Rows    detector rows to use, evenly spread over those of the volume (default: up to 24)
+            %   Tilt    the axis may change from row to row along a line (default: false)
+            %   Curve   values of the score over the range that are wanted (default: 0)
+            %   FOUND has Method, which decided; Axis, a fractional bin that counts from 1, as the geometry's does, for the middle row of
+            %   the volume; Tilt in bins a row; Error, the standard error of Axis; Confidence, 0 to 1; HalfAcquisition; and
+            %   Curve, the best value of which is the smallest, with CurveFirst, the axis of its first value, and CurveStep, bins from one
+            %   to the next. Where the axis cannot be told that is an error, which says why.
+            found = isocenter_mex('ct.find_axis', self.id, varargin{:});
         end
 
         function filtered = filter(self, varargin)

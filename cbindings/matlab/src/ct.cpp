@@ -13,6 +13,7 @@ static const char *const precisions[] = { "single", "half", nullptr };
 static const char *const inputs[] = { "auto", "counts", "transmission", "line_integrals", nullptr };
 static const char *const paddings[] = { "zero", "edge", nullptr };
 static const char *const outputs[] = { "f32", "u8", "u16", "f16", nullptr };
+static const char *const axis_methods[] = { "auto", "opposite_views", "sinogram", "sharpness", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
 
 struct ct_geometry {
@@ -105,6 +106,35 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "SlabSlices", field::count, AT(slab_slices) },
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "Period", field::count, AT(period) },
+} };
+#undef AT
+
+// What the search is asked for, the curve's length among it.
+struct axis_wanted {
+    isoc_ct_axis_options options;
+    int64_t curve;
+};
+#define AT(member) offsetof(axis_wanted, member)
+static const record axis_options_record{ "options", sizeof(axis_wanted), {
+    { "Method", field::word, AT(options.method), 0, axis_methods },
+    { "Low", field::real, AT(options.low) },
+    { "High", field::real, AT(options.high) },
+    { "Rows", field::count, AT(options.rows), 0, nullptr, nullptr, true },
+    { "Tilt", field::logical, AT(options.tilt) },
+    { "Curve", field::count, AT(curve) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_axis, member)
+static const record axis_record{ "axis", sizeof(isoc_ct_axis), {
+    { "Method", field::word, AT(method), 0, axis_methods },
+    { "Axis", field::real, AT(axis) },
+    { "Tilt", field::real, AT(tilt) },
+    { "Error", field::real, AT(error) },
+    { "Confidence", field::real, AT(confidence) },
+    { "HalfAcquisition", field::logical, AT(half_acquisition) },
+    { "CurveFirst", field::real, AT(curve_first) },
+    { "CurveStep", field::real, AT(curve_step) },
 } };
 #undef AT
 
@@ -332,6 +362,25 @@ static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single);
 static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
 static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output); }
 
+static void find_axis(call &c) {
+    axis_wanted wanted = { sized<isoc_ct_axis_options>(), 0 };
+    auto &options = wanted.options;
+    auto found = sized<isoc_ct_axis>();
+    settings_read(axis_options_record, c, 1, "invalidOptions", &wanted);
+    // The library refuses what is more.
+    std::vector<double> curve(static_cast<size_t>(std::clamp<int64_t>(wanted.curve, 0, int64_t{ 1 } << 20)));
+    found.curve = curve.data(), found.curve_count = wanted.curve;
+    // Bins count from 1 here.
+    if (options.low != 0 || options.high != 0) options.low -= 1, options.high -= 1;
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    check(isoc_ct_find_axis(c.plan->ct(), in.tensor(), &options, &found), "invalidArgument");
+    found.axis += 1, found.curve_first += 1;
+    mxArray *out = settings_write(axis_record, &found);
+    mxAddField(out, "Curve");
+    mxSetField(out, 0, "Curve", row(curve));
+    c.result(0, out);
+}
+
 static void forward(call &c) {
     c.takes({ "volume" });
     const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
@@ -457,6 +506,7 @@ const std::vector<command> ct_commands{
     { "forward", forward },
     { "adjoint", adjoint },
     { "reconstruct", reconstruct },
+    { "find_axis", find_axis },
     { "reconstruct_stream", reconstruct_stream },
     { "shepp_logan", shepp_logan, needs::nothing },
     { "phantom_volume", phantom_volume },

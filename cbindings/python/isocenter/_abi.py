@@ -253,6 +253,25 @@ class CtOrder(IntEnum):
     SINOGRAMS = 1
 
 
+class CtAxisMethod(IntEnum):
+    """isoc_ct_axis_method"""
+
+    #: ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), checked by
+    #: ISOC_CT_AXIS_METHOD_SINOGRAM, else that. Where they contradict each other by a bin, or have too little to go by,
+    #: ISOC_CT_AXIS_METHOD_SHARPNESS decides, and the confidence is halved; where it agrees with none of them the axis
+    #: cannot be told.
+    AUTO = 0
+    #: Views half a turn apart are each other's mirror images: up to 24 such pairs, spread over the turn, and the views
+    #: about each.
+    OPPOSITE_VIEWS = 1
+    #: Half a turn alone, at any angles: where it ends it continues with its first views, mirrored.
+    SINOGRAM = 2
+    #: Trial slices, band-limited, of up to 4 rows averaged to 512 bins at most: where the entropy of their grey values
+    #: is smallest. For an axis that most of the object is seen from both sides of; slower, and good to a tenth of an
+    #: averaged bin or so.
+    SHARPNESS = 3
+
+
 class CtSheppLoganKind(IntEnum):
     """isoc_ct_shepp_logan_kind"""
 
@@ -500,6 +519,18 @@ isoc_ct_read_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POI
 isoc_ct_write_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POINTER(isoc_tensor))
 
 
+class isoc_ct_axis_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("low", c.c_double), ("high", c.c_double),
+                ("rows", c.c_int64), ("tilt", c.c_uint32), ("reserved", c.c_uint32)]
+
+
+class isoc_ct_axis(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("axis", c.c_double), ("tilt", c.c_double),
+                ("error", c.c_double), ("confidence", c.c_double), ("half_acquisition", c.c_uint32),
+                ("reserved", c.c_uint32), ("curve", c.c_void_p), ("curve_count", c.c_int64),
+                ("curve_first", c.c_double), ("curve_step", c.c_double)]
+
+
 class isoc_mri_geometry(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("unit", c.c_uint32), ("precision", c.c_uint32), ("axes", c.c_uint32),
                 ("nx", c.c_int64), ("ny", c.c_int64), ("nz", c.c_int64), ("samples", c.c_int64), ("coils", c.c_int64)]
@@ -627,6 +658,8 @@ FUNCTIONS = {
     "isoc_ct_phantom_volume": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64, c.POINTER(isoc_tensor)]),
     "isoc_ct_phantom_projections": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_ellipse), c.c_int64,
                                                 c.POINTER(isoc_tensor)]),
+    "isoc_ct_find_axis": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_ct_axis_options),
+                                      c.POINTER(isoc_ct_axis)]),
     "isoc_mri_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_mri_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_mri_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_geometry), c.POINTER(isoc_tensor)]),

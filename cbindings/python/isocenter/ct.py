@@ -1,6 +1,7 @@
 """Parallel-beam CT."""
 import ctypes
 import weakref
+from collections import namedtuple
 
 import numpy
 
@@ -18,6 +19,9 @@ _STORED = {_abi.CtOutputType.F32: "float32", _abi.CtOutputType.U8: "uint8", _abi
            _abi.CtOutputType.F16: "float16"}
 CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
                 "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
+
+CTAxis = namedtuple("CTAxis", "method axis tilt error confidence half_acquisition curve curve_first curve_step")
+CTAxis.__doc__ = "What `CT.find_axis` found. See isoc_ct_axis."
 
 
 class CT(Plan):
@@ -301,7 +305,8 @@ class CT(Plan):
         snr : float
             Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
         large_window, small_window : int
-            Bins of the medians against large stripes ("vo"; 0 means 51) and small ones ("vo" and "sorting"; 0 means 21).
+            Bins of the medians against large stripes ("vo"; 0 means 51, or all of fewer) and small ones ("vo" and "sorting"; 0 means 21,
+            or all of fewer).
         drop_ratio : float
             Of "vo": part of a bin's values that does not count towards its mean, 0 to 0.8; 0 means 0.1.
 
@@ -368,6 +373,52 @@ class CT(Plan):
     def memory(self):
         """Bytes of working memory that `reconstruct` will allocate; on GPUs, of each one's memory."""
         return self._number(lib.isoc_ct_memory)
+
+    def find_axis(self, projections, *, method="auto", low=0.0, high=0.0, rows=0, tilt=False, curve=0):
+        """Finds the rotation axis of the scan; the plan's own axis has no say, and nothing in the plan changes.
+
+        Parameters
+        ----------
+        projections : array
+            As `reconstruct` takes them.
+        method : {"auto", "opposite_views", "sinogram", "sharpness"}
+            "opposite_views": views half a turn apart, and those about them. "sinogram": half a turn alone, at any angles. "sharpness":
+            trial slices. "auto": the first where there are such views, checked by the second, which it is otherwise; the third where these
+            contradict each other or have too little to go by.
+        low, high : float
+            First and last axis to look at, fractional bins; both 0: the middle half of the detector, or for a full turn nearly all of it.
+        rows : int
+            Detector rows to use, evenly spread over those of the volume; 0 means up to 24.
+        tilt : bool
+            The axis may change from row to row along a line.
+        curve : int
+            Values of the score over the range that are wanted.
+
+        Returns
+        -------
+        CTAxis
+            `axis`, a fractional bin, for the middle row of the volume, and `tilt`, bins a row; `error`, the axis' standard error;
+            `confidence`, 0 to 1; `method`, which decided; `half_acquisition`; `curve`, of which `curve_first` and `curve_step` say the
+            places.
+
+        Raises
+        ------
+        OutOfRangeError, TooFewViewsError, EqualAnglesError
+            The axis cannot be told; the message says why.
+
+        Examples
+        --------
+        >>> found = ct.find_axis(projections)
+        >>> ct.set_geometry(angles=angles, bins=bins, axis=found.axis)
+        """
+        options = struct(_abi.isoc_ct_axis_options, method=choice(_abi.CtAxisMethod, method, "method"), low=low, high=high,
+                         rows=rows, tilt=tilt)
+        curve = integer(curve, "curve")
+        scores = numpy.zeros(max(curve, 0))
+        found = struct(_abi.isoc_ct_axis, curve=address(scores) if curve > 0 else None, curve_count=curve)
+        self._run(lib.isoc_ct_find_axis, self._in(projections, "projections"), ctypes.byref(options), ctypes.byref(found))
+        return CTAxis(_abi.CtAxisMethod(found.method).name.lower(), found.axis, found.tilt, found.error, found.confidence,
+                      bool(found.half_acquisition), scores, found.curve_first, found.curve_step)
 
     def filter(self, projections, filtered=None):
         """Filters every row of the slices; the ramp is in 1 / bin_pitch, without angular weights.

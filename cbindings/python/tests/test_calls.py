@@ -315,7 +315,8 @@ class Closed(unittest.TestCase):
 
     def test_records_and_errors_are_pickled(self):
         """So that other processes can return them."""
-        for kind in (isocenter.CTInfo, isocenter.CTOutput, isocenter.MRIInfo, isocenter.PETInfo, isocenter.Iteration, isocenter.TableSizes,
+        for kind in (isocenter.CTInfo, isocenter.CTAxis, isocenter.CTOutput, isocenter.MRIInfo, isocenter.PETInfo, isocenter.Iteration,
+                     isocenter.TableSizes,
                      isocenter.Dropped, isocenter.Tally):
             made = kind(*range(len(kind._fields)))
             back = pickle.loads(pickle.dumps(made))

@@ -36,6 +36,25 @@ class Ct(unittest.TestCase):
         self.assertAlmostEqual((clean * c[None, :]).sum() / clean.sum(), 20, delta=0.05)
         self.assertAlmostEqual((clean * -c[:, None]).sum() / clean.sum(), -10, delta=0.05)
 
+    def test_find_axis(self):
+        body = [*DISK, [0.3, -25.0, 15.0, 12.0, 20.0, 1.0], [-0.2, 40.0, 10.0, 9.0, 7.0, 0.1]]
+        with isocenter.CT(angles=ANGLES, bins=BINS, rows=2, axis=131.25) as ct:
+            projections = ct.phantom_projections(body)
+        with isocenter.CT(angles=ANGLES, bins=BINS, rows=2) as ct:
+            found = ct.find_axis(projections, curve=65)
+            self.assertAlmostEqual(found.axis, 131.25, delta=0.02)
+            self.assertEqual((found.method, found.tilt, found.half_acquisition), ("sinogram", 0.0, False))
+            self.assertEqual(found.curve.shape, (65,))
+            best = found.curve_first + found.curve_step * found.curve.argmin()
+            self.assertAlmostEqual(best, 131.25, delta=found.curve_step)
+            sharp = ct.find_axis(projections, method="sharpness")
+            self.assertEqual(sharp.method, "sharpness")
+            self.assertAlmostEqual(sharp.axis, 131.25, delta=0.3)
+            with self.assertRaisesRegex(isocenter.OutOfRangeError, "without structure"):
+                ct.find_axis(np.zeros_like(projections))
+            with self.assertRaisesRegex(isocenter.OutOfRangeError, "method is 'opposite_views'"):
+                ct.find_axis(projections, method="opposite_views")
+
     def test_two_dimensions_give_two(self):
         sinogram = self.ct.phantom_projections(DISK)
         flat = self.ct.reconstruct(sinogram[:, 0])

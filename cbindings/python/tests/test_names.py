@@ -27,6 +27,8 @@ TAKEN = [
     ("isoc_ct_geometry", isocenter.CT.set_geometry, ("region",)),
     ("isoc_ct_options", isocenter.CT.set_options, ()),
     ("isoc_ct_output", isocenter.CT.set_output, ()),
+    ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
+    ("isoc_ct_axis_options", isocenter.CT.find_axis, ("projections", "curve")),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
     ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
@@ -37,7 +39,7 @@ TAKEN = [
 ]
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),
-    ("isoc_ct_info", isocenter.CTInfo), ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
+    ("isoc_ct_info", isocenter.CTInfo), ("isoc_ct_axis", isocenter.CTAxis), ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
     ("isoc_pet_iteration", isocenter.Iteration), ("isoc_pet_table_sizes", isocenter.TableSizes),
     ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_tally", isocenter.Tally),
 ]
@@ -59,7 +61,11 @@ class Names(unittest.TestCase):
         mri = isocenter.MRI(trajectory=np.zeros((4, 2)), unit="cycles_per_voxel", nx=4, ny=4)
         pet = isocenter.PET()
         scan = isocenter.CT.shepp_logan
-        self.setters = {"isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output, "isoc_mri_options": mri.set_options,
+        turn = isocenter.CT(angles=np.linspace(0, np.pi, 65), bins=64)
+        seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
+        self.setters = {"isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
+                        "isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output,
+                        "isoc_ct_stripes": ct.set_stripes, "isoc_mri_options": mri.set_options,
                         "isoc_pet_options": pet.set_options,
                         "isoc_ct_geometry": lambda **word: ct.set_geometry(**{"angles": [0.0, 1.0], "bins": 8, **word}),
                         "isoc_mri_geometry": lambda **word: mri.set_geometry(**{

@@ -23,11 +23,11 @@ mirrored!(Integrals, 80);
 const BATCH: u64 = 1 << 30;
 
 fn list_bytes(stages: &Stages, g: &Geometry) -> u64 {
-    match &stages.stripes {
+    match stages.stripes.as_ref().map(|stripes| stripes.of(g.bins)) {
         None => 0,
         Some(Stripes::Significant) => stripes::bytes(g.views(), g.bins, 1),
         Some(Stripes::Vo(vo)) => stripes_vo::bytes(g.views(), g.bins, vo.large.max(vo.small), 1),
-        Some(Stripes::Sorting(window)) => stripes_vo::bytes(g.views(), g.bins, *window, 1),
+        Some(Stripes::Sorting(window)) => stripes_vo::bytes(g.views(), g.bins, window, 1),
     }
 }
 
@@ -75,10 +75,11 @@ pub(super) fn run(
     // SAFETY: Integrals mirrors the kernel's struct; the buffers live until the stream is waited for.
     unsafe { kernels.integrals.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments)? };
     let batch = batch(stages, g, slices);
+    let removal = stages.stripes.as_ref().map(|stripes| stripes.of(bins));
     for first in (0..slices).step_by(batch) {
         let sinograms = integrals + integral_bytes(g, first);
         let part = stripes::Sinograms { address: sinograms, views, bins, slices: batch.min(slices - first) };
-        match &stages.stripes {
+        match &removal {
             None => {}
             Some(Stripes::Significant) => stripes::correct(kernels, &part, lists, stream)?,
             Some(Stripes::Vo(vo)) => stripes_vo::all(state, vo, &part, lists, stream)?,

@@ -1,5 +1,6 @@
 //! `isoc_ct_*`: parallel-beam CT.
 
+mod axis;
 mod data;
 mod flat_field;
 mod geometry;
@@ -11,6 +12,7 @@ mod plan;
 mod stripes;
 mod tensors;
 
+pub use axis::*;
 pub use data::*;
 pub use flat_field::*;
 pub use geometry::*;

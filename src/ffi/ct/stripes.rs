@@ -33,9 +33,9 @@ pub struct isoc_ct_stripes {
     pub method: u32,
     /// How far a stripe stands out of what sorted values do, at least: above 1; larger finds fewer. 0 means 3.
     pub snr: f64,
-    /// Bins of the median against large stripes: 2 to the detector's; 0 means 51.
+    /// Bins of the median against large stripes: 2 to the detector's; 0 means 51, or all of fewer.
     pub large_window: i64,
-    /// Bins of the median against small stripes: 2 to the detector's; 0 means 21.
+    /// Bins of the median against small stripes: 2 to the detector's; 0 means 21, or all of fewer.
     pub small_window: i64,
     /// Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
     pub drop_ratio: f64,
@@ -50,17 +50,13 @@ unsafe impl Sized32 for isoc_ct_stripes {
 impl isoc_ct_stripes {
     fn to_stripes(self) -> Result<Stripes> {
         let or = |value: f64, default: f64| if value == 0.0 { default } else { value };
-        let window = |value: i64, name: &str, default: usize| match value {
-            0 => Ok(default),
-            _ => count(value, name, 2, MAX_SIDE),
-        };
         let vo = Vo {
             snr: or(self.snr, 3.0),
-            large: window(self.large_window, "stripes.large_window", 51)?,
-            small: window(self.small_window, "stripes.small_window", 21)?,
+            large: count(self.large_window, "stripes.large_window", 0, MAX_SIDE)?,
+            small: count(self.small_window, "stripes.small_window", 0, MAX_SIDE)?,
             dropped: or(self.drop_ratio, 0.1),
         };
-        vo.check()?;
+        Stripes::Vo(vo).check()?;
         Ok(match self.method {
             0 => Stripes::Significant,
             1 => Stripes::Vo(vo),

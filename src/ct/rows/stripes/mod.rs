@@ -18,7 +18,7 @@ pub enum Stripes {
     Significant,
     /// By Vo, Atwood and Drakopoulos, all of it.
     Vo(Vo),
-    /// By sorting alone; bins of its median.
+    /// By sorting alone; bins of its median, as [`Vo::small`].
     Sorting(usize),
 }
 
@@ -29,8 +29,8 @@ impl Stripes {
             vo.check()?;
         }
         for (name, window) in self.windows() {
-            if window < 2 {
-                fail!(OutOfRange, "stripes.{name} is {window}; it must be at least 2 bins");
+            if window == 1 {
+                fail!(OutOfRange, "stripes.{name} is 1; it must be 2 bins or more, or 0");
             }
         }
         Ok(())
@@ -54,9 +54,18 @@ impl Stripes {
         }
     }
 
+    /// With windows for so many bins.
+    pub(in crate::ct) fn of(&self, bins: usize) -> Self {
+        match self {
+            Self::Significant => Self::Significant,
+            Self::Vo(vo) => Self::Vo(vo.of(bins)),
+            Self::Sorting(window) => Self::Sorting(vo::window_of(*window, vo::SMALL, bins)),
+        }
+    }
+
     /// What the work on a sinogram takes, in bytes.
     pub(in crate::ct) fn bytes(&self, views: usize, bins: usize) -> u64 {
-        match self {
+        match self.of(bins) {
             Self::Significant => significant::Room::bytes(bins),
             Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
             Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
@@ -64,11 +73,11 @@ impl Stripes {
     }
 
     /// A remover for sinograms of so many views and bins, with its working memory.
-    pub(in crate::ct) fn remover(&self, views: usize, bins: usize) -> Result<Box<dyn Remover + '_>> {
-        Ok(match self {
+    pub(in crate::ct) fn remover(&self, views: usize, bins: usize) -> Result<Box<dyn Remover>> {
+        Ok(match self.of(bins) {
             Self::Significant => Box::new(significant::Room::new(views, bins)?),
             Self::Vo(vo) => Box::new(vo::All { vo, room: vo::Room::new(views, bins, vo.large)? }),
-            Self::Sorting(window) => Box::new(vo::Sorting { window: *window, room: vo::Room::new(views, bins, 0)? }),
+            Self::Sorting(window) => Box::new(vo::Sorting { window, room: vo::Room::new(views, bins, 0)? }),
         })
     }
 }

@@ -23,15 +23,30 @@ const FACTORS: std::ops::Range<f64> = 1e-2..1e2;
 pub struct Vo {
     /// How far a stripe stands out, at least, over what sorted values do.
     pub snr: f64,
-    /// Bins of the median against large stripes.
+    /// Bins of the median against large stripes; 0: 51, or the detector's.
     pub large: usize,
-    /// Bins of the median against small ones.
+    /// Bins of the median against small ones; 0: 21, or the detector's.
     pub small: usize,
     /// Part of the values of a column, the largest and smallest, that do not count towards its mean.
     pub dropped: f64,
 }
 
+/// The usual windows.
+const LARGE: usize = 51;
+pub(super) const SMALL: usize = 21;
+
+/// A window, or the usual one.
+pub(super) fn window_of(window: usize, usual: usize, bins: usize) -> usize {
+    if window == 0 { usual.min(bins) } else { window }
+}
+
 impl Vo {
+    /// With windows for so many bins.
+    pub(in crate::ct) fn of(&self, bins: usize) -> Self {
+        let (large, small) = (window_of(self.large, LARGE, bins), window_of(self.small, SMALL, bins));
+        Self { large, small, ..*self }
+    }
+
     /// Refuses numbers out of range, naming the field.
     pub(crate) fn check(&self) -> Result<()> {
         let Self { snr, dropped, .. } = self;
@@ -143,12 +158,12 @@ impl Room {
 }
 
 /// All of it.
-pub(super) struct All<'a> {
-    pub(super) vo: &'a Vo,
+pub(super) struct All {
+    pub(super) vo: Vo,
     pub(super) room: Room,
 }
 
-impl Remover for All<'_> {
+impl Remover for All {
     fn correct(&mut self, sinogram: &mut [f32], level: Level) -> Result<()> {
         let Self { vo, room } = self;
         room.replace_dead(vo, sinogram, level);

@@ -1,0 +1,133 @@
+//! The search for the rotation axis: where a row of bins is mirrored half a turn later.
+//!
+//! A parallel scan repeats itself: `p(t + pi, axis - s) = p(t, axis + s)`. [`seams`] finds the directions about which a scan has views
+//! from both sides, [`coarse`] compares the views there over the whole range, and [`step`] measures what is left between the two sides
+//! to a small part of a bin, with all views about a seam that help. [`line`](mod@line) joins the rows. [`sharpness`] asks trial slices
+//! instead, and [`search`] decides who is asked. All of it is above the engine: it reads some rows of the caller's projections, and
+//! works on the processor.
+
+mod answer;
+mod background;
+mod choice;
+mod coarse;
+mod curve;
+mod kernels;
+mod line;
+mod rows;
+mod seams;
+mod search;
+mod sharpness;
+mod spectra;
+mod step;
+mod views;
+
+use super::plan::Ct;
+use crate::array::{Array, DType};
+use crate::cpu::buffer::collected;
+use crate::error::{Result, fail};
+use answer::Answer;
+use rows::Source;
+use search::Search;
+
+/// How the axis is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AxisMethod {
+    /// Opposite views where there are any, else the sinogram; sharpness where they disagree, or have too little to go by.
+    #[default]
+    Auto,
+    /// Views half a turn apart.
+    OppositeViews,
+    /// Half a turn alone, which continues mirrored where it ends.
+    Sinogram,
+    /// Trial slices.
+    Sharpness,
+}
+
+/// Where and how to look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AxisOptions {
+    /// Method.
+    pub method: AxisMethod,
+    /// First and last axis to look at; None goes by the angles.
+    pub range: Option<[f64; 2]>,
+    /// Detector rows used; 0 takes up to 24.
+    pub rows: usize,
+    /// The tilt is wanted.
+    pub tilt: bool,
+    /// Points of the curve that are wanted.
+    pub curve: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundAxis {
+    /// Fractional bin, for the middle row of the volume.
+    pub axis: f64,
+    /// Bins of axis a row.
+    pub tilt: f64,
+    /// Standard error of the axis in bins.
+    pub error: f64,
+    /// 1 where no other place comes near, 0 where one is as good.
+    pub confidence: f64,
+    /// The method that decided.
+    pub method: AxisMethod,
+    /// The axis is so near an edge that the detector sees less than half of its width from both sides.
+    pub half_acquisition: bool,
+    /// Score over the range, evenly spaced; the axis has the smallest.
+    pub curve: Vec<f64>,
+    /// Place of the curve's first point, and their distance.
+    pub curve_at: [f64; 2],
+}
+
+/// Detector rows that are used where the caller does not say: with so many, noise of a scan with few opposite views is well averaged.
+const DEFAULT_ROWS: usize = 24;
+/// Fewer bins cannot tell an axis.
+const MIN_BINS: usize = 16;
+
+impl Ct {
+    /// Finds the rotation axis of a scan: see `isoc_ct_find_axis`.
+    pub fn find_axis(&self, projections: Array, options: &AxisOptions) -> Result<FoundAxis> {
+        let plan = self.plan()?;
+        let g = &plan.geometry;
+        projections.layout().check("projections", g.projection_shape(), DType::FRAMES, self.gpus())?;
+        let correction = self.correction(projections.dtype())?;
+        if g.bins < MIN_BINS {
+            fail!(OutOfRange, "geometry.bins is {}; the search for the axis needs at least {MIN_BINS}", g.bins);
+        }
+        if options.rows > g.slices {
+            let (rows, slices) = (options.rows, g.slices);
+            fail!(OutOfRange, "options.rows is {rows}; it must be 0 to {slices}, the slices of the plan");
+        }
+        if options.tilt && (g.slices < 2 || options.rows == 1) {
+            fail!(OutOfRange, "options.tilt is set; it needs at least 2 rows, where there is 1");
+        }
+        if options.tilt && options.method == AxisMethod::Sharpness {
+            fail!(OutOfRange, "options.tilt is set; options.method 3 (sharpness) tells none");
+        }
+        let gpu = self.device_of(&projections)?;
+        let source = Source { context: &self.context, geometry: g, projections: &projections, correction, gpu };
+        let search = Search::new(source, options)?;
+        self.context.run(|job| {
+            let Answer { axis, tilt, error, confidence, method, curve, range } = search.run(job)?;
+            let middle = (g.bins as f64 - 1.0) / 2.0;
+            let [low, high] = range;
+            Ok(FoundAxis {
+                axis,
+                tilt,
+                error,
+                confidence,
+                method,
+                half_acquisition: search.full_turn() && (axis - middle).abs() > middle / 2.0,
+                curve: curve.sampled(options.curve, range)?,
+                curve_at: [low, if options.curve > 1 { (high - low) / (options.curve - 1) as f64 } else { 0.0 }],
+            })
+        })
+    }
+}
+
+/// Evenly spread indices, both ends in.
+fn spread(count: usize, of: usize) -> Result<Vec<usize>> {
+    let count = count.clamp(1, of);
+    let step = |k: usize| if count == 1 { (of - 1) / 2 } else { (k * (of - 1) + (count - 1) / 2) / (count - 1) };
+    collected((0..count).map(step))
+}
