@@ -67,7 +67,7 @@ demo: install
 	@mkdir -p $(OUT)
 ifdef DATA
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev pc:hdf5:libhdf5-dev
-	@$(call COMPILE,isocenter cairo hdf5,$(addprefix $(EXAMPLES)/,dxchange.c scan.c axis.c picture.c demo.c),$(OUT)/dxchange)
+	@$(call COMPILE,isocenter cairo hdf5,$(addprefix $(EXAMPLES)/,dxchange.c scan.c picture.c demo.c),$(OUT)/dxchange)
 	$(OUT)/dxchange $(DATA) $(OUT)
 else
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev

@@ -1,7 +1,6 @@
 /* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file: see scan.h for what is read.
  * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] */
 #define _POSIX_C_SOURCE 200809L
-#include "axis.h"
 #include "demo.h"
 #include "picture.h"
 #include "scan.h"
@@ -15,6 +14,8 @@
 #include <sys/stat.h>
 
 static const double PI = 3.14159265358979323846;
+
+enum { CURVE = 401 };
 
 typedef struct {
     const char *input, *folder;
@@ -110,23 +111,29 @@ static int grey_window(const float *slice, int64_t n, double radius, double *low
     return 0;
 }
 
-/* How clean the slices of the first candidates came out, and the axis taken in the end. */
-static void draw_search(picture *page, picture_box box, double axis, const axis_result *search) {
-    float highest = 1.001f;
-    for (int k = 0; k < AXIS_CANDIDATES; k++) highest = fmaxf(highest, search->score[k]);
-    const double last = search->first + AXIS_CANDIDATES - 1, space = 0.1 * ((double)highest - 1);
-    const picture_plot plot = { box, fmin(search->first, axis), fmax(last, axis), 1 - space, (double)highest + space };
-    const double x = box.x + box.width * (axis - plot.x_low) / (plot.x_high - plot.x_low);
+/* The score of the axes that were looked at, best where it is lowest, and the axis taken in the end. */
+static void draw_search(picture *page, picture_box box, const isoc_ct_axis *search) {
+    float values[CURVE], lowest = INFINITY, highest = -INFINITY;
+    for (int k = 0; k < CURVE; k++) {
+        values[k] = (float)search->curve[k];
+        lowest = fminf(lowest, values[k]);
+        highest = fmaxf(highest, values[k]);
+    }
+    const double space = 0.1 * fmax((double)(highest - lowest), 1e-6);
+    const double last = search->curve_first + (CURVE - 1) * search->curve_step;
+    const picture_plot plot = { box, fmin(search->curve_first, search->axis), fmax(last, search->axis),
+                                (double)lowest - space, (double)highest + space };
+    const double x = box.x + box.width * (search->axis - plot.x_low) / (plot.x_high - plot.x_low);
     char text[64];
-    picture_axes(page, &plot, "rotation axis (bin)", "artefacts");
-    picture_curve(page, &plot, search->first, 1, search->score, AXIS_CANDIDATES, 2, PICTURE_BLUE);
+    picture_axes(page, &plot, "rotation axis (bin)", "score");
+    picture_curve(page, &plot, search->curve_first, search->curve_step, values, CURVE, 2, PICTURE_BLUE);
     picture_line(page, x, box.y, x, box.y + box.height, 1.5, PICTURE_ORANGE);
-    snprintf(text, sizeof text, "axis found: %.2f", axis);
+    snprintf(text, sizeof text, "axis found: %.2f", search->axis);
     picture_text(page, x + 6, box.y + 16, 12, 0, PICTURE_ORANGE, text);
 }
 
 /* `search` is NULL where the axis was given. */
-static int draw(const char *path, const float *slice, int64_t n, double axis, const axis_result *search,
+static int draw(const char *path, const float *slice, int64_t n, double axis, const isoc_ct_axis *search,
                 const char *title, const char *caption) {
     const double side = 720, margin = 24, top = 84, plot_height = search ? 170 : 0, foot = search ? 90 : margin;
     double low = 0, high = 0;
@@ -137,7 +144,7 @@ static int draw(const char *path, const float *slice, int64_t n, double axis, co
     picture_text(page, margin, 66, 13, 0, PICTURE_GREY, caption);
     picture_scale(page, (picture_box){ margin + side - 200, top - 27, 140, 12 }, low, high);
     picture_image(page, (picture_box){ margin, top, side, side }, slice, n, n, low, high);
-    if (search) draw_search(page, (picture_box){ margin + 60, top + side + 30, side - 60, plot_height }, axis, search);
+    if (search) draw_search(page, (picture_box){ margin + 60, top + side + 30, side - 60, plot_height }, search);
     int failed = picture_save(page, path);
     picture_free(page);
     return failed;
@@ -148,7 +155,8 @@ int main(int argc, char **argv) {
     int failed = 1;
     settings set;
     scan input = { 0 };
-    axis_result search = { 0 };
+    double curve[CURVE];
+    isoc_ct_axis search = { .struct_size = sizeof search, .curve = curve, .curve_count = CURVE };
     demo_bar bar = { "", 0, 1 };
     isoc_context *ctx = NULL;
     isoc_ct *ct = NULL;
@@ -170,25 +178,14 @@ int main(int argc, char **argv) {
 
     double axis = set.axis;
     TRY(demo_context(&bar, set.nan_policy, &ctx));
-    if (axis < 0) {
-        double begin = demo_seconds();
-        TRY(axis_find(ctx, &bar, &input, &search));
-        axis = search.best;
-        if (axis < 0) {
-            fprintf(stderr, "error: the axis cannot be found, as no two views are half a turn apart or a row is uniform: "
-                            "give it by --axis\n");
-            goto end;
-        }
-        printf("rotation axis  %.2f, found in %.2f s (from opposite views alone: %.2f)\n", axis, demo_seconds() - begin,
-               search.coarse);
-    }
-
     isoc_ct_geometry geometry = {
         .struct_size = sizeof geometry, .views = input.views, .bins = n, .rows = input.rows,
-        .angles = input.angles, .axis = &axis, .axis_count = 1, .bin_pitch = set.pitch
+        .angles = input.angles, .bin_pitch = set.pitch
     };
     /* Data Exchange files have counts as integers or as floats. */
     const isoc_ct_options options = { .struct_size = sizeof options, .input = ISOC_CT_INPUT_COUNTS };
+    /* What stands out from noise, and would become rings. */
+    const isoc_ct_stripes stripes = { .struct_size = sizeof stripes };
     isoc_ct_info info = { .struct_size = sizeof info };
     const isoc_tensor raw = scan_tensor(&input.data);
     const isoc_tensor white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
@@ -199,6 +196,16 @@ int main(int argc, char **argv) {
     TRY(isoc_ct_set_geometry(ct, &geometry));
     TRY(isoc_ct_set_options(ct, &options));
     TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL));
+    TRY(isoc_ct_set_stripes(ct, &stripes));
+    if (axis < 0) {
+        double begin = demo_seconds();
+        TRY(isoc_ct_find_axis(ct, &raw, NULL, &search));
+        axis = search.axis;
+        printf("rotation axis  %.2f +- %.2f, found in %.2f s (confidence %.2f)\n", axis, search.error,
+               demo_seconds() - begin, search.confidence);
+    }
+    geometry.axis = &axis, geometry.axis_count = 1; /* the flat field stays */
+    TRY(isoc_ct_set_geometry(ct, &geometry));
     TRY(isoc_ct_memory(ct, &bytes));
     bar = (demo_bar){ "reconstruct", 0, 1 };
     double begin = demo_seconds();

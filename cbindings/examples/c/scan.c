@@ -68,9 +68,7 @@ end:
 
 static int read_frames(hid_t file, const char *path, const char *name, int least_ndim, scan_frames *out) {
     if (read_set(file, path, name, least_ndim, 3, 0, &out->data, &out->dtype, out->shape) != 0) return -1;
-    const int64_t row_shape[] = { out->shape[0], 1, out->shape[2] };
     const int64_t strides[] = { out->shape[1] * out->shape[2], out->shape[2], 1 };
-    memcpy(out->row_shape, row_shape, sizeof row_shape);
     memcpy(out->strides, strides, sizeof strides);
     return 0;
 }
@@ -123,13 +121,6 @@ void scan_free(scan *s) {
 
 isoc_tensor scan_tensor(const scan_frames *frames) {
     return (isoc_tensor){ frames->data, ISOC_HOST, 3, frames->dtype, frames->shape, frames->strides, 0 };
-}
-
-isoc_tensor scan_row(const scan_frames *frames, int64_t row) {
-    isoc_tensor tensor = scan_tensor(frames);
-    tensor.shape = frames->row_shape;
-    tensor.byte_offset = (uint64_t)(row * frames->strides[1]) * (frames->dtype.bits / 8);
-    return tensor;
 }
 
 static int write_number(hid_t set, const char *name, double value) {

@@ -8,11 +8,11 @@
 
 #include <isocenter.h>
 
-/* Frames as they are in the file. `row_shape` and the same strides describe a single row of them, in place. */
+/* Frames as they are in the file. */
 typedef struct {
     void *data;
     isoc_dtype dtype;
-    int64_t shape[3], row_shape[3], strides[3];
+    int64_t shape[3], strides[3];
 } scan_frames;
 
 typedef struct {
@@ -31,9 +31,8 @@ typedef struct {
 int scan_read(scan *out, const char *path);
 void scan_free(scan *in);
 
-/* All frames, and one row of all frames. The tensor points into `frames`. */
+/* All frames. The tensor points into `frames`. */
 isoc_tensor scan_tensor(const scan_frames *frames);
-isoc_tensor scan_row(const scan_frames *frames, int64_t row);
 
 /* Writes (slices, ny, nx) to /exchange/data of a new file; 0, or -1 with the reason said on stderr. */
 int scan_write_volume(const char *path, const float *volume, const int64_t shape[3], const scan_notes *notes);

@@ -45,8 +45,8 @@ def phantom():
 
 # %% [markdown]
 # ## A measured scan
-# Raw counts go in as they are, with `set_flat_field`; files often have them as floats, so `input="counts"` says what they are. The axis is where reconstructions are
-# least negative (Donath et al. 2006): attenuation is not, and a wrong axis pulls edges apart into bright and dark arcs.
+# Raw counts go in as they are, with `set_flat_field`; files often have them as floats, so `input="counts"` says what they are. The axis is found from views that
+# oppose each other, and what stands out from noise in many views, which would become rings, is removed.
 
 
 # %%
@@ -56,22 +56,15 @@ def measured(path):
         counts, flats, darks = (file[f"exchange/{name}"][:] for name in ("data", "data_white", "data_dark"))
         angles = np.deg2rad(file["exchange/theta"][:])
     views, rows, bins = counts.shape
-    disk = np.hypot(*(np.mgrid[:bins, :bins] - (bins - 1) / 2)) < 0.45 * bins
-
-    def negativity(ct, axis):
-        ct.set_geometry(angles=angles, bins=bins, axis=axis)  # the flat field stays
-        return -np.minimum(ct.reconstruct(counts[:, :1])[0][disk], 0).mean()
-
-    with isocenter.CT(angles=angles, bins=bins) as ct:
-        ct.set_options(input="counts")
-        ct.set_flat_field(flats[:, :1], darks[:, :1])  # one row is enough for the axis
-        middle = (bins - 1) / 2
-        axis = min(np.arange(middle - bins / 8, middle + bins / 8, 2), key=lambda a: negativity(ct, a))
-        axis = min(np.arange(axis - 2, axis + 2, 0.25), key=lambda a: negativity(ct, a))
-        print(f"rotation axis at bin {axis:.2f} of {bins}")
-        ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, x_offset=axis - middle, y_offset=axis - middle)
-        ct.set_flat_field(flats, darks)
+    with isocenter.CT(angles=angles, bins=bins, rows=rows) as ct:
         ct.set_options(filter="parzen", padding="edge", input="counts")  # interpolation="band_limited" keeps finer detail
+        ct.set_flat_field(flats, darks)
+        ct.set_stripes()
+        found = ct.find_axis(counts)
+        axis = found.axis
+        print(f"rotation axis at bin {axis:.2f} of {bins}, within {found.error:.2f}")
+        off = axis - (bins - 1) / 2  # the slice's centre stays that of the detector
+        ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, x_offset=off, y_offset=off)  # the flat field stays
         volume = ct.reconstruct(counts)
     low, high = np.percentile(volume, (1, 99.8))
     _, axes = plt.subplots(1, min(rows, 4), figsize=(6 * min(rows, 4), 6), constrained_layout=True, squeeze=False)
