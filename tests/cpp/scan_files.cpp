@@ -7,7 +7,6 @@
 #include "check.hpp"
 
 #include "arguments.hpp" // of the examples
-#include "find_axis.hpp"
 #include "scan_file.hpp"
 
 #include <isocenter.hpp>
@@ -124,27 +123,6 @@ void refused_numbers() {
         expect_refused("no number", std::string("N is '") + word + "'; it must be a number of 0 or more", [&] { number_from_zero("N", word); });
 }
 
-// Rows that find_axis cannot tell the axis of.
-void refused_rows() {
-    const isocenter::context context;
-    std::vector<double> angles;
-    for (int k = 0; k < 40; k++) angles.push_back(3.14159265358979 * k / 39);
-    std::vector<float> row(angles.size() * bins);
-    const auto refused = [&](const char *what, const char *words) {
-        expect_refused(what, words, [&] { find_axis(context, row, angles, bins); });
-    };
-    refused("a row of zeros", "the row has no object in it");
-    row[7] = NAN;
-    refused("a row with NaN", "NaN or infinite");
-    row.pop_back();
-    refused("a row that is too short", "rows has 2559 values; it must have angles (40) x bins (64)");
-    row.assign(angles.size() * bins, 0), angles.push_back(3.2);
-    refused("an angle too many", "rows has 2560 values; it must have angles (41) x bins (64)");
-    angles.assign(40, 1);
-    refused("one angle", "no two views are half a turn apart");
-    expect_refused("no bins", "bins (0)", [&] { find_axis(context, {}, {}, 0); });
-}
-
 std::vector<float> volume(const std::string &path, std::vector<hsize_t> &sizes) {
     const h5::id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path), set = h5::open_set(file, "/exchange/data");
     sizes = h5::sizes(set, 3, path);
@@ -185,7 +163,7 @@ int main(int argc, char **argv) try {
     const std::string what = argc > 2 ? argv[1] : "";
     if (what == "write") {
         write(argv[2]);
-        refused_outputs(argv[2]), refused_numbers(), refused_rows();
+        refused_outputs(argv[2]), refused_numbers();
     } else if (what == "check" && argc == 5) {
         check(argv[2], std::stoi(argv[3]), std::stoi(argv[4]));
     } else if (what == "same" && argc == 4) {
