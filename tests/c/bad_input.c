@@ -467,7 +467,8 @@ static void options(void) {
 
 /* With windows that fit the detector. */
 static void vo(scan *s) {
-    s->stripes = (isoc_ct_stripes){ .struct_size = sizeof s->stripes, .method = ISOC_CT_STRIPE_METHOD_VO };
+    memset(&s->stripes, 0, sizeof s->stripes);
+    s->stripes.struct_size = sizeof s->stripes, s->stripes.method = ISOC_CT_STRIPE_METHOD_VO;
     s->stripes.large_window = BINS, s->stripes.small_window = 5;
 }
 
