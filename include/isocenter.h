@@ -295,6 +295,9 @@ enum {
     // Algorithm 3 of the same alone: each bin's values over views in rising order, a median over bins at each rank, and back. Uses
     // small_window.
     ISOC_CT_STRIPE_METHOD_SORTING = 2,
+    // S. Titarenko, P. J. Withers, A. Yagola, Applied Mathematics Letters 23, 1489 (2010): the offsets o, one a bin, that make the means
+    // m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest. Uses alpha.
+    ISOC_CT_STRIPE_METHOD_REGULARISED = 3,
 };
 
 // Order of the dimensions of projections.
@@ -695,6 +698,8 @@ typedef struct {
     int64_t small_window;
     // Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
     double drop_ratio;
+    // What offsets weigh against steps: the smaller, the smoother means become; 1e-9 to 1e6; 0 means 5e-4.
+    double alpha;
 } isoc_ct_stripes;
 
 // How `reconstruct` and `reconstruct_stream` store the volume; other calls keep f32. Set `struct_size` and zero the rest for f32 as

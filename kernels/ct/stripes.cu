@@ -25,6 +25,20 @@ __device__ inline double3 solved(const double *s, const double *t) {
     return {t[0] / s[0] - l10 * c1 - l20 * c2, c1, c2};
 }
 
+// Means and noise, from sums of runs.
+__device__ void block_statistics(const Lists &l, const double *runs) {
+    const int n = l.bins;
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        const double *sums = runs + k;
+        double sum = 0, squares = 0;
+        for (int run = 0; run < l.runs; run++, sums += 2 * n) sum += sums[0], squares += sums[n];
+        l.mean[k] = sum / l.views;
+        l.noise[k] = sqrt(squares / (6.0 * max(l.views - 2, 1)));
+        l.offset[k] = 0;
+    }
+    __syncthreads();
+}
+
 // Robust local parabolas, into `value`: see `by_neighbours` in fit.rs.
 __device__ void block_fit(const Lists &l, int half) {
     const int n = l.bins;
@@ -203,18 +217,28 @@ extern "C" __global__ void __launch_bounds__(TILE) stripes_statistics(const __gr
 extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_offsets(const __grid_constant__ Lists p) {
     const int slice = blockIdx.x, n = p.bins;
     const Lists l = of_slice(p, slice);
-    for (int k = threadIdx.x; k < n; k += blockDim.x) {
-        const double *sums = p.sums + (long long)slice * p.runs * 2 * n + k;
-        double sum = 0, squares = 0;
-        for (int run = 0; run < p.runs; run++, sums += 2 * n) sum += sums[0], squares += sums[n];
-        l.mean[k] = sum / p.views;
-        l.noise[k] = sqrt(squares / (6.0 * (p.views - 2)));
-        l.offset[k] = 0;
-    }
-    __syncthreads();
+    block_statistics(l, p.sums + (long long)slice * p.runs * 2 * n);
     block_stand_out(l, l.noise, NEIGHBOURHOOD, LIMIT, ROUGHER, true, l.bad);
     block_replace(l);
     block_offsets(l);
+}
+
+// Offsets that make the means smooth: see regularised.rs.
+extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_regularise(const __grid_constant__ Lists p) {
+    const int slice = blockIdx.x, n = p.bins;
+    const Lists l = of_slice(p, slice);
+    block_statistics(l, p.sums + (long long)slice * p.runs * 2 * n);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) l.from[k] = {k, k};
+    if (threadIdx.x > 0) return;
+    double *upper = l.value, here = 0, last = 0;
+    for (int k = 0; k < n; k++) {
+        double diagonal = p.alpha, right = 0;
+        if (k + 1 < n) diagonal += 1, right += l.mean[k] - l.mean[k + 1];
+        if (k > 0) diagonal += 1 + last, right += l.mean[k] - l.mean[k - 1] + here;
+        last = upper[k] = -1 / diagonal;
+        here = l.offset[k] = right / diagonal;
+    }
+    for (int k = n - 1; k > 0; k--) here = l.offset[k - 1] -= upper[k - 1] * here;
 }
 
 // Sums of differences from the median around, a part of the scan each: runs are parts here.
@@ -287,6 +311,7 @@ extern "C" __global__ void __launch_bounds__(TILE) stripes_subtract(const __grid
     if (bin >= p.bins) return;
     const Lists l = of_slice(p, blockIdx.z);
     const float offset = (float)l.offset[bin];
-    if (offset == 0 || l.from[bin].x != bin) return;
+    // Sums of values next to the largest that there are may not be finite.
+    if (offset == 0 || !finite(offset) || l.from[bin].x != bin) return;
     for (int v = blockIdx.y; v < p.views; v += gridDim.y) l.sinograms[(long long)v * p.bins + bin] -= offset;
 }

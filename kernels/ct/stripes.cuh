@@ -27,8 +27,10 @@ struct Lists {
     int views, bins, slices, runs;
     // Power of two.
     int padded, unused;
+    // What offsets weigh against steps of the means.
+    double alpha;
 };
-static_assert(sizeof(Lists) == 152);
+static_assert(sizeof(Lists) == 160);
 
 // The lists of one slice.
 __device__ inline Lists of_slice(Lists l, int slice) {

@@ -475,7 +475,7 @@ static void vo(scan *s) {
 static void stripes(void) {
     STRIPES(struct_size, 0, STRUCT_SIZE, "0");
     STRIPES(struct_size, 7, STRUCT_SIZE, "7");
-    STRIPES(method, 3, UNKNOWN_VALUE, "is 3", "0 to 2");
+    STRIPES(method, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
     STRIPES(method, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
     STRIPES(snr, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     STRIPES(snr, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
@@ -491,11 +491,14 @@ static void stripes(void) {
     STRIPES(drop_ratio, -0.1, OUT_OF_RANGE, "-0.1", "0 to 0.8");
     GOOD("set_stripes: the usual windows are no longer than the detector", (vo(s), s->stripes.large_window = 0), SET_STRIPES,
          isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK);
+    STRIPES(alpha, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    STRIPES(alpha, -1.0, OUT_OF_RANGE, "is -1", "1e-9 to 1e6");
+    STRIPES(alpha, 1e7, OUT_OF_RANGE, "1e-9 to 1e6");
     BAD("set_stripes: checked whatever the method", (vo(s), s->stripes.method = 0, s->stripes.snr = NAN), SET_STRIPES,
         NOT_FINITE_PARAMETER, "snr", "NaN");
     GOOD("set_stripes: NULL leaves them", (vo(s), check_ok("isoc_ct_set_stripes", SET_STRIPES)), isoc_ct_set_stripes(s->ct, NULL),
          still_works(s));
-    for (uint32_t method = 0; method < 3; method++)
+    for (uint32_t method = 0; method < 4; method++)
         GOOD("set_stripes: every method", (vo(s), s->stripes.method = method), SET_STRIPES,
              isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK &&
                  near(s->volume, s->volume, VOLUME_SIZE, 0.0));

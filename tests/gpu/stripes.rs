@@ -49,7 +49,8 @@ fn stripes_as_on_the_processor() {
     for (views, bins, n, orders) in
         [(180, 160, 5, true), (61, 147, 1, false), (700, 300, 3, false), (1300, 129, 2, false)]
     {
-        for stripes in [Stripes::Significant, Stripes::Vo(VO), long(128), Stripes::Sorting(8), Stripes::Sorting(2)] {
+        let others = [Stripes::Sorting(8), Stripes::Sorting(2), Stripes::Regularised(5e-4), Stripes::Regularised(3.0)];
+        for stripes in [Stripes::Significant, Stripes::Vo(VO), long(128)].into_iter().chain(others) {
             let mut g = geometry(views, bins, n);
             for order in [Order::Frames, Order::Sinograms].into_iter().take(1 + usize::from(orders)) {
                 g.order = order;
@@ -92,7 +93,7 @@ fn slabs_do_not_matter() {
     let Some(whole) = gpu() else { return };
     let g = geometry(90, 150, 40);
     let data = scan(&g);
-    for stripes in [Stripes::Significant, Stripes::Vo(VO)] {
+    for stripes in [Stripes::Significant, Stripes::Vo(VO), Stripes::Regularised(0.1)] {
         let bytes = |context: &Arc<Context>| {
             let mut ct = Ct::new(context.clone());
             ct.set_geometry(g.clone()).expect("a geometry");

@@ -242,6 +242,10 @@ class CtStripeMethod(IntEnum):
     #: Algorithm 3 of the same alone: each bin's values over views in rising order, a median over bins at each rank, and
     #: back. Uses small_window.
     SORTING = 2
+    #: S. Titarenko, P. J. Withers, A. Yagola, Applied Mathematics Letters 23, 1489 (2010): the offsets o, one a bin,
+    #: that make the means m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest.
+    #: Uses alpha.
+    REGULARISED = 3
 
 
 class CtOrder(IntEnum):
@@ -486,7 +490,7 @@ class isoc_tensor(c.Structure):
 
 class isoc_ct_stripes(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("snr", c.c_double), ("large_window", c.c_int64),
-                ("small_window", c.c_int64), ("drop_ratio", c.c_double)]
+                ("small_window", c.c_int64), ("drop_ratio", c.c_double), ("alpha", c.c_double)]
 
 
 class isoc_ct_output(c.Structure):

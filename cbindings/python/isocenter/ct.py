@@ -293,15 +293,15 @@ class CT(Plan):
         self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"))
         self._flat_of = None if flats is None else (self._shapes[0][0 if self._sinograms else 1], self._shapes[0][2])
 
-    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0):
+    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0):
         """How `filter`, `reconstruct` and `reconstruct_stream` remove stripes, which would become rings: before the filter, from line
         integrals.
 
         Parameters
         ----------
-        method : {"significant", "vo", "sorting"} or None
+        method : {"significant", "vo", "sorting", "regularised"} or None
             None leaves them. "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
-            2018, all of it. "sorting": its algorithm 3 alone.
+            2018, all of it. "sorting": its algorithm 3 alone. "regularised": Titarenko, Withers and Yagola 2010.
         snr : float
             Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
         large_window, small_window : int
@@ -309,6 +309,8 @@ class CT(Plan):
             or all of fewer).
         drop_ratio : float
             Of "vo": part of a bin's values that does not count towards its mean, 0 to 0.8; 0 means 0.1.
+        alpha : float
+            Of "regularised": what offsets weigh against steps of the means, 1e-9 to 1e6; the smaller, the smoother; 0 means 5e-4.
 
         Raises
         ------
@@ -319,7 +321,7 @@ class CT(Plan):
             return
         stripes = struct(
             _abi.isoc_ct_stripes, method=choice(_abi.CtStripeMethod, method, "method"), snr=snr, large_window=large_window,
-            small_window=small_window, drop_ratio=drop_ratio)
+            small_window=small_window, drop_ratio=drop_ratio, alpha=alpha)
         self._run(lib.isoc_ct_set_stripes, ctypes.byref(stripes))
 
     def set_stream(self, stream):

@@ -25,7 +25,7 @@ const BATCH: u64 = 1 << 30;
 fn list_bytes(stages: &Stages, g: &Geometry) -> u64 {
     match stages.stripes.as_ref().map(|stripes| stripes.of(g.bins)) {
         None => 0,
-        Some(Stripes::Significant) => stripes::bytes(g.views(), g.bins, 1),
+        Some(Stripes::Significant | Stripes::Regularised(_)) => stripes::bytes(g.views(), g.bins, 1),
         Some(Stripes::Vo(vo)) => stripes_vo::bytes(g.views(), g.bins, vo.large.max(vo.small), 1),
         Some(Stripes::Sorting(window)) => stripes_vo::bytes(g.views(), g.bins, window, 1),
     }
@@ -82,6 +82,7 @@ pub(super) fn run(
         match &removal {
             None => {}
             Some(Stripes::Significant) => stripes::correct(kernels, &part, lists, stream)?,
+            Some(Stripes::Regularised(alpha)) => stripes::regularise(kernels, *alpha, &part, lists, stream)?,
             Some(Stripes::Vo(vo)) => stripes_vo::all(state, vo, &part, lists, stream)?,
             Some(Stripes::Sorting(window)) => stripes_vo::sorting(state, *window, &part, lists, stream)?,
         }

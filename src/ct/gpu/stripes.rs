@@ -40,8 +40,9 @@ pub(super) struct Lists {
     runs: i32,
     padded: i32,
     unused: i32,
+    alpha: f64,
 }
-mirrored!(Lists, 152);
+mirrored!(Lists, 160);
 
 /// Memory that is shared out.
 pub(super) struct Regions {
@@ -102,6 +103,7 @@ impl Lists {
             runs: 0,
             padded: padded as i32,
             unused: 0,
+            alpha: 0.0,
         }
     }
 
@@ -132,6 +134,7 @@ pub(super) struct Kernels {
     again: Function,
     pub(super) replace: Function,
     subtract: Function,
+    regularise: Function,
 }
 
 impl Kernels {
@@ -145,27 +148,62 @@ impl Kernels {
             again: kernel("stripes_again")?,
             replace: kernel("stripes_replace")?,
             subtract: kernel("stripes_subtract")?,
+            regularise: kernel("stripes_regularise")?,
         })
     }
 }
 
-/// Corrects sinograms, with lists at an address.
-pub(super) fn correct(kernels: &Kernels, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
-    let Sinograms { views, bins, slices, .. } = *s;
-    if views < MINIMUM || bins < MINIMUM {
-        return Ok(());
+/// Work on some sinograms.
+struct Work<'a> {
+    lists: Lists,
+    across: usize,
+    slices: usize,
+    stream: &'a Stream,
+}
+
+impl<'a> Work<'a> {
+    fn new(s: &Sinograms, lists: u64, stream: &'a Stream) -> Self {
+        let lists = Lists::new(s, sums(s.views), &mut Regions::new(lists));
+        Self { lists, across: s.bins.div_ceil(TILE), slices: s.slices, stream }
     }
-    let lists = Lists::new(s, sums(views), &mut Regions::new(lists));
-    let (runs, parts, across) = (views.div_ceil(RUN), PARTS.min(views), bins.div_ceil(TILE));
-    let launch = |kernel: &Function, grid: [usize; 3], threads: usize, runs: usize| {
+
+    /// Bins side by side, runs of views or parts of the scan one after the other.
+    fn over_views(&self, kernel: &Function, runs: usize) -> Result<()> {
+        self.launch(kernel, [self.across, runs.min(65535), self.slices], TILE, runs)
+    }
+
+    /// A block a slice.
+    fn over_lists(&self, kernel: &Function, runs: usize) -> Result<()> {
+        self.launch(kernel, [self.slices, 1, 1], LIST_THREADS, runs)
+    }
+
+    fn launch(&self, kernel: &Function, grid: [usize; 3], threads: usize, runs: usize) -> Result<()> {
         let launch = Launch { grid, block: [threads, 1, 1], shared: 0 };
         // SAFETY: Lists mirrors the kernels' struct; the memory lives until the stream is waited for.
-        unsafe { kernel.launch(stream, launch, &lists.in_runs(runs)) }
-    };
-    launch(&kernels.statistics, [across, runs.min(65535), slices], TILE, runs)?;
-    launch(&kernels.offsets, [slices, 1, 1], LIST_THREADS, runs)?;
-    launch(&kernels.drifts, [across, parts, slices], TILE, parts)?;
-    launch(&kernels.again, [slices, 1, 1], LIST_THREADS, parts)?;
-    launch(&kernels.replace, [views.div_ceil(TILE), 1, slices], TILE, 0)?;
-    launch(&kernels.subtract, [across, runs.min(65535), slices], TILE, 0)
+        unsafe { kernel.launch(self.stream, launch, &self.lists.in_runs(runs)) }
+    }
+}
+
+/// Takes what stands out from noise off sinograms, with lists at an address.
+pub(super) fn correct(kernels: &Kernels, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
+    let (views, work) = (s.views, Work::new(s, lists, stream));
+    if views < MINIMUM || s.bins < MINIMUM {
+        return Ok(());
+    }
+    let (runs, parts) = (views.div_ceil(RUN), PARTS.min(views));
+    work.over_views(&kernels.statistics, runs)?;
+    work.over_lists(&kernels.offsets, runs)?;
+    work.over_views(&kernels.drifts, parts)?;
+    work.over_lists(&kernels.again, parts)?;
+    work.launch(&kernels.replace, [views.div_ceil(TILE), 1, s.slices], TILE, 0)?;
+    work.over_views(&kernels.subtract, runs)
+}
+
+/// Takes offsets off sinograms that make their means smooth.
+pub(super) fn regularise(kernels: &Kernels, alpha: f64, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
+    let (runs, mut work) = (s.views.div_ceil(RUN), Work::new(s, lists, stream));
+    work.lists.alpha = alpha;
+    work.over_views(&kernels.statistics, runs)?;
+    work.over_lists(&kernels.regularise, runs)?;
+    work.over_views(&kernels.subtract, runs)
 }

@@ -24,7 +24,7 @@ struct Arguments {
     dropped: i32,
     group: i32,
 }
-mirrored!(Arguments, 224);
+mirrored!(Arguments, 232);
 
 /// Lengths of columns that a block sorts, with its threads and each one's items.
 const SORTS: [(usize, usize); 7] = [(64, 4), (64, 8), (128, 8), (256, 8), (512, 8), (512, 16), (1024, 16)];

@@ -20,6 +20,9 @@ pub enum isoc_ct_stripe_method {
     /// Algorithm 3 of the same alone: each bin's values over views in rising order, a median over bins at each rank, and back. Uses
     /// small_window.
     Sorting = 2,
+    /// S. Titarenko, P. J. Withers, A. Yagola, Applied Mathematics Letters 23, 1489 (2010): the offsets o, one a bin, that make the means
+    /// m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest. Uses alpha.
+    Regularised = 3,
 }
 
 /// How stripes are removed, from the line integrals of one detector row at a time. Set `struct_size` and zero the rest for the defaults.
@@ -39,6 +42,8 @@ pub struct isoc_ct_stripes {
     pub small_window: i64,
     /// Part of a bin's values, its largest and smallest, that does not count towards its mean: 0 to 0.8; 0 means 0.1.
     pub drop_ratio: f64,
+    /// What offsets weigh against steps: the smaller, the smoother means become; 1e-9 to 1e6; 0 means 5e-4.
+    pub alpha: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -56,12 +61,15 @@ impl isoc_ct_stripes {
             small: count(self.small_window, "stripes.small_window", 0, MAX_SIDE)?,
             dropped: or(self.drop_ratio, 0.1),
         };
+        let regularised = Stripes::Regularised(or(self.alpha, 5e-4));
         Stripes::Vo(vo).check()?;
+        regularised.check()?;
         Ok(match self.method {
             0 => Stripes::Significant,
             1 => Stripes::Vo(vo),
             2 => Stripes::Sorting(vo.small),
-            v => fail!(UnknownValue, "stripes.method is {v}; it must be 0 to 2 (isoc_ct_stripe_method)"),
+            3 => regularised,
+            v => fail!(UnknownValue, "stripes.method is {v}; it must be 0 to 3 (isoc_ct_stripe_method)"),
         })
     }
 }

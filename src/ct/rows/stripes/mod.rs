@@ -3,13 +3,18 @@
 mod columns;
 mod fit;
 mod median;
+mod regularised;
 mod significant;
 mod sorting;
+mod statistics;
 mod vo;
 
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 pub use vo::Vo;
+
+/// Weights that leave offsets neither all nor nothing.
+const ALPHAS: std::ops::RangeInclusive<f64> = 1e-9..=1e6;
 
 /// How stripes are removed.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +25,8 @@ pub enum Stripes {
     Vo(Vo),
     /// By sorting alone; bins of its median, as [`Vo::small`].
     Sorting(usize),
+    /// Offsets that make the means over views smooth; what their squares weigh.
+    Regularised(f64),
 }
 
 impl Stripes {
@@ -27,6 +34,15 @@ impl Stripes {
     pub(crate) fn check(&self) -> Result<()> {
         if let Self::Vo(vo) = self {
             vo.check()?;
+        }
+        if let Self::Regularised(alpha) = self {
+            if !alpha.is_finite() {
+                fail!(NotFiniteParameter, "stripes.alpha is {alpha}; it must be finite");
+            }
+            if !(ALPHAS.contains(alpha)) {
+                let (low, high) = (ALPHAS.start(), ALPHAS.end());
+                fail!(OutOfRange, "stripes.alpha is {alpha}; it must be {low:e} to {high:e}");
+            }
         }
         for (name, window) in self.windows() {
             if window == 1 {
@@ -48,7 +64,7 @@ impl Stripes {
 
     fn windows(&self) -> Vec<(&'static str, usize)> {
         match self {
-            Self::Significant => Vec::new(),
+            Self::Significant | Self::Regularised(_) => Vec::new(),
             Self::Vo(vo) => vec![("large_window", vo.large), ("small_window", vo.small)],
             Self::Sorting(window) => vec![("small_window", *window)],
         }
@@ -57,7 +73,7 @@ impl Stripes {
     /// With windows for so many bins.
     pub(in crate::ct) fn of(&self, bins: usize) -> Self {
         match self {
-            Self::Significant => Self::Significant,
+            Self::Significant | Self::Regularised(_) => self.clone(),
             Self::Vo(vo) => Self::Vo(vo.of(bins)),
             Self::Sorting(window) => Self::Sorting(vo::window_of(*window, vo::SMALL, bins)),
         }
@@ -67,6 +83,7 @@ impl Stripes {
     pub(in crate::ct) fn bytes(&self, views: usize, bins: usize) -> u64 {
         match self.of(bins) {
             Self::Significant => significant::Room::bytes(bins),
+            Self::Regularised(_) => regularised::Room::bytes(bins),
             Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
             Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
         }
@@ -76,6 +93,7 @@ impl Stripes {
     pub(in crate::ct) fn remover(&self, views: usize, bins: usize) -> Result<Box<dyn Remover>> {
         Ok(match self.of(bins) {
             Self::Significant => Box::new(significant::Room::new(views, bins)?),
+            Self::Regularised(alpha) => Box::new(regularised::Room::new(alpha, bins)?),
             Self::Vo(vo) => Box::new(vo::All { vo, room: vo::Room::new(views, bins, vo.large)? }),
             Self::Sorting(window) => Box::new(vo::Sorting { window, room: vo::Room::new(views, bins, 0)? }),
         })

@@ -8,6 +8,7 @@ use super::Remover;
 use super::columns::{Between, Lists, replacements, stand_out};
 use super::fit::Fit;
 use super::median::{LANES, mirrored};
+use super::statistics::Statistics;
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
@@ -39,8 +40,6 @@ const DRIFTS: f64 = 1.0;
 const REACH: usize = 4;
 /// Parts of the scan that drifts are followed in.
 const PARTS: usize = 128;
-/// Values that are summed in f32 at a time.
-const RUN: usize = 64;
 
 /// What the work on a sinogram takes.
 pub(super) struct Room {
@@ -48,9 +47,7 @@ pub(super) struct Room {
     bins: usize,
     fit: Fit,
     lists: Lists,
-    /// Means of columns; standard deviations of noise, of one value.
-    mean: Vec<f64>,
-    noise: Vec<f64>,
+    statistics: Statistics,
     /// What parabolas leave, and what those of another width left.
     left: Vec<f64>,
     by_wider: Vec<f64>,
@@ -62,8 +59,6 @@ pub(super) struct Room {
     /// Wide stripes; columns that drift.
     found: Vec<bool>,
     replaced: Vec<Between>,
-    sums: Vec<f32>,
-    squares: Vec<f32>,
     /// A corrected row, with room beyond its ends.
     row: Vec<f32>,
     /// Sums of differences from the median around, (part, bin).
@@ -78,8 +73,7 @@ impl Room {
             bins,
             fit: Fit::new(bins, WIDE)?,
             lists: Lists::new(bins, NEIGHBOURHOOD)?,
-            mean: list()?,
-            noise: list()?,
+            statistics: Statistics::new(bins)?,
             left: list()?,
             by_wider: list()?,
             smallest: list()?,
@@ -88,8 +82,6 @@ impl Room {
             bad: zeros(bins)?,
             found: zeros(bins)?,
             replaced: reserved(bins)?,
-            sums: zeros(bins)?,
-            squares: zeros(bins)?,
             row: zeros(bins.next_multiple_of(LANES) + 2 * REACH)?,
             parts: zeros(PARTS * bins.next_multiple_of(LANES))?,
         })
@@ -99,39 +91,8 @@ impl Room {
         let n = bins as u64;
         Fit::bytes(bins, WIDE)
             + Lists::bytes(bins, NEIGHBOURHOOD)
-            + (7 * 8 + 2 + size_of::<Between>() as u64 + 3 * 4) * n
+            + (5 * 8 + 2 + size_of::<Between>() as u64) * n
             + 4 * (PARTS as u64 + 1) * (n + LANES as u64)
-    }
-
-    /// Means of columns, and noise by second differences along views.
-    #[inline(always)]
-    fn statistics(&mut self, sinogram: &[f32]) {
-        let (views, bins) = (self.views, self.bins);
-        self.mean.fill(0.0);
-        self.noise.fill(0.0);
-        let row = |v: usize| &sinogram[v * bins..][..bins];
-        for first in (0..views).step_by(RUN) {
-            self.sums.fill(0.0);
-            self.squares.fill(0.0);
-            for v in first..views.min(first + RUN) {
-                let here = row(v);
-                for (s, a) in self.sums.iter_mut().zip(here) {
-                    *s += a;
-                }
-                if v >= 2 {
-                    let (last, before) = (row(v - 1), row(v - 2));
-                    for (((s, a), b), c) in self.squares.iter_mut().zip(here).zip(last).zip(before) {
-                        let d = a - 2.0 * b + c;
-                        *s += d * d;
-                    }
-                }
-            }
-            self.mean.iter_mut().zip(&self.sums).for_each(|(m, s)| *m += f64::from(*s));
-            self.noise.iter_mut().zip(&self.squares).for_each(|(n, s)| *n += f64::from(*s));
-        }
-        self.mean.iter_mut().for_each(|m| *m /= views as f64);
-        // 1 + 4 + 1 times the variance.
-        self.noise.iter_mut().for_each(|n| *n = (*n / (6 * (views - 2)) as f64).sqrt());
     }
 
     /// Finds the replacements of bad columns, and replaces their statistics.
@@ -139,8 +100,8 @@ impl Room {
         self.replaced.clear();
         self.replaced.extend(replacements(&self.bad));
         for b in &self.replaced {
-            self.mean[b.bin] = b.of(|k| self.mean[k]);
-            self.noise[b.bin] = b.of(|k| self.noise[k]);
+            self.statistics.mean[b.bin] = b.of(|k| self.statistics.mean[k]);
+            self.statistics.noise[b.bin] = b.of(|k| self.statistics.noise[k]);
         }
     }
 
@@ -148,16 +109,16 @@ impl Room {
     #[inline(always)]
     fn leave(&mut self, half: usize) {
         let half = half.min((self.bins - 1) / 2);
-        self.fit.by_neighbours(&self.mean, half, &mut self.left);
-        self.left.iter_mut().zip(&self.mean).for_each(|(left, mean)| *left = mean - *left);
+        self.fit.by_neighbours(&self.statistics.mean, half, &mut self.left);
+        self.left.iter_mut().zip(&self.statistics.mean).for_each(|(left, mean)| *left = mean - *left);
     }
 
     /// Adds what stands out of the means to the offsets, and takes it off the means.
     #[inline(always)]
     fn find_offsets(&mut self) {
-        let floor = FLOOR * self.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
+        let floor = FLOOR * self.statistics.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
         let noise = SIGNIFICANT / (self.views as f64).sqrt();
-        self.smallest.iter_mut().zip(&self.noise).for_each(|(s, n)| *s = (noise * n).max(floor));
+        self.smallest.iter_mut().zip(&self.statistics.noise).for_each(|(s, n)| *s = (noise * n).max(floor));
         // Each of the two misleads the other, so both come twice.
         for _ in 0..2 {
             self.find_wide();
@@ -177,7 +138,7 @@ impl Room {
             let by = if a * b <= 0.0 { 0.0 } else { a.abs().min(b.abs()).copysign(a) };
             if by.abs() > self.smallest[k] {
                 self.offset[k] += by;
-                self.mean[k] -= by;
+                self.statistics.mean[k] -= by;
             }
         }
     }
@@ -199,13 +160,13 @@ impl Room {
                 next += 1;
                 continue;
             }
-            let stripe = begins_and_ends(&self.mean, &self.left, first..next);
+            let stripe = begins_and_ends(&self.statistics.mean, &self.left, first..next);
             self.found[first..next].fill(stripe);
         }
         // Now that all means have been looked at.
         for k in (0..self.bins).filter(|k| self.found[*k]) {
             self.offset[k] += self.left[k];
-            self.mean[k] -= self.left[k];
+            self.statistics.mean[k] -= self.left[k];
         }
     }
 
@@ -305,8 +266,8 @@ impl Plain for Correct<'_> {
         let Self { room, sinogram } = self;
         let bins = room.bins;
         room.offset.fill(0.0);
-        room.statistics(sinogram);
-        stand_out(&room.noise, (NEIGHBOURHOOD, LIMIT, ROUGHER, true), &mut room.lists, &mut room.bad);
+        room.statistics.take(sinogram, bins);
+        stand_out(&room.statistics.noise, (NEIGHBOURHOOD, LIMIT, ROUGHER, true), &mut room.lists, &mut room.bad);
         room.replace();
         room.find_offsets();
         room.find_drifts(sinogram);
