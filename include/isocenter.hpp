@@ -1079,11 +1079,11 @@ public:
     }
 
     // The rotation axis of the scan that reconstruct would take, for geometry.axis. `curve` gets the score over the range, if given.
-    outcome<axis> find_axis(const const_tensor &projections, const axis_options &options = {}, span<double> curve = {}) {
+    outcome<axis> find_axis(const const_tensor &projections, const axis_options &wanted = {}, span<double> curve = {}) {
         axis found;
         found.curve = curve.data(), found.curve_count = curve.count();
         return detail::get(found, isoc_ct_find_axis, self(), named("projections", projections),
-                           static_cast<const isoc_ct_axis_options *>(&options), static_cast<isoc_ct_axis *>(&found));
+                           static_cast<const isoc_ct_axis_options *>(&wanted), static_cast<isoc_ct_axis *>(&found));
     }
 
     // The ramp filter alone: projections -> f32 of the same shape.
