@@ -200,6 +200,41 @@ extern "C" __global__ void vo_medians(const __grid_constant__ Vo p) {
     }
 }
 
+// The same with a window in registers: nothing in a step depends on the place before it but for one comparison.
+template <int W> __device__ inline void medians_in_registers(const Vo &p) {
+    const int rank = blockIdx.x * blockDim.x + threadIdx.x, slice = blockIdx.y, bins = p.lists.bins;
+    if (rank >= p.lists.views) return;
+    const long long first = (long long)slice * bins * p.pitch + rank;
+    auto at = [&](int bin) { return p.sorted[first + (long long)mirrored(bin, bins) * p.pitch]; };
+    float window[W];
+    auto replace = [&](float leaving, float entering) {
+        float below = -INFINITY;
+#pragma unroll
+        for (int i = 0; i < W; i++) {
+            const float without = window[i] < leaving ? window[i] : i + 1 < W ? window[i + 1] : INFINITY;
+            window[i] = fminf(fmaxf(below, entering), without);
+            below = without;
+        }
+    };
+#pragma unroll
+    for (int i = 0; i < W; i++) window[i] = INFINITY;
+#pragma unroll 1
+    for (int i = 0; i < W; i++) replace(INFINITY, at(i - W / 2));
+#pragma unroll 1
+    for (int bin = 0; bin < bins; bin++) {
+        p.medians[first + (long long)bin * p.pitch] = window[W / 2];
+        if (bin + 1 < bins) replace(at(bin - W / 2), at(bin - W / 2 + W));
+    }
+}
+
+#define MEDIANS(W) \
+    extern "C" __global__ void __launch_bounds__(128) vo_medians_##W(const __grid_constant__ Vo p) { medians_in_registers<W>(p); }
+MEDIANS(11)
+MEDIANS(21)
+MEDIANS(31)
+MEDIANS(51)
+MEDIANS(81)
+
 // By what factor a column's mean is off.
 extern "C" __global__ void __launch_bounds__(LIST_THREADS) vo_factors(const __grid_constant__ Vo p) {
     const int bin = blockIdx.x, slice = blockIdx.y;

@@ -75,13 +75,13 @@ fn columns_of_any_length() {
     }
 }
 
-/// Windows that leave shared memory.
+/// Windows in registers, in shared memory, and longer ones.
 #[test]
-fn long_windows() {
+fn windows_of_any_length() {
     let Some(gpu) = gpu() else { return };
     let g = geometry(40, 1200, 2);
     let data = scan(&g);
-    for window in [380, 760, 1200] {
+    for window in [11, 12, 21, 31, 51, 81, 380, 760, 1200] {
         let stripes = Stripes::Sorting(window);
         assert!(rows(&gpu, &g, &stripes, &data) == rows(&cpu(), &g, &stripes, &data), "{window}");
     }

@@ -20,7 +20,7 @@ struct Integrals {
 mirrored!(Integrals, 80);
 
 /// The lists of stages are made for some slices at a time, so that they take no more than this where there is a choice.
-const BATCH: u64 = 1 << 30;
+const BATCH: u64 = 2 << 30;
 
 fn list_bytes(stages: &Stages, g: &Geometry) -> u64 {
     match stages.stripes.as_ref().map(|stripes| stripes.of(g.bins)) {

@@ -28,7 +28,9 @@ mirrored!(Arguments, 232);
 
 /// Lengths of columns that a block sorts, with its threads and each one's items.
 const SORTS: [(usize, usize); 7] = [(64, 4), (64, 8), (128, 8), (256, 8), (512, 8), (512, 16), (1024, 16)];
-/// Threads that filter ranks side by side, where their windows fit.
+/// Windows that a thread keeps in registers.
+const IN_REGISTERS: [usize; 5] = [11, 21, 31, 51, 81];
+/// Threads that filter ranks side by side, where their windows fit shared memory.
 const RANKS: [usize; 3] = [128, 64, 32];
 /// Shared memory that a block should take at most, so that several run side by side.
 const SHARED: usize = 48 << 10;
@@ -88,6 +90,7 @@ pub(super) struct Kernels {
     sorts: Vec<Function>,
     sort_long: Function,
     medians: Function,
+    in_registers: Vec<Function>,
     factors: Function,
     large: Function,
     apply: Function,
@@ -98,12 +101,14 @@ impl Kernels {
     pub(super) fn new(device: &Device) -> Result<Self> {
         let kernel = |name: &str| device.function("ct/stripes_vo", name);
         let sorts = SORTS.iter().map(|(threads, items)| kernel(&format!("vo_sort_{}", threads * items)));
+        let in_registers = IN_REGISTERS.iter().map(|window| kernel(&format!("vo_medians_{window}")));
         Ok(Self {
             fluctuation: kernel("vo_fluctuation")?,
             dead: kernel("vo_dead")?,
             sorts: sorts.collect::<Result<_>>()?,
             sort_long: kernel("vo_sort_long")?,
             medians: kernel("vo_medians")?,
+            in_registers: in_registers.collect::<Result<_>>()?,
             factors: kernel("vo_factors")?,
             large: kernel("vo_large")?,
             apply: kernel("vo_apply")?,
@@ -148,6 +153,11 @@ impl Work<'_> {
 
     fn medians(&self, window: usize) -> Result<()> {
         let Sinograms { views, slices, .. } = *self.sinograms;
+        let mut in_registers = IN_REGISTERS.iter().zip(&self.kernels.in_registers);
+        if let Some((_, kernel)) = in_registers.find(|(w, _)| **w == window) {
+            let threads = RANKS[0];
+            return self.launch(kernel, [views.div_ceil(threads), slices, 1], (threads, 0), &self.arguments);
+        }
         let place = windows_in_shared(window);
         let (threads, shared) = place.unwrap_or((RANKS[0], 0));
         let arguments = Arguments { window: window as i32, shared: place.is_some().into(), ..self.arguments };
