@@ -60,7 +60,7 @@ def main():
             ct.set_options(filter="none")
             ct.set_stripes(method)
             done = ct.filter(np.ascontiguousarray(sinogram[:, None]))[:, 0]
-            ct.set_stripes(None)
+            ct.leave_stripes()
             ct.set_options()
             return done
         return remove
@@ -84,7 +84,7 @@ def main():
         print(f"seed {seed}: without stripes {error(noisy):.2f}, with {error(bad):.2f}")
         frames = np.ascontiguousarray(np.repeat(bad[:, None], SLICES, 1))
         out = np.empty_like(frames)
-        many.set_stripes(None)
+        many.leave_stripes()
         plain = median_time(lambda: many.filter(frames, out))
         for name, way in ways.items():
             left, clean = error(way(bad.copy())), error(way(noisy.copy()))

@@ -12,7 +12,7 @@ import numpy as np
 import tifffile
 from PIL import Image
 
-METHODS = (None, "significant", "vo")
+METHODS = ("", "significant", "vo")
 SIDE = 400
 
 
@@ -20,7 +20,10 @@ def slices(ct, projections, crop):
     """The first slice by each method, in the grey values of the first."""
     made = []
     for method in METHODS:
-        ct.set_stripes(method)
+        if method:
+            ct.set_stripes(method)
+        else:
+            ct.leave_stripes()
         made.append(np.asarray(ct.reconstruct(projections))[0][crop])
     low, high = np.percentile(made[0], (1, 99.5))
     return [np.uint8(np.clip((v - low) / (high - low), 0, 1) * 255) for v in made]

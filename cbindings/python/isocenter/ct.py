@@ -299,8 +299,8 @@ class CT(Plan):
 
         Parameters
         ----------
-        method : {"significant", "vo", "sorting", "regularised"} or None
-            None leaves them. "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
+        method : {"significant", "vo", "sorting", "regularised"}
+            "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
             2018, all of it. "sorting": its algorithm 3 alone. "regularised": Titarenko, Withers and Yagola 2010.
         snr : float
             Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
@@ -316,13 +316,14 @@ class CT(Plan):
         ------
         OutOfRangeError, NotFiniteParameterError
         """
-        if method is None:
-            self._run(lib.isoc_ct_set_stripes, None)
-            return
         stripes = struct(
             _abi.isoc_ct_stripes, method=choice(_abi.CtStripeMethod, method, "method"), snr=snr, large_window=large_window,
             small_window=small_window, drop_ratio=drop_ratio, alpha=alpha)
         self._run(lib.isoc_ct_set_stripes, ctypes.byref(stripes))
+
+    def leave_stripes(self):
+        """Leaves stripes as they are, which is so until `set_stripes`."""
+        self._run(lib.isoc_ct_set_stripes, None)
 
     def set_stream(self, stream):
         """Sets the CUDA stream whose order calls on GPU arrays follow: work begins when all that is in it has been done.

@@ -206,7 +206,7 @@ class Ct(unittest.TestCase):
         for method, windows in (("significant", {}), ("vo", {"large_window": 31, "small_window": 9, "snr": 2.5}), ("sorting", {}), ("regularised", {"alpha": 1e-2})):
             self.ct.set_stripes(method, **windows)
             self.assertLess(np.abs(self.ct.reconstruct(bad) - exact).max(), 0.5 * with_rings, method)
-        self.ct.set_stripes(None)
+        self.ct.leave_stripes()
         self.assertEqual(np.abs(self.ct.reconstruct(bad) - exact).max(), with_rings)
         self.assertRaisesRegex(ValueError, "'significant', 'vo', 'sorting', 'regularised'", self.ct.set_stripes, "munch")
         self.assertRaisesRegex(isocenter.OutOfRangeError, "small_window is 1", self.ct.set_stripes, "sorting", small_window=1)
