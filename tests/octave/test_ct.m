@@ -153,7 +153,7 @@ function filters()
     ct.setStripes();
     ct.setStripes('Method', 'vo', 'LargeWindow', 15, 'SmallWindow', 5, 'Snr', 2.5, 'DropRatio', 0.2);
     ct.setStripes(struct('Method', 'sorting', 'SmallWindow', 7));
-    check_error('a window of one bin', 'invalidStripes', {'SmallWindow', '1'}, @() ct.setStripes('SmallWindow', 1));
+    check_error('a window of one bin', 'ct:invalidStripes', {'SmallWindow', '1'}, @() ct.setStripes('SmallWindow', 1));
     ct.setStripes([]);
     ct.setOptions('Interpolation', 'band_limited', 'Tolerance', 1e-3);
     check_true('the period', ct.info().Period > 48 * (1 + sqrt(2)) / 2);
