@@ -89,7 +89,8 @@ impl Room {
 
     pub(super) fn bytes(bins: usize) -> u64 {
         let n = bins as u64;
-        Fit::bytes(bins, WIDE)
+        Statistics::bytes(bins)
+            + Fit::bytes(bins, WIDE)
             + Lists::bytes(bins, NEIGHBOURHOOD)
             + (5 * 8 + 2 + size_of::<Between>() as u64) * n
             + 4 * (PARTS as u64 + 1) * (n + LANES as u64)

@@ -27,7 +27,12 @@ impl Sorted {
         Ok(Self { views, bins, pitch, values: zeros(bins * pitch)?, view: zeros(bins * pitch)? })
     }
 
-    /// What it takes, and as much again as a list of values has.
+    /// What a task takes for the columns that it sorts, or puts back.
+    pub(super) fn column_bytes(views: usize) -> u64 {
+        (size_of::<u64>() * LANES * views) as u64
+    }
+
+    /// What it takes.
     pub(super) fn bytes(views: usize, bins: usize) -> u64 {
         8 * (bins * views.next_multiple_of(LANES)) as u64
     }

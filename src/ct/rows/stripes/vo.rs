@@ -97,8 +97,9 @@ impl Room {
     }
 
     pub(super) fn bytes(views: usize, bins: usize, largest_window: usize) -> u64 {
-        // Half as much again for medians; lists.
-        Sorted::bytes(views, bins) / 2 * 3 + (25 * bins + 8 * largest_window) as u64
+        // Half as much again for medians; what sorts some columns; lists.
+        let columns = Sorted::column_bytes(views);
+        Sorted::bytes(views, bins) / 2 * 3 + columns + (25 * bins + 8 * largest_window) as u64
     }
 
     /// Smooths sorted columns, and puts them back.
