@@ -28,6 +28,7 @@ pub use output::options::{Output, Window};
 pub use output::writer::Written;
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
+pub use rows::half_acquisition::{HalfAcquisition, Rise};
 pub use rows::kind::InputKind;
 pub use rows::stripes::{Stripes, Vo};
 pub use slab::Slab;

@@ -248,6 +248,15 @@ class CtStripeMethod(IntEnum):
     REGULARISED = 3
 
 
+class CtRise(IntEnum):
+    """isoc_ct_rise"""
+
+    #: 1 + u (3 - u^2) / 2, whose slope begins and ends with 0.
+    SMOOTH = 0
+    #: 1 + u.
+    LINEAR = 1
+
+
 class CtOrder(IntEnum):
     """isoc_ct_order"""
 
@@ -493,6 +502,10 @@ class isoc_ct_stripes(c.Structure):
                 ("small_window", c.c_int64), ("drop_ratio", c.c_double), ("alpha", c.c_double)]
 
 
+class isoc_ct_half_acquisition(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("rise", c.c_uint32), ("overlap", c.c_double)]
+
+
 class isoc_ct_output(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("low", c.c_double), ("high", c.c_double),
                 ("low_percentile", c.c_double), ("high_percentile", c.c_double), ("histogram_slices", c.c_int64),
@@ -509,7 +522,8 @@ class isoc_ct_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("evenly_spaced", c.c_uint32), ("distinct_angles", c.c_int64),
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
                 ("largest_gap_start", c.c_double), ("largest_gap", c.c_double), ("padded_bins", c.c_int64),
-                ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64)]
+                ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64),
+                ("computed_bins", c.c_int64), ("overlap", c.c_double)]
 
 
 class isoc_ct_ellipse(c.Structure):
@@ -645,6 +659,7 @@ FUNCTIONS = {
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
+    "isoc_ct_set_half_acquisition": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_half_acquisition)]),
     "isoc_ct_set_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output)]),
     "isoc_ct_get_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output_info)]),
     "isoc_ct_get_histogram": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),

@@ -28,6 +28,7 @@ TAKEN = [
     ("isoc_ct_options", isocenter.CT.set_options, ()),
     ("isoc_ct_output", isocenter.CT.set_output, ()),
     ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
+    ("isoc_ct_half_acquisition", isocenter.CT.set_half_acquisition, ()),
     ("isoc_ct_axis_options", isocenter.CT.find_axis, ("projections", "curve")),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),

@@ -134,7 +134,7 @@ impl Engine for CpuEngine {
     }
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
-        let (g, work) = (task.geometry, work(context, task)?);
+        let (g, work) = (task.detector, work(context, task)?);
         let (cap, dtypes, threads) = (self.cap(context, task)?, [dtype, task.pass.stored], context.threads());
         let loaded = Loaded { stream: Some((g, dtypes)), preparation: Preparation::of(task, threads) };
         let (slab, cap) = loaded.share(task.neighbours(), cap, threads, &*work)?;

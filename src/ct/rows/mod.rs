@@ -2,8 +2,9 @@
 //!
 //! 1. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
 //! 2. [`stripes`];
-//! 3. [`filter`];
-//! 4. the angular weights, which the packing of a row multiplies by.
+//! 3. [`half_acquisition`], which widens rows;
+//! 4. [`filter`];
+//! 5. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
@@ -13,6 +14,7 @@
 pub(super) mod doubts;
 pub(super) mod filter;
 pub(super) mod flat_field;
+pub(super) mod half_acquisition;
 pub(super) mod kind;
 mod logarithm;
 pub(super) mod reader;
@@ -20,6 +22,7 @@ pub(super) mod stripes;
 
 use crate::error::Result;
 use filter::{Filter, Padding};
+use half_acquisition::Halves;
 use kind::Correction;
 use stripes::Stripes;
 
@@ -46,6 +49,8 @@ impl Stages {
 pub(super) struct Chain<'a> {
     pub(super) correction: Correction<'a>,
     pub(super) stages: Option<&'a Stages>,
+    /// After the stages, which are there where this is.
+    pub(super) halves: Option<&'a Halves>,
     pub(super) filter: Option<(&'a Filter, Padding)>,
     /// What each view is multiplied by.
     pub(super) weights: Option<&'a [f64]>,
@@ -53,5 +58,6 @@ pub(super) struct Chain<'a> {
 
 impl Chain<'_> {
     /// Rows pass as they are.
-    pub(super) const NONE: Self = Self { correction: Correction::None, stages: None, filter: None, weights: None };
+    pub(super) const NONE: Self =
+        Self { correction: Correction::None, stages: None, halves: None, filter: None, weights: None };
 }
