@@ -34,6 +34,7 @@ impl RowKernels {
 pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
+    halves: OnceLock<Function>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
@@ -48,6 +49,11 @@ impl Kernels {
     /// Packs rows that are not filtered.
     pub(super) fn pack(&self, device: &Device) -> Result<&Function> {
         kept(&self.pack, || device.function("ct/filter", "ct_pack"))
+    }
+
+    /// Widens the rows of half acquisitions.
+    pub(super) fn halves(&self, device: &Device) -> Result<&Function> {
+        kept(&self.halves, || device.function("ct/half_acquisition", "ct_halves"))
     }
 
     pub(super) fn stripes(&self, device: &Device) -> Result<&stripes::Kernels> {

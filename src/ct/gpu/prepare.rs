@@ -1,11 +1,13 @@
 //! The stages that see more than a row, on a GPU: from a slab's raw rows to line integrals, (slice, view, bin).
 
 use super::format::RawRows;
+use super::half_acquisition::{self, DeviceHalves};
 use super::state::{Scratch, State};
 use super::{stripes, stripes_vo};
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::stripes::Stripes;
+use crate::ct::task::Task;
 use crate::error::Result;
 use crate::gpu::{Device, Launch, Stream, mirrored};
 use std::sync::Arc;
@@ -41,25 +43,52 @@ fn integral_bytes(g: &Geometry, slices: usize) -> u64 {
 }
 
 /// What slabs of so many slices take.
-pub(super) fn bytes(stages: &Stages, g: &Geometry, slices: usize) -> u64 {
-    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g)
+pub(super) fn bytes(task: &Task, slices: usize) -> u64 {
+    buffer_bytes(task, slices).iter().sum()
+}
+
+/// Of line integrals, lists and widened rows.
+fn buffer_bytes(task: &Task, slices: usize) -> [u64; 3] {
+    let g = task.detector;
+    let [integrals, lists] = match task.rows.stages.and_then(Stages::any) {
+        Some(stages) => [integral_bytes(g, slices), batch(stages, g, slices) as u64 * list_bytes(stages, g)],
+        None => [0; 2],
+    };
+    [integrals, lists, task.rows.halves.map_or(0, |halves| half_acquisition::bytes(halves, slices))]
 }
 
 /// Memory for so many slices, ahead of the work.
-pub(super) fn reserve(
-    device: &Arc<Device>,
-    stages: &Stages,
-    g: &Geometry,
-    slices: usize,
-    scratch: &mut Scratch,
-) -> Result<()> {
-    scratch.integrals.take(device, integral_bytes(g, slices) as usize)?;
-    let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
-    scratch.lists.take(device, lists as usize).map(drop)
+pub(super) fn reserve(device: &Arc<Device>, task: &Task, slices: usize, scratch: &mut Scratch) -> Result<()> {
+    let Scratch { integrals, lists, widened, .. } = scratch;
+    for (slot, bytes) in [integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
+        if bytes > 0 {
+            slot.take(device, bytes as usize)?;
+        }
+    }
+    Ok(())
 }
 
-/// Makes line integrals of raw rows, and has the stages work on them; gives them as rows.
+/// Has the stages work on raw rows, whose line integrals it makes first; gives what comes of them as rows.
 pub(super) fn run(
+    state: &State,
+    (task, stages): (&Task, &Stages),
+    halves: Option<&DeviceHalves>,
+    raw: RawRows,
+    scratch: &Scratch,
+    stream: &Stream,
+) -> Result<RawRows> {
+    let raw = match stages.any() {
+        Some(stages) => staged(state, stages, task.detector, raw, scratch, stream)?,
+        None => raw,
+    };
+    match halves {
+        Some(halves) => halves.run(state, raw, scratch.widened.address(), stream),
+        None => Ok(raw),
+    }
+}
+
+/// Line integrals as the stages leave them.
+fn staged(
     state: &State,
     stages: &Stages,
     g: &Geometry,
@@ -87,16 +116,5 @@ pub(super) fn run(
             Some(Stripes::Sorting(window)) => stripes_vo::sorting(state, *window, &part, lists, stream)?,
         }
     }
-    Ok(RawRows {
-        data: integrals,
-        view_stride: bins as i64,
-        slice_stride: (views * bins) as i64,
-        bin_stride: 1,
-        dark: 0,
-        gain: 0,
-        minimum: 1.0,
-        kind: 0,
-        transmission: 0,
-        ..raw
-    })
+    Ok(raw.replaced(integrals, bins))
 }

@@ -192,7 +192,7 @@ impl Sizes {
             _ => self.format.bytes(n, g.views(), g.bins),
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
-        let stages = task.rows.stages.map_or(0, |stages| prepare::bytes(stages, g, n));
+        let stages = prepare::bytes(task, n);
         let volume = self.volume_bytes(task, n) as u64;
         let slots = SLOTS as u64 * (raw + self.out_bytes(task, n) as u64);
         (slots + packed + volume).saturating_add(sums).saturating_add(stages)

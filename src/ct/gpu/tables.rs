@@ -4,11 +4,13 @@ use super::adjoint;
 use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
+use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
 use super::projector::Projector;
 use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
+use crate::ct::rows::filter::Padding;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -27,6 +29,7 @@ pub(super) struct Tables {
     /// Of Joseph's pair: the adjoint's, and the forward projection.
     pub(super) tents: Option<DeviceMemory>,
     pub(super) forward: Option<DeviceForward>,
+    pub(super) halves: Option<DeviceHalves>,
 }
 
 impl Tables {
@@ -71,6 +74,12 @@ impl Tables {
             forward: match (task.operator, task.pair) {
                 (Operator::Forward, Pair::Joseph) => Some(DeviceForward::new(device, g, lanes)?),
                 _ => None,
+            },
+            halves: match task.rows.halves {
+                Some(halves) => {
+                    Some(DeviceHalves::new(device, halves, matches!(task.rows.filter, Some((_, Padding::Edge))))?)
+                }
+                None => None,
             },
         })
     }

@@ -179,8 +179,8 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, integrals, lists, volume, .. } = &self.scratch;
-        slots + [packed, sums, integrals, lists, volume].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, integrals, lists, widened, volume, .. } = &self.scratch;
+        slots + [packed, sums, integrals, lists, widened, volume].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
@@ -222,9 +222,7 @@ impl Gpu {
             }
             None => None,
         };
-        if let Some(stages) = task.rows.stages {
-            prepare::reserve(device, stages, g, n, scratch)?;
-        }
+        prepare::reserve(device, task, n, scratch)?;
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
@@ -232,11 +230,13 @@ impl Gpu {
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
-        let flat = tables.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * g.bins) as u64));
+        let flat =
+            tables.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * task.detector.bins) as u64));
         let [dark, gain] = flat.unwrap_or_default();
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
-        let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), g.bins) };
+        let (view, slice, views, bins) =
+            if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), task.detector.bins) };
         let raw = RawRows {
             data,
             view_stride: strides[view],
@@ -267,7 +267,7 @@ impl Gpu {
         let packing = match task.rows.stages {
             None => packing,
             Some(stages) => {
-                let raw = prepare::run(state, stages, g, packing.raw, scratch, compute)?;
+                let raw = prepare::run(state, (task, stages), tables.halves.as_ref(), packing.raw, scratch, compute)?;
                 // What the packing goes by is now the largest line integral.
                 let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
                 prepared.look(state, scratch, compute)?;

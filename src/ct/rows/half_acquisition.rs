@@ -65,12 +65,12 @@ pub(in crate::ct) struct Halves {
     /// Weights in sum pi, by the angles modulo a full turn.
     pub(in crate::ct) angular: Angular,
     /// Bins of the detector, and the widened row's bin that its first one is.
-    pub(in crate::ct) bins: usize,
+    bins: usize,
     pub(in crate::ct) first: usize,
     /// Weights rise over so many bins.
     pub(in crate::ct) overlap: f64,
     /// 1 where the detector reaches further beyond the axis in the direction of its last bin, -1 in that of its first.
-    pub(in crate::ct) side: f64,
+    side: f64,
     pub(in crate::ct) rise: Rise,
     /// Bins from the axis to the nearest ray that some view sees, less half a bin; 0 where there is no hole.
     pub(in crate::ct) hole: f64,
@@ -134,9 +134,19 @@ impl Halves {
         })
     }
 
+    /// A view's axis, in the detector's bins.
+    pub(in crate::ct) fn axis_of(&self, view: usize) -> f64 {
+        self.geometry.axis_of(view) - self.first as f64
+    }
+
+    /// From bins to -1 .. 1 over the overlap, positive towards the detector's larger part.
+    pub(in crate::ct) fn scale(&self) -> f64 {
+        2.0 * self.side / self.overlap
+    }
+
     /// What bins of a view are multiplied by.
     fn weigh(&self, view: usize, row: &mut [f32]) {
-        let (axis, scale) = (self.geometry.axis_of(view) - self.first as f64, 2.0 * self.side / self.overlap);
+        let (axis, scale) = (self.axis_of(view), self.scale());
         let place = |k: usize| ((k as f64 - axis) * scale).clamp(-1.0, 1.0);
         let bins = row.iter_mut().enumerate();
         match self.rise {
