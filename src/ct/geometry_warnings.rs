@@ -92,6 +92,9 @@ fn warn_of_axis(context: &Context, g: &Geometry) {
     }
 }
 
+/// Weights that rise over fewer bins are not sampled well, unless the axis is at a bin or halfway between two.
+const NARROW: f64 = 8.0;
+
 /// Tells the log of half acquisition: what it computes with, and what it misses.
 pub(super) fn tell_of_halves(context: &Context, g: &Geometry, halves: &Halves) {
     context.log(LogLevel::Info, || {
@@ -102,6 +105,11 @@ pub(super) fn tell_of_halves(context: &Context, g: &Geometry, halves: &Halves) {
         context.log(LogLevel::Warning, || {
             let (bins, length) = (halves.hole, halves.hole * g.bin_pitch);
             format!("half acquisition: the axis is beyond the detector's edge; within {bins:.2} bins of it, a radius of {length:.6} in the unit of bin_pitch, no ray is measured, and values there are not to be trusted")
+        });
+    } else if halves.overlap < NARROW {
+        context.log(LogLevel::Warning, || {
+            let overlap = halves.overlap;
+            format!("half acquisition: weights rise over {overlap:.2} bins; where they are fewer than {NARROW} a spot may be left at the axis")
         });
     }
     let a = &halves.angular;

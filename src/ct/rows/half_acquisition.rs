@@ -209,6 +209,7 @@ fn angular(g: &Geometry) -> Result<Angular> {
         );
     }
     angular.weights.iter_mut().for_each(|w| *w /= 2.0);
+    angular.covered /= 2.0;
     Ok(angular)
 }
 
