@@ -882,7 +882,8 @@ typedef struct {
     // 0 to 1: how much better opposite views agree there (or how much sharper slices are) than at the next best place of the range; half of it
     // where methods contradicted each other.
     double confidence;
-    // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides.
+    // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides:
+    // isoc_ct_set_half_acquisition is for such scans.
     uint32_t half_acquisition;
     // Zero.
     uint32_t reserved;
@@ -1407,7 +1408,7 @@ isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 // ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 //
 // The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
-// pi, where missing wedges (see isoc_ct_info) count nothing.
+// pi, where missing wedges (see isoc_ct_info) count nothing; under half acquisition half of that, angles taken modulo 2 pi.
 isoc_status isoc_ct_get_angular_weights(isoc_ct *ct,
                                         double *out,
                                         int64_t capacity,

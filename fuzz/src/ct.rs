@@ -67,6 +67,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::host_memory,
         Self::other_plans,
         Self::find_axis,
+        Self::half_acquisition,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -285,6 +286,18 @@ impl Ct<'_> {
         };
         let passed = self.caller.passed(s);
         let done = call!(self.caller, isoc_ct_set_stripes(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn half_acquisition(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let half = isoc_ct_half_acquisition {
+            struct_size: input.struct_size(size_of::<isoc_ct_half_acquisition>()),
+            rise: input.code(2),
+            overlap: input.real(0.0),
+        };
+        let passed = self.caller.passed(half);
+        let done = call!(self.caller, isoc_ct_set_half_acquisition(handle, passed));
         self.caller.done(done, None);
     }
 

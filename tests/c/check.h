@@ -148,6 +148,7 @@ typedef struct {
     isoc_ct_geometry geometry;
     isoc_ct_options options;
     isoc_ct_stripes stripes;
+    isoc_ct_half_acquisition half;
     isoc_ct_info info;
     isoc_ct_output output;
     isoc_ct_output_info written;
@@ -354,7 +355,8 @@ static inline int still_works(scan *s) {
         good_parameters(s);
         /* Where there is no geometry yet, there is no flat field either. */
         (void)isoc_ct_set_flat_field(s->ct, NULL, NULL);
-        if (isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_output(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
+        if (isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_output(s->ct, NULL) ||
+            isoc_ct_set_half_acquisition(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
     }
     return isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK && near(s->volume,

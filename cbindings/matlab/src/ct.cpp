@@ -7,6 +7,7 @@ static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", nullptr };
+static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", "band_limited", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
@@ -67,6 +68,13 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
 } };
 #undef AT
 
+#define AT(member) offsetof(isoc_ct_half_acquisition, member)
+static const record half_acquisition_record{ "half acquisition", sizeof(isoc_ct_half_acquisition), {
+    { "Rise", field::word, AT(rise), 0, rises },
+    { "Overlap", field::real, AT(overlap), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_ct_output, member)
 static const record output_record{ "output", sizeof(isoc_ct_output), {
     { "Dtype", field::word, AT(dtype), 0, outputs },
@@ -107,6 +115,8 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "SlabSlices", field::count, AT(slab_slices) },
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "Period", field::count, AT(period) },
+    { "ComputedBins", field::count, AT(computed_bins) },
+    { "Overlap", field::real, AT(overlap) },
 } };
 #undef AT
 
@@ -237,6 +247,17 @@ static void set_stripes(call &c) {
 static void leave_stripes(call &c) {
     c.takes({});
     check(isoc_ct_set_stripes(c.plan->ct(), nullptr));
+}
+
+static void set_half_acquisition(call &c) {
+    auto half = sized<isoc_ct_half_acquisition>();
+    settings_read(half_acquisition_record, c, 0, "invalidHalfAcquisition", &half);
+    check(isoc_ct_set_half_acquisition(c.plan->ct(), &half), "invalidHalfAcquisition");
+}
+
+static void leave_half_acquisition(call &c) {
+    c.takes({});
+    check(isoc_ct_set_half_acquisition(c.plan->ct(), nullptr));
 }
 
 static void set_output(call &c) {
@@ -497,6 +518,8 @@ const std::vector<command> ct_commands{
     { "set_flat_field", set_flat_field },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },
+    { "set_half_acquisition", set_half_acquisition, needs::plan },
+    { "leave_half_acquisition", leave_half_acquisition, needs::plan },
     { "info", get_info },
     { "angular_weights", angular_weights },
     { "set_angular_weights", set_angular_weights },

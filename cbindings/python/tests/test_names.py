@@ -66,7 +66,8 @@ class Names(unittest.TestCase):
         seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
         self.setters = {"isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
                         "isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output,
-                        "isoc_ct_stripes": ct.set_stripes, "isoc_mri_options": mri.set_options,
+                        "isoc_ct_stripes": ct.set_stripes, "isoc_ct_half_acquisition": isocenter.CT().set_half_acquisition,
+                        "isoc_mri_options": mri.set_options,
                         "isoc_pet_options": pet.set_options,
                         "isoc_ct_geometry": lambda **word: ct.set_geometry(**{"angles": [0.0, 1.0], "bins": 8, **word}),
                         "isoc_mri_geometry": lambda **word: mri.set_geometry(**{

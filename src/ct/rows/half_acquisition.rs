@@ -144,17 +144,21 @@ impl Halves {
         2.0 * self.side / self.overlap
     }
 
-    /// What bins of a view are multiplied by.
+    /// Multiplies the bins of a view by their weights.
     fn weigh(&self, view: usize, row: &mut [f32]) {
-        let (axis, scale) = (self.axis_of(view), self.scale());
-        let place = |k: usize| ((k as f64 - axis) * scale).clamp(-1.0, 1.0);
-        let bins = row.iter_mut().enumerate();
-        match self.rise {
-            Rise::Smooth => bins.for_each(|(k, v)| {
-                let u = place(k);
-                *v *= (1.0 + 0.5 * u * (3.0 - u * u)) as f32;
-            }),
-            Rise::Linear => bins.for_each(|(k, v)| *v *= (1.0 + place(k)) as f32),
+        let (axis, scale, half) = (self.axis_of(view), self.scale(), self.overlap / 2.0);
+        // Bins that both views see, to be weighed one by one; negative numbers become 0.
+        let first = ((axis - half).ceil() as usize).min(row.len());
+        let end = ((axis + half).floor() as isize + 1).clamp(first as isize, row.len() as isize) as usize;
+        let (before, rest) = row.split_at_mut(first);
+        let (shared, after) = rest.split_at_mut(end - first);
+        for (outside, weight) in [(before, 1.0 - self.side), (after, 1.0 + self.side)] {
+            outside.iter_mut().for_each(|v| *v *= weight as f32);
+        }
+        for (k, v) in shared.iter_mut().enumerate() {
+            let u = ((first + k) as f64 - axis) * scale;
+            let rise = if self.rise == Rise::Linear { u } else { 0.5 * u * (3.0 - u * u) };
+            *v *= (1.0 + rise) as f32;
         }
     }
 

@@ -82,7 +82,7 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
 /// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 ///
 /// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
-/// pi, where missing wedges (see isoc_ct_info) count nothing.
+/// pi, where missing wedges (see isoc_ct_info) count nothing; under half acquisition half of that, angles taken modulo 2 pi.
 ///
 /// # Safety
 /// `out` is NULL or holds `capacity` writable values; `count` is NULL or writable.
