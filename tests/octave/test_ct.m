@@ -157,7 +157,7 @@ function filters()
     ct.setStripes([]);
     half_turn = isocenter.CT('Angles', (0:39) * 0.07, 'Bins', 48);
     check_error('half a turn', 'ct:invalidHalfAcquisition', {'full turn'}, @() half_turn.setHalfAcquisition());
-    turn = isocenter.CT('Angles', (0:119) * 2 * pi / 120, 'Bins', 48, 'Axis', 12, 'Size', [64 64]);
+    turn = isocenter.CT('Angles', (0:119) * 2 * pi / 120, 'Bins', 48, 'Axis', 13, 'Size', [64 64]);
     disk = struct('Value', 1, 'SemiX', 25, 'SemiY', 25);
     turn.setHalfAcquisition('Overlap', 20, 'Rise', 'linear');
     turn.setHalfAcquisition();
