@@ -156,6 +156,8 @@ impl Ct<'_> {
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
             call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null()));
+            // The careful caller's half turn is none.
+            call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
         }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
@@ -296,7 +298,7 @@ impl Ct<'_> {
             rise: input.code(2),
             overlap: input.real(0.0),
         };
-        let passed = self.caller.passed(half);
+        let passed = if self.caller.settled { ptr::null_mut() } else { self.caller.passed(half) };
         let done = call!(self.caller, isoc_ct_set_half_acquisition(handle, passed));
         self.caller.done(done, None);
     }
