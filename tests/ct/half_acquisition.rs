@@ -421,6 +421,21 @@ fn other_operators_and_other_scans_stay_as_they_are() {
     assert_eq!(ct.memory().expect("a figure"), needed);
 }
 
+/// Rows have the whole field whatever the volume is, so that a part of a slice has the slice's values: to the rounding of positions, 1e-5 of
+/// the largest.
+#[test]
+fn a_region_is_a_part_of_the_slice() {
+    let (g, data) = scan(false);
+    let whole = to_volume(&mut halves(&g, ALL), &g, Ct::reconstruct, &data);
+    let (x, y, n) = (37, 9, 18);
+    let offset = |side: usize, first: usize| (side as f64 - (2 * first + n) as f64) / 2.0;
+    let part = Geometry { nx: n, ny: n, x_offset: offset(g.nx, x), y_offset: offset(g.ny, y), ..g.clone() };
+    let seen = to_volume(&mut halves(&part, ALL), &part, Ct::reconstruct, &data);
+    let cut = |(z, i): (usize, usize)| &whole[(z * g.ny + y + i) * g.nx + x..][..n];
+    let expected: Vec<f32> = (0..g.slices * n).flat_map(|k| cut((k / n, k % n)).to_vec()).collect();
+    check_same(&seen, &expected, false, "a region");
+}
+
 /// Bad values are found before anything is written, with the detector's indices.
 #[test]
 fn values_that_are_not_finite_are_named() {
