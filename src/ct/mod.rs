@@ -28,6 +28,8 @@ pub use output::options::{Output, Window};
 pub use output::writer::Written;
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
+pub use rows::flat_field::{Combine, FlatFieldOptions, FlatGroup};
 pub use rows::kind::InputKind;
+pub use rows::outliers::{OutlierSide, OutlierUnit, Outliers};
 pub use rows::stripes::{Stripes, Vo};
 pub use slab::Slab;

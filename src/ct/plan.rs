@@ -4,7 +4,7 @@
 use super::angular::Angular;
 use super::band_limited::BandLimited;
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Measured, Needs};
+use super::engine::{Engine, Measured, Needs, Treated};
 use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
@@ -12,8 +12,9 @@ use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
 use super::output::options::Output;
 use super::output::writer::Written;
-use super::rows::flat_field::FlatField;
+use super::rows::flat_field::{FlatField, FlatFieldOptions};
 use super::rows::kind::Correction;
+use super::rows::outliers::Outliers;
 use super::rows::stripes::Stripes;
 use super::rows::{Chain, Stages};
 use super::task::{Operator, Task};
@@ -40,6 +41,10 @@ pub struct Info {
     pub slab_slices: usize,
     /// Values replaced in the last call that read data.
     pub replaced: u64,
+    /// Outliers removed in that call.
+    pub outliers: u64,
+    /// Pixels of the flat field that are replaced by their neighbours.
+    pub bad_pixels: usize,
 }
 
 /// What depends on a geometry.
@@ -83,7 +88,9 @@ impl Plan {
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
     fn sizes<'a>(&'a self, (options, stages): (&'a Options, &'a Stages), pass: Pass<'a>) -> Result<Task<'a>> {
-        let rows = self.rows(Operator::Reconstruct, (options, stages), Correction::None)?;
+        let minimum = options.minimum_transmission as f32;
+        let correction = self.flat.as_deref().map_or(Correction::None, |flat| Correction::Counts(flat, minimum));
+        let rows = self.rows(Operator::Reconstruct, (options, stages), correction)?;
         Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0) })
     }
 
@@ -95,7 +102,8 @@ impl Plan {
         correction: Correction<'a>,
     ) -> Result<Chain<'a>> {
         let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
-        let stages = stages.any().filter(|_| filters);
+        let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies);
+        let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
             stages.check_bins(self.geometry.bins)?;
         }
@@ -126,7 +134,7 @@ pub struct Ct {
     pub(super) options: Options,
     pub(super) stages: Stages,
     pub(super) engine: Box<dyn Engine>,
-    pub(super) replaced: u64,
+    pub(super) treated: Treated,
     /// The caller's stream, for arrays on a GPU; 0 is the default one.
     pub(super) stream: usize,
     /// Projections taken for line integrals have been looked at since the last change.
@@ -144,8 +152,8 @@ impl Ct {
             _ => Box::<GpuEngine>::default(),
         };
         let (options, stages, output) = (Options::default(), Stages::default(), Output::default());
-        let (looked, written) = (false, None);
-        Self { context, plan: None, options, stages, engine, replaced: 0, stream: 0, looked, output, written }
+        let (looked, written, treated) = (false, None, Treated::default());
+        Self { context, plan: None, options, stages, engine, treated, stream: 0, looked, output, written }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -180,27 +188,30 @@ impl Ct {
     /// Checks and takes a geometry; forgets the caller's weights, and the flat field unless it is of such a detector.
     pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
         geometry.check()?;
-        let Geometry { rows, bins, first_row, slices, .. } = geometry;
+        let Geometry { rows, bins, .. } = geometry;
         let old = self.plan.as_ref().and_then(|p| p.flat.as_ref().map(|flat| (flat, &p.geometry)));
-        if let Some((flat, _)) = old.filter(|(flat, _)| flat.fits(rows, bins))
+        if let Some((flat, _)) = old.filter(|(flat, _)| flat.fits(&geometry))
             && self.context.nan_policy() == NanPolicy::Error
         {
-            flat.check_rows(first_row..first_row + slices)?;
+            flat.check_rows(geometry.used_rows())?;
         }
         let angular = match Angular::new(&geometry.angles) {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
             angular => angular.map(Arc::new),
         };
         geometry_warnings::warn(&self.context, &geometry, &angular);
-        if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(rows, bins)) {
+        if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(&geometry)) {
             self.context.log(LogLevel::Warning, || {
-                let (r, b) = (g.rows, g.bins);
-                format!(
-                    "the flat field is of {r} rows of {b} bins, the geometry now of {rows} of {bins}: it is forgotten"
-                )
+                let (v, r, b, views) = (g.views(), g.rows, g.bins, geometry.views());
+                let (of, now) = if (r, b) == (rows, bins) {
+                    (format!("{v} views"), format!("{views}"))
+                } else {
+                    (format!("{r} rows of {b} bins"), format!("{rows} of {bins}"))
+                };
+                format!("the flat field is of {of}, the geometry now of {now}: it is forgotten")
             });
         }
-        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(rows, bins));
+        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.engine.forget();
         self.looked = false;
         self.plan = Some(Plan { geometry, angular, given: None, flat });
@@ -212,6 +223,13 @@ impl Ct {
         options.check()?;
         self.options = options;
         self.looked = false;
+        Ok(())
+    }
+
+    /// Checks and takes how outliers are removed from frames; None leaves them.
+    pub fn set_outliers(&mut self, outliers: Option<Outliers>) -> Result<()> {
+        outliers.as_ref().map_or(Ok(()), Outliers::check)?;
+        self.stages.outliers = outliers;
         Ok(())
     }
 
@@ -247,9 +265,18 @@ impl Ct {
         }
     }
 
-    /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
+    /// Takes flat and dark frames, (frames, rows, bins), of which the means are taken; None forgets them.
     pub fn set_flat_field(&mut self, flats: Option<Array>, darks: Option<Array>) -> Result<()> {
-        let policy = self.context.nan_policy();
+        self.set_flat_field_by(flats, darks, &FlatFieldOptions::default())
+    }
+
+    /// The same with options.
+    pub fn set_flat_field_by(
+        &mut self,
+        flats: Option<Array>,
+        darks: Option<Array>,
+        options: &FlatFieldOptions,
+    ) -> Result<()> {
         let plan = configured_mut(&mut self.plan)?;
         let Some(flats) = flats else {
             if darks.is_some() {
@@ -268,7 +295,8 @@ impl Ct {
                 fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
             }
         }
-        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?));
+        options.check(flats.shape()[0], g.views())?;
+        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g, options, &self.context)?));
         self.looked = false;
         Ok(())
     }
@@ -329,7 +357,9 @@ impl Ct {
         let period = if band_limited { BandLimited::new(&plan.geometry, tolerance)?.period } else { 0 };
         let angular = plan.angular.as_ref().ok().cloned();
         let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
-        Ok(Info { angular, covered, padded_bins, period, slab_slices: slab, replaced: self.replaced })
+        let bad_pixels = plan.flat.as_ref().map_or(0, |flat| flat.repairs().all().len());
+        let Treated { replaced, outliers } = self.treated;
+        Ok(Info { angular, covered, padded_bins, period, slab_slices: slab, replaced, outliers, bad_pixels })
     }
 
     /// Bytes that `reconstruct` will allocate at a time.

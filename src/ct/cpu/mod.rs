@@ -8,6 +8,7 @@ mod division;
 pub(super) mod engine;
 mod filter;
 mod forward;
+mod frames;
 mod gather;
 mod groups;
 mod interleaved;

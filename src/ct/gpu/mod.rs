@@ -12,6 +12,7 @@ pub(super) mod engine;
 mod filter;
 mod format;
 mod forward;
+mod frames;
 mod hybrid;
 mod kept_filter;
 mod kernels;

@@ -1,23 +1,15 @@
 //! The stages that see more than a row, on a GPU: from a slab's raw rows to line integrals, (slice, view, bin).
 
 use super::format::RawRows;
+use super::frames;
 use super::state::{Scratch, State};
 use super::{stripes, stripes_vo};
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::stripes::Stripes;
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Stream, mirrored};
+use crate::gpu::{Device, Stream};
 use std::sync::Arc;
-
-/// Mirrors `Integrals` in `kernels/ct/stripes.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Integrals {
-    raw: RawRows,
-    sinograms: u64,
-}
-mirrored!(Integrals, 80);
 
 /// The lists of stages are made for some slices at a time, so that they take no more than this where there is a choice.
 const BATCH: u64 = 2 << 30;
@@ -58,22 +50,19 @@ pub(super) fn reserve(
     scratch.lists.take(device, lists as usize).map(drop)
 }
 
-/// Makes line integrals of raw rows, and has the stages work on them; gives them as rows.
+/// Makes line integrals of a slab, and has the stages work on them; gives them as rows.
 pub(super) fn run(
     state: &State,
     stages: &Stages,
-    g: &Geometry,
-    raw: RawRows,
+    slab: &frames::Slab,
     scratch: &Scratch,
     stream: &Stream,
 ) -> Result<RawRows> {
     let (integrals, lists) = (scratch.integrals.address(), scratch.lists.address());
+    let (g, raw) = (slab.geometry, slab.raw);
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
+    frames::integrals(state, slab, stages.outliers.as_ref(), integrals, stream)?;
     let kernels = state.kernels.stripes(&state.device)?;
-    let grid = [bins.div_ceil(256), views.min(65535), slices];
-    let arguments = Integrals { raw, sinograms: integrals };
-    // SAFETY: Integrals mirrors the kernel's struct; the buffers live until the stream is waited for.
-    unsafe { kernels.integrals.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments)? };
     let batch = batch(stages, g, slices);
     let removal = stages.stripes.as_ref().map(|stripes| stripes.of(bins));
     for first in (0..slices).step_by(batch) {

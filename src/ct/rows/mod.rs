@@ -1,9 +1,10 @@
 //! What rows pass on their way from the caller's projections to the back projector, a file for each stage, in this order:
 //!
-//! 1. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
-//! 2. [`stripes`];
-//! 3. [`filter`];
-//! 4. the angular weights, which the packing of a row multiplies by.
+//! 1. [`outliers`], on raw frames;
+//! 2. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
+//! 3. [`stripes`];
+//! 4. [`filter`];
+//! 5. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
@@ -15,24 +16,43 @@ pub(super) mod filter;
 pub(super) mod flat_field;
 pub(super) mod kind;
 mod logarithm;
+pub(super) mod outliers;
 pub(super) mod reader;
 pub(super) mod stripes;
 
-use crate::error::Result;
+use crate::error::{Result, fail};
 use filter::{Filter, Padding};
 use kind::Correction;
+use outliers::Outliers;
 use stripes::Stripes;
 
-/// Stages that see more than a row: all of a slice's.
+/// Stages that see more than a row: its neighbours in raw frames, or all of a slice's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stages {
+    pub(super) outliers: Option<Outliers>,
     pub(super) stripes: Option<Stripes>,
 }
 
 impl Stages {
     /// Itself, if there is any.
     pub(super) fn any(&self) -> Option<&Self> {
-        self.stripes.is_some().then_some(self)
+        (self.outliers.is_some() || self.stripes.is_some()).then_some(self)
+    }
+
+    /// Detector rows on either side of a slab that are read for it.
+    pub(super) fn reach(&self) -> usize {
+        self.outliers.as_ref().map_or(0, Outliers::reach)
+    }
+
+    /// Refuses what does not go with projections that are so corrected.
+    pub(super) fn check(&self, correction: Correction) -> Result<()> {
+        if let (Some(_), Correction::None) = (&self.outliers, correction) {
+            fail!(
+                FlatField,
+                "projections are line integrals, and isoc_ct_set_outliers is for counts and transmissions; turn it off, or set options.input to 1 (counts) or 2 (transmission)"
+            );
+        }
+        Ok(())
     }
 
     /// Refuses what does not go with a detector of so many bins.
@@ -45,6 +65,7 @@ impl Stages {
 #[derive(Clone, Copy)]
 pub(super) struct Chain<'a> {
     pub(super) correction: Correction<'a>,
+    /// Where line integrals are made first: for these, or by a flat field that varies, which the processor has no need of.
     pub(super) stages: Option<&'a Stages>,
     pub(super) filter: Option<(&'a Filter, Padding)>,
     /// What each view is multiplied by.
@@ -52,6 +73,11 @@ pub(super) struct Chain<'a> {
 }
 
 impl Chain<'_> {
+    /// Detector rows on either side of a slab that are read for it.
+    pub(super) fn reach(&self) -> usize {
+        self.stages.map_or(0, Stages::reach)
+    }
+
     /// Rows pass as they are.
     pub(super) const NONE: Self = Self { correction: Correction::None, stages: None, filter: None, weights: None };
 }
