@@ -9,6 +9,7 @@ mod common;
 mod filter;
 mod find_axis;
 mod forward;
+mod frames;
 mod input;
 mod invariance;
 mod kind_of_input;
