@@ -1,5 +1,6 @@
 // Stripes that stand out from noise, and nothing else: what src/ct/rows/stripes/significant.rs says, one block a slice for all that is one
 // number a bin.
+#include "rows.cuh"
 #include "stripes.cuh"
 
 using namespace stripes;
