@@ -31,5 +31,7 @@ pub use rows::filter::{Filter, Padding};
 pub use rows::flat_field::{Combine, FlatFieldOptions, FlatGroup};
 pub use rows::kind::InputKind;
 pub use rows::outliers::{OutlierSide, OutlierUnit, Outliers};
+pub(crate) use rows::phase::Setup as PhaseSetup;
+pub use rows::phase::{Phase, PhaseMethod};
 pub use rows::stripes::{Stripes, Vo};
 pub use slab::Slab;

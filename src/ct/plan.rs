@@ -15,6 +15,7 @@ use super::output::writer::Written;
 use super::rows::flat_field::{FlatField, FlatFieldOptions};
 use super::rows::kind::Correction;
 use super::rows::outliers::Outliers;
+use super::rows::phase::Phase;
 use super::rows::stripes::Stripes;
 use super::rows::{Chain, Stages};
 use super::task::{Operator, Task};
@@ -230,6 +231,13 @@ impl Ct {
     pub fn set_outliers(&mut self, outliers: Option<Outliers>) -> Result<()> {
         outliers.as_ref().map_or(Ok(()), Outliers::check)?;
         self.stages.outliers = outliers;
+        Ok(())
+    }
+
+    /// Checks and takes how phase is retrieved; None leaves it.
+    pub fn set_phase(&mut self, phase: Option<Phase>) -> Result<()> {
+        phase.as_ref().map_or(Ok(()), Phase::check)?;
+        self.stages.phase = phase;
         Ok(())
     }
 

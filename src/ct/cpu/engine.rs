@@ -81,7 +81,8 @@ impl Loaded<'_> {
     fn share(&self, slices: usize, cap: u64, threads: usize, work: &dyn Work) -> Result<(usize, u64)> {
         let left = |slices| cap.checked_sub(self.bytes(slices));
         // Half of it at most, where there is a choice.
-        let most = if self.stream.is_some() { cap / 2 } else { PREPARED.min(cap / 2) };
+        let wanted = self.preparation.as_ref().map_or(PREPARED, |p| self.bytes(p.wanted()).max(PREPARED));
+        let most = if self.stream.is_some() { cap / 2 } else { wanted.min(cap / 2) };
         let max = usize::try_from(most / self.bytes(1)).unwrap_or(usize::MAX);
         let minimum = work.unit().min(slices);
         let whole = |n: usize| n.next_multiple_of(work.unit()).min(slices);

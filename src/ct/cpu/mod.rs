@@ -13,6 +13,7 @@ mod gather;
 mod groups;
 mod interleaved;
 mod pack;
+mod phase;
 mod prepare;
 mod single;
 mod term;

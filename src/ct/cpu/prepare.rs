@@ -1,10 +1,13 @@
 //! The stages that see more than a row, on the processor: from the caller's projections to line integrals of some slices.
 
 use super::frames::Frames;
+use super::phase::PhaseFilter;
 use crate::context::{Context, Job, Stage};
+use crate::cpu::shared::Shared;
 use crate::ct::geometry::Geometry;
-use crate::ct::rows::Stages;
+use crate::ct::rows::phase::Phase;
 use crate::ct::rows::reader::Reader;
+use crate::ct::rows::{Chain, Stages};
 use crate::ct::task::Task;
 use crate::error::Result;
 use rayon::prelude::*;
@@ -13,9 +16,10 @@ use std::sync::Mutex;
 
 /// The stages of a call.
 pub(super) struct Preparation<'a> {
-    pub(super) geometry: &'a Geometry,
-    pub(super) stages: &'a Stages,
-    pub(super) threads: usize,
+    geometry: &'a Geometry,
+    stages: &'a Stages,
+    rows: Chain<'a>,
+    threads: usize,
 }
 
 /// Slices that are read together where their rows have neighbours, which are read for all of them.
@@ -24,7 +28,8 @@ const TOGETHER: usize = 8;
 impl<'a> Preparation<'a> {
     /// Of a task that has such stages.
     pub(super) fn of(task: &Task<'a>, threads: usize) -> Option<Self> {
-        task.rows.stages.and_then(Stages::any).map(|stages| Self { geometry: task.geometry, stages, threads })
+        let stages = task.rows.stages.and_then(Stages::any)?;
+        Some(Self { geometry: task.geometry, stages, rows: task.rows, threads })
     }
 
     /// Values of so many slices.
@@ -32,17 +37,34 @@ impl<'a> Preparation<'a> {
         slices * self.geometry.views() * self.geometry.bins
     }
 
+    /// Slices that should be loaded at a time, if they can be: many more than the rows that are read beside them.
+    pub(super) fn wanted(&self) -> usize {
+        4 * self.stages.reach()
+    }
+
     /// Slices of one task.
     fn together(&self, slices: usize) -> usize {
-        if self.stages.reach() == 0 { 1 } else { slices.div_ceil(self.threads).clamp(1, TOGETHER) }
+        if self.stages.outliers.is_none() { 1 } else { slices.div_ceil(self.threads).clamp(1, TOGETHER) }
     }
 
     /// Working memory, in bytes, for so many slices.
     pub(super) fn bytes(&self, slices: usize) -> u64 {
         let (views, bins, together) = (self.geometry.views(), self.geometry.bins, self.together(slices));
         let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
-        let frames = self.stages.outliers.as_ref().map_or(0, |outliers| Frames::bytes(outliers, bins, together));
-        4 * self.len(slices) as u64 + self.threads.min(slices.div_ceil(together)) as u64 * (stripes + frames)
+        let outliers = self.stages.outliers.as_ref();
+        let rows = match &self.stages.phase {
+            None => {
+                let tasks = self.threads.min(slices.div_ceil(together)) as u64;
+                tasks * (stripes + Frames::bytes(outliers, bins, together))
+            }
+            Some(phase) => {
+                let [each, all] = PhaseFilter::bytes(phase, slices, bins);
+                let frames = each + Frames::bytes(outliers, bins, slices + 2 * phase.reach());
+                all + (self.threads.min(views.div_ceil(2)) as u64 * frames)
+                    .max(self.threads.min(slices) as u64 * stripes)
+            }
+        };
+        4 * self.len(slices) as u64 + rows
     }
 
     /// Reads slices, and makes line integrals of them, (slice, view, bin). Gives the number of outliers.
@@ -54,24 +76,53 @@ impl<'a> Preparation<'a> {
         prepared: &mut [f32],
     ) -> Result<u64> {
         job.enter(Stage::Prepare);
+        match &self.stages.phase {
+            None => self.slices((context, job), Some(input), slices, prepared),
+            Some(phase) => {
+                let found = self.views((context, job), input, phase, slices.clone(), prepared)?;
+                self.slices((context, job), None, slices, prepared)?;
+                Ok(found)
+            }
+        }
+    }
+
+    /// Some slices after others: reads them, unless there are line integrals already, and removes stripes.
+    fn slices(
+        &self,
+        (context, job): (&Context, &Job),
+        input: Option<&Reader>,
+        slices: Range<usize>,
+        prepared: &mut [f32],
+    ) -> Result<u64> {
         let g = self.geometry;
-        let (size, together) = (g.views() * g.bins, self.together(slices.len()));
+        if input.is_none() && self.stages.stripes.is_none() {
+            return Ok(0);
+        }
+        let together = if input.is_some() { self.together(slices.len()) } else { 1 };
+        let size = g.views() * g.bins;
         let queue = Mutex::new(slices.clone().step_by(together).zip(prepared.chunks_mut(together * size)));
         // A task a thread, and no more, so that there is room for each.
         let tasks = (0..self.threads.min(slices.len().div_ceil(together))).into_par_iter().map(|_| {
             let (stripes, outliers) = (self.stages.stripes.as_ref(), self.stages.outliers.as_ref());
             let mut remover = stripes.map(|stripes| stripes.remover(g.views(), g.bins)).transpose()?;
-            let mut frames = outliers.map(|outliers| Frames::new(outliers, g, together)).transpose()?;
-            let mut found = 0;
+            let shape = [g.views(), g.rows, g.bins];
+            let frames = input.map(|input| Frames::new(input, outliers, shape, together, context.level()));
+            let (mut frames, mut found) = (frames.transpose()?, 0);
             loop {
                 let next = queue.lock().unwrap_or_else(|e| e.into_inner()).next();
                 let Some((slice, sinograms)) = next else { return Ok(found) };
                 job.check()?;
-                match &mut frames {
-                    Some(frames) => found += frames.read(input, slice, sinograms, (context.level(), job))?,
-                    None => {
-                        for (view, row) in sinograms.chunks_exact_mut(g.bins).enumerate() {
-                            input.read(view, g.first_row + slice, row)?;
+                let count = sinograms.len() / size;
+                if let Some((input, frames)) = input.zip(frames.as_mut()) {
+                    let top = g.first_row + slice;
+                    frames.begin(top..top + count, 0);
+                    for view in 0..g.views() {
+                        frames.advance(view);
+                        for (row, sinogram) in (top..).zip(sinograms.chunks_exact_mut(size)) {
+                            let values = &mut sinogram[view * g.bins..][..g.bins];
+                            found += frames.row(view, row, values);
+                            let replaced = input.corrected(view, row, values)?;
+                            input.count(replaced);
                         }
                     }
                 }
@@ -84,5 +135,47 @@ impl<'a> Preparation<'a> {
             }
         });
         tasks.sum()
+    }
+
+    /// Some views after others: whole frames of these slices and their neighbours.
+    fn views(
+        &self,
+        (context, job): (&Context, &Job),
+        input: &Reader,
+        phase: &Phase,
+        slices: Range<usize>,
+        prepared: &mut [f32],
+    ) -> Result<u64> {
+        let (g, level) = (self.geometry, context.level());
+        let own = g.first_row + slices.start..g.first_row + slices.end;
+        let minimum = self.rows.correction.minimum();
+        let filter = PhaseFilter::new(phase, minimum, own.clone(), [g.rows, g.bins], level)?;
+        let pairs = g.views().div_ceil(2);
+        let tasks = self.threads.min(pairs);
+        let target = Shared::new(prepared);
+        let found = (0..tasks).into_par_iter().map(|task| {
+            let part = task * pairs / tasks..(task + 1) * pairs / tasks;
+            let shape = [g.views(), g.rows, g.bins];
+            let rows = filter.rows();
+            let mut frames = Frames::new(input, self.stages.outliers.as_ref(), shape, rows.len(), level)?;
+            let (mut room, mut found) = (filter.room()?, 0);
+            frames.begin(rows, 2 * part.start);
+            for pair in part {
+                job.check()?;
+                let views = 2 * pair..(2 * pair + 2).min(g.views());
+                let [outliers, replaced] =
+                    filter.run(&mut frames, input, views.clone(), &mut room, |k, row, values| {
+                        let at = ((row - own.start) * g.views() + views.start + k) * g.bins;
+                        for (k, value) in values.iter().enumerate() {
+                            // SAFETY: this task alone has these views.
+                            unsafe { *target.at(at + k) = *value };
+                        }
+                    })?;
+                input.count(replaced as usize);
+                found += outliers;
+            }
+            Ok(found)
+        });
+        found.sum()
     }
 }

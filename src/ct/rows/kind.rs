@@ -101,4 +101,12 @@ impl<'a> Correction<'a> {
             }
         }
     }
+
+    /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
+    pub(in crate::ct) fn transmit(self, view: usize, row: usize, values: &mut [f32]) -> usize {
+        match self {
+            Self::None | Self::Transmission(_) => 0,
+            Self::Counts(flat, _) => flat.transmit(view, row, values),
+        }
+    }
 }

@@ -2,9 +2,10 @@
 //!
 //! 1. [`outliers`], on raw frames;
 //! 2. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
-//! 3. [`stripes`];
-//! 4. [`filter`];
-//! 5. the angular weights, which the packing of a row multiplies by.
+//! 3. [`phase`], between a frame's transmissions and their logarithm;
+//! 4. [`stripes`];
+//! 5. [`filter`];
+//! 6. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
@@ -17,6 +18,7 @@ pub(super) mod flat_field;
 pub(super) mod kind;
 mod logarithm;
 pub(super) mod outliers;
+pub(super) mod phase;
 pub(super) mod reader;
 pub(super) mod stripes;
 
@@ -24,32 +26,35 @@ use crate::error::{Result, fail};
 use filter::{Filter, Padding};
 use kind::Correction;
 use outliers::Outliers;
+use phase::Phase;
 use stripes::Stripes;
 
-/// Stages that see more than a row: its neighbours in raw frames, or all of a slice's.
+/// Stages that see more than a row: its neighbours in frames, or all of a slice's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stages {
     pub(super) outliers: Option<Outliers>,
+    pub(super) phase: Option<Phase>,
     pub(super) stripes: Option<Stripes>,
 }
 
 impl Stages {
     /// Itself, if there is any.
     pub(super) fn any(&self) -> Option<&Self> {
-        (self.outliers.is_some() || self.stripes.is_some()).then_some(self)
+        (self.outliers.is_some() || self.phase.is_some() || self.stripes.is_some()).then_some(self)
     }
 
     /// Detector rows on either side of a slab that are read for it.
     pub(super) fn reach(&self) -> usize {
-        self.outliers.as_ref().map_or(0, Outliers::reach)
+        self.outliers.as_ref().map_or(0, Outliers::reach) + self.phase.as_ref().map_or(0, Phase::reach)
     }
 
     /// Refuses what does not go with projections that are so corrected.
     pub(super) fn check(&self, correction: Correction) -> Result<()> {
-        if let (Some(_), Correction::None) = (&self.outliers, correction) {
+        let first = [("isoc_ct_set_outliers", self.outliers.is_some()), ("isoc_ct_set_phase", self.phase.is_some())];
+        if let (Some((name, _)), Correction::None) = (first.iter().find(|(_, on)| *on), correction) {
             fail!(
                 FlatField,
-                "projections are line integrals, and isoc_ct_set_outliers is for counts and transmissions; turn it off, or set options.input to 1 (counts) or 2 (transmission)"
+                "projections are line integrals, and {name} is for counts and transmissions; turn it off, or set options.input to 1 (counts) or 2 (transmission)"
             );
         }
         Ok(())

@@ -116,6 +116,24 @@ impl<'a> Reader<'a> {
 
     /// Makes line integrals of what a line held, in place; gives the number of values replaced.
     pub(in crate::ct) fn corrected(&self, item: usize, line: usize, row: &mut [f32]) -> Result<usize> {
+        self.treated(line, 0.0, row, |row| self.correction.apply(item, line, row))
+    }
+
+    /// Makes transmissions of it; a line that is not the call's own may hold what is no number. Those, and what cannot be corrected, are 1.
+    pub(in crate::ct) fn transmissions(&self, item: usize, line: usize, own: bool, row: &mut [f32]) -> Result<usize> {
+        if own {
+            return self.treated(line, 1.0, row, |row| self.correction.transmit(item, line, row));
+        }
+        self.correction.transmit(item, line, row);
+        row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 1.0);
+        if let Some(flat) = self.correction.flat() {
+            flat.repair(line, row);
+        }
+        Ok(0)
+    }
+
+    /// What is no number is an error, or becomes `gap`, as does what `apply` says; gives the number of both.
+    fn treated(&self, line: usize, gap: f32, row: &mut [f32], apply: impl Fn(&mut [f32]) -> usize) -> Result<usize> {
         let mut bad = Vec::new();
         if self.array.dtype() == DType::F32 && !all_finite(row) {
             if self.policy == NanPolicy::Error {
@@ -126,8 +144,8 @@ impl<'a> Reader<'a> {
         let flat = self.correction.flat();
         let usable = |k: &&usize| flat.is_none_or(|flat| flat.usable(line, **k));
         let bad_alone = bad.iter().filter(usable).count();
-        let unusable = self.correction.apply(item, line, row);
-        bad.iter().for_each(|&k| row[k] = 0.0);
+        let unusable = apply(row);
+        bad.iter().for_each(|&k| row[k] = gap);
         if let Some(flat) = flat {
             flat.repair(line, row);
         }

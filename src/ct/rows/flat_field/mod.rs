@@ -155,14 +155,24 @@ impl FlatField {
     /// Corrects one detector row of a view in place, no transmission below `minimum`; gives the number of pixels that cannot be
     /// corrected and became 0. Bad pixels are left to [`Self::repair`].
     pub(in crate::ct) fn correct(&self, view: usize, row: usize, minimum: f32, values: &mut [f32]) -> usize {
+        let floor = f32x8::splat(minimum);
+        self.each(view, row, 0.0, values, |transmission| -transmission.max(floor).ln())
+    }
+
+    /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
+    pub(in crate::ct) fn transmit(&self, view: usize, row: usize, values: &mut [f32]) -> usize {
+        self.each(view, row, 1.0, values, |transmission| transmission)
+    }
+
+    #[inline(always)]
+    fn each(&self, view: usize, row: usize, gap: f32, values: &mut [f32], make: impl Fn(f32x8) -> f32x8) -> usize {
         let at = row * self.bins..(row + 1) * self.bins;
         let (dark, gain) = (&self.dark[at.clone()], &self.gain[at.clone()]);
-        let floor = f32x8::splat(minimum);
         match &self.beams {
             None => {
                 for ((v, d), g) in values.chunks_mut(8).zip(dark.chunks(8)).zip(gain.chunks(8)) {
-                    let integral = -((lanes(v) - lanes(d)) * lanes(g)).max(floor).ln();
-                    v.copy_from_slice(&integral.to_array()[..v.len()]);
+                    let made = make((lanes(v) - lanes(d)) * lanes(g));
+                    v.copy_from_slice(&made.to_array()[..v.len()]);
                 }
             }
             Some(beams) => {
@@ -171,15 +181,15 @@ impl FlatField {
                 let planes = a.chunks(8).zip(b.chunks(8));
                 for ((v, d), (a, b)) in values.chunks_mut(8).zip(dark.chunks(8)).zip(planes) {
                     let beam = wa * lanes(a) + wb * lanes(b);
-                    let integral = -((lanes(v) - lanes(d)) / beam).max(floor).ln();
-                    v.copy_from_slice(&integral.to_array()[..v.len()]);
+                    let made = make((lanes(v) - lanes(d)) / beam);
+                    v.copy_from_slice(&made.to_array()[..v.len()]);
                 }
             }
         }
         let mut unusable = 0;
         for (v, g) in values.iter_mut().zip(gain) {
             if *g == 0.0 {
-                *v = 0.0;
+                *v = gap;
                 unusable += 1;
             }
         }
