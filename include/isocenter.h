@@ -281,6 +281,50 @@ enum {
     ISOC_CT_OUTPUT_TYPE_F16 = 3,
 };
 
+// What isoc_ct_outliers.threshold is a multiple of.
+typedef uint32_t isoc_ct_outlier_unit;
+enum {
+    // The noise of the neighbourhood: 1.4826 times the median of the distances from its median, and at least a 200th of that median.
+    ISOC_CT_OUTLIER_UNIT_NOISE = 0,
+    // The median of the neighbourhood.
+    ISOC_CT_OUTLIER_UNIT_MEDIAN = 1,
+    // Counts.
+    ISOC_CT_OUTLIER_UNIT_COUNT = 2,
+};
+
+// Which values isoc_ct_outliers means.
+typedef uint32_t isoc_ct_outlier_side;
+enum {
+    // Those above the median, as X rays and particles that hit the sensor leave them (zingers).
+    ISOC_CT_OUTLIER_SIDE_BRIGHT = 0,
+    // Those below the median.
+    ISOC_CT_OUTLIER_SIDE_DARK = 1,
+    // Either.
+    ISOC_CT_OUTLIER_SIDE_BOTH = 2,
+};
+
+// What becomes of several frames.
+typedef uint32_t isoc_ct_combine;
+enum {
+    // Their mean.
+    ISOC_CT_COMBINE_MEAN = 0,
+    // Their median, pixel by pixel; of an even number the mean of the middle two.
+    ISOC_CT_COMBINE_MEDIAN = 1,
+};
+
+// Formula of isoc_ct_phase. Transmissions I of a frame, their transform over both axes of the detector, f the frequency there in cycles a
+// bin, F = wavelength * distance / pixel^2, d = delta_beta.
+typedef uint32_t isoc_ct_phase_method;
+enum {
+    // One material (or one ratio), any contrast: D. Paganin, S. C. Mayo, T. E. Gureyev, P. R. Miller, S. W. Wilkins, Journal of
+    // Microscopy 206, 33 (2002). Line integrals are -ln of I filtered by 1 / (1 + pi F d f^2).
+    ISOC_CT_PHASE_METHOD_PAGANIN = 0,
+    // One ratio, weak contrast, distances of more than the near field: contrast transfer function (P. Cloetens et al., Applied Physics
+    // Letters 75, 2912 (1999)) of one distance, c = cos x + d sin x, x = pi F f^2. Line integrals are 1 - I filtered by
+    // (1 + alpha) c / (c^2 + alpha (1 + (d sin min(x, pi / 2))^2)).
+    ISOC_CT_PHASE_METHOD_CTF = 1,
+};
+
 // A way to remove stripes: what a bin of the detector does wrong in many views, and what becomes a ring in a slice.
 typedef uint32_t isoc_ct_stripe_method;
 enum {
@@ -652,6 +696,50 @@ typedef struct {
     uint32_t reserved;
 } isoc_ct_options;
 
+// What an outlier is: a raw value that is farther than threshold * unit from the median of its neighbourhood, which it then becomes.
+// Beyond the detector and the scan, its outermost bins, rows and views are repeated. Set `struct_size` and zero the rest for the
+// defaults.
+typedef struct {
+    // sizeof(isoc_ct_outliers).
+    uint32_t struct_size;
+    // An isoc_ct_outlier_unit.
+    uint32_t unit;
+    // An isoc_ct_outlier_side.
+    uint32_t side;
+    // Bins and rows of a neighbourhood: 3 or 5; 0 means 3.
+    int64_t window;
+    // Views of a neighbourhood, in their order, or frames of flats and darks: 1 (in the frame alone) or 3; 0 means 3.
+    int64_t depth;
+    // 1e-6 to 1e9; 0 means 10 times the noise, or 0.2 of the median. Counts have to be said.
+    double threshold;
+} isoc_ct_outliers;
+
+// Phase retrieval. Set `struct_size` and zero what is not needed; there are no defaults for what describes the scan.
+typedef struct {
+    // sizeof(isoc_ct_phase).
+    uint32_t struct_size;
+    // An isoc_ct_phase_method.
+    uint32_t method;
+    // Photon energy in keV: 1 to 1000.
+    double energy_kev;
+    // Sample to detector in millimetres (for a cone beam the effective distance): 1 to 1e5.
+    double distance_mm;
+    // A bin at the sample in micrometres: 0.01 to 1000. Rows of the detector are as far apart as bins.
+    double pixel_um;
+    // Decrement of the refractive index over its imaginary part: 1e-3 to 1e6.
+    double delta_beta;
+    // In place of energy, distance and delta_beta, which are then 0: Paganin's length sqrt(pi wavelength distance delta_beta) in micrometres
+    // (PyHST's PAGANIN_Lmicron). 0: these are given. Only with ISOC_CT_PHASE_METHOD_PAGANIN.
+    double length_um;
+    // Of ISOC_CT_PHASE_METHOD_CTF, where its transfer function is small: 1e-8 to 1; 0 means 0.01.
+    double alpha;
+    // Standard deviation in bins of a Gaussian that an unsharp mask takes away: the filter times 1 + unsharp_amount (1 - the Gaussian's
+    // transform); 0 to 100. Both 0: no mask.
+    double unsharp_sigma;
+    // See unsharp_sigma: 0 to 100.
+    double unsharp_amount;
+} isoc_ct_phase;
+
 // Where a tensor lives (DLPack's DLDevice).
 typedef struct {
     // ISOC_DEVICE_HOST (or 0 for the same), ISOC_DEVICE_CUDA or ISOC_DEVICE_CUDA_HOST.
@@ -692,6 +780,37 @@ typedef struct {
     // Bytes from `data` to the element at index 0.
     uint64_t byte_offset;
 } isoc_tensor;
+
+// How flats and darks make the flat field. Set `struct_size` and zero the rest for the defaults; all lists are copied.
+typedef struct {
+    // sizeof(isoc_ct_flat_field_options).
+    uint32_t struct_size;
+    // An isoc_ct_combine: of the darks, and of the flats of a group.
+    uint32_t combine;
+    // Flats taken at several places in the scan: how many frames of `flats` each group has, in their order, `group_count` values that add up
+    // to all of them. NULL: one group.
+    const int64_t *group_frames;
+    // How many views had been taken before each group: 0 is before the scan, `views` after it; ascending. View k lies at k + 0.5 (views are
+    // taken in their order for that of the scan), and its beam on the straight line between the groups around it; before the first and
+    // after the last it is theirs. NULL for one group.
+    const double *group_positions;
+    // What the beam's monitor said of each group, above 0; NULL: 1. Needs `monitor`.
+    const double *group_monitor;
+    // Number of groups; 0 means one, of all frames.
+    int64_t group_count;
+    // What the beam's monitor (ring current, ion chamber, exposure time) said in each view, above 0, in the same unit: the beam of a view is
+    // its flat / group_monitor * monitor. NULL: flats are the beam.
+    const double *monitor;
+    // Number of views, or 0.
+    int64_t monitor_count;
+    // Above 0: finds bad pixels, and replaces their line integrals by the straight line between the nearest good ones of their row. A pixel is
+    // bad where a flat is not above its dark, or where dark or flat - dark differs from the median of the 5 x 5 pixels around by more than
+    // this many times the detector's own scatter (1.4826 times the median difference, and at least a 1000th of the beam): 1 to 1e6, 10
+    // is usual. 0: none are.
+    double bad_pixels;
+    // Removed from each flat and dark before they are combined, or NULL; the frames of a group, and the darks, are its views.
+    const isoc_ct_outliers *outliers;
+} isoc_ct_flat_field_options;
 
 // How stripes are removed, from the line integrals of one detector row at a time. Set `struct_size` and zero the rest for the defaults.
 // What the method does not use is checked all the same.
@@ -816,6 +935,10 @@ typedef struct {
     // ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: P, the bins after which a row repeats; it grows with the
     // distance of the farthest pixel from the detector. 0 with others.
     int64_t period;
+    // Outliers (isoc_ct_set_outliers) removed in the last call that read data.
+    int64_t outliers;
+    // Pixels that isoc_ct_set_flat_field found bad, which are replaced by their neighbours.
+    int64_t bad_pixels;
     // Bins of the rows that `reconstruct` computes with: the detector's, or under half acquisition those of the whole field.
     int64_t computed_bins;
     // Half acquisition: bins over which its weights rise. 0 without.
@@ -839,8 +962,9 @@ typedef struct {
 } isoc_ct_ellipse;
 
 // Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
-// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Returns 0, or anything else to stop. Must
-// not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
+// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
+// (isoc_ct_set_outliers), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+// 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
 
 // Takes slices first to first + count of the volume from `volume`, (count, ny, nx), contiguous, f32 or of the type of
@@ -1344,15 +1468,32 @@ isoc_status isoc_ct_tune(isoc_ct *ct);
 // Sets options; NULL sets the defaults. They hold until set again, whatever the geometry.
 isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 
+// Removes outliers from raw frames (counts or transmissions) in `filter`, `reconstruct` and `reconstruct_stream`, before the flat field.
+// NULL turns it off, as it is at first. It holds until set again, whatever the geometry. The work on a slab looks at window / 2 detector
+// rows on either side, which `read` of a stream is asked for as well; results do not depend on slabs. Values that are NaN or Inf count as
+// the largest in their neighbourhood, and are treated by the NaN policy as ever. isoc_ct_info.outliers says how many there were in the
+// last call. Line integrals stay as they are: a call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
+isoc_status isoc_ct_set_outliers(isoc_ct *ct,
+                                 const isoc_ct_outliers *outliers);
+
+// Retrieves phase in `filter`, `reconstruct` and `reconstruct_stream`: filters each frame of transmissions, after outliers and the flat field,
+// which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the
+// detector its outermost bins and rows are repeated. The work on a slab looks at as many detector rows on either side as the filter's kernel
+// is long (Paganin: 2.3 lengths and 8 rows), which `read` of a stream is asked for as well; results depend on slabs by 1e-6. Pixels
+// without a value count as air. A call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
+isoc_status isoc_ct_set_phase(isoc_ct *ct,
+                              const isoc_ct_phase *phase);
+
 // For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
 // isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows,
-// bins), of f32, u16 or u8; the frames are averaged and copied. `darks` may be NULL for zeros. `flats` NULL (then `darks`
-// too) forgets the flat field. Call it after isoc_ct_set_geometry; it stays until a geometry with other rows or bins. A
-// flat that is not above its dark is ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a pixel that reads as 0
-// and is counted.
+// bins), of f32, u16 or u8; the frames are combined and copied: their means with `options` NULL, or as `options` says. `darks` may be NULL
+// for zeros. `flats` NULL (then `darks` and `options` too) forgets the flat field. Call it after isoc_ct_set_geometry; it stays until a
+// geometry with other rows or bins, or, if it varies from view to view, other views. A flat that is not above its dark is
+// ISOC_STATUS_FLAT_FIELD, or, with the NaN policy "replace", a pixel that reads as 0 and is counted.
 isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
-                                   const isoc_tensor *darks);
+                                   const isoc_tensor *darks,
+                                   const isoc_ct_flat_field_options *options);
 
 // Removes stripes in `filter`, `reconstruct` and `reconstruct_stream`, after the flat field and the logarithm and before the filter
 // (with ISOC_CT_FILTER_NONE, isoc_ct_filter gives line integrals without stripes). NULL turns it off, as it is at first. It holds until set

@@ -981,6 +981,32 @@ public:
         }
     };
 
+    // isoc_ct_flat_field_options: how flats and darks make the flat field.
+    struct flat_field_options {
+        uint32_t combine = ISOC_CT_COMBINE_MEAN;
+        list<int64_t> group_frames = {};   // frames of each group of flats
+        list<double> group_positions = {}; // views taken before each
+        list<double> group_monitor = {};   // what the beam's monitor said of each; none: 1
+        list<double> monitor = {};         // and in each view
+        double bad_pixels = 0;             // above 0: finds and replaces them
+        const isoc_ct_outliers *outliers = nullptr; // removed from each frame; an isocenter::ct::outliers
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_ct_flat_field_options &c, detail::complaint &found) const noexcept {
+            const auto number = [](const auto &values) { return static_cast<unsigned long long>(values.size()); };
+            if (group_positions.size() != group_frames.size())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "options.group_positions has %llu values, options.group_frames %llu; a group has one of each",
+                          number(group_positions), number(group_frames));
+            else if (!group_monitor.empty() && group_monitor.size() != group_frames.size())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "options.group_monitor has %llu values, options.group_frames %llu; a group has one of each",
+                          number(group_monitor), number(group_frames));
+            c.combine = combine, c.group_frames = group_frames.pointer(), c.group_positions = group_positions.pointer();
+            c.group_monitor = group_monitor.pointer(), c.group_count = group_frames.count();
+            c.monitor = monitor.pointer(), c.monitor_count = monitor.count(), c.bad_pixels = bad_pixels, c.outliers = outliers;
+        }
+    };
+
     // isoc_ct_output: how reconstruct and reconstruct_stream store the volume. All zero but struct_size, which is filled in: f32 as they are.
     using output = detail::sized<isoc_ct_output>;
     using output_info = detail::sized<isoc_ct_output_info>;
@@ -1003,6 +1029,14 @@ public:
     outcome<void> set_options(const options &wanted) {
         return detail::call(isoc_ct_set_options, self(), detail::lowered_struct<isoc_ct_options>(wanted));
     }
+
+    using outliers = detail::sized<isoc_ct_outliers>;
+
+    // How `filter` and `reconstruct` remove outliers (zingers) from raw frames; nullptr leaves them.
+    outcome<void> set_outliers(const isoc_ct_outliers &wanted = outliers()) {
+        return detail::call(isoc_ct_set_outliers, self(), detail::filled<isoc_ct_outliers>(wanted));
+    }
+    outcome<void> set_outliers(std::nullptr_t) { return detail::call(isoc_ct_set_outliers, self(), nullptr); }
 
     using stripes = detail::sized<isoc_ct_stripes>;
 
@@ -1041,7 +1075,12 @@ public:
     // For counts: integers, and f32 where options.input says so (ISOC_CT_INPUT_COUNTS). It stays while rows and bins do. `flats` and
     // `darks`: (frames, rows, bins) or (rows, bins), f32, u16 or u8; averaged and copied. No darks are zeros; no flats forget it.
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks = nullptr) {
-        return detail::call(isoc_ct_set_flat_field, self(), named("flats", flats), named("darks", darks));
+        return detail::call(isoc_ct_set_flat_field, self(), named("flats", flats), named("darks", darks), nullptr);
+    }
+    // The same with flats of several places in the scan, medians, a monitor, bad pixels, outliers.
+    outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks, const flat_field_options &wanted) {
+        const auto lowered = detail::lowered_struct<isoc_ct_flat_field_options>(wanted);
+        return detail::call(isoc_ct_set_flat_field, self(), named("flats", flats), named("darks", darks), lowered);
     }
 
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.

@@ -67,6 +67,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::host_memory,
         Self::other_plans,
         Self::find_axis,
+        Self::outliers,
         Self::half_acquisition,
     ];
 
@@ -155,7 +156,7 @@ impl Ct<'_> {
         }
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
-            call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null()));
+            call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null(), ptr::null()));
             // The careful caller's half turn is none.
             call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
         }
@@ -291,6 +292,57 @@ impl Ct<'_> {
         self.caller.done(done, None);
     }
 
+    fn outliers(&mut self) {
+        let handle = self.handle();
+        let outliers = self.outlier_options();
+        let passed = self.caller.passed(outliers);
+        let done = call!(self.caller, isoc_ct_set_outliers(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn outlier_options(&mut self) -> isoc_ct_outliers {
+        let input = &mut self.caller.input;
+        isoc_ct_outliers {
+            struct_size: input.struct_size(size_of::<isoc_ct_outliers>()),
+            unit: input.code(3),
+            side: input.code(3),
+            window: input.size(0, 6, SIDE),
+            depth: input.size(0, 4, SIDE),
+            threshold: input.real(0.0),
+        }
+    }
+
+    /// NULL, or options of up to three groups.
+    fn flat_field_options(&mut self) -> *const isoc_ct_flat_field_options {
+        if self.caller.input.byte() < 128 {
+            return ptr::null();
+        }
+        let groups = self.caller.input.size(0, 4, SIDE);
+        let frames = self.caller.array(groups, SIDE, |_| 1i64);
+        let position = self.caller.input.real(1.0);
+        let group_positions = self.caller.array(groups, SIDE, |k| position * k as f64);
+        let monitor = self.caller.input.real(1.0);
+        let (views, measured) = (self.sizes.views, self.caller.input.byte() < 128);
+        let group_monitor = if measured { self.caller.array(groups, SIDE, |_| monitor) } else { ptr::null_mut() };
+        let of_views = if measured { self.caller.array(views, SIDE, |_| monitor) } else { ptr::null_mut() };
+        let outliers = self.outlier_options();
+        let outliers = if self.caller.input.byte() < 128 { self.caller.passed(outliers) } else { ptr::null_mut() };
+        let input = &mut self.caller.input;
+        let options = isoc_ct_flat_field_options {
+            struct_size: input.struct_size(size_of::<isoc_ct_flat_field_options>()),
+            combine: input.code(2),
+            group_frames: frames,
+            group_positions,
+            group_monitor,
+            group_count: groups,
+            monitor: of_views,
+            monitor_count: if measured { views } else { 0 },
+            bad_pixels: input.real(0.0),
+            outliers,
+        };
+        self.caller.passed(options)
+    }
+
     fn half_acquisition(&mut self) {
         let (handle, input) = (self.handle(), &mut self.caller.input);
         let half = isoc_ct_half_acquisition {
@@ -315,7 +367,8 @@ impl Ct<'_> {
             caller.input_tensor(&[frames, rows, bins], dtype, &|k| value + 0.001 * (k % 5) as f64, false)
         };
         let (flats, darks) = (frames(&mut self.caller, 2.0), frames(&mut self.caller, 0.0));
-        let done = call!(self.caller, isoc_ct_set_flat_field(handle, flats.tensor, darks.tensor));
+        let options = self.flat_field_options();
+        let done = call!(self.caller, isoc_ct_set_flat_field(handle, flats.tensor, darks.tensor, options));
         self.caller.done(done, None);
     }
 

@@ -134,9 +134,9 @@ extern "C" __global__ void __launch_bounds__(256) ct_range(const __grid_constant
 
 // What the host learns of a slab. Mirrors `Findings` in src/ct/gpu/rows.rs.
 struct Findings {
-    unsigned long long first, replaced;
+    unsigned long long first, replaced, outliers;
 };
-static_assert(sizeof(Findings) == 16);
+static_assert(sizeof(Findings) == 24);
 
 // Before and after a look at the data. Kernels do what copies could do too, because the copy engines are busy with volumes that
 // leave: a few bytes would wait behind them, and the stream with them. Mirrors `Report` in src/ct/gpu/rows.rs.
@@ -151,7 +151,7 @@ static_assert(sizeof(Report) == 32);
 
 extern "C" __global__ void ct_begin(const __grid_constant__ Report p) {
     for (int i = threadIdx.x; i < p.padded; i += blockDim.x) p.largest[i] = 0;
-    if (threadIdx.x == 0) *p.findings = {~0ull, 0};
+    if (threadIdx.x == 0) *p.findings = {~0ull, 0, 0};
 }
 
 extern "C" __global__ void ct_report(const __grid_constant__ Report p) {

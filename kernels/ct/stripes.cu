@@ -173,26 +173,6 @@ __device__ inline int first_view(int part, int parts, int views) { return (int)(
 
 } // namespace
 
-// Line integrals of raw rows.
-struct Integrals {
-    RawRows raw;
-    // [slice][view][bin]
-    float *sinograms;
-};
-static_assert(sizeof(Integrals) == 80);
-
-extern "C" __global__ void __launch_bounds__(TILE) ct_integrals(const __grid_constant__ Integrals p) {
-    const int slice = blockIdx.z;
-    for (int view = blockIdx.y; view < p.raw.views; view += gridDim.y) {
-        float *row = p.sinograms + ((long long)slice * p.raw.views + view) * p.raw.bins;
-        for (int bin = blockIdx.x * TILE + threadIdx.x; bin < p.raw.bins; bin += gridDim.x * TILE) {
-            float value;
-            integral(p.raw, view, slice, bin, value);
-            row[bin] = value;
-        }
-    }
-}
-
 // Sums of values and of their squared second differences along views, a run of views each.
 extern "C" __global__ void __launch_bounds__(TILE) stripes_statistics(const __grid_constant__ Lists p) {
     const int bin = blockIdx.x * TILE + threadIdx.x, slice = blockIdx.z;

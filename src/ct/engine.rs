@@ -7,15 +7,39 @@ use crate::array::DType;
 use crate::context::Context;
 use crate::error::Result;
 
+/// What happened to values on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Treated {
+    /// Values that were not usable, and replaced by 0.
+    pub(super) replaced: u64,
+    /// Outliers, replaced by the median of their neighbourhood.
+    pub(super) outliers: u64,
+}
+
+impl std::ops::AddAssign for Treated {
+    fn add_assign(&mut self, more: Self) {
+        self.replaced += more.replaced;
+        self.outliers += more.outliers;
+    }
+}
+
+impl std::iter::Sum for Treated {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, more| {
+            sum += more;
+            sum
+        })
+    }
+}
+
 /// An engine keeps its memory from call to call.
 pub(super) trait Engine: Send {
     /// What a task takes between arrays in host memory.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs>;
-    /// Runs a task between arrays; gives the number of values replaced.
-    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64>;
-    /// Runs a task slab after slab between callbacks, which are called from this thread; projections are of this type. Gives the
-    /// number of values replaced.
-    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64>;
+    /// Runs a task between arrays.
+    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<Treated>;
+    /// Runs a task slab after slab between callbacks, which are called from this thread; projections are of this type.
+    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated>;
     /// Gives memory back, and forgets what was measured: both were for another geometry.
     fn forget(&mut self);
     /// Measures what there is to choose from; later choices go by that.

@@ -118,6 +118,17 @@ impl Geometry {
         [self.slices, self.ny, self.nx]
     }
 
+    /// Detector rows of its slices.
+    pub(super) fn used_rows(&self) -> Range<usize> {
+        self.first_row..self.first_row + self.slices
+    }
+
+    /// Detector rows of some slices, and so many on either side as far as there are any.
+    pub(super) fn rows_around(&self, slices: &Range<usize>, reach: usize) -> Range<usize> {
+        let (start, end) = (self.first_row + slices.start, self.first_row + slices.end);
+        start.saturating_sub(reach)..end.saturating_add(reach).min(self.rows)
+    }
+
     /// Updates of one slice: a projection's contribution to a pixel each.
     pub(super) fn updates(&self) -> f64 {
         self.nx as f64 * self.ny as f64 * self.views() as f64

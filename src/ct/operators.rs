@@ -1,6 +1,6 @@
 //! What a plan computes: each call checks its arrays, and asks the engine.
 
-use super::engine::Engine;
+use super::engine::{Engine, Treated};
 use super::geometry::Order;
 use super::geometry_warnings::advise_halves;
 use super::output::mask::Mask;
@@ -75,7 +75,7 @@ impl Ct {
         let (unseen, mut looked) = (self.unseen(dtype), false);
         let (context, correct) = (self.context.clone(), self.corrector());
         let g = self.geometry()?;
-        let (order, top) = (g.order, g.first_row);
+        let order = g.order;
         let mut read = |slab: Slab| {
             read(slab)?;
             if unseen && !looked {
@@ -83,8 +83,9 @@ impl Ct {
                 let Layout { origin, shape, strides, .. } = Layout::new(slab.data, dtype, slab.shape);
                 // SAFETY: the slab's array, which the callback has just filled.
                 let array = unsafe { Array::from_raw(origin, dtype, shape, strides, None) };
-                let mut rows = host_rows(&array, order, 0..slab.count)?;
-                rows.iter_mut().for_each(|(row, _)| *row += top + slab.first);
+                let held = if order == Order::Sinograms { slab.shape[0] } else { slab.shape[1] };
+                let mut rows = host_rows(&array, order, 0..held)?;
+                rows.iter_mut().for_each(|([_, row], _)| *row += slab.first_row);
                 warn_of_kind(&context, correct.correction(dtype)?, rows);
             }
             Ok(())
@@ -113,7 +114,7 @@ impl Ct {
     fn finished(
         &mut self,
         dtype: DType,
-        mut work: impl FnMut(&mut dyn Engine, &Context, &Task) -> Result<u64>,
+        mut work: impl FnMut(&mut dyn Engine, &Context, &Task) -> Result<Treated>,
     ) -> Result<()> {
         self.written = None;
         if !self.output.converts() {
@@ -155,31 +156,36 @@ impl Ct {
         self.ask(operator, source.dtype(), Pass::DIRECT, |engine, context, task| engine.run(context, task, &arrays))
     }
 
-    /// Asks the engine for what gives the number of values replaced.
+    /// Asks the engine for a task.
     fn ask(
         &mut self,
         operator: Operator,
         dtype: DType,
         pass: Pass,
-        work: impl FnOnce(&mut dyn Engine, &Context, &Task) -> Result<u64>,
+        work: impl FnOnce(&mut dyn Engine, &Context, &Task) -> Result<Treated>,
     ) -> Result<()> {
         let Self { context, plan, options, stages, engine, stream, .. } = self;
         let plan = configured(plan)?;
         let correction = match operator {
             Operator::Filter | Operator::Reconstruct => {
-                options.input.correction(dtype, plan.flat.as_deref(), options.minimum_transmission)?
+                let correction = options.input.correction(dtype, plan.flat.as_deref(), options.minimum_transmission)?;
+                stages.check(correction)?;
+                correction
             }
             _ => Correction::None,
         };
         let task = plan.task(operator, (options, stages), correction, *stream)?;
-        self.replaced = work(&mut **engine, context, &Task { pass, ..task })?;
+        self.treated = work(&mut **engine, context, &Task { pass, ..task })?;
         if matches!(pass.finish, Finish::Survey(_)) {
             // The next pass meets them again.
             return Ok(());
         }
         let shape =
             if operator == Operator::Forward { task.detector.volume_shape() } else { task.detector.projection_shape() };
-        context.tell_of_replaced(self.replaced, shape.iter().product());
+        context.tell_of_replaced(self.treated.replaced, shape.iter().product());
+        if self.treated.outliers > 0 {
+            context.log(LogLevel::Info, || format!("{} outliers were removed", self.treated.outliers));
+        }
         Ok(())
     }
 
@@ -225,7 +231,7 @@ impl Ct {
             return Ok(());
         }
         let g = self.geometry()?;
-        let used = g.first_row..g.first_row + g.slices;
+        let used = g.used_rows();
         let array = projections.layout();
         let rows = match array.gpu {
             None => host_rows(projections, g.order, used)?,

@@ -4,7 +4,7 @@
 use super::angular::Angular;
 use super::band_limited::BandLimited;
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Measured, Needs};
+use super::engine::{Engine, Measured, Needs, Treated};
 use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
@@ -12,9 +12,11 @@ use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
 use super::output::options::Output;
 use super::output::writer::Written;
-use super::rows::flat_field::FlatField;
+use super::rows::flat_field::{FlatField, FlatFieldOptions};
 use super::rows::half_acquisition::{HalfAcquisition, Halves};
 use super::rows::kind::Correction;
+use super::rows::outliers::Outliers;
+use super::rows::phase::Phase;
 use super::rows::stripes::Stripes;
 use super::rows::{Chain, Stages};
 use super::task::{Operator, Task};
@@ -45,6 +47,10 @@ pub struct Info {
     pub slab_slices: usize,
     /// Values replaced in the last call that read data.
     pub replaced: u64,
+    /// Outliers removed in that call.
+    pub outliers: u64,
+    /// Pixels of the flat field that are replaced by their neighbours.
+    pub bad_pixels: usize,
 }
 
 /// What depends on a geometry.
@@ -103,7 +109,9 @@ impl Plan {
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
     fn sizes<'a>(&'a self, (options, stages): (&'a Options, &'a Stages), pass: Pass<'a>) -> Result<Task<'a>> {
-        let rows = self.rows(Operator::Reconstruct, (options, stages), Correction::None)?;
+        let minimum = options.minimum_transmission as f32;
+        let correction = self.flat.as_deref().map_or(Correction::None, |flat| Correction::Counts(flat, minimum));
+        let rows = self.rows(Operator::Reconstruct, (options, stages), correction)?;
         Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0)? })
     }
 
@@ -117,7 +125,8 @@ impl Plan {
         let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
         let halves = if operator == Operator::Reconstruct { self.halves()? } else { None };
         // Half acquisition begins with line integrals as stages leave them, whether there are any or not.
-        let stages = stages.any().filter(|_| filters).or(halves.map(|_| stages));
+        let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies) || halves.is_some();
+        let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
             stages.check_bins(self.geometry.bins)?;
         }
@@ -157,7 +166,7 @@ pub struct Ct {
     pub(super) stages: Stages,
     half_acquisition: Option<HalfAcquisition>,
     pub(super) engine: Box<dyn Engine>,
-    pub(super) replaced: u64,
+    pub(super) treated: Treated,
     /// The caller's stream, for arrays on a GPU; 0 is the default one.
     pub(super) stream: usize,
     /// Projections taken for line integrals have been looked at since the last change.
@@ -175,9 +184,9 @@ impl Ct {
             _ => Box::<GpuEngine>::default(),
         };
         let (options, stages, output) = (Options::default(), Stages::default(), Output::default());
-        let (plan, half_acquisition, looked, written) = (None, None, false, None);
-        let (replaced, stream) = (0, 0);
-        Self { context, plan, options, stages, half_acquisition, engine, replaced, stream, looked, output, written }
+        let (plan, half_acquisition, treated) = (None, None, Treated::default());
+        let (stream, looked, written) = (0, false, None);
+        Self { context, plan, options, stages, half_acquisition, engine, treated, stream, looked, output, written }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -212,12 +221,12 @@ impl Ct {
     /// Checks and takes a geometry; forgets the caller's weights, and the flat field unless it is of such a detector.
     pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
         geometry.check()?;
-        let Geometry { rows, bins, first_row, slices, .. } = geometry;
+        let Geometry { rows, bins, .. } = geometry;
         let old = self.plan.as_ref().and_then(|p| p.flat.as_ref().map(|flat| (flat, &p.geometry)));
-        if let Some((flat, _)) = old.filter(|(flat, _)| flat.fits(rows, bins))
+        if let Some((flat, _)) = old.filter(|(flat, _)| flat.fits(&geometry))
             && self.context.nan_policy() == NanPolicy::Error
         {
-            flat.check_rows(first_row..first_row + slices)?;
+            flat.check_rows(geometry.used_rows())?;
         }
         let angular = match Angular::new(&geometry.angles) {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
@@ -228,15 +237,18 @@ impl Ct {
             return Err(e.clone());
         }
         geometry_warnings::warn(&self.context, &geometry, &angular, halves.as_ref());
-        if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(rows, bins)) {
+        if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(&geometry)) {
             self.context.log(LogLevel::Warning, || {
-                let (r, b) = (g.rows, g.bins);
-                format!(
-                    "the flat field is of {r} rows of {b} bins, the geometry now of {rows} of {bins}: it is forgotten"
-                )
+                let (v, r, b, views) = (g.views(), g.rows, g.bins, geometry.views());
+                let (of, now) = if (r, b) == (rows, bins) {
+                    (format!("{v} views"), format!("{views}"))
+                } else {
+                    (format!("{r} rows of {b} bins"), format!("{rows} of {bins}"))
+                };
+                format!("the flat field is of {of}, the geometry now of {now}: it is forgotten")
             });
         }
-        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(rows, bins));
+        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.engine.forget();
         self.looked = false;
         self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false });
@@ -248,6 +260,20 @@ impl Ct {
         options.check()?;
         self.options = options;
         self.looked = false;
+        Ok(())
+    }
+
+    /// Checks and takes how outliers are removed from frames; None leaves them.
+    pub fn set_outliers(&mut self, outliers: Option<Outliers>) -> Result<()> {
+        outliers.as_ref().map_or(Ok(()), Outliers::check)?;
+        self.stages.outliers = outliers;
+        Ok(())
+    }
+
+    /// Checks and takes how phase is retrieved; None leaves it.
+    pub fn set_phase(&mut self, phase: Option<Phase>) -> Result<()> {
+        phase.as_ref().map_or(Ok(()), Phase::check)?;
+        self.stages.phase = phase;
         Ok(())
     }
 
@@ -300,9 +326,18 @@ impl Ct {
         }
     }
 
-    /// Takes flat and dark frames, (frames, rows, bins); None forgets them.
+    /// Takes flat and dark frames, (frames, rows, bins), of which the means are taken; None forgets them.
     pub fn set_flat_field(&mut self, flats: Option<Array>, darks: Option<Array>) -> Result<()> {
-        let policy = self.context.nan_policy();
+        self.set_flat_field_by(flats, darks, &FlatFieldOptions::default())
+    }
+
+    /// The same with options.
+    pub fn set_flat_field_by(
+        &mut self,
+        flats: Option<Array>,
+        darks: Option<Array>,
+        options: &FlatFieldOptions,
+    ) -> Result<()> {
         let plan = configured_mut(&mut self.plan)?;
         let Some(flats) = flats else {
             if darks.is_some() {
@@ -321,7 +356,8 @@ impl Ct {
                 fail!(TensorShape, "{name} has {rows} rows of {bins} bins; they must have {} of {}", g.rows, g.bins);
             }
         }
-        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g.first_row..g.first_row + g.slices, policy)?));
+        options.check(flats.shape()[0], g.views())?;
+        plan.flat = Some(Arc::new(FlatField::new(flats, darks, g, options, &self.context)?));
         self.looked = false;
         Ok(())
     }
@@ -386,8 +422,21 @@ impl Ct {
         let angular = plan.angular.as_ref().ok().cloned();
         let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
         let (computed_bins, overlap) = (computed.bins, plan.halves()?.map_or(0.0, |halves| halves.overlap));
-        let (slab_slices, replaced) = (slab, self.replaced);
-        Ok(Info { angular, covered, padded_bins, computed_bins, overlap, period, slab_slices, replaced })
+        let bad_pixels = plan.flat.as_ref().map_or(0, |flat| flat.repairs().all().len());
+        let Treated { replaced, outliers } = self.treated;
+        let slab_slices = slab;
+        Ok(Info {
+            angular,
+            covered,
+            padded_bins,
+            computed_bins,
+            overlap,
+            period,
+            slab_slices,
+            replaced,
+            outliers,
+            bad_pixels,
+        })
     }
 
     /// Bytes that `reconstruct` will allocate at a time.

@@ -17,9 +17,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Arrays<'a> {
     source: Layout,
     target: Layout,
-    /// The slice that they begin with; None if they hold the whole detector and the whole volume.
-    part: Option<usize>,
+    /// None if they hold the whole detector and the whole volume.
+    part: Option<Start>,
     lifetime: PhantomData<&'a [u8]>,
+}
+
+/// What the arrays of some slices begin with.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    slice: usize,
+    /// Of the detector.
+    row: usize,
 }
 
 impl<'a> Arrays<'a> {
@@ -31,7 +39,8 @@ impl<'a> Arrays<'a> {
     /// Projections to be read alone, of the whole detector or of one slice's row.
     pub(super) fn input(source: &Array<'a>, g: &Geometry, slice: Option<usize>) -> Self {
         let target = Layout::new(std::ptr::null(), DType::F32, g.volume_shape());
-        Self { source: *source.layout(), target, part: slice, lifetime: PhantomData }
+        let part = slice.map(|slice| Start { slice, row: g.first_row + slice });
+        Self { source: *source.layout(), target, part, lifetime: PhantomData }
     }
 
     /// Of the whole scan in host memory, from projections to volume, for sizes alone.
@@ -66,7 +75,12 @@ impl<'a> Arrays<'a> {
 
     /// Where a slice of the volume has its row in projections.
     pub(super) fn row(&self, g: &Geometry, slice: usize) -> usize {
-        self.part.map_or(g.first_row + slice, |start| slice - start)
+        g.first_row + slice - self.first_row()
+    }
+
+    /// The detector row that projections begin with.
+    pub(super) fn first_row(&self) -> usize {
+        self.part.map_or(0, |start| start.row)
     }
 
     /// Slices that they hold, of which some are loaded.
@@ -76,7 +90,7 @@ impl<'a> Arrays<'a> {
 
     /// Where a slice is in a volume.
     pub(super) fn slice(&self, slice: usize) -> usize {
-        slice - self.part.unwrap_or(0)
+        slice - self.part.map_or(0, |start| start.slice)
     }
 }
 
@@ -87,11 +101,13 @@ pub struct Slab {
     pub first: usize,
     /// Number of slices.
     pub count: usize,
+    /// Detector row that its projections begin with: before that of the first slice where a stage looks at neighbouring rows.
+    pub first_row: usize,
     /// Its first element.
     pub data: *mut u8,
     /// Its elements' type.
     pub dtype: DType,
-    /// Its shape: projections in the geometry's order, with `count` rows, or (count, ny, nx).
+    /// Its shape: projections in the geometry's order, with as many rows as are wanted, or (count, ny, nx).
     pub shape: [usize; 3],
 }
 
@@ -146,9 +162,14 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Of projections and volume of these types.
-    pub(super) fn new(context: &Context, g: &Geometry, slices: usize, dtypes: [DType; 2]) -> Result<Self> {
-        let [p, v] = shapes(g, slices);
+    /// For so many slices, with rows on either side that reach so far; of projections and volume of these types.
+    pub(super) fn new(
+        context: &Context,
+        g: &Geometry,
+        (slices, reach): (usize, usize),
+        dtypes: [DType; 2],
+    ) -> Result<Self> {
+        let [p, v] = shapes(g, rows_of(g, slices, reach), slices);
         let bytes = |shape, dtype| Layout::new(std::ptr::null(), dtype, shape).bytes();
         let (projections, volume) =
             (context.host_memory(bytes(p, dtypes[0]))?, context.host_memory(bytes(v, dtypes[1]))?);
@@ -156,17 +177,22 @@ impl Buffers {
     }
 
     /// What they take.
-    pub(super) fn bytes(g: &Geometry, slices: usize, dtypes: [DType; 2]) -> u64 {
-        let [p, v] = shapes(g, slices).map(|shape| shape.iter().product::<usize>() as u64);
+    pub(super) fn bytes(g: &Geometry, (slices, reach): (usize, usize), dtypes: [DType; 2]) -> u64 {
+        let [p, v] = shapes(g, rows_of(g, slices, reach), slices).map(|shape| shape.iter().product::<usize>() as u64);
         p * dtypes[0].size() as u64 + v * dtypes[1].size() as u64
     }
 }
 
-/// Shapes of the projections of some slices, in the geometry's order, and of their volume.
-fn shapes(g: &Geometry, slices: usize) -> [[usize; 3]; 2] {
+/// Rows that so many slices and their neighbours take at most.
+pub(super) fn rows_of(g: &Geometry, slices: usize, reach: usize) -> usize {
+    slices.saturating_add(2 * reach).min(g.rows)
+}
+
+/// Shapes of the projections of some detector rows, in the geometry's order, and of the volume of some slices.
+fn shapes(g: &Geometry, rows: usize, slices: usize) -> [[usize; 3]; 2] {
     let projections = match g.order {
-        Order::Frames => [g.views(), slices, g.bins],
-        Order::Sinograms => [slices, g.views(), g.bins],
+        Order::Frames => [g.views(), rows, g.bins],
+        Order::Sinograms => [rows, g.views(), g.bins],
     };
     [projections, [slices, g.ny, g.nx]]
 }
@@ -175,6 +201,8 @@ fn shapes(g: &Geometry, slices: usize) -> [[usize; 3]; 2] {
 pub(super) struct Lent<'a, 'c> {
     pub(super) context: &'a Context,
     pub(super) geometry: &'a Geometry,
+    /// Rows on either side of a slab that are wanted.
+    pub(super) reach: usize,
     /// Of projections and volume.
     pub(super) dtypes: [DType; 2],
     /// As many as there can be slabs under way, each large enough for every slab.
@@ -186,20 +214,21 @@ impl<'a> Ends<'a> for Lent<'a, '_> {
     const STORES: bool = true;
 
     fn load(&mut self, place: usize, slices: Range<usize>) -> Result<Arrays<'a>> {
-        let [p, v] = shapes(self.geometry, slices.len());
+        let rows = self.geometry.rows_around(&slices, self.reach);
+        let [p, v] = shapes(self.geometry, rows.len(), slices.len());
         let Buffers { projections, volume } = &self.buffers[place % self.buffers.len()];
         let arrays = Arrays {
             source: Layout::new(projections.data(), self.dtypes[0], p),
             target: Layout::new(volume.data(), self.dtypes[1], v),
-            part: Some(slices.start),
+            part: Some(Start { slice: slices.start, row: rows.start }),
             lifetime: PhantomData,
         };
-        (self.callbacks.read)(slab(&arrays.source, slices))?;
+        (self.callbacks.read)(slab(&arrays, &arrays.source, slices))?;
         Ok(arrays)
     }
 
     fn store(&mut self, arrays: &Arrays, slices: Range<usize>) -> Result<()> {
-        (self.callbacks.write)(slab(&arrays.target, slices))
+        (self.callbacks.write)(slab(arrays, &arrays.target, slices))
     }
 
     fn report(&self, job: &Job) {
@@ -207,9 +236,10 @@ impl<'a> Ends<'a> for Lent<'a, '_> {
     }
 }
 
-fn slab(layout: &Layout, slices: Range<usize>) -> Slab {
+fn slab(arrays: &Arrays, layout: &Layout, slices: Range<usize>) -> Slab {
     let Layout { origin, dtype, shape, .. } = *layout;
-    Slab { first: slices.start, count: slices.len(), data: origin.cast_mut(), dtype, shape }
+    let first_row = arrays.first_row();
+    Slab { first: slices.start, count: slices.len(), first_row, data: origin.cast_mut(), dtype, shape }
 }
 
 /// A device at work on slabs.

@@ -66,7 +66,7 @@ static void use_input(scan *s, isoc_ct_input input) {
 }
 
 static void use_flat_field(scan *s) {
-    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], &s->t[DARKS]));
+    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], &s->t[DARKS], NULL));
     s->afterwards = SET_UP_ANEW;
 }
 
@@ -952,7 +952,7 @@ static void float_flats(scan *s, float value) {
 }
 
 static void use_flat_without_darks(scan *s) {
-    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL));
+    check_ok("isoc_ct_set_flat_field", isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL, NULL));
     s->afterwards = SET_UP_ANEW;
 }
 
@@ -963,9 +963,9 @@ static void flat_fields(void) {
         "flats[1, 5] is 102 on average", "above darks, 102 there");
     BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, FLAT_FIELD, "flats[0, 31] is 3 on average",
         "above dark");
-    BAD("flat 0 without darks", set_flats(s, 0, 0, 0), isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL),
+    BAD("flat 0 without darks", set_flats(s, 0, 0, 0), isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL, NULL),
         FLAT_FIELD, "flats[0, 0] is 0 on average", "above darks, 0 there");
-    BAD("darks without flats", NOTHING, isoc_ct_set_flat_field(s->ct, NULL, &s->t[DARKS]), NULL_POINTER,
+    BAD("darks without flats", NOTHING, isoc_ct_set_flat_field(s->ct, NULL, &s->t[DARKS], NULL), NULL_POINTER,
         "flats is NULL", "darks");
     BAD("NaN in the flats", float_flats(s, NAN), SET_FLAT_FIELD, NOT_FINITE_DATA, "flats[1, 5]", "NaN",
         "finite");
@@ -1001,11 +1001,11 @@ static void flat_fields(void) {
              near(s->volume, s->volume, VOLUME_SIZE, 0.0) && still_works(s));
     }
     BAD("reconstruct: raw counts, flat field forgotten",
-        (use_flat_field(s), check_ok("no flat field", isoc_ct_set_flat_field(s->ct, NULL, NULL)), raw(s, u16)),
+        (use_flat_field(s), check_ok("no flat field", isoc_ct_set_flat_field(s->ct, NULL, NULL, NULL)), raw(s, u16)),
         call_reconstruct(s->ct, s), FLAT_FIELD, "projections", "isoc_ct_set_flat_field comes first");
     GOOD("set_flat_field: one flat frame in two dimensions, no darks", (set_shape(s, FLATS, ROWS, BINS, -1),
         s->t[FLATS].ndim = 2),
-         isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), 1);
+         isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL, NULL), 1);
 
     BAD("reconstruct: f32 with a flat field", use_flat_field(s), call_reconstruct(s->ct, s), FLAT_FIELD, "projections are F32",
         "counts or line integrals", "forget the flat field");
@@ -1362,7 +1362,7 @@ static void out_of_memory(void) {
         BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
                ISOC_STATUS_OUT_OF_MEMORY, "allocate");
     BAD_IN(boundless, "set_flat_field: a frame beyond all memory", beyond_all_memory(s, FLATS),
-           isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL), ISOC_STATUS_OUT_OF_MEMORY, "allocate");
+           isoc_ct_set_flat_field(s->ct, &s->t[FLATS], NULL, NULL), ISOC_STATUS_OUT_OF_MEMORY, "allocate");
 }
 
 static void memory_cap(void) {

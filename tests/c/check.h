@@ -354,7 +354,7 @@ static inline int still_works(scan *s) {
     if (s->afterwards == SET_UP_ANEW) {
         good_parameters(s);
         /* Where there is no geometry yet, there is no flat field either. */
-        (void)isoc_ct_set_flat_field(s->ct, NULL, NULL);
+        (void)isoc_ct_set_flat_field(s->ct, NULL, NULL, NULL);
         if (isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_output(s->ct, NULL) ||
             isoc_ct_set_half_acquisition(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
@@ -377,7 +377,7 @@ static inline isoc_status call_set_geometry(isoc_ct *ct, scan *s) { return isoc_
 static inline isoc_status call_set_options(isoc_ct *ct, scan *s) { return isoc_ct_set_options(ct, &s->options); }
 static inline isoc_status call_set_output(isoc_ct *ct, scan *s) { return isoc_ct_set_output(ct, &s->output); }
 static inline isoc_status call_set_flat_field(isoc_ct *ct, scan *s) {
-    return isoc_ct_set_flat_field(ct, &s->t[FLATS], &s->t[DARKS]);
+    return isoc_ct_set_flat_field(ct, &s->t[FLATS], &s->t[DARKS], NULL);
 }
 static inline isoc_status call_get_info(isoc_ct *ct, scan *s) { return isoc_ct_get_info(ct, &s->info); }
 static inline isoc_status call_get_angular_weights(isoc_ct *ct, scan *s) {

@@ -9,6 +9,7 @@ mod common;
 mod filter;
 mod find_axis;
 mod forward;
+mod frames;
 mod half_acquisition;
 mod input;
 mod invariance;

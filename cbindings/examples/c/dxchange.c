@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));
     TRY(isoc_ct_set_options(ct, &options));
-    TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL));
+    TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL, NULL));
     TRY(isoc_ct_set_stripes(ct, &stripes));
     if (axis < 0) {
         double begin = demo_seconds();

@@ -305,16 +305,16 @@ static void set_flat_field(call &c) {
     const mxArray *flats = c.optional(0), *darks = c.optional(1);
     if (!flats) {
         if (darks) fail("invalidArgument", "flats are missing, and darks are given; leave both out to forget the flat field");
-        check(isoc_ct_set_flat_field(c.plan->ct(), nullptr, nullptr));
+        check(isoc_ct_set_flat_field(c.plan->ct(), nullptr, nullptr, nullptr));
         return;
     }
     const array f(flats, "flats", raw, frames_of(c, flats));
     if (!darks) {
-        check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), nullptr));
+        check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), nullptr, nullptr));
         return;
     }
     const array d(darks, "darks", raw, frames_of(c, darks));
-    check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), d.tensor()));
+    check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), d.tensor(), nullptr));
 }
 
 static void get_info(call &c) {

@@ -227,6 +227,50 @@ class CtOutputType(IntEnum):
     F16 = 3
 
 
+class CtOutlierUnit(IntEnum):
+    """isoc_ct_outlier_unit"""
+
+    #: The noise of the neighbourhood: 1.4826 times the median of the distances from its median, and at least a 200th of
+    #: that median.
+    NOISE = 0
+    #: The median of the neighbourhood.
+    MEDIAN = 1
+    #: Counts.
+    COUNT = 2
+
+
+class CtOutlierSide(IntEnum):
+    """isoc_ct_outlier_side"""
+
+    #: Those above the median, as X rays and particles that hit the sensor leave them (zingers).
+    BRIGHT = 0
+    #: Those below the median.
+    DARK = 1
+    #: Either.
+    BOTH = 2
+
+
+class CtCombine(IntEnum):
+    """isoc_ct_combine"""
+
+    #: Their mean.
+    MEAN = 0
+    #: Their median, pixel by pixel; of an even number the mean of the middle two.
+    MEDIAN = 1
+
+
+class CtPhaseMethod(IntEnum):
+    """isoc_ct_phase_method"""
+
+    #: One material (or one ratio), any contrast: D. Paganin, S. C. Mayo, T. E. Gureyev, P. R. Miller, S. W. Wilkins,
+    #: Journal of Microscopy 206, 33 (2002). Line integrals are -ln of I filtered by 1 / (1 + pi F d f^2).
+    PAGANIN = 0
+    #: One ratio, weak contrast, distances of more than the near field: contrast transfer function (P. Cloetens et al.,
+    #: Applied Physics Letters 75, 2912 (1999)) of one distance, c = cos x + d sin x, x = pi F f^2. Line integrals are 1
+    #: - I filtered by (1 + alpha) c / (c^2 + alpha (1 + (d sin min(x, pi / 2))^2)).
+    CTF = 1
+
+
 class CtStripeMethod(IntEnum):
     """isoc_ct_stripe_method"""
 
@@ -484,6 +528,18 @@ class isoc_ct_options(c.Structure):
                 ("input", c.c_uint32), ("tolerance", c.c_double), ("projector", c.c_uint32), ("reserved", c.c_uint32)]
 
 
+class isoc_ct_outliers(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("unit", c.c_uint32), ("side", c.c_uint32), ("window", c.c_int64),
+                ("depth", c.c_int64), ("threshold", c.c_double)]
+
+
+class isoc_ct_phase(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("energy_kev", c.c_double),
+                ("distance_mm", c.c_double), ("pixel_um", c.c_double), ("delta_beta", c.c_double),
+                ("length_um", c.c_double), ("alpha", c.c_double), ("unsharp_sigma", c.c_double),
+                ("unsharp_amount", c.c_double)]
+
+
 class isoc_device(c.Structure):
     _fields_ = [("device_type", c.c_int32), ("device_id", c.c_int32)]
 
@@ -495,6 +551,13 @@ class isoc_dtype(c.Structure):
 class isoc_tensor(c.Structure):
     _fields_ = [("data", c.c_void_p), ("device", isoc_device), ("ndim", c.c_int32), ("dtype", isoc_dtype),
                 ("shape", c.c_void_p), ("strides", c.c_void_p), ("byte_offset", c.c_uint64)]
+
+
+class isoc_ct_flat_field_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("combine", c.c_uint32), ("group_frames", c.c_void_p),
+                ("group_positions", c.c_void_p), ("group_monitor", c.c_void_p), ("group_count", c.c_int64),
+                ("monitor", c.c_void_p), ("monitor_count", c.c_int64), ("bad_pixels", c.c_double),
+                ("outliers", c.POINTER(isoc_ct_outliers))]
 
 
 class isoc_ct_stripes(c.Structure):
@@ -523,7 +586,8 @@ class isoc_ct_info(c.Structure):
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
                 ("largest_gap_start", c.c_double), ("largest_gap", c.c_double), ("padded_bins", c.c_int64),
                 ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64),
-                ("computed_bins", c.c_int64), ("overlap", c.c_double)]
+                ("outliers", c.c_int64), ("bad_pixels", c.c_int64), ("computed_bins", c.c_int64),
+                ("overlap", c.c_double)]
 
 
 class isoc_ct_ellipse(c.Structure):
@@ -657,7 +721,10 @@ FUNCTIONS = {
     "isoc_ct_set_stream": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
-    "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_ct_set_outliers": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_outliers)]),
+    "isoc_ct_set_phase": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_phase)]),
+    "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                           c.POINTER(isoc_ct_flat_field_options)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
     "isoc_ct_set_half_acquisition": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_half_acquisition)]),
     "isoc_ct_set_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output)]),

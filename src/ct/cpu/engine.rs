@@ -10,7 +10,7 @@ use super::work::Work;
 use super::worker::{Memory, Processor};
 use crate::array::DType;
 use crate::context::{Context, LogLevel};
-use crate::ct::engine::{Engine, Needs};
+use crate::ct::engine::{Engine, Needs, Treated};
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::filter::{RowFilter, padded_bins};
 use crate::ct::slab::{Arrays, Buffers, Callbacks, Lent, Whole};
@@ -63,8 +63,8 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
 
 /// What slabs are loaded into before the work, in bytes for so many slices.
 struct Loaded<'a> {
-    /// Buffers of streams, of these types.
-    stream: Option<(&'a Geometry, [DType; 2])>,
+    /// Buffers of streams, of these types, with rows on either side that reach so far.
+    stream: Option<(&'a Geometry, usize, [DType; 2])>,
     preparation: Option<Preparation<'a>>,
 }
 
@@ -74,14 +74,15 @@ const PREPARED: u64 = 1 << 30;
 impl Loaded<'_> {
     fn bytes(&self, slices: usize) -> u64 {
         let prepared = self.preparation.as_ref().map_or(0, |p| p.bytes(slices));
-        prepared + self.stream.map_or(0, |(g, dtypes)| Buffers::bytes(g, slices, dtypes))
+        prepared + self.stream.map_or(0, |(g, reach, dtypes)| Buffers::bytes(g, (slices, reach), dtypes))
     }
 
     /// Slices that are loaded at a time, and the memory for the work, where that and what they are loaded into stay within `cap` bytes.
     fn share(&self, slices: usize, cap: u64, threads: usize, work: &dyn Work) -> Result<(usize, u64)> {
         let left = |slices| cap.checked_sub(self.bytes(slices));
         // Half of it at most, where there is a choice.
-        let most = if self.stream.is_some() { cap / 2 } else { PREPARED.min(cap / 2) };
+        let wanted = self.preparation.as_ref().map_or(PREPARED, |p| self.bytes(p.wanted()).max(PREPARED));
+        let most = if self.stream.is_some() { cap / 2 } else { wanted.min(cap / 2) };
         let max = usize::try_from(most / self.bytes(1)).unwrap_or(usize::MAX);
         let minimum = work.unit().min(slices);
         let whole = |n: usize| n.next_multiple_of(work.unit()).min(slices);
@@ -118,7 +119,7 @@ impl Engine for CpuEngine {
         Ok(Needs { slab: slabs[0].count, bytes: loaded + bytes + task.pass.bytes, padded_bins })
     }
 
-    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
+    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<Treated> {
         let (work, cap) = (work(context, task)?, self.cap(context, task)?);
         let (slices, threads) = (task.neighbours(), context.threads());
         let (share, cap) = match Preparation::of(task, threads) {
@@ -133,15 +134,16 @@ impl Engine for CpuEngine {
         processor.run(&mut ends)
     }
 
-    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
+    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         let (g, work) = (task.detector, work(context, task)?);
         let (cap, dtypes, threads) = (self.cap(context, task)?, [dtype, task.pass.stored], context.threads());
-        let loaded = Loaded { stream: Some((g, dtypes)), preparation: Preparation::of(task, threads) };
+        let reach = task.rows.reach();
+        let loaded = Loaded { stream: Some((g, reach, dtypes)), preparation: Preparation::of(task, threads) };
         let (slab, cap) = loaded.share(task.neighbours(), cap, threads, &*work)?;
-        let buffers = [Buffers::new(context, g, slab, dtypes)?];
+        let buffers = [Buffers::new(context, g, (slab, reach), dtypes)?];
         context.log(LogLevel::Info, || format!("{}: streamed in slabs of up to {slab} slices", task.operator.name()));
         let processor = Processor::new(context, task, &*work, &mut self.memory, (cap, slab));
-        let mut ends = Lent { context, geometry: g, dtypes, buffers: &buffers, callbacks };
+        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers: &buffers, callbacks };
         processor.run(&mut ends)
     }
 

@@ -1,11 +1,14 @@
 //! The stages that see more than a row, on the processor: from the caller's projections to line integrals of some slices.
 
+use super::frames::Frames;
+use super::phase::PhaseFilter;
 use crate::context::{Context, Job, Stage};
+use crate::cpu::shared::Shared;
 use crate::ct::geometry::Geometry;
-use crate::ct::rows::Stages;
 use crate::ct::rows::filter::Padding;
-use crate::ct::rows::half_acquisition::Halves;
+use crate::ct::rows::phase::Phase;
 use crate::ct::rows::reader::Reader;
+use crate::ct::rows::{Chain, Stages};
 use crate::ct::task::Task;
 use crate::error::Result;
 use rayon::prelude::*;
@@ -15,21 +18,22 @@ use std::sync::Mutex;
 /// The stages of a call.
 pub(super) struct Preparation<'a> {
     /// Of the rows that it makes, and of those that it reads.
-    pub(super) geometry: &'a Geometry,
-    pub(super) detector: &'a Geometry,
-    pub(super) stages: &'a Stages,
-    /// Half acquisition, and whether rows go on as they end.
-    pub(super) halves: Option<(&'a Halves, bool)>,
-    pub(super) threads: usize,
+    geometry: &'a Geometry,
+    detector: &'a Geometry,
+    stages: &'a Stages,
+    rows: Chain<'a>,
+    threads: usize,
 }
+
+/// Slices that are read together where their rows have neighbours, which are read for all of them.
+const TOGETHER: usize = 8;
 
 impl<'a> Preparation<'a> {
     /// Of a task that has such stages.
     pub(super) fn of(task: &Task<'a>, threads: usize) -> Option<Self> {
         let Task { geometry, detector, rows, .. } = *task;
-        let edge = matches!(rows.filter, Some((_, Padding::Edge)));
-        let halves = rows.halves.map(|halves| (halves, edge));
-        rows.stages.map(|stages| Self { geometry, detector, stages, halves, threads })
+        let stages = rows.stages.filter(|stages| stages.any().is_some() || rows.halves.is_some())?;
+        Some(Self { geometry, detector, stages, rows, threads })
     }
 
     /// Values of so many slices.
@@ -37,44 +41,149 @@ impl<'a> Preparation<'a> {
         slices * self.geometry.views() * self.geometry.bins
     }
 
-    /// Working memory, in bytes, for so many slices.
-    pub(super) fn bytes(&self, slices: usize) -> u64 {
-        let (views, bins) = (self.detector.views(), self.detector.bins);
-        let room = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
-        4 * self.len(slices) as u64 + self.threads.min(slices) as u64 * room
+    /// Slices that should be loaded at a time, if they can be: many more than the rows that are read beside them.
+    pub(super) fn wanted(&self) -> usize {
+        4 * self.stages.reach()
     }
 
-    /// Reads slices, and makes line integrals of them, (slice, view, bin).
+    /// Slices of one task.
+    fn together(&self, slices: usize) -> usize {
+        if self.stages.outliers.is_none() { 1 } else { slices.div_ceil(self.threads).clamp(1, TOGETHER) }
+    }
+
+    /// Working memory, in bytes, for so many slices.
+    pub(super) fn bytes(&self, slices: usize) -> u64 {
+        let (views, bins, together) = (self.detector.views(), self.detector.bins, self.together(slices));
+        let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
+        let outliers = self.stages.outliers.as_ref();
+        let rows = match &self.stages.phase {
+            None => {
+                let tasks = self.threads.min(slices.div_ceil(together)) as u64;
+                tasks * (stripes + Frames::bytes(outliers, bins, together))
+            }
+            Some(phase) => {
+                let [each, all] = PhaseFilter::bytes(phase, slices, bins);
+                let frames = each + Frames::bytes(outliers, bins, slices + 2 * phase.reach());
+                all + (self.threads.min(views.div_ceil(2)) as u64 * frames)
+                    .max(self.threads.min(slices) as u64 * stripes)
+            }
+        };
+        4 * self.len(slices) as u64 + rows
+    }
+
+    /// Reads slices, and makes line integrals of them, (slice, view, bin). Gives the number of outliers.
     pub(super) fn run(
         &self,
         (context, job): (&Context, &Job),
         input: &Reader,
         slices: Range<usize>,
         prepared: &mut [f32],
-    ) -> Result<()> {
+    ) -> Result<u64> {
         job.enter(Stage::Prepare);
+        match &self.stages.phase {
+            None => self.slices((context, job), Some(input), slices, prepared),
+            Some(phase) => {
+                let found = self.views((context, job), input, phase, slices.clone(), prepared)?;
+                self.slices((context, job), None, slices, prepared)?;
+                Ok(found)
+            }
+        }
+    }
+
+    /// Some slices after others: reads them, unless there are line integrals already, removes stripes, and widens rows.
+    fn slices(
+        &self,
+        (context, job): (&Context, &Job),
+        input: Option<&Reader>,
+        slices: Range<usize>,
+        prepared: &mut [f32],
+    ) -> Result<u64> {
         let g = self.detector;
-        let sinograms = prepared.chunks_exact_mut(self.len(1));
-        let queue = Mutex::new(slices.clone().zip(sinograms));
+        if input.is_none() && self.stages.stripes.is_none() && self.rows.halves.is_none() {
+            return Ok(0);
+        }
+        let together = if input.is_some() { self.together(slices.len()) } else { 1 };
+        // Measured rows are at the beginning of what a slice has.
+        let (size, measured) = (self.len(1), g.views() * g.bins);
+        let queue = Mutex::new(slices.clone().step_by(together).zip(prepared.chunks_mut(together * size)));
         // A task a thread, and no more, so that there is room for each.
-        (0..self.threads.min(slices.len())).into_par_iter().try_for_each(|_| {
-            let stripes = self.stages.stripes.as_ref();
+        let tasks = (0..self.threads.min(slices.len().div_ceil(together))).into_par_iter().map(|_| {
+            let (stripes, outliers) = (self.stages.stripes.as_ref(), self.stages.outliers.as_ref());
             let mut remover = stripes.map(|stripes| stripes.remover(g.views(), g.bins)).transpose()?;
+            let shape = [g.views(), g.rows, g.bins];
+            let frames = input.map(|input| Frames::new(input, outliers, shape, together, context.level()));
+            let (mut frames, mut found) = (frames.transpose()?, 0);
             loop {
                 let next = queue.lock().unwrap_or_else(|e| e.into_inner()).next();
-                let Some((slice, sinogram)) = next else { return Ok(()) };
+                let Some((slice, sinograms)) = next else { return Ok(found) };
                 job.check()?;
-                let measured = &mut sinogram[..g.views() * g.bins];
-                for (view, row) in measured.chunks_exact_mut(g.bins).enumerate() {
-                    input.read(view, g.first_row + slice, row)?;
+                let count = sinograms.len() / size;
+                if let Some((input, frames)) = input.zip(frames.as_mut()) {
+                    let top = g.first_row + slice;
+                    frames.begin(top..top + count, 0);
+                    for view in 0..g.views() {
+                        frames.advance(view);
+                        for (row, sinogram) in (top..).zip(sinograms.chunks_exact_mut(size)) {
+                            let values = &mut sinogram[view * g.bins..][..g.bins];
+                            found += frames.row(view, row, values);
+                            let replaced = input.corrected(view, row, values)?;
+                            input.count(replaced);
+                        }
+                    }
                 }
-                if let Some(remover) = &mut remover {
-                    remover.correct(measured, context.level())?;
-                }
-                if let Some((halves, edge)) = self.halves {
-                    halves.widen(edge, sinogram);
+                for sinogram in sinograms.chunks_exact_mut(size) {
+                    job.check()?;
+                    if let Some(remover) = &mut remover {
+                        remover.correct(&mut sinogram[..measured], context.level())?;
+                    }
+                    if let Some(halves) = self.rows.halves {
+                        halves.widen(matches!(self.rows.filter, Some((_, Padding::Edge))), sinogram);
+                    }
                 }
             }
-        })
+        });
+        tasks.sum()
+    }
+
+    /// Some views after others: whole frames of these slices and their neighbours.
+    fn views(
+        &self,
+        (context, job): (&Context, &Job),
+        input: &Reader,
+        phase: &Phase,
+        slices: Range<usize>,
+        prepared: &mut [f32],
+    ) -> Result<u64> {
+        let (g, level) = (self.detector, context.level());
+        let own = g.first_row + slices.start..g.first_row + slices.end;
+        let minimum = self.rows.correction.minimum();
+        let filter = PhaseFilter::new(phase, minimum, own.clone(), [g.rows, g.bins], level)?;
+        let pairs = g.views().div_ceil(2);
+        let tasks = self.threads.min(pairs);
+        let target = Shared::new(prepared);
+        let found = (0..tasks).into_par_iter().map(|task| {
+            let part = task * pairs / tasks..(task + 1) * pairs / tasks;
+            let shape = [g.views(), g.rows, g.bins];
+            let rows = filter.rows();
+            let mut frames = Frames::new(input, self.stages.outliers.as_ref(), shape, rows.len(), level)?;
+            let (mut room, mut found) = (filter.room()?, 0);
+            frames.begin(rows, 2 * part.start);
+            for pair in part {
+                job.check()?;
+                let views = 2 * pair..(2 * pair + 2).min(g.views());
+                let [outliers, replaced] =
+                    filter.run(&mut frames, input, views.clone(), &mut room, |k, row, values| {
+                        let at = (row - own.start) * self.len(1) + (views.start + k) * g.bins;
+                        for (k, value) in values.iter().enumerate() {
+                            // SAFETY: this task alone has these views.
+                            unsafe { *target.at(at + k) = *value };
+                        }
+                    })?;
+                input.count(replaced as usize);
+                found += outliers;
+            }
+            Ok(found)
+        });
+        found.sum()
     }
 }

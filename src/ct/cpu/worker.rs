@@ -5,6 +5,7 @@ use super::prepare::Preparation;
 use super::work::{Call, Work};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::Workspace;
+use crate::ct::engine::Treated;
 use crate::ct::geometry::Order;
 use crate::ct::output::Finish;
 use crate::ct::rows::reader::Reader;
@@ -43,7 +44,7 @@ pub(super) struct Processor<'a> {
     smaller: Option<u64>,
     /// Line integrals of the first slice that was loaded, if stages made them.
     prepared: Option<(usize, *const f32)>,
-    replaced: u64,
+    treated: Treated,
 }
 
 impl<'a> Processor<'a> {
@@ -55,15 +56,26 @@ impl<'a> Processor<'a> {
         (cap, share): (u64, usize),
     ) -> Self {
         let preparation = Preparation::of(task, context.threads());
-        Self { context, task, work, preparation, memory, cap, share, smaller: None, prepared: None, replaced: 0 }
+        Self {
+            context,
+            task,
+            work,
+            preparation,
+            memory,
+            cap,
+            share,
+            smaller: None,
+            prepared: None,
+            treated: Treated::default(),
+        }
     }
 
     /// From the calling thread, which the worker threads let report.
-    pub(super) fn run<'e>(self, ends: &mut impl slab::Ends<'e>) -> Result<u64> {
+    pub(super) fn run<'e>(self, ends: &mut impl slab::Ends<'e>) -> Result<Treated> {
         let (context, queue, part) = (self.context, self.task.queue()?, self.task.pass.part);
         let mut workers = [self];
         context.report_part(part, |job| slab::run(&mut workers, &queue, ends, job))?;
-        Ok(workers[0].replaced)
+        Ok(workers[0].treated)
     }
 
     fn reader<'r>(&self, arrays: &Arrays<'r>, slices: Range<usize>) -> Reader<'r>
@@ -106,9 +118,10 @@ impl Worker for Processor<'_> {
         let (context, input) = (self.context, self.reader(arrays, slices.clone()));
         let (len, bytes) = (preparation.len(slices.len()), preparation.bytes(slices.len()));
         let [prepared, _] = self.memory.prepared.take([len, 0], bytes)?;
-        context.on_workers(job, |job| preparation.run((context, job), &input, slices.clone(), prepared))?;
+        self.treated.outliers +=
+            context.on_workers(job, |job| preparation.run((context, job), &input, slices.clone(), prepared))?;
         self.prepared = Some((slices.start, prepared.as_ptr()));
-        self.replaced += input.replaced();
+        self.treated.replaced += input.replaced();
         Ok(())
     }
 
@@ -138,7 +151,7 @@ impl Worker for Processor<'_> {
             writer.settle(result.is_ok());
         }
         result?;
-        self.replaced += input.replaced();
+        self.treated.replaced += input.replaced();
         Ok((slab.count, ()))
     }
 

@@ -8,7 +8,7 @@ use super::worker::{AtWork, Gpu};
 use super::{filter, measure};
 use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
-use crate::ct::engine::{Engine, Measured, Needs};
+use crate::ct::engine::{Engine, Measured, Needs, Treated};
 use crate::ct::geometry::Geometry;
 use crate::ct::options::{Kernel, Precision, Sampling};
 use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole};
@@ -77,7 +77,7 @@ impl Engine for GpuEngine {
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
     }
 
-    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<u64> {
+    fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<Treated> {
         self.open(context)?;
         let at = resident(arrays)?;
         let gpus: Vec<_> =
@@ -112,19 +112,20 @@ impl Engine for GpuEngine {
                     })
                     .collect();
                 // All of them, before the first error goes to the caller.
-                let results: Vec<Result<u64>> =
+                let results: Vec<Result<Treated>> =
                     running.into_iter().map(|r| r.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect();
                 results.into_iter().sum()
             })
         })
     }
 
-    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<u64> {
+    fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         self.open(context)?;
         let (g, cap) = (task.detector, context.memory_cap(0));
         let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
-        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, slices, dtypes);
+        let reach = task.rows.reach();
+        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, (slices, reach), dtypes);
         let mut workers = Vec::with_capacity(sharing);
         for gpu in &mut self.gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
@@ -143,8 +144,9 @@ impl Engine for GpuEngine {
         }
         // In the order in which slabs take turns.
         let turns = (0..SLOTS).flat_map(|_| &workers);
-        let buffers = turns.map(|gpu| Buffers::new(context, g, gpu.sizes.slab, dtypes)).collect::<Result<Vec<_>>>()?;
-        let mut ends = Lent { context, geometry: g, dtypes, buffers: &buffers, callbacks };
+        let buffers =
+            turns.map(|gpu| Buffers::new(context, g, (gpu.sizes.slab, reach), dtypes)).collect::<Result<Vec<_>>>()?;
+        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers: &buffers, callbacks };
         let queue = task.queue()?;
         context.report_part(task.pass.part, |job| {
             job.enter(task.operator.stage());

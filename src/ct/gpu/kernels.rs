@@ -1,6 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
-use super::{stripes, stripes_vo};
+use super::{frames, stripes, stripes_vo};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -34,6 +34,7 @@ impl RowKernels {
 pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
+    frames: OnceLock<frames::Kernels>,
     halves: OnceLock<Function>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
@@ -49,6 +50,10 @@ impl Kernels {
     /// Packs rows that are not filtered.
     pub(super) fn pack(&self, device: &Device) -> Result<&Function> {
         kept(&self.pack, || device.function("ct/filter", "ct_pack"))
+    }
+
+    pub(super) fn frames(&self, device: &Device) -> Result<&frames::Kernels> {
+        kept(&self.frames, || frames::Kernels::new(device))
     }
 
     /// Widens the rows of half acquisitions.

@@ -12,6 +12,7 @@ pub(super) mod engine;
 mod filter;
 mod format;
 mod forward;
+mod frames;
 mod half_acquisition;
 mod hybrid;
 mod kept_filter;

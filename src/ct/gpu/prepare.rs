@@ -1,25 +1,18 @@
 //! The stages that see more than a row, on a GPU: from a slab's raw rows to line integrals, (slice, view, bin).
 
 use super::format::RawRows;
+use super::frames;
 use super::half_acquisition::{self, DeviceHalves};
 use super::state::{Scratch, State};
 use super::{stripes, stripes_vo};
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
+use crate::ct::rows::flat_field::FlatField;
 use crate::ct::rows::stripes::Stripes;
 use crate::ct::task::Task;
 use crate::error::Result;
-use crate::gpu::{Device, Launch, Stream, mirrored};
+use crate::gpu::{Device, Stream};
 use std::sync::Arc;
-
-/// Mirrors `Integrals` in `kernels/ct/stripes.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Integrals {
-    raw: RawRows,
-    sinograms: u64,
-}
-mirrored!(Integrals, 80);
 
 /// The lists of stages are made for some slices at a time, so that they take no more than this where there is a choice.
 const BATCH: u64 = 2 << 30;
@@ -47,10 +40,16 @@ pub(super) fn bytes(task: &Task, slices: usize) -> u64 {
     buffer_bytes(task, slices).iter().sum()
 }
 
+/// Stages that line integrals are made for, beside half acquisition.
+fn needed<'a>(task: &Task<'a>) -> Option<&'a Stages> {
+    let varies = || task.rows.correction.flat().is_some_and(FlatField::varies);
+    task.rows.stages.filter(|stages| stages.any().is_some() || varies())
+}
+
 /// Of line integrals, lists and widened rows.
 fn buffer_bytes(task: &Task, slices: usize) -> [u64; 3] {
     let g = task.detector;
-    let [integrals, lists] = match task.rows.stages.and_then(Stages::any) {
+    let [integrals, lists] = match needed(task) {
         Some(stages) => [integral_bytes(g, slices), batch(stages, g, slices) as u64 * list_bytes(stages, g)],
         None => [0; 2],
     };
@@ -68,18 +67,18 @@ pub(super) fn reserve(device: &Arc<Device>, task: &Task, slices: usize, scratch:
     Ok(())
 }
 
-/// Has the stages work on raw rows, whose line integrals it makes first; gives what comes of them as rows.
+/// Has the stages work on a slab, whose line integrals are made first; gives what comes of it as rows.
 pub(super) fn run(
     state: &State,
-    (task, stages): (&Task, &Stages),
+    task: &Task,
     halves: Option<&DeviceHalves>,
-    raw: RawRows,
+    slab: &frames::Slab,
     scratch: &Scratch,
     stream: &Stream,
 ) -> Result<RawRows> {
-    let raw = match stages.any() {
-        Some(stages) => staged(state, stages, task.detector, raw, scratch, stream)?,
-        None => raw,
+    let raw = match needed(task) {
+        Some(stages) => staged(state, stages, slab, scratch, stream)?,
+        None => slab.raw,
     };
     match halves {
         Some(halves) => halves.run(state, raw, scratch.widened.address(), stream),
@@ -88,21 +87,12 @@ pub(super) fn run(
 }
 
 /// Line integrals as the stages leave them.
-fn staged(
-    state: &State,
-    stages: &Stages,
-    g: &Geometry,
-    raw: RawRows,
-    scratch: &Scratch,
-    stream: &Stream,
-) -> Result<RawRows> {
+fn staged(state: &State, stages: &Stages, slab: &frames::Slab, scratch: &Scratch, stream: &Stream) -> Result<RawRows> {
     let (integrals, lists) = (scratch.integrals.address(), scratch.lists.address());
+    let (g, raw) = (slab.geometry, slab.raw);
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
+    frames::integrals(state, slab, stages.outliers.as_ref(), integrals, stream)?;
     let kernels = state.kernels.stripes(&state.device)?;
-    let grid = [bins.div_ceil(256), views.min(65535), slices];
-    let arguments = Integrals { raw, sinograms: integrals };
-    // SAFETY: Integrals mirrors the kernel's struct; the buffers live until the stream is waited for.
-    unsafe { kernels.integrals.launch(stream, Launch { grid, block: [256, 1, 1], shared: 0 }, &arguments)? };
     let batch = batch(stages, g, slices);
     let removal = stages.stripes.as_ref().map(|stripes| stripes.of(bins));
     for first in (0..slices).step_by(batch) {

@@ -53,8 +53,10 @@ pub(super) struct Findings {
     pub(super) first: u64,
     /// Values replaced by 0.
     pub(super) replaced: u64,
+    /// Outliers replaced by the median of their neighbourhood.
+    pub(super) outliers: u64,
 }
-mirrored!(Findings, 16);
+mirrored!(Findings, 24);
 
 /// Weights of the indices in the caller's tensor, for messages.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +84,7 @@ pub(super) struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    /// Looks for the largest values and for those that are no numbers.
+    /// Looks for the largest values and for those that are no numbers, and tells the host.
     pub(super) fn look(&self, state: &State, scratch: &mut Scratch, stream: &Stream) -> Result<()> {
         let (views, slices) = (self.raw.views as usize, self.raw.slices as usize);
         let padded = self.format.groups(slices) * self.format.lanes;
@@ -90,10 +92,9 @@ impl Packing<'_> {
         let kernels = state.kernels.rows(device)?;
         let largest = scratch.largest.take(device, 4 * padded)?.address();
         let findings = self.findings.address();
-        let report = Report { largest, findings, host: self.found.data().addr() as u64, padded: padded as i32 };
         let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: Report mirrors the kernel's struct; the buffers live until the stream is waited for.
-        unsafe { kernels.begin.launch(stream, launch, &report)? };
+        unsafe { kernels.begin.launch(stream, launch, &self.telling(largest, padded))? };
         let range = Range {
             raw: self.raw,
             largest,
@@ -108,9 +109,25 @@ impl Packing<'_> {
         let launch = Launch { grid: [blocks, slices, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: as above.
         unsafe { kernels.range.launch(stream, launch, &range)? };
+        self.tell(state, stream)
+    }
+
+    /// Tells the host what has been found so far.
+    pub(super) fn tell(&self, state: &State, stream: &Stream) -> Result<()> {
         let launch = Launch { grid: [1, 1, 1], block: [1, 1, 1], shared: 0 };
+        let report = self.telling(0, 0);
         // SAFETY: as above; page-locked memory has the same address on the device.
-        unsafe { kernels.report.launch(stream, launch, &report) }
+        unsafe { state.kernels.rows(&state.device)?.report.launch(stream, launch, &report) }
+    }
+
+    fn telling(&self, largest: u64, padded: usize) -> Report {
+        let (findings, host) = (self.findings.address(), self.found.data().addr() as u64);
+        Report { largest, findings, host, padded: padded as i32 }
+    }
+
+    /// Where outliers are counted.
+    pub(super) fn outliers(&self) -> u64 {
+        self.findings.address() + std::mem::offset_of!(Findings, outliers) as u64
     }
 
     /// Corrects, filters, weighs, converts and interleaves the rows; `scratch.down` undoes the slices' scales.

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::ct::geometry::Order;
 use crate::ct::options::Sampling;
 use crate::ct::output::Finish;
-use crate::ct::slab::Arrays;
+use crate::ct::slab::{Arrays, rows_of};
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
@@ -43,15 +43,29 @@ pub(super) fn case<'a>(task: &Task<'a>, device: &Device, tents: u64) -> Case<'a>
     Case { geometry: task.geometry, sampling, shared: device.shared_bytes(), tents }
 }
 
-/// The part of the source that `n` slices need.
-pub(super) fn source(task: &Task, arrays: &Arrays, first: usize, n: usize) -> Block {
+/// The part of the source that `n` slices need, and how many of its rows lie before and after those of the slices.
+pub(super) fn source(task: &Task, arrays: &Arrays, first: usize, n: usize) -> (Block, [usize; 2]) {
     match task.operator {
-        Operator::Forward => Block::new(arrays.source(), 0, arrays.slice(first), n),
+        Operator::Forward => (Block::new(arrays.source(), 0, arrays.slice(first), n), [0, 0]),
         _ => {
             let g = task.geometry;
-            Block::new(&projections(arrays.source(), g.order), 1, arrays.row(g, first), n)
+            let (own, rows) = (g.first_row + first, g.rows_around(&(first..first + n), task.rows.reach()));
+            let layout = projections(arrays.source(), g.order);
+            let block = Block::new(&layout, 1, rows.start - arrays.first_row(), rows.len());
+            (block, [own - rows.start, rows.end - own - n])
         }
     }
+}
+
+/// Bytes of that at most.
+fn source_bytes(task: &Task, arrays: &Arrays, n: usize) -> u64 {
+    let [a, b, c] = arrays.source().shape;
+    let g = task.geometry;
+    let values = match task.operator {
+        Operator::Forward => n * b * c,
+        _ => rows_of(g, n, task.rows.reach()) * if g.order == Order::Sinograms { b } else { a } * c,
+    };
+    (values * arrays.source().dtype.size()) as u64
 }
 
 /// How the work is cut.
@@ -183,7 +197,7 @@ impl Sizes {
         let g = task.geometry;
         let raw = match arrays.source().gpu {
             Some(_) => 0,
-            None => source(task, arrays, 0, n).bytes() as u64,
+            None => source_bytes(task, arrays, n),
         };
         let packed = match task.operator {
             Operator::Filter => 0,

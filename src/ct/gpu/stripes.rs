@@ -127,7 +127,6 @@ pub(super) fn bytes(views: usize, bins: usize, slices: usize) -> u64 {
 /// Kernels of `ct/stripes`.
 #[derive(Debug)]
 pub(super) struct Kernels {
-    pub(super) integrals: Function,
     statistics: Function,
     offsets: Function,
     drifts: Function,
@@ -141,7 +140,6 @@ impl Kernels {
     pub(super) fn new(device: &Device) -> Result<Self> {
         let kernel = |name| device.function("ct/stripes", name);
         Ok(Self {
-            integrals: kernel("ct_integrals")?,
             statistics: kernel("stripes_statistics")?,
             offsets: kernel("stripes_offsets")?,
             drifts: kernel("stripes_drifts")?,

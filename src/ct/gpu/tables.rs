@@ -4,6 +4,7 @@ use super::adjoint;
 use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
+use super::frames::DeviceFlat;
 use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
 use super::projector::Projector;
@@ -22,8 +23,8 @@ pub(super) struct Tables {
     pub(super) lines: DeviceMemory,
     pub(super) view_scale: DeviceMemory,
     pub(super) filter: Option<Arc<DeviceFilter>>,
-    /// Dark and gain of the rows of all slices.
-    pub(super) flat: Option<[DeviceMemory; 2]>,
+    /// Of the rows of all slices.
+    pub(super) flat: Option<DeviceFlat>,
     /// Packed values are at most this times the largest value.
     pub(super) bound: f32,
     /// Of Joseph's pair: the adjoint's, and the forward projection.
@@ -54,13 +55,7 @@ impl Tables {
             None => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
-        let flat = match task.rows.correction.flat() {
-            Some(flat) => {
-                let (dark, gain) = flat.rows(g.first_row..g.first_row + g.slices);
-                Some([DeviceMemory::from_slice(device, dark)?, DeviceMemory::from_slice(device, gain)?])
-            }
-            None => None,
-        };
+        let flat = task.rows.correction.flat().map(|flat| DeviceFlat::new(device, flat, task.detector)).transpose()?;
         Ok(Self {
             lines: DeviceMemory::from_slice(device, &lines)?,
             view_scale: DeviceMemory::from_slice(device, &scales)?,

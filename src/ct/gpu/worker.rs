@@ -6,6 +6,7 @@ use super::case::Arguments;
 use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
 use super::forward::Slices;
+use super::frames;
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
@@ -18,6 +19,7 @@ use super::survey;
 use super::tables::Tables;
 use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
+use crate::ct::engine::Treated;
 use crate::ct::geometry::Geometry;
 use crate::ct::output::Finish;
 use crate::ct::rows::kind::Correction;
@@ -200,7 +202,7 @@ impl Gpu {
         let device = &state.device.clone();
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[*turn]);
         let g = task.geometry;
-        let block = source(task, arrays, first, n);
+        let (block, beside) = source(task, arrays, first, n);
         // Memory first: if there is too little, nothing has been started.
         let (data, strides) = match arrays.source().gpu {
             Some(_) => (block.address(), block.own_strides()),
@@ -230,15 +232,15 @@ impl Gpu {
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
-        let flat =
-            tables.flat.as_ref().map(|f| f.each_ref().map(|m| m.address() + 4 * (first * task.detector.bins) as u64));
-        let [dark, gain] = flat.unwrap_or_default();
+        let detector = task.detector;
+        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(first, detector.bins));
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
-        let (view, slice, views, bins) =
-            if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), task.detector.bins) };
+        let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), detector.bins) };
+        // From the slab's first row on.
+        let own = beside[0] as i64 * strides[slice] * arrays.source().dtype.size() as i64;
         let raw = RawRows {
-            data,
+            data: data.wrapping_add_signed(own),
             view_stride: strides[view],
             slice_stride: strides[slice],
             bin_stride: strides[2],
@@ -266,8 +268,12 @@ impl Gpu {
         packing.look(state, scratch, compute)?;
         let packing = match task.rows.stages {
             None => packing,
-            Some(stages) => {
-                let raw = prepare::run(state, (task, stages), tables.halves.as_ref(), packing.raw, scratch, compute)?;
+            Some(_) => {
+                let flat = task.rows.correction.flat().zip(tables.flat.as_ref());
+                let counter = packing.outliers();
+                let slab = frames::Slab { geometry: detector, first, raw: packing.raw, beside, flat, counter };
+                let raw = prepare::run(state, task, tables.halves.as_ref(), &slab, scratch, compute)?;
+                packing.tell(state, compute)?;
                 // What the packing goes by is now the largest line integral.
                 let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
                 prepared.look(state, scratch, compute)?;
@@ -348,9 +354,8 @@ impl Gpu {
         Ok(pending)
     }
 
-    /// Looks at what was found in a slab's data, and brings its results to the caller; gives the number of values replaced. Needs the
-    /// GPU to be current.
-    fn finish(&mut self, call: &Call, pending: &Pending) -> Result<u64> {
+    /// Looks at what was found in a slab's data, and brings its results to the caller. Needs the GPU to be current.
+    fn finish(&mut self, call: &Call, pending: &Pending) -> Result<Treated> {
         let Self { state, down, slots, surveyed, .. } = self;
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
@@ -371,7 +376,7 @@ impl Gpu {
             unsafe { down.download(call.context, &block, slot.out.address())? };
         }
         slot.downloaded.record(&down.stream)?;
-        Ok(findings.replaced)
+        Ok(Treated { replaced: findings.replaced, outliers: findings.outliers })
     }
 }
 
@@ -384,12 +389,12 @@ pub(super) struct AtWork<'a> {
     /// There once the work has begun.
     tables: Option<Tables>,
     output: Option<DeviceOutput>,
-    replaced: u64,
+    treated: Treated,
 }
 
 impl<'a> AtWork<'a> {
     pub(super) fn new(context: &'a Context, task: &'a Task<'a>, gpu: &'a mut Gpu, sizes: Sizes) -> Self {
-        Self { context, task, gpu, sizes, tables: None, output: None, replaced: 0 }
+        Self { context, task, gpu, sizes, tables: None, output: None, treated: Treated::default() }
     }
 
     /// Makes tables; waits for what the caller's stream does to the arrays.
@@ -410,12 +415,12 @@ impl<'a> AtWork<'a> {
         Ok(())
     }
 
-    /// Values that were replaced; tells the writer what was counted. When nothing is under way any more.
-    pub(super) fn done(&self) -> Result<u64> {
+    /// What happened to values; tells the writer what was counted. When nothing is under way any more.
+    pub(super) fn done(&self) -> Result<Treated> {
         if let (Finish::Write(writer), Some(output)) = (self.task.pass.finish, &self.output) {
             output.tell(&self.gpu.state.device, writer)?;
         }
-        Ok(self.replaced)
+        Ok(self.treated)
     }
 
     pub(super) fn wait(&self) -> Result<()> {
@@ -449,10 +454,10 @@ impl Worker for AtWork<'_> {
     }
 
     fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
-        let Self { context, task, gpu, sizes, output, replaced, .. } = self;
+        let Self { context, task, gpu, sizes, output, treated, .. } = self;
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
-        *replaced += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, &pending)?;
+        *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, &pending)?;
         job.advance(pending.count as f64 / task.geometry.slices as f64);
         if wait { gpu.arrived(&pending) } else { Ok(()) }
     }

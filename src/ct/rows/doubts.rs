@@ -19,8 +19,8 @@ const MIN_BINS: usize = 8;
 /// No beam is seen through so much.
 const MAX_INTEGRAL: f32 = 20.0;
 
-/// A detector row, and what was read of it.
-pub(in crate::ct) type Sampled = (usize, Vec<f32>);
+/// A view and a detector row, and what was read of it.
+pub(in crate::ct) type Sampled = ([usize; 2], Vec<f32>);
 
 /// Warns of projections that do not look like what they are taken for, by some of their rows.
 pub(in crate::ct) fn warn_of_kind(context: &Context, correction: Correction, mut rows: Vec<Sampled>) {
@@ -30,8 +30,8 @@ pub(in crate::ct) fn warn_of_kind(context: &Context, correction: Correction, mut
         Correction::Transmission(_) => "transmissions",
     };
     if let Correction::Counts(..) = correction {
-        for (row, values) in &mut rows {
-            correction.apply(*row, values);
+        for ([view, row], values) in &mut rows {
+            correction.apply(*view, *row, values);
         }
     }
     let rows: Vec<Vec<f32>> = rows.into_iter().map(|(_, values)| values).collect();
@@ -182,7 +182,7 @@ pub(in crate::ct) fn host_rows(projections: &Array, order: Order, used: Range<us
         .map(|[i, j]| {
             let mut row = zeros(bins)?;
             projections.read_row([i, j, 0], &mut row);
-            Ok((if order == Order::Sinograms { i } else { j }, row))
+            Ok((if order == Order::Sinograms { [j, i] } else { [i, j] }, row))
         })
         .collect()
 }
@@ -195,7 +195,10 @@ pub(in crate::ct) fn gpu_rows(
     used: Range<usize>,
 ) -> Result<Vec<Sampled>> {
     places(order, projections.shape, used, GPU_ROWS)
-        .map(|[i, j]| Ok((if order == Order::Sinograms { i } else { j }, gpu_row(gpu, projections, i, j)?)))
+        .map(|[i, j]| {
+            let place = if order == Order::Sinograms { [j, i] } else { [i, j] };
+            Ok((place, gpu_row(gpu, projections, i, j)?))
+        })
         .collect()
 }
 

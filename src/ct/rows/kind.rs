@@ -89,16 +89,24 @@ impl<'a> Correction<'a> {
         }
     }
 
-    /// Corrects values of a detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
+    /// Corrects values of a view's detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
     /// became 0.
-    pub(in crate::ct) fn apply(self, row: usize, values: &mut [f32]) -> usize {
+    pub(in crate::ct) fn apply(self, view: usize, row: usize, values: &mut [f32]) -> usize {
         match self {
             Self::None => 0,
-            Self::Counts(flat, minimum) => flat.correct(row, minimum, values),
+            Self::Counts(flat, minimum) => flat.correct(view, row, minimum, values),
             Self::Transmission(minimum) => {
                 logarithm(values, minimum);
                 0
             }
+        }
+    }
+
+    /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
+    pub(in crate::ct) fn transmit(self, view: usize, row: usize, values: &mut [f32]) -> usize {
+        match self {
+            Self::None | Self::Transmission(_) => 0,
+            Self::Counts(flat, _) => flat.transmit(view, row, values),
         }
     }
 }

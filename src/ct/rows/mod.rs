@@ -1,10 +1,12 @@
 //! What rows pass on their way from the caller's projections to the back projector, a file for each stage, in this order:
 //!
-//! 1. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
-//! 2. [`stripes`];
-//! 3. [`half_acquisition`], which widens rows;
-//! 4. [`filter`];
-//! 5. the angular weights, which the packing of a row multiplies by.
+//! 1. [`outliers`], on raw frames;
+//! 2. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
+//! 3. [`phase`], between a frame's transmissions and their logarithm;
+//! 4. [`stripes`];
+//! 5. [`half_acquisition`], which widens rows;
+//! 6. [`filter`];
+//! 7. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
@@ -17,25 +19,48 @@ pub(super) mod flat_field;
 pub(super) mod half_acquisition;
 pub(super) mod kind;
 mod logarithm;
+pub(super) mod outliers;
+pub(super) mod phase;
 pub(super) mod reader;
 pub(super) mod stripes;
 
-use crate::error::Result;
+use crate::error::{Result, fail};
 use filter::{Filter, Padding};
 use half_acquisition::Halves;
 use kind::Correction;
+use outliers::Outliers;
+use phase::Phase;
 use stripes::Stripes;
 
-/// Stages that see more than a row: all of a slice's.
+/// Stages that see more than a row: its neighbours in frames, or all of a slice's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stages {
+    pub(super) outliers: Option<Outliers>,
+    pub(super) phase: Option<Phase>,
     pub(super) stripes: Option<Stripes>,
 }
 
 impl Stages {
     /// Itself, if there is any.
     pub(super) fn any(&self) -> Option<&Self> {
-        self.stripes.is_some().then_some(self)
+        (self.outliers.is_some() || self.phase.is_some() || self.stripes.is_some()).then_some(self)
+    }
+
+    /// Detector rows on either side of a slab that are read for it.
+    pub(super) fn reach(&self) -> usize {
+        self.outliers.as_ref().map_or(0, Outliers::reach) + self.phase.as_ref().map_or(0, Phase::reach)
+    }
+
+    /// Refuses what does not go with projections that are so corrected.
+    pub(super) fn check(&self, correction: Correction) -> Result<()> {
+        let first = [("isoc_ct_set_outliers", self.outliers.is_some()), ("isoc_ct_set_phase", self.phase.is_some())];
+        if let (Some((name, _)), Correction::None) = (first.iter().find(|(_, on)| *on), correction) {
+            fail!(
+                FlatField,
+                "projections are line integrals, and {name} is for counts and transmissions; turn it off, or set options.input to 1 (counts) or 2 (transmission)"
+            );
+        }
+        Ok(())
     }
 
     /// Refuses what does not go with a detector of so many bins.
@@ -48,6 +73,7 @@ impl Stages {
 #[derive(Clone, Copy)]
 pub(super) struct Chain<'a> {
     pub(super) correction: Correction<'a>,
+    /// Where line integrals are made first: for these, or by a flat field that varies, which the processor has no need of.
     pub(super) stages: Option<&'a Stages>,
     /// After the stages, which are there where this is.
     pub(super) halves: Option<&'a Halves>,
@@ -57,6 +83,11 @@ pub(super) struct Chain<'a> {
 }
 
 impl Chain<'_> {
+    /// Detector rows on either side of a slab that are read for it.
+    pub(super) fn reach(&self) -> usize {
+        self.stages.map_or(0, Stages::reach)
+    }
+
     /// Rows pass as they are.
     pub(super) const NONE: Self =
         Self { correction: Correction::None, stages: None, halves: None, filter: None, weights: None };

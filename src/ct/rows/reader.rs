@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         let (array, swapped) = (arrays.read(), g.order == Order::Sinograms);
         let array = if swapped { array.swapped() } else { array };
         let lines = g.first_row + slices.start..g.first_row + slices.end;
-        let origin = [0, lines.start - arrays.row(g, slices.start)];
+        let origin = [0, arrays.first_row()];
         let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
         let (name, items) = ("projections", 0..g.views());
         Self { array, swapped, name, items, lines, origin, correction, policy, replaced }
@@ -106,6 +106,34 @@ impl<'a> Reader<'a> {
     /// replaced, which is the caller's to count: data may be read more than once.
     pub(in crate::ct) fn read_part(&self, item: usize, line: usize, first: usize, row: &mut [f32]) -> Result<usize> {
         self.read_row(item, line, first, row);
+        self.corrected(item, line, row)
+    }
+
+    /// Reads a whole line as it is, for work on raw data; the array need only hold it.
+    pub(in crate::ct) fn read_raw(&self, item: usize, line: usize, row: &mut [f32]) {
+        self.read_row(item, line, 0, row);
+    }
+
+    /// Makes line integrals of what a line held, in place; gives the number of values replaced.
+    pub(in crate::ct) fn corrected(&self, item: usize, line: usize, row: &mut [f32]) -> Result<usize> {
+        self.treated(line, 0.0, row, |row| self.correction.apply(item, line, row))
+    }
+
+    /// Makes transmissions of it; a line that is not the call's own may hold what is no number. Those, and what cannot be corrected, are 1.
+    pub(in crate::ct) fn transmissions(&self, item: usize, line: usize, own: bool, row: &mut [f32]) -> Result<usize> {
+        if own {
+            return self.treated(line, 1.0, row, |row| self.correction.transmit(item, line, row));
+        }
+        self.correction.transmit(item, line, row);
+        row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 1.0);
+        if let Some(flat) = self.correction.flat() {
+            flat.repair(line, row);
+        }
+        Ok(0)
+    }
+
+    /// What is no number is an error, or becomes `gap`, as does what `apply` says; gives the number of both.
+    fn treated(&self, line: usize, gap: f32, row: &mut [f32], apply: impl Fn(&mut [f32]) -> usize) -> Result<usize> {
         let mut bad = Vec::new();
         if self.array.dtype() == DType::F32 && !all_finite(row) {
             if self.policy == NanPolicy::Error {
@@ -113,10 +141,14 @@ impl<'a> Reader<'a> {
             }
             bad = collected((0..row.len()).filter(|&k| !row[k].is_finite()))?;
         }
-        let usable = |k: &&usize| self.correction.flat().is_none_or(|flat| flat.usable(line, **k));
+        let flat = self.correction.flat();
+        let usable = |k: &&usize| flat.is_none_or(|flat| flat.usable(line, **k));
         let bad_alone = bad.iter().filter(usable).count();
-        let unusable = self.correction.apply(line, row);
-        bad.iter().for_each(|&k| row[k] = 0.0);
+        let unusable = apply(row);
+        bad.iter().for_each(|&k| row[k] = gap);
+        if let Some(flat) = flat {
+            flat.repair(line, row);
+        }
         Ok(unusable + bad_alone)
     }
 

@@ -4,7 +4,7 @@ use super::plan::{isoc_ct, with_plan};
 use super::tensors::{expect_projections, expect_volume};
 use crate::array::DType;
 use crate::cpu::buffer::collected;
-use crate::ct::{MAX_SIDE, Slab};
+use crate::ct::{MAX_SIDE, Order, Slab};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count, guard};
 use crate::ffi::tensor::{isoc_dtype, isoc_tensor};
@@ -86,8 +86,9 @@ unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> R
 }
 
 /// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
-/// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Returns 0, or anything else to stop. Must
-/// not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
+/// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
+/// (isoc_ct_set_outliers), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+/// 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 pub type isoc_ct_read_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, projections: *const isoc_tensor) -> i32>;
 
@@ -120,24 +121,24 @@ pub unsafe extern "C" fn isoc_ct_reconstruct_stream(
             let name = if read.is_none() { "read" } else { "write" };
             fail!(NullPointer, "{name} is NULL");
         };
-        let expected = expect_projections(ct.geometry()?, "projections", DType::FRAMES);
-        let dtype = expected.check_dtype(dtype)?;
+        let g = ct.geometry()?;
+        let dtype = expect_projections(g, "projections", DType::FRAMES).check_dtype(dtype)?;
+        let (top, rows_at) = (g.first_row as i64, if g.order == Order::Sinograms { 0 } else { 1 });
         type Call = unsafe extern "C" fn(*mut c_void, i64, i64, *const isoc_tensor) -> i32;
-        let pass = |name: &'static str, call: Call| {
-            move |slab: Slab| {
-                let shape = slab.shape.map(|n| n as i64);
-                let tensor = isoc_tensor::contiguous(slab.data.cast(), slab.dtype, &shape);
-                // SAFETY: the caller's function, with the caller's pointer and a tensor that is valid for the call.
-                match unsafe { call(user, slab.first as i64, slab.count as i64, &tensor) } {
-                    0 => Ok(()),
-                    code => {
-                        let end = slab.first + slab.count;
-                        fail!(Callback, "{name} returned {code} for slices {} to {end}", slab.first)
-                    }
-                }
+        let pass = |name: &str, call: Call, slab: Slab, [first, count]: [i64; 2]| {
+            let shape = slab.shape.map(|n| n as i64);
+            let tensor = isoc_tensor::contiguous(slab.data.cast(), slab.dtype, &shape);
+            // SAFETY: the caller's function, with the caller's pointer and a tensor that is valid for the call.
+            match unsafe { call(user, first, count, &tensor) } {
+                0 => Ok(()),
+                code => fail!(Callback, "{name} returned {code} for slices {first} to {}", first + count),
             }
         };
-        ct.reconstruct_stream(dtype, pass("read", read), pass("write", write))
+        ct.reconstruct_stream(
+            dtype,
+            |slab| pass("read", read, slab, [slab.first_row as i64 - top, slab.shape[rows_at] as i64]),
+            |slab| pass("write", write, slab, [slab.first as i64, slab.count as i64]),
+        )
     })
 }
 

@@ -35,6 +35,10 @@ pub struct isoc_ct_info {
     /// ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: P, the bins after which a row repeats; it grows with the
     /// distance of the farthest pixel from the detector. 0 with others.
     pub period: i64,
+    /// Outliers (isoc_ct_set_outliers) removed in the last call that read data.
+    pub outliers: i64,
+    /// Pixels that isoc_ct_set_flat_field found bad, which are replaced by their neighbours.
+    pub bad_pixels: i64,
     /// Bins of the rows that `reconstruct` computes with: the detector's, or under half acquisition those of the whole field.
     pub computed_bins: i64,
     /// Half acquisition: bins over which its weights rise. 0 without.
@@ -69,6 +73,8 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
             slab_slices: found.slab_slices as i64,
             replaced_values: found.replaced as i64,
             period: found.period as i64,
+            outliers: found.outliers as i64,
+            bad_pixels: found.bad_pixels as i64,
             computed_bins: found.computed_bins as i64,
             overlap: found.overlap,
         };

@@ -1,0 +1,175 @@
+//! Line integrals of raw frames on a GPU: outliers, the flat field of each view, bad pixels. The structs mirror those of
+//! `kernels/ct/frames.cu`.
+
+use super::format::RawRows;
+use super::state::State;
+use crate::ct::geometry::Geometry;
+use crate::ct::rows::flat_field::{FlatField, Repair};
+use crate::ct::rows::outliers::{OutlierSide, OutlierUnit, Outliers};
+use crate::error::{Result, fail};
+use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
+use std::sync::Arc;
+
+/// Mirrors `Frames`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Frames {
+    raw: RawRows,
+    sinograms: u64,
+    planes: u64,
+    mixtures: u64,
+    plane_stride: i64,
+    outliers: u64,
+    above: i32,
+    below: i32,
+    views: i32,
+    unit: i32,
+    side: i32,
+    threshold: f32,
+}
+mirrored!(Frames, 136);
+
+/// Mirrors `Repairs`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Repairs {
+    list: u64,
+    sinograms: u64,
+    count: i32,
+    first_row: i32,
+    views: i32,
+    bins: i32,
+}
+mirrored!(Repairs, 32);
+mirrored!(Repair, 20);
+
+const TILE: usize = 256;
+/// Views of a block: many, so that what is not used twice is little.
+const VIEWS: usize = 64;
+/// Windows and depths that there are kernels for; the first is no window.
+const KERNELS: [(usize, usize); 5] = [(1, 1), (3, 1), (3, 3), (5, 1), (5, 3)];
+
+/// Kernels of `ct/frames`.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    frames: Vec<Function>,
+    repairs: Function,
+}
+
+impl Kernels {
+    pub(super) fn new(device: &Device) -> Result<Self> {
+        let kernel = |name: &str| device.function("ct/frames", name);
+        let frames = KERNELS.iter().map(|(window, depth)| kernel(&format!("ct_frames_{window}_{depth}")));
+        Ok(Self { frames: frames.collect::<Result<_>>()?, repairs: kernel("ct_repairs")? })
+    }
+}
+
+/// The flat field of a geometry's rows.
+#[derive(Debug)]
+pub(super) struct DeviceFlat {
+    dark: DeviceMemory,
+    gain: DeviceMemory,
+    /// Planes of (group, slice, bin), and what each view takes of them.
+    beams: Option<[DeviceMemory; 2]>,
+    repairs: Option<DeviceMemory>,
+    /// Values of a plane.
+    plane: usize,
+}
+
+impl DeviceFlat {
+    pub(super) fn new(device: &Arc<Device>, flat: &FlatField, g: &Geometry) -> Result<Self> {
+        let (rows, part) = (g.used_rows(), g.first_row * g.bins..(g.first_row + g.slices) * g.bins);
+        let (dark, gain) = flat.rows(rows.clone());
+        let repairs = flat.repairs().of_rows(rows);
+        let beams = flat.beams().map(|beams| {
+            let planes = DeviceMemory::from_slice(device, &beams.part(part.clone())?)?;
+            Ok([planes, DeviceMemory::from_slice(device, beams.mixtures())?])
+        });
+        Ok(Self {
+            plane: dark.len(),
+            dark: DeviceMemory::from_slice(device, dark)?,
+            gain: DeviceMemory::from_slice(device, gain)?,
+            beams: beams.transpose()?,
+            repairs: (!repairs.is_empty()).then(|| DeviceMemory::from_slice(device, repairs)).transpose()?,
+        })
+    }
+
+    /// Dark and gain from a slice on.
+    pub(super) fn of(&self, slice: usize, bins: usize) -> [u64; 2] {
+        [&self.dark, &self.gain].map(|m| m.address() + 4 * (slice * bins) as u64)
+    }
+}
+
+/// A slab's frames.
+pub(super) struct Slab<'a> {
+    pub(super) geometry: &'a Geometry,
+    pub(super) first: usize,
+    /// Its rows, and how many are in memory before and after.
+    pub(super) raw: RawRows,
+    pub(super) beside: [usize; 2],
+    pub(super) flat: Option<(&'a FlatField, &'a DeviceFlat)>,
+    /// Where the number of outliers is counted.
+    pub(super) counter: u64,
+}
+
+/// Makes line integrals of a slab, (slice, view, bin).
+pub(super) fn integrals(
+    state: &State,
+    slab: &Slab,
+    outliers: Option<&Outliers>,
+    sinograms: u64,
+    stream: &Stream,
+) -> Result<()> {
+    let Slab { geometry: g, first, raw, beside, flat, counter } = *slab;
+    let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
+    let kernels = state.kernels.frames(&state.device)?;
+    let wanted = outliers.map_or(KERNELS[0], |o| (o.window, o.depth));
+    let Some(at) = KERNELS.iter().position(|kernel| *kernel == wanted) else {
+        fail!(Internal, "there is no kernel for outliers in {wanted:?}");
+    };
+    let beams = flat.and_then(|(_, on_device)| on_device.beams.as_ref());
+    let address = |k: usize| beams.map_or(0, |b| b[k].address());
+    let arguments = Frames {
+        raw,
+        sinograms,
+        planes: if beams.is_some() { address(0) + 4 * (first * bins) as u64 } else { 0 },
+        mixtures: address(1),
+        plane_stride: flat.map_or(0, |(_, on_device)| on_device.plane as i64),
+        outliers: counter,
+        above: beside[0] as i32,
+        below: beside[1] as i32,
+        views: VIEWS as i32,
+        unit: match outliers.map(|o| o.unit) {
+            None | Some(OutlierUnit::Noise) => 0,
+            Some(OutlierUnit::Median) => 1,
+            Some(OutlierUnit::Count) => 2,
+        },
+        side: match outliers.map(|o| o.side) {
+            None | Some(OutlierSide::Bright) => 0,
+            Some(OutlierSide::Dark) => 1,
+            Some(OutlierSide::Both) => 2,
+        },
+        threshold: outliers.map_or(0.0, |o| o.threshold as f32),
+    };
+    let grid = [bins.div_ceil(TILE), slices, views.div_ceil(VIEWS)];
+    // SAFETY: Frames mirrors the kernel's struct; the buffers live until the stream is waited for.
+    unsafe { kernels.frames[at].launch(stream, Launch { grid, block: [TILE, 1, 1], shared: 0 }, &arguments)? };
+    let Some((flat, DeviceFlat { repairs: Some(list), .. })) = flat else { return Ok(()) };
+    let top = g.first_row + first;
+    let before = size_of_val(flat.repairs().of_rows(g.first_row..top));
+    let count = flat.repairs().of_rows(top..top + slices).len();
+    if count == 0 {
+        return Ok(());
+    }
+    let arguments = Repairs {
+        list: list.address() + before as u64,
+        sinograms,
+        count: count as i32,
+        first_row: top as i32,
+        views: views as i32,
+        bins: bins as i32,
+    };
+    let grid = [(count * views).div_ceil(TILE).min(1 << 16), 1, 1];
+    // SAFETY: as above.
+    unsafe { kernels.repairs.launch(stream, Launch { grid, block: [TILE, 1, 1], shared: 0 }, &arguments) }
+}

@@ -1,0 +1,224 @@
+//! From raw counts to line integrals: -ln((raw - dark) / (flat - dark)).
+
+mod bad_pixels;
+mod beams;
+mod combine;
+mod options;
+
+use crate::array::Array;
+use crate::context::{Context, LogLevel, NanPolicy};
+use crate::cpu::buffer::zeros;
+use crate::ct::geometry::Geometry;
+use crate::error::{Result, fail};
+pub(in crate::ct) use bad_pixels::{Repair, Repairs};
+pub(in crate::ct) use beams::Beams;
+use combine::Combination;
+pub use combine::Combine;
+pub use options::{FlatFieldOptions, FlatGroup};
+use std::ops::Range;
+use wide::f32x8;
+
+/// Flats and darks of the whole detector.
+#[derive(Debug)]
+pub(in crate::ct) struct FlatField {
+    bins: usize,
+    dark: Vec<f32>,
+    /// 1 / (flat - dark), of the mean over groups; 0 marks a pixel that cannot be corrected, 1 one that is replaced by its neighbours.
+    gain: Vec<f32>,
+    /// Where the beam is not the same in all views.
+    beams: Option<Beams>,
+    repairs: Repairs,
+}
+
+impl FlatField {
+    /// Combines the frames; the rows that a geometry uses must be correctable, unless values may be replaced.
+    pub(in crate::ct) fn new(
+        flats: Array,
+        darks: Option<Array>,
+        g: &Geometry,
+        options: &FlatFieldOptions,
+        context: &Context,
+    ) -> Result<Self> {
+        let [frames, rows, bins] = flats.shape();
+        let level = context.level();
+        let combination = Combination { combine: options.combine, outliers: options.outliers.as_ref(), level };
+        let combined = |frames: &Array, which: Range<usize>| context.install(|| combination.of(frames, which));
+        let whole = [FlatGroup { frames, position: 0.0, monitor: 1.0 }];
+        let groups: &[FlatGroup] = if options.groups.is_empty() { &whole } else { &options.groups };
+        let mut dark = match darks {
+            Some(darks) => combined(&darks, 0..darks.shape()[0])?,
+            None => zeros(rows * bins)?,
+        };
+        let mut planes: Vec<f32> = zeros(groups.len() * dark.len())?;
+        let mut beam: Vec<f64> = zeros(dark.len())?;
+        let mut first = 0;
+        for (group, plane) in groups.iter().zip(planes.chunks_exact_mut(dark.len())) {
+            let flat = combined(&flats, first..first + group.frames)?;
+            first += group.frames;
+            for (k, (plane, beam)) in plane.iter_mut().zip(&mut beam).enumerate() {
+                let value = flat[k] - dark[k];
+                let usable = value.is_finite() && value > 0.0;
+                *plane = if usable { value as f32 } else { 0.0 };
+                *beam += if usable { value / groups.len() as f64 } else { f64::NAN };
+            }
+        }
+        let repairs = match options.bad_pixels {
+            Some(threshold) => {
+                let bad = context.install(|| bad_pixels::find([&dark, &beam], bins, threshold, level))?;
+                Repairs::new(&bad, bins)?
+            }
+            None => Repairs::default(),
+        };
+        // Whatever these hold is replaced.
+        for k in repairs.all().iter().map(|r| r.row as usize * bins + r.bin as usize) {
+            (dark[k], beam[k]) = (0.0, 1.0);
+            planes.iter_mut().skip(k).step_by(rows * bins).for_each(|p| *p = 1.0);
+        }
+        let mut gain = zeros::<f32>(beam.len())?;
+        for (k, (gain, beam)) in gain.iter_mut().zip(&beam).enumerate() {
+            if beam.is_finite() {
+                *gain = (1.0 / beam) as f32;
+            } else if context.nan_policy() == NanPolicy::Error && g.used_rows().contains(&(k / bins)) {
+                let mut start = 0;
+                for (n, group) in groups.iter().enumerate() {
+                    let which = start..start + group.frames;
+                    start = which.end;
+                    let of = if groups.len() == 1 { String::new() } else { format!(" in group {n}") };
+                    check_pixel([combined(&flats, which)?[k], dark[k]], [k / bins, k % bins], &of)?;
+                }
+            }
+        }
+        if !repairs.all().is_empty() {
+            let (n, of) = (repairs.all().len(), beam.len());
+            context.log(LogLevel::Info, || {
+                format!("{n} of {of} pixels are dead, hot or far from their neighbours, and are replaced by these")
+            });
+        }
+        let beams = match (groups, options.monitor.as_slice()) {
+            ([_], []) => None,
+            (groups, monitor) => Some(Beams::new(planes, groups, g.views(), monitor)?),
+        };
+        let mut offset = zeros(dark.len())?;
+        for (offset, d) in offset.iter_mut().zip(dark) {
+            *offset = if d.is_finite() { d as f32 } else { 0.0 };
+        }
+        Ok(Self { bins, dark: offset, gain, beams, repairs })
+    }
+
+    /// Whether it is of such a scan.
+    pub(in crate::ct) fn fits(&self, g: &Geometry) -> bool {
+        let views = self.beams.as_ref().is_none_or(|beams| beams.views() == g.views());
+        views && self.bins == g.bins && self.gain.len() == g.rows * g.bins
+    }
+
+    /// Refuses rows that are to be used and cannot be corrected.
+    pub(in crate::ct) fn check_rows(&self, rows: Range<usize>) -> Result<()> {
+        let first = rows.start * self.bins;
+        match self.gain[first..rows.end * self.bins].iter().position(|g| *g == 0.0) {
+            Some(k) => {
+                let (row, bin) = ((first + k) / self.bins, (first + k) % self.bins);
+                fail!(
+                    FlatField,
+                    "flats[{row}, {bin}] of the plan's flat field is not above darks there, and the geometry now uses that row; give others, or forget the flat field first"
+                );
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Dark and gain of some rows, row after row.
+    pub(in crate::ct) fn rows(&self, rows: Range<usize>) -> (&[f32], &[f32]) {
+        let at = rows.start * self.bins..rows.end * self.bins;
+        (&self.dark[at.clone()], &self.gain[at])
+    }
+
+    /// Whether it is more than a dark and a gain for each pixel.
+    pub(in crate::ct) fn varies(&self) -> bool {
+        self.beams.is_some() || !self.repairs.all().is_empty()
+    }
+
+    /// What varies from view to view.
+    pub(in crate::ct) fn beams(&self) -> Option<&Beams> {
+        self.beams.as_ref()
+    }
+
+    /// Pixels that are replaced by their neighbours.
+    pub(in crate::ct) fn repairs(&self) -> &Repairs {
+        &self.repairs
+    }
+
+    /// Whether a pixel can be corrected, or is replaced by its neighbours.
+    pub(in crate::ct) fn usable(&self, row: usize, bin: usize) -> bool {
+        self.gain[row * self.bins + bin] != 0.0
+    }
+
+    /// Corrects one detector row of a view in place, no transmission below `minimum`; gives the number of pixels that cannot be
+    /// corrected and became 0. Bad pixels are left to [`Self::repair`].
+    pub(in crate::ct) fn correct(&self, view: usize, row: usize, minimum: f32, values: &mut [f32]) -> usize {
+        let floor = f32x8::splat(minimum);
+        self.each(view, row, 0.0, values, |transmission| -transmission.max(floor).ln())
+    }
+
+    /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
+    pub(in crate::ct) fn transmit(&self, view: usize, row: usize, values: &mut [f32]) -> usize {
+        self.each(view, row, 1.0, values, |transmission| transmission)
+    }
+
+    #[inline(always)]
+    fn each(&self, view: usize, row: usize, gap: f32, values: &mut [f32], make: impl Fn(f32x8) -> f32x8) -> usize {
+        let at = row * self.bins..(row + 1) * self.bins;
+        let (dark, gain) = (&self.dark[at.clone()], &self.gain[at.clone()]);
+        match &self.beams {
+            None => {
+                for ((v, d), g) in values.chunks_mut(8).zip(dark.chunks(8)).zip(gain.chunks(8)) {
+                    let made = make((lanes(v) - lanes(d)) * lanes(g));
+                    v.copy_from_slice(&made.to_array()[..v.len()]);
+                }
+            }
+            Some(beams) => {
+                let ([a, b], weights) = beams.of(view, at);
+                let [wa, wb] = weights.map(f32x8::splat);
+                let planes = a.chunks(8).zip(b.chunks(8));
+                for ((v, d), (a, b)) in values.chunks_mut(8).zip(dark.chunks(8)).zip(planes) {
+                    let beam = wa * lanes(a) + wb * lanes(b);
+                    let made = make((lanes(v) - lanes(d)) / beam);
+                    v.copy_from_slice(&made.to_array()[..v.len()]);
+                }
+            }
+        }
+        let mut unusable = 0;
+        for (v, g) in values.iter_mut().zip(gain) {
+            if *g == 0.0 {
+                *v = gap;
+                unusable += 1;
+            }
+        }
+        unusable
+    }
+
+    /// Replaces bad pixels of a corrected row.
+    pub(in crate::ct) fn repair(&self, row: usize, values: &mut [f32]) {
+        self.repairs.apply(row, values);
+    }
+}
+
+/// Eight values, or as many as there are and zeros.
+fn lanes(values: &[f32]) -> f32x8 {
+    let mut lanes = [0.0; 8];
+    lanes[..values.len()].copy_from_slice(values);
+    f32x8::new(lanes)
+}
+
+/// Refuses a pixel whose flat and dark cannot correct it.
+fn check_pixel([flat, dark]: [f64; 2], [row, bin]: [usize; 2], of: &str) -> Result<()> {
+    if !flat.is_finite() || !dark.is_finite() {
+        fail!(NotFiniteData, "flats[{row}, {bin}] and darks are {flat} and {dark} on average{of}; they must be finite");
+    }
+    if flat <= dark {
+        fail!(
+            FlatField,
+            "flats[{row}, {bin}] is {flat} on average{of}; it must be above darks, {dark} there (or set the NaN policy to replace: such pixels are then 0)"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Outliers (zingers): values of raw frames that stand out from the median of their neighbourhood, and become it.
+
+pub(in crate::ct::rows) mod median;
+
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
+use crate::error::{Result, fail};
+use median::{LANES, Lanes, median};
+use std::ops::Range;
+
+/// What a threshold is a multiple of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutlierUnit {
+    /// The neighbourhood's noise: 1.4826 times the median distance from its median, or a 200th of that median if it is more.
+    #[default]
+    Noise,
+    /// The neighbourhood's median.
+    Median,
+    /// Counts.
+    Count,
+}
+
+/// Which values are outliers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutlierSide {
+    /// Those above the median.
+    #[default]
+    Bright,
+    /// Those below.
+    Dark,
+    /// Either.
+    Both,
+}
+
+/// How outliers are found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outliers {
+    /// Bins and rows of a neighbourhood: 3 or 5.
+    pub window: usize,
+    /// Views of a neighbourhood: 1 or 3.
+    pub depth: usize,
+    /// What the threshold is a multiple of.
+    pub unit: OutlierUnit,
+    /// Distance from the median from which on a value is an outlier.
+    pub threshold: f64,
+    /// Which values may be.
+    pub side: OutlierSide,
+}
+
+/// Normal noise has this many times its median distance from its median.
+const NORMAL: f32 = 1.4826;
+/// Where all neighbours are equal, a value may still differ by this part of them.
+const FLOOR: f32 = 0.005;
+
+impl Outliers {
+    /// Refuses parameters out of range, naming the field.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self { window, depth, threshold, .. } = *self;
+        if !matches!(window, 3 | 5) {
+            fail!(OutOfRange, "outliers.window is {window}; it must be 3 or 5 bins and rows");
+        }
+        if !matches!(depth, 1 | 3) {
+            fail!(OutOfRange, "outliers.depth is {depth}; it must be 1 or 3 views");
+        }
+        if !threshold.is_finite() {
+            fail!(NotFiniteParameter, "outliers.threshold is {threshold}; it must be finite");
+        }
+        if !(1e-6..=1e9).contains(&threshold) {
+            fail!(OutOfRange, "outliers.threshold is {threshold}; it must be 1e-6 to 1e9");
+        }
+        Ok(())
+    }
+
+    /// Rows on either side that a value's neighbourhood reaches to.
+    pub(in crate::ct) fn reach(&self) -> usize {
+        self.window / 2
+    }
+
+    /// Views before and after that it reaches to.
+    pub(in crate::ct) fn views(&self) -> usize {
+        self.depth / 2
+    }
+
+    /// Values of a row with what stands beside it.
+    pub(in crate::ct) fn pitch(&self, bins: usize) -> usize {
+        (bins + 2 * self.reach()).next_multiple_of(LANES) + LANES
+    }
+
+    /// Makes a row, of which the part in the middle has been read, ready: beyond its ends the last values are repeated; values that are
+    /// no numbers count as the largest.
+    pub(in crate::ct) fn pad(&self, bins: usize, row: &mut [f32]) {
+        let reach = self.reach();
+        for v in &mut row[reach..reach + bins] {
+            if !v.is_finite() {
+                *v = f32::INFINITY;
+            }
+        }
+        let [first, last] = [row[reach], row[reach + bins - 1]];
+        row[..reach].fill(first);
+        row[reach + bins..].fill(last);
+    }
+
+    /// The part of a row that is read.
+    pub(in crate::ct) fn middle(&self, bins: usize) -> Range<usize> {
+        self.reach()..self.reach() + bins
+    }
+
+    /// Writes the row in the middle of `around` without its outliers to `row`, and says how many there were. `around` are the padded
+    /// rows of a neighbourhood, those of one view after those of another, the row's own view first.
+    pub(in crate::ct) fn remove(&self, around: &[&[f32]], row: &mut [f32], level: Level) -> usize {
+        match (self.window, self.depth) {
+            (3, 1) => vectorised(level, Removal::<9> { outliers: self, around, row }),
+            (5, 1) => vectorised(level, Removal::<25> { outliers: self, around, row }),
+            (3, 3) => vectorised(level, Removal::<27> { outliers: self, around, row }),
+            (5, 3) => vectorised(level, Removal::<75> { outliers: self, around, row }),
+            other => unreachable!("neighbourhoods of {other:?} were refused"),
+        }
+    }
+
+    /// What the threshold is at least, as a part of the median and beside it; a little less, so that rounding has no say.
+    fn minimum(&self) -> (f32, f32) {
+        let threshold = 0.999 * self.threshold as f32;
+        match self.unit {
+            OutlierUnit::Noise => (FLOOR * threshold, 0.0),
+            OutlierUnit::Median => (threshold, 0.0),
+            OutlierUnit::Count => (0.0, threshold),
+        }
+    }
+}
+
+struct Removal<'a, const N: usize> {
+    outliers: &'a Outliers,
+    around: &'a [&'a [f32]],
+    row: &'a mut [f32],
+}
+
+impl<const N: usize> Plain for Removal<'_, N> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { outliers, around, row } = self;
+        let (window, reach, threshold) = (outliers.window, outliers.reach(), outliers.threshold as f32);
+        let (part, beside) = outliers.minimum();
+        let (bright, dark) = (outliers.side != OutlierSide::Dark, outliers.side != OutlierSide::Bright);
+        let centre = around[reach];
+        let mut found = 0;
+        for first in (0..row.len()).step_by(LANES) {
+            let at = |k: usize| -> Lanes {
+                let from = first + k % window;
+                std::array::from_fn(|l| around[k / window][from..from + LANES][l])
+            };
+            let value: Lanes = std::array::from_fn(|l| centre[first + reach..first + reach + LANES][l]);
+            // The median lies between the smallest and the largest of more than half of the values: most are no outliers by that.
+            let (mut low, mut high) = (at(0), at(0));
+            for k in 1..N / 2 + 1 {
+                let next = at(k);
+                for l in 0..LANES {
+                    low[l] = if next[l] < low[l] { next[l] } else { low[l] };
+                    high[l] = if next[l] > high[l] { next[l] } else { high[l] };
+                }
+            }
+            let mut doubtful = false;
+            for l in 0..LANES {
+                let above = !(low[l] >= 0.0 && value[l] - low[l] <= part * low[l] + beside);
+                let below = !(high[l] >= 0.0 && part <= 1.0 && high[l] - value[l] <= part * high[l] + beside);
+                doubtful |= bright & above | dark & below;
+            }
+            let mut clean = value;
+            if doubtful {
+                let all: [Lanes; N] = std::array::from_fn(at);
+                let middle = median(all);
+                let noise = match outliers.unit {
+                    OutlierUnit::Noise => median(all.map(|v| std::array::from_fn(|l| (v[l] - middle[l]).abs()))),
+                    OutlierUnit::Median | OutlierUnit::Count => [0.0; LANES],
+                };
+                for l in 0..LANES.min(row.len() - first) {
+                    let unit = match outliers.unit {
+                        OutlierUnit::Noise => (NORMAL * noise[l]).max(FLOOR * middle[l].abs()),
+                        OutlierUnit::Median => middle[l].abs(),
+                        OutlierUnit::Count => 1.0,
+                    };
+                    let limit = threshold * unit;
+                    let out = bright && value[l] - middle[l] > limit || dark && middle[l] - value[l] > limit;
+                    if out && value[l].is_finite() {
+                        clean[l] = middle[l];
+                        found += 1;
+                    }
+                }
+            }
+            let count = LANES.min(row.len() - first);
+            row[first..first + count].copy_from_slice(&clean[..count]);
+        }
+        found
+    }
+}

@@ -1,0 +1,170 @@
+//! Phase retrieval: frames of transmissions filtered in two dimensions, so that edges that free space has made bright become the
+//! attenuation behind them again.
+
+use crate::error::{Result, fail};
+use std::f64::consts::PI;
+
+/// Formula of a filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PhaseMethod {
+    /// Paganin, Mayo, Gureyev, Miller, Wilkins, Journal of Microscopy 206, 33 (2002).
+    #[default]
+    Paganin,
+    /// The contrast transfer function of one distance.
+    Ctf,
+}
+
+/// How phase is retrieved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phase {
+    /// By which formula.
+    pub method: PhaseMethod,
+    /// Wavelength times distance, in squared bins.
+    pub fresnel: f64,
+    /// Ratio of the refractive index's decrement and its imaginary part.
+    pub delta_beta: f64,
+    /// Of the contrast transfer function: where it is small, in parts of its envelope's square.
+    pub alpha: f64,
+    /// Standard deviation of the unsharp mask, in bins, and how much of what it takes away is added; 0 for none.
+    pub unsharp: [f64; 2],
+}
+
+/// X rays of 1 keV have this wavelength, in micrometres.
+const KEV_WAVELENGTH: f64 = 1.239_841_984e-3;
+
+/// What a scan's user knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) energy_kev: f64,
+    pub(crate) distance_mm: f64,
+    pub(crate) pixel_um: f64,
+}
+
+impl Setup {
+    /// Wavelength times distance, in squared bins; refuses what is in other units.
+    pub(crate) fn fresnel(&self) -> Result<f64> {
+        let Self { energy_kev, distance_mm, .. } = *self;
+        within("energy_kev", energy_kev, [1.0, 1000.0], ["is the energy in MeV?", "is the energy in eV?"])?;
+        within(
+            "distance_mm",
+            distance_mm,
+            [1.0, 1e5],
+            ["is the distance in metres?", "is the distance in micrometres?"],
+        )?;
+        self.check_pixel()?;
+        Ok(KEV_WAVELENGTH / energy_kev * distance_mm * 1e3 / (self.pixel_um * self.pixel_um))
+    }
+
+    /// The pixel alone.
+    pub(crate) fn check_pixel(&self) -> Result<()> {
+        let hints = ["is the pixel in millimetres or metres?", "is the pixel in nanometres?"];
+        within("pixel_um", self.pixel_um, [0.01, 1000.0], hints)
+    }
+}
+
+/// An error unless a value lies between; which unit was meant, if it is too small, or too large.
+fn within(name: &str, value: f64, [low, high]: [f64; 2], [small, large]: [&str; 2]) -> Result<()> {
+    if !value.is_finite() {
+        fail!(NotFiniteParameter, "phase.{name} is {value}; it must be finite");
+    }
+    if value <= 0.0 {
+        fail!(OutOfRange, "phase.{name} is {value}; it must be {low} to {high}");
+    }
+    if !(low..=high).contains(&value) {
+        let hint = if value < low { small } else { large };
+        fail!(OutOfRange, "phase.{name} is {value}; it must be {low} to {high}: {hint}");
+    }
+    Ok(())
+}
+
+/// A slab's results depend on what is farther away than its margins by less than this.
+const TOLERANCE: f64 = 5e-7;
+/// Rows and bins beside a slab that any filter is given.
+const MIN_REACH: f64 = 8.0;
+
+impl Phase {
+    /// Refuses parameters out of range, naming the field.
+    pub(crate) fn check(&self) -> Result<()> {
+        let no = ["", ""];
+        within("delta_beta", self.delta_beta, [1e-3, 1e6], no)?;
+        if self.method == PhaseMethod::Ctf {
+            within("alpha", self.alpha, [1e-8, 1.0], no)?;
+        }
+        let [sigma, amount] = self.unsharp;
+        for (name, value) in [("unsharp_sigma", sigma), ("unsharp_amount", amount)] {
+            if !value.is_finite() {
+                fail!(NotFiniteParameter, "phase.{name} is {value}; it must be finite");
+            }
+            if !(0.0..=100.0).contains(&value) {
+                fail!(OutOfRange, "phase.{name} is {value}; it must be 0 to 100");
+            }
+        }
+        if (sigma == 0.0) != (amount == 0.0) {
+            fail!(
+                OutOfRange,
+                "phase.unsharp_sigma is {sigma} and unsharp_amount {amount}; an unsharp mask has both, none has neither"
+            );
+        }
+        Ok(())
+    }
+
+    /// Paganin's length squared, in squared bins: pi lambda z delta / beta.
+    fn length_squared(&self) -> f64 {
+        PI * self.fresnel * self.delta_beta
+    }
+
+    /// What frequencies are multiplied by, at so many squared cycles a bin.
+    pub(in crate::ct) fn response(&self, squared: f64) -> f64 {
+        let retrieved = match self.method {
+            PhaseMethod::Paganin => 1.0 / (1.0 + self.length_squared() * squared),
+            PhaseMethod::Ctf => {
+                let chi = PI * self.fresnel * squared;
+                let transfer = chi.cos() + self.delta_beta * chi.sin();
+                let envelope = 1.0 + (self.delta_beta * chi.min(PI / 2.0).sin()).powi(2);
+                (1.0 + self.alpha) * transfer / (transfer * transfer + self.alpha * envelope)
+            }
+        };
+        let [sigma, amount] = self.unsharp;
+        retrieved * (1.0 + amount * (1.0 - (-2.0 * PI * PI * sigma * sigma * squared).exp()))
+    }
+
+    /// What transmissions become before the filter, and what it gives becomes a line integral: by the formulas of `isoc_ct_phase_method`.
+    pub(in crate::ct) fn is_linear(&self) -> bool {
+        self.method == PhaseMethod::Ctf
+    }
+
+    /// Rows and bins on either side that a value depends on. Paganin's kernel falls by exp(-2 pi r / length); that of the contrast transfer
+    /// function rings behind its zeros, by exp(-r sqrt(alpha) / (fresnel f)).
+    pub(in crate::ct) fn reach(&self) -> usize {
+        let falls = -TOLERANCE.ln();
+        let smooth = falls / (2.0 * PI) * self.length_squared().sqrt();
+        let rings = match self.method {
+            PhaseMethod::Ctf if self.fresnel > 1.0 => 0.5 * falls * self.fresnel / self.alpha.sqrt(),
+            _ => 0.0,
+        };
+        // Beyond the longest detector there is nothing.
+        (smooth.max(rings) + MIN_REACH + 6.0 * self.unsharp[0]).ceil().min((1u64 << 20) as f64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_literature() {
+        // 20 keV, 100 mm, 1 um: lambda z is 0.062 nm x 100 mm.
+        let setup = Setup { energy_kev: 20.0, distance_mm: 100.0, pixel_um: 1.0 };
+        let fresnel = setup.fresnel().unwrap();
+        assert!((fresnel - 6.199_209_92).abs() < 1e-8);
+        let phase = Phase { method: PhaseMethod::Paganin, fresnel, delta_beta: 100.0, alpha: 0.0, unsharp: [0.0; 2] };
+        // 1 / (1 + 4 pi^2 f^2 z delta / mu), mu = 4 pi beta / lambda.
+        let z_delta_over_mu = fresnel * 100.0 / (4.0 * PI);
+        let expected = 1.0 / (1.0 + 4.0 * PI * PI * 0.01 * z_delta_over_mu);
+        assert!((phase.response(0.01) - expected).abs() < 1e-12);
+        assert_eq!(phase.reach(), 111);
+        // Where waves are long both formulas agree.
+        let ctf = Phase { method: PhaseMethod::Ctf, alpha: 1e-6, ..phase };
+        assert!((ctf.response(1e-5) / phase.response(1e-5) - 1.0).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,150 @@
+//! What is done to raw frames, on a GPU against the processor, whose tests stand behind that.
+
+use super::common::frames::counts;
+use super::common::random;
+use super::{cpu, gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut};
+use isocenter::context::{Context, ContextOptions, NanPolicy};
+use isocenter::ct::{
+    Ct, Filter, FlatFieldOptions, FlatGroup, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers,
+};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+const USUAL: Outliers =
+    Outliers { window: 3, depth: 3, unit: OutlierUnit::Noise, threshold: 10.0, side: OutlierSide::Bright };
+
+/// What is done to a scan of (views, rows, bins) with two flats.
+struct Scan {
+    geometry: Geometry,
+    flats: Vec<f32>,
+    options: FlatFieldOptions,
+    outliers: Option<Outliers>,
+}
+
+impl Scan {
+    fn new([views, rows, bins]: [usize; 3]) -> Self {
+        let angles = (0..views).map(|v| PI * v as f64 / views as f64).collect();
+        let flats = random(2 * rows * bins, 4).iter().map(|v| 5000.0 + 300.0 * v).collect();
+        let geometry = Geometry::new(angles, bins).with_rows(rows);
+        Self { geometry, flats, options: FlatFieldOptions::default(), outliers: None }
+    }
+
+    /// The beam falls during the scan, and some pixels are dead.
+    fn varied(mut self) -> Self {
+        let views = self.geometry.views();
+        self.flats.iter_mut().step_by(97).for_each(|v| *v = 7.0);
+        let group = |position: f64, monitor: f64| FlatGroup { frames: 1, position, monitor };
+        self.options = FlatFieldOptions {
+            groups: vec![group(0.0, 1.0), group(views as f64 * 0.8, 0.9)],
+            monitor: (0..views).map(|v| 1.0 - 0.001 * v as f64).collect(),
+            bad_pixels: Some(20.0),
+            ..FlatFieldOptions::default()
+        };
+        self
+    }
+
+    fn plan(&self, context: &Arc<Context>) -> Ct {
+        let g = &self.geometry;
+        let mut ct = Ct::new(context.clone());
+        ct.set_geometry(g.clone()).expect("a geometry");
+        ct.set_options(Options { filter: Filter::None, input: InputKind::Counts, ..Options::default() })
+            .expect("options");
+        let flats = Array::new(&self.flats, [2, g.rows, g.bins]).expect("flats");
+        ct.set_flat_field_by(Some(flats), None, &self.options).expect("a flat field");
+        ct.set_outliers(self.outliers.clone()).expect("outliers");
+        ct
+    }
+
+    /// Line integrals, and how many outliers and replaced values there were.
+    fn run(&self, context: &Arc<Context>, raw: Array) -> (Vec<f32>, u64, u64) {
+        let mut ct = self.plan(context);
+        let mut out = vec![0.0; raw.shape().iter().product()];
+        let to = ArrayMut::new(&mut out, raw.shape()).expect("projections");
+        ct.filter(raw, to).expect("success");
+        let info = ct.info().expect("facts");
+        (out, info.outliers, info.replaced)
+    }
+}
+
+/// Medians are values of the data. Quotient and logarithm are f32 on both, of values up to 6: 1e-6.
+fn check(seen: &(Vec<f32>, u64, u64), expected: &(Vec<f32>, u64, u64), what: &str) {
+    let off = seen.0.iter().zip(&expected.0).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d });
+    assert!(off < 3e-6, "{what}: {off:e}");
+    assert_eq!((seen.1, seen.2), (expected.1, expected.2), "{what}: outliers and replaced values");
+}
+
+#[test]
+fn frames_as_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let both = OutlierSide::Both;
+    let all = [
+        None,
+        Some(USUAL),
+        Some(Outliers { depth: 1, side: both, ..USUAL }),
+        Some(Outliers { window: 5, side: OutlierSide::Dark, threshold: 6.0, ..USUAL }),
+        Some(Outliers { window: 5, depth: 1, ..USUAL }),
+        Some(Outliers { unit: OutlierUnit::Median, threshold: 0.3, side: both, ..USUAL }),
+        Some(Outliers { unit: OutlierUnit::Count, threshold: 700.0, ..USUAL }),
+    ];
+    for (shape, order, part) in [
+        ([70, 9, 300], Order::Frames, 0..9),
+        ([130, 12, 61], Order::Sinograms, 3..10),
+        ([1, 5, 33], Order::Frames, 0..5),
+        ([65, 3, 257], Order::Frames, 1..2),
+    ] {
+        let raw = counts(shape, 3);
+        for outliers in all.clone() {
+            for varied in [true, false] {
+                let mut scan = Scan::new(shape);
+                if varied {
+                    scan = scan.varied();
+                }
+                let g = &mut scan.geometry;
+                (g.order, g.first_row, g.slices) = (order, part.start, part.len());
+                scan.outliers = outliers.clone();
+                let shape = scan.geometry.projection_shape();
+                let from = || Array::of(&raw, shape).expect("counts");
+                let (seen, expected) = (scan.run(&gpu, from()), scan.run(&cpu(), from()));
+                check(&seen, &expected, &format!("{shape:?}, {outliers:?}, varied: {varied}"));
+            }
+        }
+    }
+}
+
+/// NaN is counted, does not spread, and may lie in rows that are not used.
+#[test]
+fn no_numbers() {
+    let context = ContextOptions { nan_policy: NanPolicy::Replace, ..ContextOptions::default() };
+    let Some(lenient) = gpu_with(context) else { return };
+    let shape = [40, 8, 50];
+    let mut raw: Vec<f32> = counts(shape, 8).iter().map(|v| f32::from(*v)).collect();
+    raw.iter_mut().step_by(331).for_each(|v| *v = f32::NAN);
+    let mut scan = Scan::new(shape).varied();
+    (scan.geometry.first_row, scan.geometry.slices) = (2, 4);
+    scan.outliers = Some(USUAL);
+    let processor = ContextOptions {
+        compute: isocenter::context::Compute::Cpu,
+        nan_policy: NanPolicy::Replace,
+        ..Default::default()
+    };
+    let processor = Arc::new(Context::new(processor).expect("a context"));
+    let from = || Array::new(&raw, shape).expect("counts");
+    check(&scan.run(&lenient, from()), &scan.run(&processor, from()), "NaN");
+}
+
+/// To the bit, whatever the slabs; each outlier counts once.
+#[test]
+fn slabs_do_not_matter() {
+    let Some(whole) = gpu() else { return };
+    let shape = [60, 40, 90];
+    let raw = counts(shape, 6);
+    let mut scan = Scan::new(shape).varied();
+    scan.outliers = Some(Outliers { window: 5, ..USUAL });
+    let bytes = |context: &Arc<Context>| scan.plan(context).memory().expect("a figure");
+    let cap = bytes(&whole) / 2;
+    let capped = gpu_with(ContextOptions { gpu_memory_cap: cap, ..ContextOptions::default() }).expect("there was one");
+    assert!(bytes(&capped) <= cap);
+    let from = || Array::of(&raw, shape).expect("counts");
+    assert!(scan.run(&whole, from()) == scan.run(&capped, from()));
+}
