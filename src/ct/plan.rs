@@ -106,7 +106,7 @@ impl Plan {
         let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies);
         let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
-            stages.check_bins(self.geometry.bins)?;
+            stages.check_detector(self.geometry.rows, self.geometry.bins)?;
         }
         Ok(Chain { correction, stages, filter: filters.then_some((&options.filter, options.padding)), weights: None })
     }

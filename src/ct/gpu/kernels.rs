@@ -1,6 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
-use super::{frames, stripes, stripes_vo};
+use super::{frames, phase, stripes, stripes_vo};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -35,6 +35,7 @@ pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
     frames: OnceLock<frames::Kernels>,
+    phase: OnceLock<phase::Kernels>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
@@ -53,6 +54,10 @@ impl Kernels {
 
     pub(super) fn frames(&self, device: &Device) -> Result<&frames::Kernels> {
         kept(&self.frames, || frames::Kernels::new(device))
+    }
+
+    pub(super) fn phase(&self, device: &Device) -> Result<&phase::Kernels> {
+        kept(&self.phase, || phase::Kernels::new(device))
     }
 
     pub(super) fn stripes(&self, device: &Device) -> Result<&stripes::Kernels> {

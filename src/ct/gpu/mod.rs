@@ -18,6 +18,7 @@ mod kept_filter;
 mod kernels;
 mod measure;
 mod output;
+mod phase;
 mod prepare;
 mod projector;
 mod rows;

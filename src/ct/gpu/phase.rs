@@ -134,6 +134,11 @@ impl DevicePhase {
         Ok(Self { shape, along_rows: transform(ny)?, along_bins: transform(nx)?, response })
     }
 
+    /// Bytes of both grids.
+    pub(super) fn grid_bytes(&self) -> u64 {
+        2 * self.shape.bytes()
+    }
+
     /// Line integrals of a slab, (slice, view, bin).
     pub(super) fn run(&self, state: &State, phase: &Phase, g: &Geometry, slab: &Slab, stream: &Stream) -> Result<()> {
         let Shape { ny, nx, pairs } = self.shape;

@@ -2,6 +2,7 @@
 
 use super::format::RawRows;
 use super::frames;
+use super::phase::{self, DevicePhase};
 use super::state::{Scratch, State};
 use super::{stripes, stripes_vo};
 use crate::ct::geometry::Geometry;
@@ -34,17 +35,24 @@ fn integral_bytes(g: &Geometry, slices: usize) -> u64 {
 
 /// What slabs of so many slices take.
 pub(super) fn bytes(stages: &Stages, g: &Geometry, slices: usize) -> u64 {
-    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g)
+    let phase = stages.phase.as_ref().map_or(0, |phase| phase::bytes(phase, g, slices).iter().sum());
+    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g) + phase
 }
 
 /// Memory for so many slices, ahead of the work.
 pub(super) fn reserve(
     device: &Arc<Device>,
-    stages: &Stages,
+    (stages, filter): (&Stages, Option<&DevicePhase>),
     g: &Geometry,
     slices: usize,
     scratch: &mut Scratch,
 ) -> Result<()> {
+    if let Some((phase, filter)) = stages.phase.as_ref().zip(filter) {
+        let [frames, _] = phase::bytes(phase, g, slices);
+        scratch.frames.take(device, frames as usize)?;
+        // Those of the largest slab.
+        scratch.grids.take(device, filter.grid_bytes() as usize)?;
+    }
     scratch.integrals.take(device, integral_bytes(g, slices) as usize)?;
     let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
     scratch.lists.take(device, lists as usize).map(drop)
@@ -53,15 +61,36 @@ pub(super) fn reserve(
 /// Makes line integrals of a slab, and has the stages work on them; gives them as rows.
 pub(super) fn run(
     state: &State,
-    stages: &Stages,
-    slab: &frames::Slab,
+    (stages, filter): (&Stages, Option<&DevicePhase>),
+    slab: frames::Slab,
     scratch: &Scratch,
     stream: &Stream,
 ) -> Result<RawRows> {
     let (integrals, lists) = (scratch.integrals.address(), scratch.lists.address());
     let (g, raw) = (slab.geometry, slab.raw);
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
-    frames::integrals(state, slab, stages.outliers.as_ref(), integrals, stream)?;
+    let outliers = stages.outliers.as_ref();
+    match stages.phase.as_ref().zip(filter) {
+        None => frames::run(state, &slab, outliers, integrals, stream)?,
+        Some((phase, filter)) => {
+            let frames = scratch.frames.address();
+            // As far as the filter reaches; what is left beside is for the outliers.
+            let around = g.rows_around(&(slab.top - g.first_row..slab.top - g.first_row + slices), phase.reach());
+            let wider = [slab.top - around.start, around.end - slab.top - slices];
+            let wide = frames::Slab { transmissions: true, ..slab.widened(wider) };
+            frames::run(state, &wide, outliers, frames, stream)?;
+            let slab = phase::Slab {
+                frames,
+                rows: around.len(),
+                above: wider[0],
+                slices,
+                grids: scratch.grids.address(),
+                sinograms: integrals,
+                minimum: raw.minimum,
+            };
+            filter.run(state, phase, g, &slab, stream)?;
+        }
+    }
     let kernels = state.kernels.stripes(&state.device)?;
     let batch = batch(stages, g, slices);
     let removal = stages.stripes.as_ref().map(|stripes| stripes.of(bins));

@@ -181,8 +181,8 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, integrals, lists, volume, .. } = &self.scratch;
-        slots + [packed, sums, integrals, lists, volume].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, frames, grids, integrals, lists, volume, .. } = &self.scratch;
+        slots + [packed, sums, frames, grids, integrals, lists, volume].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
@@ -225,7 +225,7 @@ impl Gpu {
             None => None,
         };
         if let Some(stages) = task.rows.stages {
-            prepare::reserve(device, stages, g, n, scratch)?;
+            prepare::reserve(device, (stages, tables.phase.as_ref()), g, n, scratch)?;
         }
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
@@ -234,7 +234,7 @@ impl Gpu {
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
-        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(first, g.bins));
+        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(g.first_row + first));
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
         let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), g.bins) };
@@ -272,8 +272,17 @@ impl Gpu {
             Some(stages) => {
                 let flat = task.rows.correction.flat().zip(tables.flat.as_ref());
                 let counter = packing.outliers();
-                let slab = frames::Slab { geometry: g, first, raw: packing.raw, beside, flat, counter };
-                let raw = prepare::run(state, stages, &slab, scratch, compute)?;
+                let slab = frames::Slab {
+                    geometry: g,
+                    top: g.first_row + first,
+                    raw: packing.raw,
+                    beside,
+                    flat,
+                    counter,
+                    counted: [0, n],
+                    transmissions: false,
+                };
+                let raw = prepare::run(state, (stages, tables.phase.as_ref()), slab, scratch, compute)?;
                 packing.tell(state, compute)?;
                 // What the packing goes by is now the largest line integral.
                 let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
@@ -409,7 +418,8 @@ impl<'a> AtWork<'a> {
         if let Some(sizes) = band_limited {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
-        self.tables = Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes))?);
+        self.tables =
+            Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes, self.sizes.slab))?);
         if let Finish::Write(writer) = self.task.pass.finish {
             self.output = Some(DeviceOutput::new(&device, writer)?);
         }

@@ -60,8 +60,9 @@ impl Stages {
         Ok(())
     }
 
-    /// Refuses what does not go with a detector of so many bins.
-    pub(super) fn check_bins(&self, bins: usize) -> Result<()> {
+    /// Refuses what does not go with a detector of so many rows and bins.
+    pub(super) fn check_detector(&self, rows: usize, bins: usize) -> Result<()> {
+        self.phase.as_ref().map_or(Ok(()), |phase| phase.check_detector(rows, bins))?;
         self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_bins(bins))
     }
 }
