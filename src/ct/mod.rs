@@ -29,5 +29,5 @@ pub use output::writer::Written;
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
 pub use rows::kind::InputKind;
-pub use rows::stripes::{Stripes, Vo};
+pub use rows::stripes::{Stripes, Vo, Wavelet};
 pub use slab::Slab;

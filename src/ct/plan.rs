@@ -97,7 +97,7 @@ impl Plan {
         let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
         let stages = stages.any().filter(|_| filters);
         if let Some(stages) = stages {
-            stages.check_bins(self.geometry.bins)?;
+            stages.check_size(self.geometry.views(), self.geometry.bins)?;
         }
         Ok(Chain { correction, stages, filter: filters.then_some((&options.filter, options.padding)), weights: None })
     }
@@ -220,7 +220,7 @@ impl Ct {
         if let Some(stripes) = &stripes {
             stripes.check()?;
             if let Some(plan) = &self.plan {
-                stripes.check_bins(plan.geometry.bins)?;
+                stripes.check_size(plan.geometry.views(), plan.geometry.bins)?;
             }
         }
         self.stages.stripes = stripes;

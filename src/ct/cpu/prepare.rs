@@ -31,8 +31,10 @@ impl<'a> Preparation<'a> {
     /// Working memory, in bytes, for so many slices.
     pub(super) fn bytes(&self, slices: usize) -> u64 {
         let (views, bins) = (self.geometry.views(), self.geometry.bins);
-        let room = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
-        4 * self.len(slices) as u64 + self.threads.min(slices) as u64 * room
+        let stripes = self.stages.stripes.as_ref();
+        let room = stripes.map_or(0, |stripes| stripes.bytes(views, bins));
+        let tables = stripes.map_or(0, |stripes| stripes.table_bytes(views, bins));
+        4 * self.len(slices) as u64 + tables + self.threads.min(slices) as u64 * room
     }
 
     /// Reads slices, and makes line integrals of them, (slice, view, bin).
@@ -47,10 +49,11 @@ impl<'a> Preparation<'a> {
         let g = self.geometry;
         let sinograms = prepared.chunks_exact_mut(g.views() * g.bins);
         let queue = Mutex::new(slices.clone().zip(sinograms));
+        let (views, bins, stripes) = (g.views(), g.bins, self.stages.stripes.as_ref());
+        let tables = stripes.map(|stripes| stripes.tables(views, bins, context.level())).transpose()?.flatten();
         // A task a thread, and no more, so that there is room for each.
         (0..self.threads.min(slices.len())).into_par_iter().try_for_each(|_| {
-            let stripes = self.stages.stripes.as_ref();
-            let mut remover = stripes.map(|stripes| stripes.remover(g.views(), g.bins)).transpose()?;
+            let mut remover = stripes.map(|stripes| stripes.remover(views, bins, tables.as_ref())).transpose()?;
             loop {
                 let next = queue.lock().unwrap_or_else(|e| e.into_inner()).next();
                 let Some((slice, sinogram)) = next else { return Ok(()) };

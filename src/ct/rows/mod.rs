@@ -35,9 +35,9 @@ impl Stages {
         self.stripes.is_some().then_some(self)
     }
 
-    /// Refuses what does not go with a detector of so many bins.
-    pub(super) fn check_bins(&self, bins: usize) -> Result<()> {
-        self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_bins(bins))
+    /// Refuses what does not go with so many views of so many bins.
+    pub(super) fn check_size(&self, views: usize, bins: usize) -> Result<()> {
+        self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_size(views, bins))
     }
 }
 
