@@ -5,15 +5,16 @@
 
 mod axis;
 mod daubechies;
+mod products;
 mod tables;
 mod transform;
 
 use super::Remover;
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
-use crate::cpu::simd::{Plain, vectorised};
+use crate::cpu::simd::{Plain, dispatch, vectorised};
 use crate::error::{Result, fail};
-use tables::ROWS;
+use products::{AddProducts, ROWS, STRIP};
 pub(in crate::ct) use tables::{Sizes, Tables};
 use transform::{analyse, synthesise};
 
@@ -66,8 +67,7 @@ impl Wavelet {
     }
 }
 
-/// Bins that are worked on together, and those of one vector.
-const STRIP: usize = 32;
+/// Modes whose lines are transformed side by side.
 const LANES: usize = 16;
 /// Views that are summed at a time: so that they stay in the cache, and sums stay exact.
 const RUN: usize = 128;
@@ -111,48 +111,33 @@ impl<'a> Room<'a> {
 
 impl Remover for Room<'_> {
     fn correct(&mut self, sinogram: &mut [f32], level: Level) -> Result<()> {
-        if self.tables.sizes.modes > 0 {
-            vectorised(level, Correct { room: self, sinogram });
+        let Sizes { across, counts, modes, .. } = &self.tables.sizes;
+        let bins = across.count;
+        if *modes == 0 {
+            return Ok(());
+        }
+        for first in (0..bins).step_by(STRIP) {
+            let width = STRIP.min(bins - first);
+            self.sum(sinogram, first, width, level);
+            each_mode(counts, |mode, vector, lane| {
+                let lines = &mut self.lines[vector * bins + first..][..width];
+                lines.iter_mut().zip(&self.amplitudes[mode]).for_each(|(line, a)| line[lane] = *a);
+            });
+        }
+        vectorised(level, AlongBins { room: self });
+        for first in (0..bins).step_by(STRIP) {
+            let width = STRIP.min(bins - first);
+            each_mode(counts, |mode, vector, lane| {
+                let lines = &self.lines[vector * bins + first..][..width];
+                self.amplitudes[mode].iter_mut().zip(lines).for_each(|(a, line)| *a = line[lane]);
+            });
+            self.subtract(sinogram, first, width, level);
         }
         Ok(())
     }
 }
 
-struct Correct<'a, 'b> {
-    room: &'a mut Room<'b>,
-    sinogram: &'a mut [f32],
-}
-
-impl Plain for Correct<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { room, sinogram } = self;
-        let Sizes { across, counts, .. } = &room.tables.sizes;
-        let bins = across.count;
-        for first in (0..bins).step_by(STRIP) {
-            let width = STRIP.min(bins - first);
-            room.sum(sinogram, first, width);
-            each_mode(counts, |mode, vector, lane| {
-                let lines = &mut room.lines[vector * bins + first..][..width];
-                lines.iter_mut().zip(&room.amplitudes[mode]).for_each(|(line, a)| line[lane] = *a);
-            });
-        }
-        room.along_bins();
-        for first in (0..bins).step_by(STRIP) {
-            let width = STRIP.min(bins - first);
-            each_mode(counts, |mode, vector, lane| {
-                let lines = &room.lines[vector * bins + first..][..width];
-                room.amplitudes[mode].iter_mut().zip(lines).for_each(|(a, line)| *a = line[lane]);
-            });
-            room.subtract(sinogram, first, width);
-        }
-    }
-}
-
 /// Calls with each mode, the vector that it is in, and its lane.
-#[inline(always)]
 fn each_mode(counts: &[usize], mut call: impl FnMut(usize, usize, usize)) {
     let (mut mode, mut vector) = (0, 0);
     for count in counts {
@@ -165,8 +150,7 @@ fn each_mode(counts: &[usize], mut call: impl FnMut(usize, usize, usize)) {
 
 impl Room<'_> {
     /// Amplitudes of some bins.
-    #[inline(always)]
-    fn sum(&mut self, sinogram: &[f32], first: usize, width: usize) {
+    fn sum(&mut self, sinogram: &[f32], first: usize, width: usize, level: Level) {
         let Tables { sizes: Sizes { along, across, .. }, down, .. } = self.tables;
         let (views, bins) = (along.count, across.count);
         self.amplitudes.fill([0.0; STRIP]);
@@ -176,22 +160,23 @@ impl Room<'_> {
             for (values, row) in self.values[..count].iter_mut().zip(rows) {
                 values[..width].copy_from_slice(&row[first..][..width]);
             }
-            add_products(down, (view, views), &self.values[..count], &mut self.amplitudes);
+            let (values, sums) = (&self.values[..count], &mut self.amplitudes[..]);
+            dispatch(level, AddProducts { matrix: &down[view..], pitch: views, values, sums });
         }
     }
 
     /// Takes off some bins what their amplitudes make.
-    #[inline(always)]
-    fn subtract(&mut self, sinogram: &mut [f32], first: usize, width: usize) {
+    fn subtract(&mut self, sinogram: &mut [f32], first: usize, width: usize, level: Level) {
         let Tables { sizes: Sizes { along, across, modes, .. }, up, .. } = self.tables;
         let (views, bins) = (along.count, across.count);
         for view in (0..views).step_by(RUN) {
             let count = RUN.min(views - view);
-            let off = &mut self.values[..count.next_multiple_of(ROWS)];
-            off.fill([0.0; STRIP]);
-            add_products(&up[view * modes..], (0, *modes), &self.amplitudes[..*modes], off);
+            let sums = &mut self.values[..count.next_multiple_of(ROWS)];
+            sums.fill([0.0; STRIP]);
+            let values = &self.amplitudes[..*modes];
+            dispatch(level, AddProducts { matrix: &up[view * modes..], pitch: *modes, values, sums });
             let rows = sinogram[view * bins..].chunks_exact_mut(bins).take(count);
-            for (row, off) in rows.zip(off) {
+            for (row, off) in rows.zip(&self.values) {
                 for (value, off) in row[first..][..width].iter_mut().zip(off) {
                     let left = *value - *off;
                     // Sums of values next to the largest that there are may not be finite.
@@ -200,18 +185,28 @@ impl Room<'_> {
             }
         }
     }
+}
 
-    /// Bands of amplitudes that are high along bins, and what they are among the bins.
+/// Bands of amplitudes that are high along bins, and what they are among the bins.
+struct AlongBins<'a, 'b> {
+    room: &'a mut Room<'b>,
+}
+
+impl Plain for AlongBins<'_, '_> {
+    type Output = ();
+
     #[inline(always)]
-    fn along_bins(&mut self) {
-        let Tables { sizes: Sizes { across, counts, .. }, filters, .. } = self.tables;
-        let (bins, pad, lens, [a, b]) = (across.count, across.pad, &across.lens, &mut self.bands);
-        let mut lines = self.lines.chunks_exact_mut(bins);
+    fn run(self) {
+        let Room { tables, lines, bands: [a, b], .. } = self.room;
+        let Tables { sizes: Sizes { across, counts, .. }, filters, .. } = tables;
+        let (bins, pad, lens) = (across.count, across.pad, &across.lens);
+        let mut lines = lines.chunks_exact_mut(bins);
         for (level, count) in (1..).zip(counts) {
             for line in lines.by_ref().take(count.div_ceil(LANES)) {
                 // Padding is the value at the end.
-                let ends = |i: usize| i.saturating_sub(pad).min(bins - 1);
-                a[..lens[0]].iter_mut().enumerate().for_each(|(i, a)| *a = line[ends(i)]);
+                a[..pad].fill(line[0]);
+                a[pad..pad + bins].copy_from_slice(line);
+                a[pad + bins..lens[0]].fill(line[bins - 1]);
                 let filter = |step: usize, low| if step + 1 == level { &filters.high } else { low };
                 for step in 0..level {
                     analyse(filter(step, &filters.down), &a[..lens[step]], &mut b[..lens[step + 1]]);
@@ -222,28 +217,6 @@ impl Room<'_> {
                     std::mem::swap(a, b);
                 }
                 line.copy_from_slice(&a[pad..][..bins]);
-            }
-        }
-    }
-}
-
-/// sums[i] += sum over k of matrix[i][first + k] values[k], rows `pitch` apart.
-#[inline(always)]
-fn add_products(matrix: &[f32], (first, pitch): (usize, usize), values: &[[f32; STRIP]], sums: &mut [[f32; STRIP]]) {
-    for (group, sums) in sums.chunks_exact_mut(ROWS).enumerate() {
-        let rows: [&[f32]; ROWS] =
-            std::array::from_fn(|i| &matrix[(group * ROWS + i) * pitch + first..][..values.len()]);
-        for part in (0..STRIP).step_by(LANES) {
-            let mut sum = [[0.0f32; LANES]; ROWS];
-            for (k, values) in values.iter().enumerate() {
-                let values = &values[part..part + LANES];
-                for (sum, row) in sum.iter_mut().zip(rows) {
-                    let factor = row[k];
-                    (0..LANES).for_each(|l| sum[l] += factor * values[l]);
-                }
-            }
-            for (total, sum) in sums.iter_mut().zip(sum) {
-                (0..LANES).for_each(|l| total[part + l] += sum[l]);
             }
         }
     }

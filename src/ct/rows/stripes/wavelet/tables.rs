@@ -6,6 +6,7 @@
 
 use super::Wavelet;
 use super::axis::Axis;
+use super::products::ROWS;
 use super::transform::{Filters, synthesise, transposed};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
@@ -17,8 +18,6 @@ use std::f64::consts::TAU;
 const DAMPED: f64 = 1e-9;
 /// Functions that are worked on side by side.
 const LANES: usize = 8;
-/// Rows of a matrix are padded to a multiple of this, with zeros.
-pub(super) const ROWS: usize = 4;
 
 /// A cosine or a sine over the values of a band along views.
 #[derive(Clone, Copy, Debug, Default)]

@@ -38,10 +38,15 @@ pub(super) fn analyse<T: Real, const L: usize>(filter: &[T], values: &[[T; L]], 
         let inside = usize::try_from(first).ok().and_then(|first| values.get(first..first + filter.len()));
         let mut sum = [T::ZERO; L];
         match inside {
-            Some(values) => filter.iter().zip(values).for_each(|(h, v)| add(&mut sum, *h, v)),
+            Some(values) => {
+                for (h, v) in filter.iter().zip(values) {
+                    add(&mut sum, *h, v);
+                }
+            }
             None => {
-                let places = (first..).map(|i| mirrored(i, values.len()));
-                filter.iter().zip(places).for_each(|(h, i)| add(&mut sum, *h, &values[i]));
+                for (h, i) in filter.iter().zip(first..) {
+                    add(&mut sum, *h, &values[mirrored(i, values.len())]);
+                }
             }
         }
         *coefficient = sum;
@@ -70,12 +75,16 @@ pub(super) fn synthesise<T: Real, const L: usize>(filter: &[T], coefficients: &[
         let lowest = i / 2;
         let last = i + taps - 2 - 2 * lowest;
         let taps = filter[..=last].iter().rev().step_by(2);
-        taps.zip(&coefficients[lowest..]).for_each(|(h, c)| add(&mut sum, *h, c));
+        for (h, c) in taps.zip(&coefficients[lowest..]) {
+            add(&mut sum, *h, c);
+        }
         *value = sum;
     }
 }
 
 #[inline(always)]
 fn add<T: Real, const L: usize>(sum: &mut [T; L], factor: T, values: &[T; L]) {
-    sum.iter_mut().zip(values).for_each(|(s, v)| *s = *s + factor * *v);
+    for (s, v) in sum.iter_mut().zip(values) {
+        *s = *s + factor * *v;
+    }
 }
