@@ -339,7 +339,7 @@ fn what_cannot_be_is_refused() {
         (Stripes::Vo(Vo { snr: f64::NAN, ..PLAIN }), Status::NotFiniteParameter, "snr"),
         (Stripes::Vo(Vo { snr: 1.0, ..PLAIN }), Status::OutOfRange, "snr is 1"),
         (Stripes::Vo(Vo { dropped: 0.9, ..PLAIN }), Status::OutOfRange, "drop_ratio is 0.9"),
-        (wavelet(1, 1.0, 9), Status::OutOfRange, "levels is 1; 20 views of 30 bins have 0"),
+        (wavelet(1, 1.0, 9), Status::OutOfRange, "levels is 1; 20 views of 30 bins allow 0"),
         (wavelet(0, f64::INFINITY, 9), Status::NotFiniteParameter, "sigma is inf"),
         (wavelet(0, 0.0, 9), Status::OutOfRange, "sigma is 0; it must be 0.01 to 100"),
         (wavelet(0, 100.1, 9), Status::OutOfRange, "sigma is 100.1"),
@@ -360,5 +360,5 @@ fn what_cannot_be_is_refused() {
     ct.set_stripes(Some(wavelet(2, 1.0, 9))).expect("54 and twice 5 over 4 are 16");
     ct.set_geometry(Geometry::new(angles(53), 60)).expect("a geometry");
     let error = ct.memory().expect_err("too many");
-    assert!(error.message.contains("levels is 2; 53 views of 60 bins have 1"), "{}", error.message);
+    assert!(error.message.contains("levels is 2; 53 views of 60 bins allow 1"), "{}", error.message);
 }

@@ -8,7 +8,7 @@ use crate::cpu::level::Level;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::stripes::Stripes;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, Launch, Stream, mirrored};
 use std::sync::Arc;
 
@@ -106,7 +106,10 @@ pub(super) fn run(
             Some(Stripes::Regularised(alpha)) => stripes::regularise(kernels, *alpha, &part, lists, stream)?,
             Some(Stripes::Vo(vo)) => stripes_vo::all(state, vo, &part, lists, stream)?,
             Some(Stripes::Sorting(window)) => stripes_vo::sorting(state, *window, &part, lists, stream)?,
-            Some(Stripes::Wavelet(_)) => stripes_wavelet::correct(state, &part, lists, stream)?,
+            Some(Stripes::Wavelet(_)) => {
+                let Some(tables) = &state.wavelet else { fail!(Internal, "a method without its tables") };
+                stripes_wavelet::correct(state.kernels.wavelet(&state.device)?, tables, &part, lists, stream)?;
+            }
         }
     }
     Ok(RawRows {

@@ -1,11 +1,10 @@
 //! Munch, Trtik, Marone and Stampanoni 2009 on a GPU: launches of `kernels/ct/stripes_wavelet.cu`.
 
-use super::state::State;
 use super::stripes::{Regions, Sinograms};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::ct::rows::stripes::{Tables, Wavelet, WaveletSizes};
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
 use std::sync::Arc;
 
@@ -156,13 +155,18 @@ impl Arguments {
     }
 }
 
-/// Takes off sinograms what the method damps; the state has its tables.
-pub(super) fn correct(state: &State, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
-    let Some(tables) = &state.wavelet else { fail!(Internal, "a method without its tables") };
+/// Takes off sinograms what the method damps, with lists at an address.
+pub(super) fn correct(
+    kernels: &Kernels,
+    tables: &DeviceTables,
+    s: &Sinograms,
+    lists: u64,
+    stream: &Stream,
+) -> Result<()> {
     if tables.sizes.modes == 0 {
         return Ok(());
     }
-    let (kernels, arguments) = (state.kernels.wavelet(&state.device)?, Arguments::new(tables, s, lists));
+    let arguments = Arguments::new(tables, s, lists);
     let launch = |kernel: &Function, grid: [usize; 3], threads: usize, shared: usize| {
         // SAFETY: Arguments mirrors the kernels' struct; tables and lists live until the stream is waited for.
         unsafe { kernel.launch(stream, Launch { grid, block: [threads, 1, 1], shared }, &arguments) }

@@ -57,7 +57,7 @@ impl Wavelet {
     pub(super) fn check_size(&self, views: usize, bins: usize) -> Result<()> {
         let (levels, most) = (self.levels, axis::max_levels(views, bins));
         if levels > most {
-            fail!(OutOfRange, "stripes.levels is {levels}; {views} views of {bins} bins have {most}");
+            fail!(OutOfRange, "stripes.levels is {levels}; {views} views of {bins} bins allow {most}");
         }
         Ok(())
     }
