@@ -37,20 +37,20 @@ template <class Store>
 __device__ void products(const float *a, int rows, const float *b, int bins, int terms, Store store) {
     __shared__ __align__(16) float factors[2][TERMS][WARPS * ROWS];
     __shared__ __align__(16) float values[2][TERMS][BINS];
-    const int width = blockDim.x / LANES * ROWS, row = blockIdx.x * width, bin = blockIdx.y * BINS;
-    const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int warps = blockDim.x / LANES, warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int width = warps * ROWS, row = blockIdx.x * width, bin = blockIdx.y * BINS;
     const auto load = [&](int first, int half) {
-        for (int i = threadIdx.x; i < TERMS * width; i += blockDim.x) {
-            const int k = i / width, r = i % width;
-            const bool inside = first + k < terms && row + r < rows;
-            const float *from = inside ? a + (long long)(first + k) * rows + row + r : a;
-            __pipeline_memcpy_async(&factors[half][k][r], from, 4, inside ? 0 : 4);
-        }
-        for (int i = threadIdx.x; i < TERMS * BINS; i += blockDim.x) {
-            const int k = i / BINS, n = i % BINS;
-            const bool inside = first + k < terms && bin + n < bins;
-            const float *from = inside ? b + (long long)(first + k) * bins + bin + n : b;
-            __pipeline_memcpy_async(&values[half][k][n], from, 4, inside ? 0 : 4);
+        for (int k = warp; k < TERMS; k += warps) {
+            const float *factor = a + (long long)(first + k) * rows + row, *value = b + (long long)(first + k) * bins + bin;
+            for (int r = lane; r < width; r += LANES) {
+                const bool inside = first + k < terms && row + r < rows;
+                __pipeline_memcpy_async(&factors[half][k][r], inside ? factor + r : a, 4, inside ? 0 : 4);
+            }
+#pragma unroll
+            for (int n = lane; n < BINS; n += LANES) {
+                const bool inside = first + k < terms && bin + n < bins;
+                __pipeline_memcpy_async(&values[half][k][n], inside ? value + n : b, 4, inside ? 0 : 4);
+            }
         }
         __pipeline_commit();
     };
