@@ -106,7 +106,7 @@ impl Plan {
         let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies);
         let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
-            stages.check_detector(self.geometry.rows, self.geometry.bins)?;
+            stages.check_size(&self.geometry)?;
         }
         Ok(Chain { correction, stages, filter: filters.then_some((&options.filter, options.padding)), weights: None })
     }
@@ -246,7 +246,7 @@ impl Ct {
         if let Some(stripes) = &stripes {
             stripes.check()?;
             if let Some(plan) = &self.plan {
-                stripes.check_bins(plan.geometry.bins)?;
+                stripes.check_size(plan.geometry.views(), plan.geometry.bins)?;
             }
         }
         self.stages.stripes = stripes;

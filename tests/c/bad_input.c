@@ -475,7 +475,7 @@ static void vo(scan *s) {
 static void stripes(void) {
     STRIPES(struct_size, 0, STRUCT_SIZE, "0");
     STRIPES(struct_size, 7, STRUCT_SIZE, "7");
-    STRIPES(method, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
+    STRIPES(method, 5, UNKNOWN_VALUE, "is 5", "0 to 4");
     STRIPES(method, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
     STRIPES(snr, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     STRIPES(snr, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
@@ -494,11 +494,22 @@ static void stripes(void) {
     STRIPES(alpha, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     STRIPES(alpha, -1.0, OUT_OF_RANGE, "is -1", "1e-9 to 1e6");
     STRIPES(alpha, 1e7, OUT_OF_RANGE, "1e-9 to 1e6");
+    STRIPES(sigma, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    STRIPES(sigma, -1.0, OUT_OF_RANGE, "is -1", "0.01 to 100");
+    STRIPES(sigma, 101.0, OUT_OF_RANGE, "is 101", "0.01 to 100");
+    STRIPES(levels, -1, OUT_OF_RANGE, "is -1");
+    STRIPES(levels, 17, OUT_OF_RANGE, "is 17");
+    STRIPES(levels, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    STRIPES(wavelet, 21, OUT_OF_RANGE, "is 21", "1 to 20");
+    STRIPES(wavelet, INT64_MIN, OUT_OF_RANGE, "-9223372036854775808", "1 to 20");
+    BAD("set_stripes: more levels than the sinogram has",
+        (vo(s), s->stripes.method = ISOC_CT_STRIPE_METHOD_WAVELET_FOURIER, s->stripes.levels = 16), SET_STRIPES, OUT_OF_RANGE, "levels",
+        "is 16", "32 bins");
     BAD("set_stripes: checked whatever the method", (vo(s), s->stripes.method = 0, s->stripes.snr = NAN), SET_STRIPES,
         NOT_FINITE_PARAMETER, "snr", "NaN");
     GOOD("set_stripes: NULL leaves them", (vo(s), check_ok("isoc_ct_set_stripes", SET_STRIPES)), isoc_ct_set_stripes(s->ct, NULL),
          still_works(s));
-    for (uint32_t method = 0; method < 4; method++)
+    for (uint32_t method = 0; method < 5; method++)
         GOOD("set_stripes: every method", (vo(s), s->stripes.method = method), SET_STRIPES,
              isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK &&
                  near(s->volume, s->volume, VOLUME_SIZE, 0.0));

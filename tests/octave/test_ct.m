@@ -154,6 +154,8 @@ function filters()
     ct.setStripes();
     ct.setStripes('Method', 'vo', 'LargeWindow', 15, 'SmallWindow', 5, 'Snr', 2.5, 'DropRatio', 0.2);
     ct.setStripes(struct('Method', 'sorting', 'SmallWindow', 7));
+    ct.setStripes('Method', 'wavelet_fourier', 'Sigma', 2, 'Levels', 1, 'Wavelet', 4);
+    check_error('more levels than fit', 'ct:invalidStripes', {'Levels', '16'}, @() ct.setStripes('Method', 'wavelet_fourier', 'Levels', 16));
     check_error('a window of one bin', 'ct:invalidStripes', {'SmallWindow', '1'}, @() ct.setStripes('SmallWindow', 1));
     ct.setStripes([]);
     ct.setOptions('Interpolation', 'band_limited', 'Tolerance', 1e-3);

@@ -188,12 +188,16 @@ classdef CT < handle
             %   ct.setStripes(NAME, VALUE, ...) or ct.setStripes(STRUCT)
             %
             %   Method         'significant' (the default), 'vo' (Vo, Atwood and Drakopoulos 2018, all of it), 'sorting' (its algorithm
-            %                  3 alone) or 'regularised' (Titarenko, Withers and Yagola 2010)
+            %                  3 alone), 'regularised' (Titarenko, Withers and Yagola 2010) or 'wavelet_fourier' (Munch, Trtik, Marone
+            %                  and Stampanoni 2009)
             %   Snr            of 'vo': how far a stripe stands out, at least, above 1 (3)
             %   LargeWindow    of 'vo': bins of the median against large stripes (51)
             %   SmallWindow    of 'vo' and 'sorting': bins of the median against small stripes (21)
             %   DropRatio      of 'vo': part of a bin's values that does not count towards its mean, 0 to 0.8 (0.1)
             %   Alpha          of 'regularised': what offsets weigh against steps of the means; the smaller, the smoother (5e-4)
+            %   Sigma          of 'wavelet_fourier': how many frequencies along views are damped, 0.01 to 100 (1)
+            %   Levels         of 'wavelet_fourier': levels of the transform (5, or as many as fit)
+            %   Wavelet        of 'wavelet_fourier': order of Daubechies' wavelet, 1 to 20 (9)
             self.id = isocenter.internal.plan('ct', self.id);
             if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
                 isocenter_mex('ct.leave_stripes', self.id);

@@ -6,7 +6,7 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
-static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", nullptr };
+static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const combinations[] = { "mean", "median", nullptr };
 static const char *const outlier_units[] = { "noise", "median", "count", nullptr };
 static const char *const outlier_sides[] = { "bright", "dark", "both", nullptr };
@@ -95,6 +95,9 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
     { "SmallWindow", field::count, AT(small_window), 0, nullptr, nullptr, true },
     { "DropRatio", field::real, AT(drop_ratio), 0, nullptr, nullptr, true },
     { "Alpha", field::real, AT(alpha), 0, nullptr, nullptr, true },
+    { "Sigma", field::real, AT(sigma), 0, nullptr, nullptr, true },
+    { "Levels", field::count, AT(levels), 0, nullptr, nullptr, true },
+    { "Wavelet", field::count, AT(wavelet), 0, nullptr, nullptr, true },
 } };
 #undef AT
 

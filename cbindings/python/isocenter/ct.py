@@ -375,15 +375,17 @@ class CT(Plan):
         """Leaves raw frames as they are, which is so until `set_outliers`."""
         self._run(lib.isoc_ct_set_outliers, None)
 
-    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0):
+    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0, sigma=0.0,
+                    levels=0, wavelet=0):
         """How `filter`, `reconstruct` and `reconstruct_stream` remove stripes, which would become rings: before the filter, from line
         integrals.
 
         Parameters
         ----------
-        method : {"significant", "vo", "sorting", "regularised"}
+        method : {"significant", "vo", "sorting", "regularised", "wavelet_fourier"}
             "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
             2018, all of it. "sorting": its algorithm 3 alone. "regularised": Titarenko, Withers and Yagola 2010.
+            "wavelet_fourier": Munch, Trtik, Marone and Stampanoni 2009.
         snr : float
             Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
         large_window, small_window : int
@@ -394,13 +396,22 @@ class CT(Plan):
         alpha : float
             Of "regularised": what offsets weigh against steps of the means, 1e-9 to 1e6; the smaller, the smoother; 0 means 5e-4.
 
+        sigma : float
+            Of "wavelet_fourier": how many frequencies along views are damped, 0.01 to 100; larger takes off stripes that change along
+            views; 0 means 1.
+        levels : int
+            Of "wavelet_fourier": levels of the transform; a stripe is found that is up to 2^levels bins wide or so. The padded sinogram's
+            shorter side over 2^levels must be 16 or more; 0 means 5, or as many as that allows.
+        wavelet : int
+            Of "wavelet_fourier": order of Daubechies' wavelet, 1 to 20; 0 means 9.
+
         Raises
         ------
         OutOfRangeError, NotFiniteParameterError
         """
         stripes = struct(
             _abi.isoc_ct_stripes, method=choice(_abi.CtStripeMethod, method, "method"), snr=snr, large_window=large_window,
-            small_window=small_window, drop_ratio=drop_ratio, alpha=alpha)
+            small_window=small_window, drop_ratio=drop_ratio, alpha=alpha, sigma=sigma, levels=levels, wavelet=wavelet)
         self._run(lib.isoc_ct_set_stripes, ctypes.byref(stripes))
 
     def leave_stripes(self):

@@ -268,13 +268,15 @@ class Ct(unittest.TestCase):
         bad[:, :, 100] = 0.3
         exact = self.ct.reconstruct(clean)
         with_rings = np.abs(self.ct.reconstruct(bad) - exact).max()
-        for method, windows in (("significant", {}), ("vo", {"large_window": 31, "small_window": 9, "snr": 2.5}), ("sorting", {}), ("regularised", {"alpha": 1e-2})):
+        for method, windows in (("significant", {}), ("vo", {"large_window": 31, "small_window": 9, "snr": 2.5}), ("sorting", {}), ("regularised", {"alpha": 1e-2}),
+                                ("wavelet_fourier", {"levels": 3, "sigma": 1.5, "wavelet": 5})):
             self.ct.set_stripes(method, **windows)
             self.assertLess(np.abs(self.ct.reconstruct(bad) - exact).max(), 0.5 * with_rings, method)
         self.ct.leave_stripes()
         self.assertEqual(np.abs(self.ct.reconstruct(bad) - exact).max(), with_rings)
-        self.assertRaisesRegex(ValueError, "'significant', 'vo', 'sorting', 'regularised'", self.ct.set_stripes, "munch")
+        self.assertRaisesRegex(ValueError, "'significant', 'vo', 'sorting', 'regularised', 'wavelet_fourier'", self.ct.set_stripes, "munch")
         self.assertRaisesRegex(isocenter.OutOfRangeError, "small_window is 1", self.ct.set_stripes, "sorting", small_window=1)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "levels is 16", self.ct.set_stripes, "wavelet_fourier", levels=16)
 
     def test_what_floats_hold(self):
         sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])

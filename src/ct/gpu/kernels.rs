@@ -1,6 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
-use super::{frames, phase, stripes, stripes_vo};
+use super::{frames, phase, stripes, stripes_vo, stripes_wavelet};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -38,6 +38,7 @@ pub(super) struct Kernels {
     phase: OnceLock<phase::Kernels>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
+    wavelet: OnceLock<stripes_wavelet::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
     projectors: Vec<(Variant, Function)>,
 }
@@ -66,6 +67,10 @@ impl Kernels {
 
     pub(super) fn vo(&self, device: &Device) -> Result<&stripes_vo::Kernels> {
         kept(&self.vo, || stripes_vo::Kernels::new(device))
+    }
+
+    pub(super) fn wavelet(&self, device: &Device) -> Result<&stripes_wavelet::Kernels> {
+        kept(&self.wavelet, || stripes_wavelet::Kernels::new(device))
     }
 
     /// A back projector's; `name` is called when it is new.

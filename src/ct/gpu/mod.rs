@@ -26,6 +26,7 @@ mod sizes;
 mod state;
 mod stripes;
 mod stripes_vo;
+mod stripes_wavelet;
 mod survey;
 mod tables;
 mod tensor;

@@ -4,11 +4,13 @@ use super::format::RawRows;
 use super::frames;
 use super::phase::{self, DevicePhase};
 use super::state::{Scratch, State};
-use super::{stripes, stripes_vo};
+use super::stripes_wavelet::DeviceTables;
+use super::{stripes, stripes_vo, stripes_wavelet};
+use crate::cpu::level::Level;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::stripes::Stripes;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
 use std::sync::Arc;
 
@@ -21,7 +23,26 @@ fn list_bytes(stages: &Stages, g: &Geometry) -> u64 {
         Some(Stripes::Significant | Stripes::Regularised(_)) => stripes::bytes(g.views(), g.bins, 1),
         Some(Stripes::Vo(vo)) => stripes_vo::bytes(g.views(), g.bins, vo.large.max(vo.small), 1),
         Some(Stripes::Sorting(window)) => stripes_vo::bytes(g.views(), g.bins, window, 1),
+        Some(Stripes::Wavelet(wavelet)) => stripes_wavelet::bytes(&wavelet, [g.views(), g.bins], 1),
     }
+}
+
+fn table_bytes(stages: &Stages, g: &Geometry) -> u64 {
+    match &stages.stripes {
+        Some(Stripes::Wavelet(wavelet)) => stripes_wavelet::table_bytes(wavelet, [g.views(), g.bins]),
+        _ => 0,
+    }
+}
+
+/// Makes the tables of stages that have some, unless they are there from an earlier call.
+pub(super) fn tables(state: &mut State, stages: &Stages, g: &Geometry, level: Level) -> Result<()> {
+    let Some(Stripes::Wavelet(wavelet)) = &stages.stripes else { return Ok(()) };
+    let size = [g.views(), g.bins];
+    if state.wavelet.as_ref().is_none_or(|tables| !tables.serve(wavelet, size)) {
+        state.wavelet = None;
+        state.wavelet = Some(DeviceTables::new(&state.device, wavelet, size, level)?);
+    }
+    Ok(())
 }
 
 /// Slices whose lists are there together.
@@ -36,7 +57,7 @@ fn integral_bytes(g: &Geometry, slices: usize) -> u64 {
 /// What slabs of so many slices take.
 pub(super) fn bytes(stages: &Stages, g: &Geometry, slices: usize) -> u64 {
     let phase = stages.phase.as_ref().map_or(0, |phase| phase::bytes(phase, g, slices).iter().sum());
-    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g) + phase
+    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g) + table_bytes(stages, g) + phase
 }
 
 /// Memory for so many slices, ahead of the work.
@@ -103,6 +124,10 @@ pub(super) fn run(
             Some(Stripes::Regularised(alpha)) => stripes::regularise(kernels, *alpha, &part, lists, stream)?,
             Some(Stripes::Vo(vo)) => stripes_vo::all(state, vo, &part, lists, stream)?,
             Some(Stripes::Sorting(window)) => stripes_vo::sorting(state, *window, &part, lists, stream)?,
+            Some(Stripes::Wavelet(_)) => {
+                let Some(tables) = &state.wavelet else { fail!(Internal, "a method without its tables") };
+                stripes_wavelet::correct(state.kernels.wavelet(&state.device)?, tables, &part, lists, stream)?;
+            }
         }
     }
     Ok(RawRows {

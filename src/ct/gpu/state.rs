@@ -2,6 +2,7 @@
 
 use super::band_limited::DeviceBandLimited;
 use super::kernels::Kernels;
+use super::stripes_wavelet::DeviceTables;
 use super::textures::Textures;
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -62,6 +63,8 @@ pub(super) struct State {
     pub(super) textures: Option<Textures>,
     /// Of the last call that was band-limited.
     pub(super) band_limited: Option<DeviceBandLimited>,
+    /// Of the last call that removed stripes by wavelets.
+    pub(super) wavelet: Option<DeviceTables>,
     /// By which the hybrid kernels' blocks share out their tiles.
     pub(super) counters: Slot,
 }

@@ -105,6 +105,7 @@ impl Gpu {
                 kernels: Kernels::default(),
                 textures: None,
                 band_limited: None,
+                wavelet: None,
                 counters: Slot::default(),
             },
             filter: KeptFilter::default(),
@@ -173,7 +174,7 @@ impl Gpu {
             // Calls leave nothing running; an error of theirs has been told.
             let _ = self.release();
             // Whatever became of that: these were made for the geometry.
-            (self.state.band_limited, self.filter) = (None, KeptFilter::default());
+            (self.state.band_limited, self.state.wavelet, self.filter) = (None, None, KeptFilter::default());
         }
         self.rates = ALL.to_vec();
     }
@@ -417,6 +418,9 @@ impl<'a> AtWork<'a> {
         let Sizes { projector, format, band_limited, .. } = &self.sizes;
         if let Some(sizes) = band_limited {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
+        }
+        if let Some(stages) = self.task.rows.stages {
+            prepare::tables(&mut self.gpu.state, stages, self.task.geometry, self.context.level())?;
         }
         self.tables =
             Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes, self.sizes.slab))?);
