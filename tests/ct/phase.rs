@@ -67,7 +67,7 @@ fn response(phase: &Phase) -> impl Fn(f64) -> f64 {
 }
 
 /// f32 transforms of values up to 1 err by 3e-7 or so, which a logarithm of 0.3 makes 1e-6; what the kernels leave beyond the margins is
-/// 2e-6 of a step, of 0.6 at most here, before that logarithm. An unsharp mask of 2 and the contrast transfer function's peaks (of 5) make
+/// 1e-6 of a step, of 0.6 at most here, in either direction, before that logarithm. An unsharp mask of 2 and the contrast transfer function's peaks (of 5) make
 /// more of the rounding.
 #[test]
 fn frames_by_the_formula() {

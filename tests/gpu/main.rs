@@ -10,6 +10,7 @@ mod memory;
 mod mri;
 mod output;
 mod pet;
+mod phase;
 mod strides;
 mod stripes;
 mod threads;

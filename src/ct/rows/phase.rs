@@ -78,7 +78,7 @@ fn within(name: &str, value: f64, [low, high]: [f64; 2], [small, large]: [&str; 
 }
 
 /// A slab's results depend on what is farther away than its margins by less than this part of a step there.
-const TOLERANCE: f64 = 2e-6;
+const TOLERANCE: f64 = 1e-6;
 /// How much farther than the detector's longer side a kernel may reach.
 const LONGEST: usize = 4;
 /// Rows and bins beside a slab that any filter is given.
@@ -179,8 +179,8 @@ mod tests {
         let z_delta_over_mu = fresnel * 100.0 / (4.0 * PI);
         let expected = 1.0 / (1.0 + 4.0 * PI * PI * 0.01 * z_delta_over_mu);
         assert!((phase.response(0.01) - expected).abs() < 1e-12);
-        // 44 bins, 13.1 logarithms of the tolerance over 2 pi, and some.
-        assert_eq!(phase.reach(), 101);
+        // 44.13 bins times ln(1e6) / 2 pi, and 8.
+        assert_eq!(phase.reach(), 106);
         // Where waves are long both formulas agree.
         let ctf = Phase { method: PhaseMethod::Ctf, alpha: 1e-6, ..phase };
         assert!((ctf.response(1e-5) / phase.response(1e-5) - 1.0).abs() < 1e-4);
