@@ -312,6 +312,19 @@ enum {
     ISOC_CT_COMBINE_MEDIAN = 1,
 };
 
+// Formula of isoc_ct_phase. Transmissions I of a frame, their transform over both axes of the detector, f the frequency there in cycles a
+// bin, F = wavelength * distance / pixel^2, d = delta_beta.
+typedef uint32_t isoc_ct_phase_method;
+enum {
+    // One material (or one ratio), any contrast: D. Paganin, S. C. Mayo, T. E. Gureyev, P. R. Miller, S. W. Wilkins, Journal of
+    // Microscopy 206, 33 (2002). Line integrals are -ln of I filtered by 1 / (1 + pi F d f^2).
+    ISOC_CT_PHASE_METHOD_PAGANIN = 0,
+    // One ratio, weak contrast, distances of more than the near field: contrast transfer function (P. Cloetens et al., Applied Physics
+    // Letters 75, 2912 (1999)) of one distance, c = cos x + d sin x, x = pi F f^2. Line integrals are 1 - I filtered by
+    // (1 + alpha) c / (c^2 + alpha (1 + (d sin min(x, pi / 2))^2)).
+    ISOC_CT_PHASE_METHOD_CTF = 1,
+};
+
 // A way to remove stripes: what a bin of the detector does wrong in many views, and what becomes a ring in a slice.
 typedef uint32_t isoc_ct_stripe_method;
 enum {
@@ -695,6 +708,32 @@ typedef struct {
     // 1e-6 to 1e9; 0 means 10 times the noise, or 0.2 of the median. Counts have to be said.
     double threshold;
 } isoc_ct_outliers;
+
+// Phase retrieval. Set `struct_size` and zero what is not needed; there are no defaults for what describes the scan.
+typedef struct {
+    // sizeof(isoc_ct_phase).
+    uint32_t struct_size;
+    // An isoc_ct_phase_method.
+    uint32_t method;
+    // Photon energy in keV: 1 to 1000.
+    double energy_kev;
+    // Sample to detector in millimetres (for a cone beam the effective distance): 1 to 1e5.
+    double distance_mm;
+    // A bin at the sample in micrometres: 0.01 to 1000. Rows of the detector are as far apart as bins.
+    double pixel_um;
+    // Decrement of the refractive index over its imaginary part: 1e-3 to 1e6.
+    double delta_beta;
+    // In place of energy, distance and delta_beta, which are then 0: Paganin's length sqrt(pi wavelength distance delta_beta) in micrometres
+    // (PyHST's PAGANIN_Lmicron). 0: these are given. Only with ISOC_CT_PHASE_METHOD_PAGANIN.
+    double length_um;
+    // Of ISOC_CT_PHASE_METHOD_CTF, where its transfer function is small: 1e-8 to 1; 0 means 0.01.
+    double alpha;
+    // Standard deviation in bins of a Gaussian that an unsharp mask takes away: the filter times 1 + unsharp_amount (1 - the Gaussian's
+    // transform); 0 to 100. Both 0: no mask.
+    double unsharp_sigma;
+    // See unsharp_sigma: 0 to 100.
+    double unsharp_amount;
+} isoc_ct_phase;
 
 // Where a tensor lives (DLPack's DLDevice).
 typedef struct {
@@ -1421,6 +1460,15 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 // last call. Line integrals stay as they are: a call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
 isoc_status isoc_ct_set_outliers(isoc_ct *ct,
                                  const isoc_ct_outliers *outliers);
+
+// Retrieves phase in `filter`, `reconstruct` and `reconstruct_stream`: filters each frame of transmissions, after outliers and the flat field,
+// which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the
+// detector its outermost bins and rows are repeated. The work on a slab looks at as many detector rows on either side as the filter's kernel
+// is long (Paganin: 2.2 lengths and 8 rows, and 170 at most for lengths of a few bins), which `read` of a stream is asked for as well; results depend
+// on slabs by 1e-6 of a step of the transmission. Pixels
+// without a value count as air. A call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
+isoc_status isoc_ct_set_phase(isoc_ct *ct,
+                              const isoc_ct_phase *phase);
 
 // For counts: `filter` and `reconstruct` make -ln((raw - dark) / (flat - dark)) of them. Integers are counts; of f32
 // isoc_ct_options.input has to say what they are. Flats and darks are (frames, rows, bins) or, for one frame, (rows,

@@ -259,6 +259,18 @@ class CtCombine(IntEnum):
     MEDIAN = 1
 
 
+class CtPhaseMethod(IntEnum):
+    """isoc_ct_phase_method"""
+
+    #: One material (or one ratio), any contrast: D. Paganin, S. C. Mayo, T. E. Gureyev, P. R. Miller, S. W. Wilkins,
+    #: Journal of Microscopy 206, 33 (2002). Line integrals are -ln of I filtered by 1 / (1 + pi F d f^2).
+    PAGANIN = 0
+    #: One ratio, weak contrast, distances of more than the near field: contrast transfer function (P. Cloetens et al.,
+    #: Applied Physics Letters 75, 2912 (1999)) of one distance, c = cos x + d sin x, x = pi F f^2. Line integrals are 1
+    #: - I filtered by (1 + alpha) c / (c^2 + alpha (1 + (d sin min(x, pi / 2))^2)).
+    CTF = 1
+
+
 class CtStripeMethod(IntEnum):
     """isoc_ct_stripe_method"""
 
@@ -518,6 +530,13 @@ class isoc_ct_outliers(c.Structure):
                 ("depth", c.c_int64), ("threshold", c.c_double)]
 
 
+class isoc_ct_phase(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("energy_kev", c.c_double),
+                ("distance_mm", c.c_double), ("pixel_um", c.c_double), ("delta_beta", c.c_double),
+                ("length_um", c.c_double), ("alpha", c.c_double), ("unsharp_sigma", c.c_double),
+                ("unsharp_amount", c.c_double)]
+
+
 class isoc_device(c.Structure):
     _fields_ = [("device_type", c.c_int32), ("device_id", c.c_int32)]
 
@@ -696,6 +715,7 @@ FUNCTIONS = {
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_outliers": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_outliers)]),
+    "isoc_ct_set_phase": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_phase)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                            c.POINTER(isoc_ct_flat_field_options)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
