@@ -342,6 +342,11 @@ enum {
     // S. Titarenko, P. J. Withers, A. Yagola, Applied Mathematics Letters 23, 1489 (2010): the offsets o, one a bin, that make the means
     // m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest. Uses alpha.
     ISOC_CT_STRIPE_METHOD_REGULARISED = 3,
+    // B. Munch, P. Trtik, F. Marone, M. Stampanoni, Optics Express 17, 8567 (2009): of each level's wavelet coefficients that are high
+    // along bins and low along views, frequency f along views (whole waves over the coefficients) is multiplied by
+    // 1 - exp(-f^2 / (2 sigma^2)). Before that the sinogram is padded by a tenth of its shorter side, 150 at most, on all sides: along
+    // views with each bin's mean, along bins with the value at the end. Uses levels, sigma and wavelet.
+    ISOC_CT_STRIPE_METHOD_WAVELET_FOURIER = 4,
 };
 
 // How the weights of a half acquisition rise from 0 to 2 over the bins that opposite views both see; u is a bin's distance from its
@@ -829,6 +834,13 @@ typedef struct {
     double drop_ratio;
     // What offsets weigh against steps: the smaller, the smoother means become; 1e-9 to 1e6; 0 means 5e-4.
     double alpha;
+    // How many frequencies along views are damped: 0.01 to 100; larger takes off stripes that change along views; 0 means 1.
+    double sigma;
+    // Levels of the wavelet transform: a stripe is found that is up to 2^levels bins wide or so. The padded sinogram's shorter side
+    // over 2^levels must be 16 or more; 0 means 5, or as many as that allows (none below 32: the sinogram stays).
+    int64_t levels;
+    // Order of Daubechies' wavelet, half the number of its filters' coefficients: 1 to 20; 0 means 9.
+    int64_t wavelet;
 } isoc_ct_stripes;
 
 // How the halves of a half acquisition are joined: a full turn about an axis near an edge of the detector, or up to a quarter of its bins
@@ -1480,6 +1492,8 @@ isoc_status isoc_ct_set_outliers(isoc_ct *ct,
 // which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the
 // detector its outermost bins and rows are repeated. The work on a slab looks at as many detector rows on either side as the filter's kernel
 // is long (Paganin: 2.3 lengths and 8 rows), which `read` of a stream is asked for as well; results depend on slabs by 1e-6. Pixels
+// is long (Paganin: 2.2 lengths and 8 rows, and 170 at most for lengths of a few bins), which `read` of a stream is asked for as well; results depend
+// on slabs by 1e-6 of a step of the transmission. Pixels
 // without a value count as air. A call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
 isoc_status isoc_ct_set_phase(isoc_ct *ct,
                               const isoc_ct_phase *phase);
@@ -1497,7 +1511,7 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
 
 // Removes stripes in `filter`, `reconstruct` and `reconstruct_stream`, after the flat field and the logarithm and before the filter
 // (with ISOC_CT_FILTER_NONE, isoc_ct_filter gives line integrals without stripes). NULL turns it off, as it is at first. It holds until set
-// again, whatever the geometry; where a window is longer than the detector that call, or the calls that use it, are
+// again, whatever the geometry; where a window is longer than the detector, or levels are more than fit, that call, or the calls that use it, are
 // ISOC_STATUS_OUT_OF_RANGE. Results do not depend on slabs.
 isoc_status isoc_ct_set_stripes(isoc_ct *ct,
                                 const isoc_ct_stripes *stripes);

@@ -72,7 +72,7 @@ fields() { # fields STRUCT: of the C header
     awk -v name="} $1;" '/^typedef struct \{$/ { n = 0 } /^    [^\/].*;$/ { sub(/;$/, "", $NF); sub(/^\*/, "", $NF); f[n++] = $NF }
         $0 == name { for (k = 0; k < n; k++) print f[k] }' "$package/include/isocenter.h"
 }
-for struct in isoc_context_options isoc_ct_geometry isoc_ct_options isoc_pet_response isoc_pet_scan; do
+for struct in isoc_context_options isoc_ct_geometry isoc_ct_options isoc_ct_flat_field_options isoc_pet_response isoc_pet_scan; do
     [ "$(fields $struct | wc -l)" -gt 8 ] || { echo "fields of $struct are not found" >&2; exit 1; }
     for field in $(fields $struct | grep -v '^reserved'); do
         grep -q "\bc_\?\.$field = " "$package/include/isocenter.hpp" || { echo "isocenter.hpp leaves out $struct.$field" >&2; exit 1; }

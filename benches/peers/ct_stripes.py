@@ -65,7 +65,7 @@ def main():
             return done
         return remove
 
-    ways = {f"isocenter {method}": ours(method) for method in ("significant", "vo", "sorting")}
+    ways = {f"isocenter {method}": ours(method) for method in ("significant", "vo", "sorting", "wavelet_fourier")}
     try:
         import algotom.prep.removal as removal
         ways["algotom vo (all)"] = lambda s: removal.remove_all_stripe(s, 3.0, 51, 21)

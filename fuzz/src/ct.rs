@@ -281,12 +281,15 @@ impl Ct<'_> {
         let (handle, input) = (self.handle(), &mut self.caller.input);
         let s = isoc_ct_stripes {
             struct_size: input.struct_size(size_of::<isoc_ct_stripes>()),
-            method: input.code(4),
+            method: input.code(5),
             snr: input.real(0.0),
             large_window: input.size(0, 12, SIDE),
             small_window: input.size(0, 12, SIDE),
             drop_ratio: input.real(0.0),
             alpha: input.real(0.0),
+            sigma: input.real(0.0),
+            levels: input.size(0, 3, SIDE),
+            wavelet: input.size(0, 20, SIDE),
         };
         let passed = self.caller.passed(s);
         let done = call!(self.caller, isoc_ct_set_stripes(handle, passed));

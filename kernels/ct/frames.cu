@@ -19,7 +19,7 @@ static_assert(sizeof(Mixture) == 16);
 
 // Mirrors `Frames` in src/ct/gpu/frames.rs.
 struct Frames {
-    // Slices of a slab; rows beside them are in memory before and after.
+    // Rows that become those of `sinograms`; others beside them are in memory before and after.
     RawRows raw;
     // [slice][view][bin]
     float *sinograms;
@@ -34,8 +34,12 @@ struct Frames {
     int views;
     int unit, side;
     float threshold;
+    // Slices whose outliers are counted: others only stand beside these.
+    int first_counted, counted;
+    // Non-zero: transmissions, 1 where there is none.
+    int transmissions, unused;
 };
-static_assert(sizeof(Frames) == 136);
+static_assert(sizeof(Frames) == 152);
 
 __device__ inline void order(float &a, float &b) {
     const float low = fminf(a, b);
@@ -138,18 +142,21 @@ template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) 
                 bool found;
                 good = finite(centre);
                 value = without_outlier<N>(p, v, centre, found);
-                outliers += found;
+                outliers += found && slice >= p.first_counted && slice < p.first_counted + p.counted;
             }
             if (p.planes) {
                 const Mixture mixture = p.mixtures[view];
                 const float *plane = p.planes + pixel;
                 const float a = plane[mixture.planes[0] * p.plane_stride], b = plane[mixture.planes[1] * p.plane_stride];
                 const float beam = mixture.weights[0] * a + mixture.weights[1] * b;
-                value = -logf(fmaxf((value - dark) / beam, raw.minimum));
+                value = (value - dark) / beam;
+                if (!p.transmissions) value = -logf(fmaxf(value, raw.minimum));
+            } else if (p.transmissions) {
+                value = (value - dark) * gain;
             } else if (raw.gain || raw.transmission) {
                 value = corrected(value, dark, gain, raw.minimum);
             }
-            *out = good && gain != 0.f ? value : 0.f;
+            *out = good && gain != 0.f ? value : p.transmissions ? 1.f : 0.f;
         }
     }
     if (WINDOW > 1) {

@@ -34,5 +34,5 @@ pub use rows::kind::InputKind;
 pub use rows::outliers::{OutlierSide, OutlierUnit, Outliers};
 pub(crate) use rows::phase::Setup as PhaseSetup;
 pub use rows::phase::{Phase, PhaseMethod};
-pub use rows::stripes::{Stripes, Vo};
+pub use rows::stripes::{Stripes, Vo, Wavelet};
 pub use slab::Slab;

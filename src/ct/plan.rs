@@ -128,7 +128,7 @@ impl Plan {
         let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies) || halves.is_some();
         let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
-            stages.check_bins(self.geometry.bins)?;
+            stages.check_size(&self.geometry)?;
         }
         Ok(Chain {
             correction,
@@ -282,7 +282,7 @@ impl Ct {
         if let Some(stripes) = &stripes {
             stripes.check()?;
             if let Some(plan) = &self.plan {
-                stripes.check_bins(plan.geometry.bins)?;
+                stripes.check_size(plan.geometry.views(), plan.geometry.bins)?;
             }
         }
         self.stages.stripes = stripes;

@@ -475,7 +475,7 @@ static void vo(scan *s) {
 static void stripes(void) {
     STRIPES(struct_size, 0, STRUCT_SIZE, "0");
     STRIPES(struct_size, 7, STRUCT_SIZE, "7");
-    STRIPES(method, 4, UNKNOWN_VALUE, "is 4", "0 to 3");
+    STRIPES(method, 5, UNKNOWN_VALUE, "is 5", "0 to 4");
     STRIPES(method, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
     STRIPES(snr, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     STRIPES(snr, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
@@ -494,11 +494,22 @@ static void stripes(void) {
     STRIPES(alpha, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     STRIPES(alpha, -1.0, OUT_OF_RANGE, "is -1", "1e-9 to 1e6");
     STRIPES(alpha, 1e7, OUT_OF_RANGE, "1e-9 to 1e6");
+    STRIPES(sigma, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    STRIPES(sigma, -1.0, OUT_OF_RANGE, "is -1", "0.01 to 100");
+    STRIPES(sigma, 101.0, OUT_OF_RANGE, "is 101", "0.01 to 100");
+    STRIPES(levels, -1, OUT_OF_RANGE, "is -1");
+    STRIPES(levels, 17, OUT_OF_RANGE, "is 17");
+    STRIPES(levels, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    STRIPES(wavelet, 21, OUT_OF_RANGE, "is 21", "1 to 20");
+    STRIPES(wavelet, INT64_MIN, OUT_OF_RANGE, "-9223372036854775808", "1 to 20");
+    BAD("set_stripes: more levels than the sinogram has",
+        (vo(s), s->stripes.method = ISOC_CT_STRIPE_METHOD_WAVELET_FOURIER, s->stripes.levels = 16), SET_STRIPES, OUT_OF_RANGE, "levels",
+        "is 16", "32 bins");
     BAD("set_stripes: checked whatever the method", (vo(s), s->stripes.method = 0, s->stripes.snr = NAN), SET_STRIPES,
         NOT_FINITE_PARAMETER, "snr", "NaN");
     GOOD("set_stripes: NULL leaves them", (vo(s), check_ok("isoc_ct_set_stripes", SET_STRIPES)), isoc_ct_set_stripes(s->ct, NULL),
          still_works(s));
-    for (uint32_t method = 0; method < 4; method++)
+    for (uint32_t method = 0; method < 5; method++)
         GOOD("set_stripes: every method", (vo(s), s->stripes.method = method), SET_STRIPES,
              isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK &&
                  near(s->volume, s->volume, VOLUME_SIZE, 0.0));
@@ -549,6 +560,85 @@ static void half_acquisition(void) {
                  near(s->volume, s->volume, VOLUME_SIZE, 0.0) &&
                  (s->info.struct_size = sizeof s->info, isoc_ct_get_info(s->ct, &s->info) == ISOC_STATUS_OK) &&
                  s->info.computed_bins == BINS + 13 && s->info.overlap == 20.0);
+}
+
+/* --- outliers --- */
+
+/* Projections as raw counts, in the same buffer. */
+static void raw(scan *s, isoc_dtype dtype) {
+    unsigned char *small = (unsigned char *)s->projections;
+    uint16_t *large = (uint16_t *)s->projections;
+    for (int k = 0; k < PROJECTION_SIZE; k++)
+        if (dtype.bits == 8)
+            small[k] = (unsigned char)(100 + k % 100);
+        else
+            large[k] = (uint16_t)(200 + k % 500);
+    s->t[PROJECTIONS].dtype = dtype;
+}
+
+/* Counts of 1000 to 1064 with one that stands out. */
+static void flat_counts(scan *s) {
+    const isoc_dtype u16 = ISOC_U16;
+    uint16_t *counts = (uint16_t *)s->projections;
+    for (int k = 0; k < PROJECTION_SIZE; k++)
+        counts[k] = (uint16_t)(1000 + 37 * k % 65);
+    counts[(7 * ROWS + 1) * BINS + 20] = 2000;
+    s->t[PROJECTIONS].dtype = u16;
+}
+
+#define SET_OUTLIERS isoc_ct_set_outliers(s->ct, &s->outliers)
+#define OUTLIERS(field, value, status, ...) \
+    BAD("outliers." #field " = " #value, (zingers(s), s->outliers.field = (value)), SET_OUTLIERS, status, #field, __VA_ARGS__)
+
+static void zingers(scan *s) {
+    memset(&s->outliers, 0, sizeof s->outliers);
+    s->outliers.struct_size = sizeof s->outliers, s->outliers.threshold = 5.0;
+}
+
+static void use_outliers(scan *s) {
+    check_ok("isoc_ct_set_outliers", SET_OUTLIERS);
+    s->afterwards = SET_UP_ANEW;
+}
+
+static void outliers(void) {
+    OUTLIERS(struct_size, 0, STRUCT_SIZE, "isoc_ct_outliers", "is 0");
+    OUTLIERS(struct_size, sizeof s->outliers - 8, STRUCT_SIZE, "isoc_ct_outliers");
+    OUTLIERS(struct_size, sizeof s->outliers + 8, STRUCT_SIZE, "isoc_ct_outliers");
+    OUTLIERS(unit, 3, UNKNOWN_VALUE, "is 3", "0 to 2");
+    OUTLIERS(unit, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    OUTLIERS(side, 3, UNKNOWN_VALUE, "is 3", "0 to 2");
+    OUTLIERS(side, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    OUTLIERS(window, 1, OUT_OF_RANGE, "is 1", "3 or 5");
+    OUTLIERS(window, 4, OUT_OF_RANGE, "is 4", "3 or 5");
+    OUTLIERS(window, -3, OUT_OF_RANGE, "is -3");
+    OUTLIERS(window, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    OUTLIERS(depth, 2, OUT_OF_RANGE, "is 2", "1 or 3");
+    OUTLIERS(depth, 5, OUT_OF_RANGE, "is 5", "1 or 3");
+    OUTLIERS(depth, INT64_MIN, OUT_OF_RANGE, "-9223372036854775808");
+    OUTLIERS(threshold, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    OUTLIERS(threshold, -INFINITY, NOT_FINITE_PARAMETER, "-inf", "finite");
+    OUTLIERS(threshold, -1.0, OUT_OF_RANGE, "is -1", "1e-6 to 1e9");
+    OUTLIERS(threshold, 1e-7, OUT_OF_RANGE, "1e-6 to 1e9");
+    OUTLIERS(threshold, 1.1e9, OUT_OF_RANGE, "1e-6 to 1e9");
+    BAD("set_outliers: counts have to be said",
+        (zingers(s), s->outliers.unit = ISOC_CT_OUTLIER_UNIT_COUNT, s->outliers.threshold = 0.0), SET_OUTLIERS, OUT_OF_RANGE,
+        "threshold is 0", "2 (count)");
+    GOOD("set_outliers: NULL leaves them", (zingers(s), check_ok("isoc_ct_set_outliers", SET_OUTLIERS)),
+         isoc_ct_set_outliers(s->ct, NULL), still_works(s));
+    BAD("reconstruct: outliers of line integrals", (zingers(s), use_outliers(s)), call_reconstruct(s->ct, s), FLAT_FIELD,
+        "line integrals", "isoc_ct_set_outliers");
+    GOOD("backproject: outliers do not matter", (zingers(s), use_outliers(s)), call_backproject(s->ct, s), 1);
+    /* 2000 where the largest neighbour is 1064: above its median by more than 40 %, whatever that is. */
+    for (uint32_t unit = 0; unit < 3; unit++)
+        for (uint32_t side = 0; side < 3; side++)
+            for (int64_t size = 0; size < 4; size++)
+                GOOD("reconstruct: every kind of outlier",
+                     (zingers(s), use_flat_field(s), flat_counts(s), s->outliers.unit = unit, s->outliers.side = side,
+                      s->outliers.threshold = unit == ISOC_CT_OUTLIER_UNIT_NOISE ? 0.0 : unit == ISOC_CT_OUTLIER_UNIT_MEDIAN ? 0.4 : 400.0,
+                      s->outliers.window = size % 2 ? 5 : 0, s->outliers.depth = size / 2 ? 1 : 0, use_outliers(s)),
+                     call_reconstruct(s->ct, s),
+                     call_get_info(s->ct, s) == ISOC_STATUS_OK &&
+                         s->info.outliers == (side == ISOC_CT_OUTLIER_SIDE_DARK ? 0 : 1));
 }
 
 /* --- tensors --- */
@@ -925,18 +1015,6 @@ static void not_finite_data(void) {
 
 /* --- flat field --- */
 
-/* Projections as raw counts, in the same buffer. */
-static void raw(scan *s, isoc_dtype dtype) {
-    unsigned char *small = (unsigned char *)s->projections;
-    uint16_t *large = (uint16_t *)s->projections;
-    for (int k = 0; k < PROJECTION_SIZE; k++)
-        if (dtype.bits == 8)
-            small[k] = (unsigned char)(100 + k % 100);
-        else
-            large[k] = (uint16_t)(200 + k % 500);
-    s->t[PROJECTIONS].dtype = dtype;
-}
-
 static void set_flats(scan *s, int row, int bin, uint16_t value) {
     for (int k = 0; k < FLATS_COUNT; k++)
         s->flats[(k * ROWS + row) * BINS + bin] = value;
@@ -957,6 +1035,83 @@ static void use_flat_without_darks(scan *s) {
 }
 
 #define SET_FLAT_FIELD call_set_flat_field(s->ct, s)
+
+#define SET_FLAT_OPTIONS isoc_ct_set_flat_field(s->ct, &s->t[FLATS], &s->t[DARKS], &s->flat_options)
+#define FLAT_OPTION(field, value, status, ...) \
+    BAD("flat field: " #field " = " #value, (flats_in_time(s), s->field = (value)), SET_FLAT_OPTIONS, status, __VA_ARGS__)
+
+/* A flat before the scan and one after it, and a monitor. */
+static void flats_in_time(scan *s) {
+    memset(&s->flat_options, 0, sizeof s->flat_options);
+    s->flat_options.struct_size = sizeof s->flat_options;
+    s->flat_options.group_frames = s->group_frames, s->flat_options.group_positions = s->group_positions;
+    s->flat_options.group_monitor = s->group_monitor, s->flat_options.group_count = 2;
+    s->flat_options.monitor = s->monitor, s->flat_options.monitor_count = VIEWS;
+    s->group_frames[0] = s->group_frames[1] = 1;
+    s->group_positions[0] = 0.0, s->group_positions[1] = VIEWS;
+    s->group_monitor[0] = 200.0, s->group_monitor[1] = 190.0;
+    for (int k = 0; k < VIEWS; k++)
+        s->monitor[k] = 195.0 + k % 3;
+    zingers(s);
+}
+
+static void flat_options(void) {
+    FLAT_OPTION(flat_options.struct_size, 0, STRUCT_SIZE, "isoc_ct_flat_field_options", "is 0");
+    FLAT_OPTION(flat_options.struct_size, sizeof s->flat_options + 8, STRUCT_SIZE, "isoc_ct_flat_field_options");
+    FLAT_OPTION(flat_options.combine, 2, UNKNOWN_VALUE, "options.combine is 2", "0 (mean) or 1 (median)");
+    FLAT_OPTION(flat_options.combine, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    FLAT_OPTION(flat_options.group_count, -1, OUT_OF_RANGE, "options.group_count is -1");
+    FLAT_OPTION(flat_options.group_count, INT64_MAX, OUT_OF_RANGE, "options.group_count", "9223372036854775807");
+    FLAT_OPTION(flat_options.group_count, 0, OUT_OF_RANGE, "options.group_frames", "group_count 0");
+    FLAT_OPTION(flat_options.group_count, 1, OUT_OF_RANGE, "group_frames add up to 1", "2 frames");
+    FLAT_OPTION(flat_options.group_frames, NULL, NULL_POINTER, "options.group_frames is NULL");
+    FLAT_OPTION(flat_options.group_positions, NULL, NULL_POINTER, "options.group_positions is NULL");
+    FLAT_OPTION(group_frames[1], 2, OUT_OF_RANGE, "options.group_frames add up to 3", "flats has 2");
+    FLAT_OPTION(group_frames[1], 0, OUT_OF_RANGE, "options.group_frames[1] is 0");
+    FLAT_OPTION(group_frames[0], -1, OUT_OF_RANGE, "options.group_frames[0] is -1");
+    FLAT_OPTION(group_frames[0], INT64_MAX, OUT_OF_RANGE, "options.group_frames[0]", "9223372036854775807");
+    FLAT_OPTION(group_positions[1], 0.0, OUT_OF_RANGE, "options.group_positions[1] is 0 after 0", "two groups at one place");
+    FLAT_OPTION(group_positions[0], 24.0, OUT_OF_RANGE, "two groups at one place");
+    BAD("flat field: positions that descend", (flats_in_time(s), s->group_positions[0] = 9.0, s->group_positions[1] = 4.0),
+        SET_FLAT_OPTIONS, OUT_OF_RANGE, "options.group_positions[1] is 4 after 9", "ascend");
+    FLAT_OPTION(group_positions[0], -0.5, OUT_OF_RANGE, "options.group_positions[0] is -0.5", "outside the scan", "0 to 24");
+    FLAT_OPTION(group_positions[1], 24.5, OUT_OF_RANGE, "options.group_positions[1] is 24.5", "outside the scan", "0 to 24");
+    FLAT_OPTION(group_positions[1], NAN, NOT_FINITE_PARAMETER, "options.group_positions[1] is NaN", "finite");
+    FLAT_OPTION(group_positions[0], -INFINITY, NOT_FINITE_PARAMETER, "options.group_positions[0] is -inf");
+    FLAT_OPTION(group_monitor[1], 0.0, OUT_OF_RANGE, "options.group_monitor[1] is 0", "above 0");
+    FLAT_OPTION(group_monitor[0], NAN, NOT_FINITE_PARAMETER, "options.group_monitor[0] is NaN", "finite");
+    FLAT_OPTION(monitor[7], -1.0, OUT_OF_RANGE, "options.monitor[7] is -1", "above 0");
+    FLAT_OPTION(monitor[23], INFINITY, NOT_FINITE_PARAMETER, "options.monitor[23] is inf", "finite");
+    FLAT_OPTION(flat_options.monitor_count, VIEWS - 1, OUT_OF_RANGE, "options.monitor_count is 23", "24");
+    FLAT_OPTION(flat_options.monitor_count, -1, OUT_OF_RANGE, "options.monitor_count is -1", "24");
+    FLAT_OPTION(flat_options.monitor, NULL, NULL_POINTER, "options.monitor is NULL", "group_monitor");
+    BAD("flat field: a number of views without a monitor", (flats_in_time(s), s->flat_options.monitor = NULL, s->flat_options.group_monitor = NULL),
+        SET_FLAT_OPTIONS, NULL_POINTER, "options.monitor is NULL", "monitor_count 24");
+    FLAT_OPTION(flat_options.bad_pixels, NAN, NOT_FINITE_PARAMETER, "options.bad_pixels is NaN", "finite");
+    FLAT_OPTION(flat_options.bad_pixels, 0.5, OUT_OF_RANGE, "options.bad_pixels is 0.5", "1 to 1e6");
+    FLAT_OPTION(flat_options.bad_pixels, -10.0, OUT_OF_RANGE, "options.bad_pixels is -10", "1 to 1e6");
+    BAD("flat field: its outliers are checked", (flats_in_time(s), s->flat_options.outliers = &s->outliers, s->outliers.window = 4),
+        SET_FLAT_OPTIONS, OUT_OF_RANGE, "outliers.window is 4", "3 or 5");
+    BAD("flat field: size of its outliers", (flats_in_time(s), s->flat_options.outliers = &s->outliers, s->outliers.struct_size = 4),
+        SET_FLAT_OPTIONS, STRUCT_SIZE, "isoc_ct_outliers");
+    BAD("flat field: options without flats", flats_in_time(s), isoc_ct_set_flat_field(s->ct, NULL, NULL, &s->flat_options), NULL_POINTER,
+        "flats is NULL", "options");
+    BAD("flat field: a flat of a group equal to dark", (flats_in_time(s), s->flats[FRAME_SIZE + 5] = 50), SET_FLAT_OPTIONS, FLAT_FIELD,
+        "flats[0, 5] is 50", "in group 1", "above darks, 100 there");
+    GOOD("reconstruct: flats in time", (flats_in_time(s), check_ok("flats", SET_FLAT_OPTIONS), flat_counts(s)), call_reconstruct(s->ct, s),
+         near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+    GOOD("reconstruct: medians without outliers, bad pixels",
+         (flats_in_time(s), set_flats(s, 1, 5, 3), s->flat_options.outliers = &s->outliers, s->flat_options.bad_pixels = 10.0,
+          s->flat_options.combine = ISOC_CT_COMBINE_MEDIAN, check_ok("flats", SET_FLAT_OPTIONS), flat_counts(s)),
+         call_reconstruct(s->ct, s),
+         near(s->volume, s->volume, VOLUME_SIZE, 0.0) && call_get_info(s->ct, s) == ISOC_STATUS_OK && s->info.bad_pixels == 1);
+    GOOD("flat field: all in one group", (flats_in_time(s), s->flat_options.group_count = 1, s->group_frames[0] = 2, s->group_positions[0] = 3.5),
+         SET_FLAT_OPTIONS, 1);
+    BAD("reconstruct: flats in time of another number of views",
+        (flats_in_time(s), check_ok("flats", SET_FLAT_OPTIONS), s->geometry.views = VIEWS - 1, use_geometry(s), flat_counts(s),
+         s->shape[PROJECTIONS][0] = VIEWS - 1),
+        call_reconstruct(s->ct, s), FLAT_FIELD, "isoc_ct_set_flat_field comes first");
+}
 
 static void flat_fields(void) {
     BAD("flat equal to dark", set_flats(s, 1, 5, s->darks[BINS + 5]), SET_FLAT_FIELD, FLAT_FIELD,
@@ -1031,6 +1186,8 @@ static void flat_fields(void) {
     GOOD("reconstruct: the largest counts over a small flat",
          (float_flats(s, 0.01f), use_flat_without_darks(s), use_input(s, ISOC_CT_INPUT_COUNTS), s->projections[5] = s->projections[BINS + 5] = FLT_MAX),
          call_reconstruct(s->ct, s), finite_values(s->volume, VOLUME_SIZE));
+
+    flat_options();
 
     /* With the other policy a pixel without a usable flat is 0 in every view. */
     GOOD_IN(lenient, "flat equal to dark, replaced", (set_flats(s, 1, 5, 100), use_flat_field(s), raw(s, u16)),
@@ -1394,6 +1551,7 @@ int main(void) {
     options();
     stripes();
     half_acquisition();
+    outliers();
     null_tensors();
     tensors();
     overlaps();

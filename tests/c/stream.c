@@ -46,12 +46,57 @@ static int32_t write_slices(void *user, int64_t first, int64_t count, const isoc
     return 0;
 }
 
+/* Of slice 0, which is detector row 1: with a stage that looks at the rows beside it. */
+static int32_t read_beside(void *user, int64_t first, int64_t count, const isoc_tensor *t) {
+    job *j = (job *)user;
+    j->reads++;
+    j->in_order &= first == -1 && count == 2;
+    j->shapes &= shape_is(t, VIEWS, count, BINS);
+    float *to = (float *)t->data;
+    for (int v = 0; v < VIEWS; v++)
+        for (int64_t r = 0; r < count; r++)
+            memcpy(to + (v * count + r) * BINS, j->s->projections + (v * ROWS + 1 + first + r) * BINS, BINS * sizeof(float));
+    return 0;
+}
+
+static int32_t write_one(void *user, int64_t first, int64_t count, const isoc_tensor *t) {
+    job *j = (job *)user;
+    j->writes++;
+    j->in_order &= first == 0 && count == 1;
+    memcpy(j->s->volume + NY * NX, t->data, NY * NX * sizeof(float));
+    return 0;
+}
+
 static job new_job(scan *s) {
     job j;
     memset(&j, 0, sizeof j);
     j.s = s;
     j.in_order = j.shapes = 1;
     return j;
+}
+
+static void rows_beside(isoc_context *ctx) {
+    current_case = "stream with outliers";
+    scan *s = new_scan(ctx);
+    job j = new_job(s);
+    isoc_ct_outliers outliers;
+    memset(&outliers, 0, sizeof outliers);
+    outliers.struct_size = sizeof outliers;
+    s->geometry.first_row = 1, s->geometry.slices = 1, s->options.input = ISOC_CT_INPUT_TRANSMISSION;
+    check_ok("geometry", isoc_ct_set_geometry(s->ct, &s->geometry));
+    check_ok("options", isoc_ct_set_options(s->ct, &s->options));
+    check_ok("outliers", isoc_ct_set_outliers(s->ct, &outliers));
+    for (int k = 0; k < PROJECTION_SIZE; k++)
+        s->projections[k] = 0.9f - 0.001f * (float)(k % 37);
+    s->projections[(5 * ROWS + 1) * BINS + 9] = 4.0f;
+    s->shape[VOLUME][0] = 1;
+    check_ok("reconstruct", isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]));
+    check_ok("stream", isoc_ct_reconstruct_stream(s->ct, f32, read_beside, write_one, &j));
+    expect("stream: rows beside a slab are read, in an array that has them", j.in_order && j.shapes && j.reads == 1 && j.writes == 1);
+    expect("stream: the same slice", near(s->volume + NY * NX, s->volume, NY * NX, 1e-5));
+    check_ok("info", isoc_ct_get_info(s->ct, &s->info));
+    expect("stream: an outlier is counted once", s->info.outliers == 1);
+    free_scan(s);
 }
 
 static void streams(isoc_context *ctx) {
@@ -220,6 +265,7 @@ int main(void) {
     check_ok("isoc_context_create", isoc_context_create(NULL, &ctx));
     usual_volume(ctx);
     streams(ctx);
+    rows_beside(ctx);
     stored_streams(ctx);
     host_memory(ctx);
     for_gpus(ctx);

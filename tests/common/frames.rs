@@ -2,6 +2,8 @@
 
 use super::random;
 use isocenter::ct::{FlatFieldOptions, OutlierSide, OutlierUnit, Outliers};
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex;
 
 /// Counts of 8 to 60000 with noise, and zingers and dead values in a few places.
 pub fn counts([views, rows, bins]: [usize; 3], seed: u64) -> Vec<u16> {
@@ -98,4 +100,46 @@ pub fn integrals(
             -((frames[k] - dark[pixel]) / (beam * monitor)).max(minimum).ln()
         })
         .collect()
+}
+
+/// Line integrals of frames of transmissions, (views, rows, bins): each in a field of itself, its edges repeated far beyond, transformed,
+/// times the response at squared cycles a bin, and back.
+pub fn retrieved(
+    transmissions: &[f64],
+    [views, rows, bins]: [usize; 3],
+    linear: bool,
+    response: impl Fn(f64) -> f64,
+) -> Vec<f64> {
+    let far = 400;
+    let [ny, nx] = [rows + 2 * far, bins + 2 * far];
+    let mut planner = FftPlanner::<f64>::new();
+    let mut transformed = |grid: &mut Vec<Complex<f64>>, forward: bool| {
+        for (n, others) in [(nx, ny), (ny, nx)] {
+            let fft = if forward { planner.plan_fft_forward(n) } else { planner.plan_fft_inverse(n) };
+            fft.process(grid);
+            // The other axis is the fast one now.
+            *grid = (0..n * others).map(|k| grid[k % others * n + k / others]).collect();
+        }
+    };
+    let mut out = Vec::with_capacity(transmissions.len());
+    for frame in transmissions.chunks_exact(rows * bins).take(views) {
+        let mut grid: Vec<Complex<f64>> = (0..ny * nx)
+            .map(|k| {
+                let (y, x) = ((k / nx).saturating_sub(far).min(rows - 1), (k % nx).saturating_sub(far).min(bins - 1));
+                let v = frame[y * bins + x];
+                Complex::new(if linear { 1.0 - v } else { v }, 0.0)
+            })
+            .collect();
+        transformed(&mut grid, true);
+        for (k, v) in grid.iter_mut().enumerate() {
+            let cycles = |k: usize, n: usize| (k.min(n - k) as f64 / n as f64).powi(2);
+            *v *= response(cycles(k / nx, ny) + cycles(k % nx, nx)) / (ny * nx) as f64;
+        }
+        transformed(&mut grid, false);
+        for (y, x) in (0..rows).flat_map(|y| (0..bins).map(move |x| (y, x))) {
+            let v = grid[(y + far) * nx + x + far].re;
+            out.push(if linear { v } else { -v.ln() });
+        }
+    }
+    out
 }

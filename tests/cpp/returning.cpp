@@ -89,6 +89,17 @@ void reconstructs() {
     done = plan.reconstruct_stream<float>(read, write);
     expect("a reader stops a stream", done.status() == ISOC_STATUS_CALLBACK && has(done.message(), "read"), seen(done));
 
+    iso::ct::outliers zingers;
+    zingers.window = 4;
+    done = plan.set_outliers(zingers);
+    expect("outliers", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "window is 4"), seen(done));
+    expect("no outliers", static_cast<bool>(plan.set_outliers(nullptr)));
+    iso::ct::flat_field_options flats_in_time;
+    flats_in_time.group_frames = { 1 };
+    const std::vector<float> flat(bins, 1.0f);
+    done = plan.set_flat_field({ flat, { 1, 1, bins } }, nullptr, flats_in_time);
+    expect("groups without places", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "group_positions has 0 values"), seen(done));
+
     iso::ct moved = std::move(plan);
     done = plan.reconstruct(p, v); // NOLINT: what is left behind is the point
     expect("what was moved from says so", done.status() == ISOC_STATUS_NULL_POINTER && moved.reconstruct(p, v), seen(done));

@@ -261,6 +261,47 @@ void ct_values(const iso::context &context) {
     s.plan.reconstruct({ floats, { views, rows, bins } }, s.v());
     expect_near("ct: counts as floats", s.centre(), 0.1, 0.002);
     s.plan.set_options();
+
+    // A beam that doubles over the scan, told by flats at its ends, or by a monitor and one flat; a dead pixel, outliers.
+    std::vector<uint16_t> flats(flat);
+    flats.insert(flats.end(), flat.begin(), flat.end());
+    for (std::size_t k = 0; k < flat.size(); k++) flats[k] = 30000;
+    std::vector<double> beam;
+    for (int v = 0; v < views; v++) beam.push_back((v + 0.5 + views) / (2.0 * views));
+    for (std::size_t k = 0; k < raw.size(); k++) raw[k] = static_cast<uint16_t>(std::lround(raw[k] * beam[k / (rows * bins)]));
+    const iso::const_tensor two(flats, { 2, rows, bins });
+    iso::ct::flat_field_options in_time;
+    in_time.group_frames = { 1, 1 }, in_time.group_positions = { 0.0, double{ views } };
+    s.plan.set_flat_field(two, nullptr, in_time);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect_near("ct: flats in time", s.centre(), 0.1, 0.002);
+    iso::ct::flat_field_options by_monitor;
+    by_monitor.group_frames = { 2 }, by_monitor.group_positions = { 0.0 }, by_monitor.group_monitor = { 0.75 }, by_monitor.monitor = beam;
+    s.plan.set_flat_field(two, nullptr, by_monitor);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect_near("ct: a monitor", s.centre(), 0.1, 0.002);
+    flats[5] = flats[rows * bins + 5] = 0;
+    iso::ct::outliers zingers;
+    zingers.threshold = 20;
+    in_time.combine = ISOC_CT_COMBINE_MEDIAN, in_time.bad_pixels = 10, in_time.outliers = &zingers;
+    s.plan.set_flat_field(two, nullptr, in_time);
+    expect("ct: a bad pixel", s.plan.get_info().bad_pixels == 1);
+    s.plan.set_outliers(zingers);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    const auto usual_outliers = s.plan.get_info().outliers;
+    raw[7 * bins * rows + 3] = 65535;
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect("ct: an outlier", s.plan.get_info().outliers == usual_outliers + 1);
+    expect_near("ct: without outliers", s.centre(), 0.1, 0.002);
+    zingers.depth = 2;
+    expect_error("ct: outliers", ISOC_STATUS_OUT_OF_RANGE, "depth is 2", [&] { s.plan.set_outliers(zingers); });
+    s.plan.set_outliers(nullptr);
+    in_time.outliers = nullptr, in_time.group_positions = { 3.0 };
+    expect_error("ct: groups", ISOC_STATUS_OUT_OF_RANGE, "options.group_positions has 1 values, options.group_frames 2",
+                 [&] { s.plan.set_flat_field(two, nullptr, in_time); });
+    in_time.group_positions = { 3.0, 3.0 };
+    expect_error("ct: two groups at one place", ISOC_STATUS_OUT_OF_RANGE, "two groups at one place",
+                 [&] { s.plan.set_flat_field(two, nullptr, in_time); });
     s.plan.set_flat_field(nullptr);
 
     const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);

@@ -17,6 +17,7 @@ mod kind_of_input;
 mod operators;
 mod output;
 mod phantom;
+mod phase;
 mod progress;
 mod random;
 mod scale;

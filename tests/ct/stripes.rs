@@ -1,13 +1,13 @@
 //! Stripes: published methods against plain f64 versions, and what stands out from noise against what was done to a clean scan.
 
 use crate::common::stripes::{
-    DEAD, FLUCTUATING, NOISE, OFFSETS, PARTIAL, WIDE, blobs, regularised, sorting, striped, vo,
+    DEAD, FLUCTUATING, NOISE, OFFSETS, PARTIAL, WIDE, blobs, regularised, sorting, striped, vo, wavelet_fourier,
 };
 use crate::common::{on_processor, plan, projection_len, to_volume};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Slab, Stripes, Vo};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Slab, Stripes, Vo, Wavelet};
 use isocenter::error::Status;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ fn angles(views: usize) -> Vec<f64> {
 }
 
 const PLAIN: Vo = Vo { snr: 3.0, large: 31, small: 11, dropped: 0.1 };
+const MUNCH: Wavelet = Wavelet { levels: 0, sigma: 1.0, order: 9 };
 
 /// Line integrals after the stages.
 fn without(ct: &mut Ct, stripes: Option<Stripes>, projections: &[f32]) -> Vec<f32> {
@@ -77,6 +78,43 @@ fn regularised_is_the_published_formula() {
     }
 }
 
+/// Amplitudes are sums of 128 products at a time, each rounded: the square root of 128 times 6e-8 of values of 3 at most, and what is taken
+/// off is the sum of as many; filters are known to 1e-12.
+#[test]
+fn wavelet_fourier_is_the_published_method() {
+    let cases = [
+        (180, 160, 0, 1.0, 9),
+        (61, 147, 2, 2.5, 4),
+        (300, 128, 3, 0.3, 20),
+        (128, 131, 1, 30.0, 2),
+        (128, 128, 3, 100.0, 1),
+        (129, 128, 2, 0.01, 12),
+        (50, 200, 1, 7.0, 3),
+        (33, 129, 0, 1.0, 15),
+    ];
+    for (views, bins, levels, sigma, order) in cases {
+        let bad = striped(&blobs(views, bins, 6), bins);
+        // The shorter side with a tenth of it on both sides, halved down to 16.
+        let side = views.min(bins) + 2 * (views.min(bins) / 10);
+        let fit = (0..5).filter(|l| side >> (l + 1) >= 16).count();
+        let used = if levels == 0 { fit } else { levels };
+        let expected = wavelet_fourier(&doubles(&bad), bins, (used, sigma, order));
+        let seen = of_one(views, bins, Stripes::Wavelet(Wavelet { levels, sigma, order }), &bad);
+        let worst = seen.iter().zip(&expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, f64::max);
+        assert!(worst < 3e-6, "{views} x {bins}, {levels} levels, {sigma}, db{order}: {worst:e}");
+        assert!(seen.iter().zip(&bad).any(|(s, b)| (s - b).abs() > 0.02), "something was taken off");
+    }
+}
+
+/// Too few for a level of 16.
+#[test]
+fn a_sinogram_without_levels_stays() {
+    for (views, bins) in [(27, 128), (128, 20), (1, 1)] {
+        let few = &striped(&blobs(128, 128, 1), 128)[..views * bins];
+        check_same(&of_one(views, bins, Stripes::Wavelet(MUNCH), few), few, true, "stays");
+    }
+}
+
 /// Rms of a column's difference.
 fn column_error(a: &[f32], b: &[f32], bins: usize, k: usize) -> f64 {
     let views = a.len() / bins;
@@ -134,7 +172,9 @@ fn no_data_make_what_is_not_finite() {
         one(|i| f32::MAX / 4.0 * ((i % 128) as f32 / 128.0)),
     ];
     for (c, data) in cases.iter().enumerate() {
-        for stripes in [Stripes::Significant, Stripes::Vo(PLAIN), Stripes::Sorting(9), Stripes::Regularised(5e-4)] {
+        let steep = Stripes::Wavelet(Wavelet { sigma: 100.0, order: 20, ..MUNCH });
+        let others = [Stripes::Sorting(9), Stripes::Regularised(5e-4), Stripes::Wavelet(MUNCH), steep];
+        for stripes in [Stripes::Significant, Stripes::Vo(PLAIN)].into_iter().chain(others) {
             let seen = of_one(views, bins, stripes.clone(), data);
             assert!(seen.iter().all(|v| v.is_finite()), "case {c}, {stripes:?}");
         }
@@ -181,7 +221,8 @@ fn check_same(seen: &[f32], expected: &[f32], to_the_bit: bool, what: &str) {
 fn slabs_threads_levels_and_orders_do_not_matter() {
     let mut g = Geometry::new(angles(50), 128).with_rows(6);
     (g.nx, g.ny) = (40, 42);
-    for stripes in [Stripes::Significant, Stripes::Vo(PLAIN), Stripes::Sorting(7), Stripes::Regularised(0.01)] {
+    let others = [Stripes::Sorting(7), Stripes::Regularised(0.01), Stripes::Wavelet(MUNCH)];
+    for stripes in [Stripes::Significant, Stripes::Vo(PLAIN)].into_iter().chain(others) {
         for (first_row, slices) in [(0, 6), (2, 3)] {
             (g.first_row, g.slices, g.order) = (first_row, slices, Order::Frames);
             let data = scan(&g);
@@ -289,6 +330,7 @@ fn bad_data_are_found_first() {
 #[test]
 fn what_cannot_be_is_refused() {
     let mut ct = plan(&Geometry::new(angles(20), 30), Level::detect(), 1);
+    let wavelet = |levels, sigma, order| Stripes::Wavelet(Wavelet { levels, sigma, order });
     for (stripes, status, word) in [
         (Stripes::Sorting(31), Status::OutOfRange, "small_window is 31 bins; the detector has 30"),
         (Stripes::Sorting(1), Status::OutOfRange, "small_window is 1"),
@@ -297,6 +339,12 @@ fn what_cannot_be_is_refused() {
         (Stripes::Vo(Vo { snr: f64::NAN, ..PLAIN }), Status::NotFiniteParameter, "snr"),
         (Stripes::Vo(Vo { snr: 1.0, ..PLAIN }), Status::OutOfRange, "snr is 1"),
         (Stripes::Vo(Vo { dropped: 0.9, ..PLAIN }), Status::OutOfRange, "drop_ratio is 0.9"),
+        (wavelet(1, 1.0, 9), Status::OutOfRange, "levels is 1; 20 views of 30 bins allow 0"),
+        (wavelet(0, f64::INFINITY, 9), Status::NotFiniteParameter, "sigma is inf"),
+        (wavelet(0, 0.0, 9), Status::OutOfRange, "sigma is 0; it must be 0.01 to 100"),
+        (wavelet(0, 100.1, 9), Status::OutOfRange, "sigma is 100.1"),
+        (wavelet(0, 1.0, 0), Status::OutOfRange, "wavelet is 0; it must be 1 to 20"),
+        (wavelet(0, 1.0, 21), Status::OutOfRange, "wavelet is 21"),
     ] {
         let error = ct.set_stripes(Some(stripes)).expect_err("refused");
         assert_eq!(error.status, status);
@@ -307,4 +355,10 @@ fn what_cannot_be_is_refused() {
     let g = Geometry::new(angles(20), 29);
     ct.set_geometry(g.clone()).expect("a geometry");
     assert_eq!(ct.memory().expect_err("too long").status, Status::OutOfRange);
+    // As levels are, by the number of views, too.
+    ct.set_geometry(Geometry::new(angles(54), 60)).expect("a geometry");
+    ct.set_stripes(Some(wavelet(2, 1.0, 9))).expect("54 and twice 5 over 4 are 16");
+    ct.set_geometry(Geometry::new(angles(53), 60)).expect("a geometry");
+    let error = ct.memory().expect_err("too many");
+    assert!(error.message.contains("levels is 2; 53 views of 60 bins allow 1"), "{}", error.message);
 }

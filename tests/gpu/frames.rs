@@ -137,7 +137,7 @@ fn no_numbers() {
 #[test]
 fn slabs_do_not_matter() {
     let Some(whole) = gpu() else { return };
-    let shape = [60, 40, 90];
+    let shape = [30, 160, 60];
     let raw = counts(shape, 6);
     let mut scan = Scan::new(shape).varied();
     scan.outliers = Some(Outliers { window: 5, ..USUAL });

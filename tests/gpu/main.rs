@@ -11,6 +11,7 @@ mod memory;
 mod mri;
 mod output;
 mod pet;
+mod phase;
 mod strides;
 mod stripes;
 mod threads;

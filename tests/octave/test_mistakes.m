@@ -153,7 +153,7 @@ function missing_and_extra_arguments()
         'CT.phantomVolume', {'ellipses'}, 1
         'CT.phantomProjections', {'ellipses'}, 1
         'CT.sheppLogan', {'kind', 'radius'}, 2
-        'CT.setFlatField', {}, 2
+        'CT.setFlatField', {}, Inf
         'CT.setAngularWeights', {}, 1
         'CT.info', {}, 0
         'CT.output', {}, 0
@@ -203,7 +203,7 @@ function missing_and_extra_arguments()
         'PET.info', {}, 0
         'PET.memory', {}, 0
     };
-    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setStripes', 'setHalfAcquisition'}; % names and values
+    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setStripes', 'setHalfAcquisition'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');
@@ -278,6 +278,7 @@ function classes_and_names()
     says('CT.backproject', 'of class uint16; it must be single: write single(projections)', @() ct.backproject(uint16(p)));
     says('CT.setFlatField', 'write single(flats), with ct.setOptions(''Input'', ''counts'')', @() ct.setFlatField(int16(p(:, 1))));
     says('CT.reconstruct', {'projections are uint16 counts', 'setFlatField'}, @() ct.reconstruct(uint16(p)));
+    frames(ct, single(p));
     pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
     says('PET.adjoint', 'write uint32(histo_images)', @() pet.adjoint(uint16(ones(12, 10, 4, 3))));
     says('PET.adjoint', 'write single(histo_images)', @() pet.adjoint(int32(ones(12, 10, 4, 3))));
@@ -291,6 +292,34 @@ function classes_and_names()
     says('Context', {'Device is ''cuda''', '''gpu'''}, @() isocenter.Context('Device', 'cuda'));
     says('Context', 'Gpus is given, but Device is ''auto''; it must be ''gpu''', @() isocenter.Context('Gpus', 0));
     says('PET.simulate', {'Shape is ''sphere''', '''ellipsoid'''}, @() pet.simulate(struct('Bodies', struct('Shape', 'sphere')), 10));
+end
+
+function frames(ct, p)
+    flats = ones(16, 1, 5, 'single');
+    says('CT.setFlatField', 'argument 1 of the options must be a name, such as ''Combine''', @() ct.setFlatField(flats, flats, 3));
+    says('CT.setFlatField', 'flats are missing, and options are given', @() ct.setFlatField('Combine', 'median'));
+    groups = @(frames, positions, varargin) ct.setFlatField(flats, 'GroupFrames', frames, 'GroupPositions', positions, varargin{:});
+    says('CT.setFlatField', 'GroupFrames add up to 4; flats has 5 frames', @() groups([2 2], [0 18]));
+    says('CT.setFlatField', 'GroupPositions(2) is 18 after 18: two groups at one place', @() groups([2 3], [18 18]));
+    says('CT.setFlatField', 'GroupPositions(1) is 19, outside the scan', @() groups(5, 19));
+    says('CT.setFlatField', 'GroupPositions has 1 values, GroupFrames 2; a group has one of each', @() groups([2 3], 0));
+    says('CT.setFlatField', 'GroupPositions is []', @() groups([2 3], []));
+    says('CT.setFlatField', 'GroupFrames is []', @() groups([], [0 18]));
+    says('CT.setFlatField', 'GroupFrames', @() groups([2.5 2.5], [0 18]));
+    says('CT.setFlatField', 'GroupFrames(1) is 0; it must be 1 to', @() groups([0 5], [0 18]));
+    says('CT.setFlatField', 'Monitor is [] with GroupMonitor', @() groups([2 3], [0 18], 'GroupMonitor', [1 2]));
+    says('CT.setFlatField', 'GroupMonitor(2) is -2; it must be above 0', @() groups([2 3], [0 18], 'GroupMonitor', [1 -2], 'Monitor', ones(1, 18)));
+    says('CT.setFlatField', 'Monitor has 17 values; it must have one a view, 18', @() ct.setFlatField(flats, 'Monitor', ones(1, 17)));
+    says('CT.setFlatField', 'BadPixels is 0.5; it must be 1 to 1e6', @() ct.setFlatField(flats, [], 'BadPixels', 0.5));
+    says('CT.setFlatField', 'Window is 4; it must be 3 or 5', @() ct.setFlatField(flats, 'Outliers', struct('Window', 4)));
+    says('CT.setFlatField', 'the outliers must be a struct, not of class', @() ct.setFlatField(flats, 'Outliers', true));
+    says('CT.setOutliers', 'Depth is 2; it must be 1 or 3 views', @() ct.setOutliers('Depth', 2));
+    says('CT.setOutliers', 'Threshold is 0; with Unit ''count'' it must be a number of counts', @() ct.setOutliers('Unit', 'count'));
+    says('CT.setOutliers', 'Window must not be 0; leave it out, or say []', @() ct.setOutliers('Window', 0));
+    ct.setOutliers();
+    says('CT.reconstruct', 'setOutliers is for counts and transmissions; turn it off, or set Input to ''counts'' or ''transmission''', ...
+         @() ct.reconstruct(p));
+    ct.setOutliers([]);
 end
 
 function values_and_order_of_calls()

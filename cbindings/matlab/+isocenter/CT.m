@@ -14,6 +14,7 @@ classdef CT < handle
 %   setOptions         filter, interpolation, padding
 %   setOutput          volumes of 8 and 16 bits, circular mask, histogram
 %   setFlatField       for raw counts
+%   setOutliers        what stands out in raw frames
 %   setStripes         what would become rings
 %   setHalfAcquisition a full turn about an axis near an edge of the detector
 %   reconstruct        projections -> volume, filtered back projection
@@ -140,9 +141,45 @@ classdef CT < handle
             % SETFLATFIELD  For raw counts, of which filter and reconstruct make -log((raw - dark) / (flat - dark)).
             %   ct.setFlatField(FLATS, DARKS)  single, uint16 or uint8, bins x rows x frames; frames are averaged
             %   ct.setFlatField(FLATS)         darks of 0
+            %   ct.setFlatField(FLATS, DARKS, NAME, VALUE, ...) or ct.setFlatField(FLATS, DARKS, STRUCT), with or without DARKS
             %   ct.setFlatField([])            forgets them
-            %   Integers are counts; of single ct.setOptions('Input', 'counts') says so. They stay while Rows and Bins do.
+            %   Integers are counts; of single ct.setOptions('Input', 'counts') says so. They stay while Rows and Bins do, and, where the
+            %   beam varies from view to view, the number of views.
+            %
+            %   Combine         of the darks, and of the flats of a group: 'mean' (the default) or 'median'
+            %   GroupFrames     of flats taken at several places in the scan: how many frames each group has, in their order (one group)
+            %   GroupPositions  how many views had been taken before each group: 0 is before the scan, the number of views after it;
+            %                   ascending. View k, counted from 1, lies at k - 0.5, its beam on the straight line between the groups
+            %                   around it; beyond the first and last it is that of the nearest
+            %   GroupMonitor    what the beam's monitor said of each group, above 0; needs Monitor (1)
+            %   Monitor         what it said in each view, in the same unit: the beam is flat / GroupMonitor * Monitor (flats are the beam)
+            %   BadPixels       finds pixels that are dead, hot or far from their neighbours, by so many times the detector's scatter (1
+            %                   to 1e6, 10 is usual), and replaces their line integrals by those of their row's nearest good ones;
+            %                   ct.info().BadPixels counts them (0, none)
+            %   Outliers        removed from each flat and dark first: a struct with options of setOutliers, struct() for the defaults (none)
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
+        end
+
+        function setOutliers(self, varargin)
+            % SETOUTLIERS  How filter, reconstruct and reconstructStream remove outliers (zingers) from raw frames, before the flat field.
+            %   ct.setOutliers()      bright ones, 10 times the noise of 3 x 3 pixels in 3 views
+            %   ct.setOutliers([])    leaves them, as it is at first
+            %   ct.setOutliers(NAME, VALUE, ...) or ct.setOutliers(STRUCT)
+            %   A value that is farther than Threshold times Unit from the median of its neighbourhood becomes that median. Counts and
+            %   transmissions only. ct.info().Outliers counts those of the last call.
+            %
+            %   Unit       'noise' (the default): 1.4826 times the median distance from the median, at least a 200th of it; 'median':
+            %              that median; 'count'
+            %   Side       'bright' (the default): values above the median; 'dark': those below it; 'both'
+            %   Window     bins and rows of a neighbourhood: 3 or 5 (3)
+            %   Depth      views of a neighbourhood, in their order: 1 or 3; frames, of flats and darks (3)
+            %   Threshold  1e-6 to 1e9 (10 times the noise, 0.2 of the median; counts have to be said)
+            self.id = isocenter.internal.plan('ct', self.id);
+            if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
+                isocenter_mex('ct.leave_outliers', self.id);
+            else
+                isocenter_mex('ct.set_outliers', self.id, varargin{:});
+            end
         end
 
         function setStripes(self, varargin)
@@ -152,12 +189,16 @@ classdef CT < handle
             %   ct.setStripes(NAME, VALUE, ...) or ct.setStripes(STRUCT)
             %
             %   Method         'significant' (the default), 'vo' (Vo, Atwood and Drakopoulos 2018, all of it), 'sorting' (its algorithm
-            %                  3 alone) or 'regularised' (Titarenko, Withers and Yagola 2010)
+            %                  3 alone), 'regularised' (Titarenko, Withers and Yagola 2010) or 'wavelet_fourier' (Munch, Trtik, Marone
+            %                  and Stampanoni 2009)
             %   Snr            of 'vo': how far a stripe stands out, at least, above 1 (3)
             %   LargeWindow    of 'vo': bins of the median against large stripes (51)
             %   SmallWindow    of 'vo' and 'sorting': bins of the median against small stripes (21)
             %   DropRatio      of 'vo': part of a bin's values that does not count towards its mean, 0 to 0.8 (0.1)
             %   Alpha          of 'regularised': what offsets weigh against steps of the means; the smaller, the smoother (5e-4)
+            %   Sigma          of 'wavelet_fourier': how many frequencies along views are damped, 0.01 to 100 (1)
+            %   Levels         of 'wavelet_fourier': levels of the transform (5, or as many as fit)
+            %   Wavelet        of 'wavelet_fourier': order of Daubechies' wavelet, 1 to 20 (9)
             self.id = isocenter.internal.plan('ct', self.id);
             if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
                 isocenter_mex('ct.leave_stripes', self.id);
@@ -196,6 +237,8 @@ classdef CT < handle
             %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
+            %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers READ is also asked for the rows beside those of a slab,
+            %   as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1 not.
             %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
         end

@@ -6,8 +6,11 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
-static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
+static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
+static const char *const combinations[] = { "mean", "median", nullptr };
+static const char *const outlier_units[] = { "noise", "median", "count", nullptr };
+static const char *const outlier_sides[] = { "bright", "dark", "both", nullptr };
 static const char *const interpolations[] = { "linear", "nearest", "oversampled", "band_limited", nullptr };
 static const char *const kernels[] = { "auto", "texture_standard", "texture", "alu", "hybrid", "tensor", nullptr };
 static const char *const precisions[] = { "single", "half", nullptr };
@@ -57,6 +60,34 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
 } };
 #undef AT
 
+#define AT(member) offsetof(isoc_ct_outliers, member)
+static const record outliers_record{ "outliers", sizeof(isoc_ct_outliers), {
+    { "Unit", field::word, AT(unit), 0, outlier_units },
+    { "Side", field::word, AT(side), 0, outlier_sides },
+    { "Window", field::count, AT(window), 0, nullptr, nullptr, true },
+    { "Depth", field::count, AT(depth), 0, nullptr, nullptr, true },
+    { "Threshold", field::real, AT(threshold), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+// What is said of flats and darks; of the groups' lists the lengths must agree.
+struct flat_wanted {
+    isoc_ct_flat_field_options options;
+    const mxArray *frames, *outliers;
+    int64_t positions, monitors;
+};
+#define AT(member) offsetof(flat_wanted, member)
+static const record flat_record{ "options", sizeof(flat_wanted), {
+    { "Combine", field::word, AT(options.combine), 0, combinations },
+    { "GroupFrames", field::any, AT(frames) },
+    { "GroupPositions", field::reals, AT(options.group_positions), AT(positions) },
+    { "GroupMonitor", field::reals, AT(options.group_monitor), AT(monitors) },
+    { "Monitor", field::reals, AT(options.monitor), AT(options.monitor_count) },
+    { "BadPixels", field::real, AT(options.bad_pixels) },
+    { "Outliers", field::any, AT(outliers) },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_ct_stripes, member)
 static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
     { "Method", field::word, AT(method), 0, stripe_methods },
@@ -65,6 +96,9 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
     { "SmallWindow", field::count, AT(small_window), 0, nullptr, nullptr, true },
     { "DropRatio", field::real, AT(drop_ratio), 0, nullptr, nullptr, true },
     { "Alpha", field::real, AT(alpha), 0, nullptr, nullptr, true },
+    { "Sigma", field::real, AT(sigma), 0, nullptr, nullptr, true },
+    { "Levels", field::count, AT(levels), 0, nullptr, nullptr, true },
+    { "Wavelet", field::count, AT(wavelet), 0, nullptr, nullptr, true },
 } };
 #undef AT
 
@@ -115,6 +149,8 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "SlabSlices", field::count, AT(slab_slices) },
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "Period", field::count, AT(period) },
+    { "Outliers", field::count, AT(outliers) },
+    { "BadPixels", field::count, AT(bad_pixels) },
     { "ComputedBins", field::count, AT(computed_bins) },
     { "Overlap", field::real, AT(overlap) },
 } };
@@ -238,6 +274,17 @@ static void set_options(call &c) {
     check(isoc_ct_set_options(c.plan->ct(), &options), "invalidOptions");
 }
 
+static void set_outliers(call &c) {
+    auto outliers = sized<isoc_ct_outliers>();
+    settings_read(outliers_record, c, 0, "invalidOutliers", &outliers);
+    check(isoc_ct_set_outliers(c.plan->ct(), &outliers), "invalidOutliers");
+}
+
+static void leave_outliers(call &c) {
+    c.takes({});
+    check(isoc_ct_set_outliers(c.plan->ct(), nullptr));
+}
+
 static void set_stripes(call &c) {
     auto stripes = sized<isoc_ct_stripes>();
     settings_read(stripes_record, c, 0, "invalidStripes", &stripes);
@@ -300,21 +347,49 @@ static shape frames_of(const call &c, const mxArray *value) {
     return { { s.bins, s.rows, frames > 1 ? frames : 1 }, "bins x rows x frames" };
 }
 
+// Flats and darks, and from there on names and values; darks may be left out before these.
 static void set_flat_field(call &c) {
-    c.takes({ "flats", "darks" });
-    const mxArray *flats = c.optional(0), *darks = c.optional(1);
+    const auto is_array = [&](int at) { return at < c.count && !is_text(c.arguments[at]) && !mxIsStruct(c.arguments[at]); };
+    const int settings = !is_array(0) ? 0 : is_array(1) ? 2 : 1;
+    const mxArray *flats = settings > 0 ? c.optional(0) : nullptr, *darks = settings > 1 ? c.optional(1) : nullptr;
     if (!flats) {
-        if (darks) fail("invalidArgument", "flats are missing, and darks are given; leave both out to forget the flat field");
+        if (darks || settings < c.count)
+            fail("invalidArgument", "flats are missing, and %s given; leave all out to forget the flat field", darks ? "darks are" : "options are");
         check(isoc_ct_set_flat_field(c.plan->ct(), nullptr, nullptr, nullptr));
         return;
     }
+    flat_wanted wanted{};
+    isoc_ct_flat_field_options &options = wanted.options;
+    options = sized<isoc_ct_flat_field_options>();
+    settings_read(flat_record, c, settings, "invalidOptions", &wanted);
+    std::vector<int64_t> frames;
+    if (wanted.frames) frames = with_kind("invalidOptions", [&] { return integers_of(wanted.frames, "GroupFrames"); });
+    const auto groups = static_cast<int64_t>(frames.size());
+    const auto matches = [&](const void *list, const char *name, int64_t count) {
+        if (list && wanted.frames && count != groups)
+            fail("invalidOptions", "%s has %lld values, GroupFrames %lld; a group has one of each", name, static_cast<long long>(count),
+                 static_cast<long long>(groups));
+    };
+    matches(options.group_positions, "GroupPositions", wanted.positions);
+    matches(options.group_monitor, "GroupMonitor", wanted.monitors);
+    options.group_frames = wanted.frames ? frames.data() : nullptr;
+    options.group_count = wanted.frames ? groups : options.group_positions ? wanted.positions : wanted.monitors;
+    const int64_t views = c.plan->ct_size.views;
+    if (options.monitor && options.monitor_count != views)
+        fail("invalidOptions", "Monitor has %lld values; it must have one a view, %lld", static_cast<long long>(options.monitor_count),
+             static_cast<long long>(views));
+    auto outliers = sized<isoc_ct_outliers>();
+    if (wanted.outliers) {
+        settings_read(outliers_record, wanted.outliers, "invalidOptions", &outliers);
+        options.outliers = &outliers;
+    }
     const array f(flats, "flats", raw, frames_of(c, flats));
     if (!darks) {
-        check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), nullptr, nullptr));
+        check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), nullptr, &options), "invalidOptions");
         return;
     }
     const array d(darks, "darks", raw, frames_of(c, darks));
-    check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), d.tensor(), nullptr));
+    check(isoc_ct_set_flat_field(c.plan->ct(), f.tensor(), d.tensor(), &options), "invalidOptions");
 }
 
 static void get_info(call &c) {
@@ -516,6 +591,8 @@ const std::vector<command> ct_commands{
     { "output", get_output },
     { "histogram", histogram },
     { "set_flat_field", set_flat_field },
+    { "set_outliers", set_outliers, needs::plan },
+    { "leave_outliers", leave_outliers, needs::plan },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },
     { "set_half_acquisition", set_half_acquisition, needs::plan },

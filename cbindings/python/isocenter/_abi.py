@@ -290,6 +290,12 @@ class CtStripeMethod(IntEnum):
     #: that make the means m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest.
     #: Uses alpha.
     REGULARISED = 3
+    #: B. Munch, P. Trtik, F. Marone, M. Stampanoni, Optics Express 17, 8567 (2009): of each level's wavelet
+    #: coefficients that are high along bins and low along views, frequency f along views (whole waves over the
+    #: coefficients) is multiplied by 1 - exp(-f^2 / (2 sigma^2)). Before that the sinogram is padded by a tenth of its
+    #: shorter side, 150 at most, on all sides: along views with each bin's mean, along bins with the value at the end.
+    #: Uses levels, sigma and wavelet.
+    WAVELET_FOURIER = 4
 
 
 class CtRise(IntEnum):
@@ -562,7 +568,8 @@ class isoc_ct_flat_field_options(c.Structure):
 
 class isoc_ct_stripes(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("snr", c.c_double), ("large_window", c.c_int64),
-                ("small_window", c.c_int64), ("drop_ratio", c.c_double), ("alpha", c.c_double)]
+                ("small_window", c.c_int64), ("drop_ratio", c.c_double), ("alpha", c.c_double), ("sigma", c.c_double),
+                ("levels", c.c_int64), ("wavelet", c.c_int64)]
 
 
 class isoc_ct_half_acquisition(c.Structure):

@@ -118,7 +118,7 @@ class CT(Plan):
             _call.invoke(lib.isoc_ct_region, ctypes.byref(geometry), *region.tolist(), context=self._context)
         self._run(lib.isoc_ct_set_geometry, ctypes.byref(geometry))
         rows, self._sinograms = geometry.rows or 1, order == _abi.CtOrder.SINOGRAMS
-        if self._flat_of != (rows, geometry.bins):  # the plan has forgotten it
+        if self._flat_of not in ((rows, geometry.bins, None), (rows, geometry.bins, angles.size)):  # the plan has forgotten it
             self._flat_of = None
         pitch = geometry.bin_pitch or 1.0
         lowest, highest = ((geometry.bins - 1) / 2,) * 2 if axis is None else (axis.min().item(), axis.max().item())
@@ -142,6 +142,11 @@ class CT(Plan):
         if self._shapes is None:
             raise wrong(NotConfiguredError, "set_geometry has to come first")
         return self._shapes[which]
+
+    def _detector(self):
+        """Views, rows, bins; None of each without a geometry."""
+        first, second, bins = self._shapes[0] if self._shapes else (None,) * 3
+        return (second, first, bins) if self._sinograms else (first, second, bins)
 
     def _like(self, which, source):
         """Shape of a result: of two dimensions if `source` has two, and the result one slice or row."""
@@ -273,35 +278,114 @@ class CT(Plan):
         self._run(lib.isoc_ct_get_histogram, address(counts), counts.size, None)
         return counts
 
-    def set_flat_field(self, flats, darks=None):
+    def set_flat_field(self, flats, darks=None, *, combine="mean", group_frames=None, group_positions=None, group_monitor=None,
+                       monitor=None, bad_pixels=0.0, outliers=None):
         """For counts, of which `filter` and `reconstruct` then make -ln((raw - dark) / (flat - dark)).
 
         Integers are counts; for float32 ``set_options(input="counts")`` says so. Call it after `set_geometry`; it stays until a geometry
-        with other rows or bins.
+        with other rows or bins, or, where the beam varies from view to view (groups, `monitor`), other views. Keywords hold for these
+        flats and darks.
 
         Parameters
         ----------
         flats, darks : array or None
-            (frames, rows, bins), or (rows, bins) of one frame, float32, uint16 or uint8; averaged over frames, copied. All rows
-            of the detector, one too: (frames, 1, bins). No darks: zeros. No flats: forgets the flat field.
+            (frames, rows, bins), or (rows, bins) of one frame, float32, uint16 or uint8; copied. All rows of the detector, one too:
+            (frames, 1, bins). No darks: zeros. No flats: forgets the flat field.
+        combine : {"mean", "median"}
+            What becomes of several frames, pixel by pixel: of the darks, and of the flats of a group.
+        group_frames : sequence of int, optional
+            Flats taken at several places in the scan: how many of the frames each group has, in their order, all of them together. None:
+            one group.
+        group_positions : sequence of float, optional
+            How many views had been taken before each group: 0 is before the scan, the number of views after it; ascending. View k lies at
+            k + 0.5, its beam on the straight line between the groups around it, beyond the first and last that of the nearest.
+        group_monitor : sequence of float, optional
+            What the beam's monitor said of each group, above 0. Needs `monitor`.
+        monitor : sequence of float, optional
+            What it said in each view (ring current, ion chamber, exposure time), in the same unit: the beam of a view is its
+            flat / group_monitor * monitor.
+        bad_pixels : float
+            Above 0: finds pixels that are dead, hot or far from their neighbours in flats and darks, by so many times the detector's own
+            scatter (1 to 1e6, 10 is usual), and replaces their line integrals by those of their row's nearest good ones.
+            `info().bad_pixels` counts them. 0: none.
+        outliers : dict or True, optional
+            Removed from each flat and dark before they are combined: keywords of `set_outliers`, or True for its defaults.
 
         Raises
         ------
         FlatFieldError
             Where a flat is not above its dark.
-        """
-        self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"))
-        self._flat_of = None if flats is None else (self._shapes[0][0 if self._sinograms else 1], self._shapes[0][2])
+        OutOfRangeError, NotFiniteParameterError
 
-    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0):
+        Examples
+        --------
+        >>> flats = numpy.concatenate([before, after])  # 20 frames before the scan, 20 after it
+        >>> ct.set_flat_field(flats, darks, group_frames=[20, 20], group_positions=[0, views], bad_pixels=10, outliers=True)
+        """
+        frames = None if group_frames is None else numbers(group_frames, "group_frames", "int64")
+        lists = {name: None if values is None else numbers(values, name)
+                 for name, values in (("group_positions", group_positions), ("group_monitor", group_monitor), ("monitor", monitor))}
+        groups = {"group_frames": frames, "group_positions": lists["group_positions"], "group_monitor": lists["group_monitor"]}
+        counts = {name: values.size for name, values in groups.items() if values is not None}
+        for name, count in counts.items():
+            if count != counts.get("group_frames", count):
+                raise wrong(ValueError, f"{name} has {count} values, group_frames {counts['group_frames']}; a group has one of each")
+        removed = _outliers_of(outliers)
+        options = struct(
+            _abi.isoc_ct_flat_field_options, combine=choice(_abi.CtCombine, combine, "combine"),
+            group_frames=address(frames), group_count=next(iter(counts.values()), None),
+            group_positions=address(lists["group_positions"]), group_monitor=address(lists["group_monitor"]),
+            monitor=address(lists["monitor"]), monitor_count=None if lists["monitor"] is None else lists["monitor"].size,
+            bad_pixels=bad_pixels, outliers=None if removed is None else ctypes.pointer(removed))
+        plain = bytes(options) == bytes(struct(_abi.isoc_ct_flat_field_options))
+        self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"), None if plain else ctypes.byref(options))
+        views, rows, bins = self._detector()
+        varies = monitor is not None or (frames is not None and frames.size > 1)
+        self._flat_of = None if flats is None else (rows, bins, views if varies else None)
+
+    def set_outliers(self, *, unit="noise", side="bright", window=0, depth=0, threshold=0.0):
+        """How `filter`, `reconstruct` and `reconstruct_stream` remove outliers (zingers) from raw frames, before the flat field: a value
+        that is farther than ``threshold * unit`` from the median of its neighbourhood becomes that median.
+
+        Counts and transmissions only: line integrals are an error while it is set. It holds until set again, whatever the geometry;
+        `info().outliers` counts those of the last call. Flats and darks have theirs in `set_flat_field`.
+
+        Parameters
+        ----------
+        unit : {"noise", "median", "count"}
+            Of the threshold: the neighbourhood's noise (1.4826 times the median distance from its median, at least a 200th of that
+            median), its median, or counts.
+        side : {"bright", "dark", "both"}
+            Values above the median, below it, or either.
+        window : int
+            Bins and rows of a neighbourhood: 3 or 5; 0 means 3.
+        depth : int
+            Views of a neighbourhood, in their order: 1 (the frame alone) or 3; 0 means 3. Of flats and darks: frames.
+        threshold : float
+            1e-6 to 1e9; 0 means 10 times the noise, or 0.2 of the median. Counts have to be said.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        outliers = _outliers(unit=unit, side=side, window=window, depth=depth, threshold=threshold)
+        self._run(lib.isoc_ct_set_outliers, ctypes.byref(outliers))
+
+    def leave_outliers(self):
+        """Leaves raw frames as they are, which is so until `set_outliers`."""
+        self._run(lib.isoc_ct_set_outliers, None)
+
+    def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0, sigma=0.0,
+                    levels=0, wavelet=0):
         """How `filter`, `reconstruct` and `reconstruct_stream` remove stripes, which would become rings: before the filter, from line
         integrals.
 
         Parameters
         ----------
-        method : {"significant", "vo", "sorting", "regularised"}
+        method : {"significant", "vo", "sorting", "regularised", "wavelet_fourier"}
             "significant": what stands out from noise, and nothing else; no parameters. "vo": Vo, Atwood and Drakopoulos
             2018, all of it. "sorting": its algorithm 3 alone. "regularised": Titarenko, Withers and Yagola 2010.
+            "wavelet_fourier": Munch, Trtik, Marone and Stampanoni 2009.
         snr : float
             Of "vo": how far a stripe stands out, at least; above 1, 0 means 3.
         large_window, small_window : int
@@ -312,13 +396,22 @@ class CT(Plan):
         alpha : float
             Of "regularised": what offsets weigh against steps of the means, 1e-9 to 1e6; the smaller, the smoother; 0 means 5e-4.
 
+        sigma : float
+            Of "wavelet_fourier": how many frequencies along views are damped, 0.01 to 100; larger takes off stripes that change along
+            views; 0 means 1.
+        levels : int
+            Of "wavelet_fourier": levels of the transform; a stripe is found that is up to 2^levels bins wide or so. The padded sinogram's
+            shorter side over 2^levels must be 16 or more; 0 means 5, or as many as that allows.
+        wavelet : int
+            Of "wavelet_fourier": order of Daubechies' wavelet, 1 to 20; 0 means 9.
+
         Raises
         ------
         OutOfRangeError, NotFiniteParameterError
         """
         stripes = struct(
             _abi.isoc_ct_stripes, method=choice(_abi.CtStripeMethod, method, "method"), snr=snr, large_window=large_window,
-            small_window=small_window, drop_ratio=drop_ratio, alpha=alpha)
+            small_window=small_window, drop_ratio=drop_ratio, alpha=alpha, sigma=sigma, levels=levels, wavelet=wavelet)
         self._run(lib.isoc_ct_set_stripes, ctypes.byref(stripes))
 
     def leave_stripes(self):
@@ -516,7 +609,8 @@ class CT(Plan):
         read : callable
             ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
-            Write into it, ``projections[...] = ...``, and return None.
+            Write into it, ``projections[...] = ...``, and return None. With `set_outliers` it is also asked for the rows beside
+            those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0, first_row + first not.
         write : callable
             ``write(first, volume)`` takes the slices: a read-only array (count, ny, nx) of float32, or of the type of `set_output`; it
             returns None.
@@ -621,6 +715,26 @@ def _check_region(region, geometry):
         if region[first] >= region[first + 1]:
             raise wrong(OutOfRangeError, f"region[{first}] ({names[0]}) is {region[first]} and region[{first + 1}] ({names[1]}) is "
                                          f"{region[first + 1]}; they must ascend")
+
+
+def _outliers(*, unit="noise", side="bright", window=0, depth=0, threshold=0.0):
+    return struct(_abi.isoc_ct_outliers, unit=choice(_abi.CtOutlierUnit, unit, "unit"), side=choice(_abi.CtOutlierSide, side, "side"),
+                  window=window, depth=depth, threshold=threshold)
+
+
+def _outliers_of(given):
+    """The struct of what `set_flat_field` was told of outliers."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return _outliers()
+    names = list(_outliers.__kwdefaults__)
+    if not isinstance(given, dict):
+        raise wrong(TypeError, f"outliers is {type(given).__name__}; it must be a dict with keywords of set_outliers, or True")
+    for name in given:
+        if name not in names:
+            raise wrong(TypeError, f"outliers has {name!r}; it may have {', '.join(map(repr, names))}")
+    return _outliers(**given)
 
 
 def _ellipses(array):

@@ -260,10 +260,51 @@ class Mistakes(unittest.TestCase):
         self.one_row.set_flat_field(ones(16)[None])
         self.assertNotIn("None", self.says("flats has shape (16,)", self.ct.set_flat_field, ones(16)))
 
+    def test_outliers_and_flats_in_time(self):
+        says, ct, flats = self.says, self.one_row, ones(5, 1, 16)
+        says("unit is 'counts'; it must be one of 'noise', 'median', 'count'", ct.set_outliers, unit="counts")
+        says("set_outliers() takes 1 positional argument", ct.set_outliers, "noise")
+        says("threshold is 0; with unit 'count' it must be a number of counts", ct.set_outliers, unit="count")
+        says("window is 4; it must be 3 or 5 bins and rows", ct.set_outliers, window=4)
+        says("depth is 2; it must be 1 or 3 views", ct.set_outliers, depth=2)
+        says("threshold is NaN; it must be finite", ct.set_outliers, threshold=np.nan)
+        says("outliers is int; it must be a dict with keywords of set_outliers, or True", ct.set_flat_field, flats, outliers=3)
+        says("outliers has 'depht'; it may have 'unit', 'side', 'window', 'depth', 'threshold'", ct.set_flat_field, flats,
+             outliers={"depht": 1})
+        says("window is 4; it must be 3 or 5", ct.set_flat_field, flats, outliers={"window": 4})
+        says("side is 'up'; it must be one of 'bright', 'dark', 'both'", ct.set_flat_field, flats, outliers={"side": "up"})
+
+        def groups(words, frames, positions, **besides):
+            says(words, ct.set_flat_field, flats, group_frames=frames, group_positions=positions, **besides)
+
+        groups("group_frames add up to 4; flats has 5 frames", [2, 2], [0, 18])
+        groups("group_positions[1] is 18 after 18: two groups at one place", [2, 3], [18, 18])
+        groups("group_positions[1] is 4 after 9: not in order", [2, 3], [9, 4])
+        groups("group_positions[0] is 19, outside the scan; it is the number of views taken before, 0 to 18", [5], [19])
+        groups("group_positions[0] is NaN", [5], [np.nan])
+        groups("group_positions has 1 values, group_frames 2; a group has one of each", [2, 3], [0])
+        groups("group_monitor has 3 values, group_frames 2", [2, 3], [0, 18], group_monitor=[1, 2, 3])
+        groups("group_positions is None", [2, 3], None)
+        groups("group_frames is None", None, [0, 18])
+        groups("group_frames has 0 values; None means one group", [], [])
+        groups("group_frames is of float64; it must be of int64", [2.5, 2.5], [0, 18])
+        groups("group_frames[0] is 0; it must be 1 to", [0, 5], [0, 18])
+        groups("monitor is None with group_monitor", [2, 3], [0, 18], group_monitor=[1, 2])
+        groups("group_monitor[1] is -2; it must be above 0", [2, 3], [0, 18], group_monitor=[1, -2], monitor=np.ones(18))
+        says("monitor has 17 values; it must have one a view, 18", ct.set_flat_field, flats, monitor=np.ones(17))
+        says("monitor[3] is 0; it must be above 0", ct.set_flat_field, flats, monitor=np.abs(np.arange(18) - 3.0))
+        says("bad_pixels is 0.5; it must be 1 to 1e6 times the noise, or 0 for none", ct.set_flat_field, flats, bad_pixels=0.5)
+        says("flats[0, 3] is 0 on average in group 1", ct.set_flat_field, np.where(np.arange(32).reshape(2, 1, 16) == 19, 0, FRAMES[:1, :1]),
+             group_frames=[1, 1], group_positions=[0, 18])
+        says("flats is None while options is not; options belong to flats", ct.set_flat_field, None, bad_pixels=10)
+        ct.set_outliers()
+        says(["projections are line integrals, and set_outliers is for counts and transmissions", "write leave_outliers(), "
+              'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
+
     def test_words_of_what_projections_hold(self):
         """The library's sentences about options.input and the flat field, as its sources have them, in this package's words."""
         source = pathlib.Path(__file__).resolve().parents[3] / "src" / "ct"
-        sentences = [s for name in ("rows/kind.rs", "rows/doubts.rs", "rows/flat_field.rs") for s in re.findall(r'^ *"(.*)"$', (source / name).read_text(), re.M)
+        sentences = [s for name in ("rows/kind.rs", "rows/doubts.rs", "rows/flat_field/mod.rs") for s in re.findall(r'^ *"(.*)"$', (source / name).read_text(), re.M)
                      if "options.input" in s or "forget" in s]
         self.assertEqual(len(sentences), 3)
         for said in map(in_python, sentences):

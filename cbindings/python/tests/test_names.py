@@ -27,6 +27,8 @@ TAKEN = [
     ("isoc_ct_geometry", isocenter.CT.set_geometry, ("region",)),
     ("isoc_ct_options", isocenter.CT.set_options, ()),
     ("isoc_ct_output", isocenter.CT.set_output, ()),
+    ("isoc_ct_outliers", isocenter.CT.set_outliers, ()),
+    ("isoc_ct_flat_field_options", isocenter.CT.set_flat_field, ("flats", "darks")),
     ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
     ("isoc_ct_half_acquisition", isocenter.CT.set_half_acquisition, ()),
     ("isoc_ct_axis_options", isocenter.CT.find_axis, ("projections", "curve")),
@@ -66,7 +68,9 @@ class Names(unittest.TestCase):
         seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
         self.setters = {"isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
                         "isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output,
-                        "isoc_ct_stripes": ct.set_stripes, "isoc_ct_half_acquisition": isocenter.CT().set_half_acquisition,
+                        "isoc_ct_outliers": lambda **word: ct.set_outliers(threshold=1.0, **word),
+                        "isoc_ct_flat_field_options": lambda **word: ct.set_flat_field(np.ones((2, 1, 8), np.float32), **word),
+                                                "isoc_ct_stripes": ct.set_stripes, "isoc_ct_half_acquisition": isocenter.CT().set_half_acquisition,
                         "isoc_mri_options": mri.set_options,
                         "isoc_pet_options": pet.set_options,
                         "isoc_ct_geometry": lambda **word: ct.set_geometry(**{"angles": [0.0, 1.0], "bins": 8, **word}),
@@ -171,6 +175,11 @@ class Signatures(unittest.TestCase):
         ct.set_geometry(angles=[0.0, 1.0], bins=8, rows=3, axis=5, pixel_size=2)
         self.assertIn("axis=5.0, bin_pitch=1.0, pixel_size=2.0, flat_field=True", repr(ct))
         ct.set_geometry(angles=[0.0, 1.0], bins=8)
+        self.assertIn("flat_field=False", repr(ct))
+        ct.set_flat_field(np.ones((1, 8), np.float32), monitor=[1.0, 2.0])
+        ct.set_geometry(angles=[0.0, 2.0], bins=8)
+        self.assertIn("flat_field=True", repr(ct))
+        ct.set_geometry(angles=[0.0, 1.0, 2.0], bins=8)  # it varies from view to view
         self.assertIn("flat_field=False", repr(ct))
         mri = isocenter.MRI(context, trajectory=np.zeros((4, 2)), unit="radians_per_voxel", nx=6, ny=5, coils=2)
         self.assertEqual(repr(mri), "<isocenter.MRI: samples=(2, 4), image=(2, 5, 6), unit='radians_per_voxel', precision='single', "

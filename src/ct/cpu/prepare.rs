@@ -68,7 +68,8 @@ impl<'a> Preparation<'a> {
                     .max(self.threads.min(slices) as u64 * stripes)
             }
         };
-        4 * self.len(slices) as u64 + rows
+        let tables = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.table_bytes(views, bins));
+        4 * self.len(slices) as u64 + tables + rows
     }
 
     /// Reads slices, and makes line integrals of them, (slice, view, bin). Gives the number of outliers.
@@ -105,11 +106,13 @@ impl<'a> Preparation<'a> {
         let together = if input.is_some() { self.together(slices.len()) } else { 1 };
         // Measured rows are at the beginning of what a slice has.
         let (size, measured) = (self.len(1), g.views() * g.bins);
+        let (views, bins, stripes) = (g.views(), g.bins, self.stages.stripes.as_ref());
+        let tables = stripes.map(|stripes| stripes.tables(views, bins, context.level())).transpose()?.flatten();
         let queue = Mutex::new(slices.clone().step_by(together).zip(prepared.chunks_mut(together * size)));
         // A task a thread, and no more, so that there is room for each.
         let tasks = (0..self.threads.min(slices.len().div_ceil(together))).into_par_iter().map(|_| {
-            let (stripes, outliers) = (self.stages.stripes.as_ref(), self.stages.outliers.as_ref());
-            let mut remover = stripes.map(|stripes| stripes.remover(g.views(), g.bins)).transpose()?;
+            let outliers = self.stages.outliers.as_ref();
+            let mut remover = stripes.map(|stripes| stripes.remover(views, bins, tables.as_ref())).transpose()?;
             let shape = [g.views(), g.rows, g.bins];
             let frames = input.map(|input| Frames::new(input, outliers, shape, together, context.level()));
             let (mut frames, mut found) = (frames.transpose()?, 0);

@@ -8,6 +8,7 @@ use crate::ct::rows::flat_field::{FlatField, Repair};
 use crate::ct::rows::outliers::{OutlierSide, OutlierUnit, Outliers};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Stream, mirrored};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Mirrors `Frames`.
@@ -26,8 +27,12 @@ struct Frames {
     unit: i32,
     side: i32,
     threshold: f32,
+    first_counted: i32,
+    counted: i32,
+    transmissions: i32,
+    unused: i32,
 }
-mirrored!(Frames, 136);
+mirrored!(Frames, 152);
 
 /// Mirrors `Repairs`.
 #[repr(C)]
@@ -64,29 +69,31 @@ impl Kernels {
     }
 }
 
-/// The flat field of a geometry's rows.
+/// The flat field of the rows that a geometry's slices need.
 #[derive(Debug)]
 pub(super) struct DeviceFlat {
     dark: DeviceMemory,
     gain: DeviceMemory,
-    /// Planes of (group, slice, bin), and what each view takes of them.
+    /// Planes of (group, row, bin), and what each view takes of them.
     beams: Option<[DeviceMemory; 2]>,
     repairs: Option<DeviceMemory>,
-    /// Values of a plane.
-    plane: usize,
+    rows: Range<usize>,
+    bins: usize,
 }
 
 impl DeviceFlat {
-    pub(super) fn new(device: &Arc<Device>, flat: &FlatField, g: &Geometry) -> Result<Self> {
-        let (rows, part) = (g.used_rows(), g.first_row * g.bins..(g.first_row + g.slices) * g.bins);
+    /// Of these rows of the detector.
+    pub(super) fn new(device: &Arc<Device>, flat: &FlatField, rows: Range<usize>, bins: usize) -> Result<Self> {
+        let part = rows.start * bins..rows.end * bins;
         let (dark, gain) = flat.rows(rows.clone());
-        let repairs = flat.repairs().of_rows(rows);
+        let repairs = flat.repairs().of_rows(rows.clone());
         let beams = flat.beams().map(|beams| {
             let planes = DeviceMemory::from_slice(device, &beams.part(part.clone())?)?;
             Ok([planes, DeviceMemory::from_slice(device, beams.mixtures())?])
         });
         Ok(Self {
-            plane: dark.len(),
+            rows,
+            bins,
             dark: DeviceMemory::from_slice(device, dark)?,
             gain: DeviceMemory::from_slice(device, gain)?,
             beams: beams.transpose()?,
@@ -94,33 +101,65 @@ impl DeviceFlat {
         })
     }
 
-    /// Dark and gain from a slice on.
-    pub(super) fn of(&self, slice: usize, bins: usize) -> [u64; 2] {
-        [&self.dark, &self.gain].map(|m| m.address() + 4 * (slice * bins) as u64)
+    /// Where a row of the detector is in planes, in bytes.
+    fn at(&self, row: usize) -> u64 {
+        4 * ((row - self.rows.start) * self.bins) as u64
+    }
+
+    /// Dark and gain from a row of the detector on.
+    pub(super) fn of(&self, row: usize) -> [u64; 2] {
+        [&self.dark, &self.gain].map(|m| m.address() + self.at(row))
     }
 }
 
 /// A slab's frames.
+#[derive(Clone, Copy)]
 pub(super) struct Slab<'a> {
     pub(super) geometry: &'a Geometry,
-    pub(super) first: usize,
+    /// The first of its rows in the detector.
+    pub(super) top: usize,
     /// Its rows, and how many are in memory before and after.
     pub(super) raw: RawRows,
     pub(super) beside: [usize; 2],
     pub(super) flat: Option<(&'a FlatField, &'a DeviceFlat)>,
-    /// Where the number of outliers is counted.
+    /// Where the number of outliers is counted, and of which of its rows.
     pub(super) counter: u64,
+    pub(super) counted: [usize; 2],
+    /// Transmissions are made, no line integrals.
+    pub(super) transmissions: bool,
 }
 
-/// Makes line integrals of a slab, (slice, view, bin).
-pub(super) fn integrals(
+impl Slab<'_> {
+    /// With so many more rows on either side of those that are in memory.
+    pub(super) fn widened(self, [above, below]: [usize; 2]) -> Self {
+        let Self { top, raw, beside, flat, counted, .. } = self;
+        let size = match raw.kind {
+            0 => 4,
+            1 => 2,
+            _ => 1,
+        };
+        let [dark, gain] = flat.map_or([0, 0], |(_, on_device)| on_device.of(top - above));
+        let raw = RawRows {
+            data: raw.data.wrapping_add_signed(-(above as i64) * raw.slice_stride * size),
+            slices: raw.slices + (above + below) as i32,
+            dark,
+            gain,
+            ..raw
+        };
+        let beside = [beside[0] - above, beside[1] - below];
+        Self { top: top - above, raw, beside, counted: [counted[0] + above, counted[1]], ..self }
+    }
+}
+
+/// Makes line integrals or transmissions of a slab's rows, (row, view, bin).
+pub(super) fn run(
     state: &State,
     slab: &Slab,
     outliers: Option<&Outliers>,
     sinograms: u64,
     stream: &Stream,
 ) -> Result<()> {
-    let Slab { geometry: g, first, raw, beside, flat, counter } = *slab;
+    let Slab { geometry: g, top, raw, beside, flat, counter, counted, transmissions } = *slab;
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
     let kernels = state.kernels.frames(&state.device)?;
     let wanted = outliers.map_or(KERNELS[0], |o| (o.window, o.depth));
@@ -132,9 +171,9 @@ pub(super) fn integrals(
     let arguments = Frames {
         raw,
         sinograms,
-        planes: if beams.is_some() { address(0) + 4 * (first * bins) as u64 } else { 0 },
+        planes: flat.filter(|_| beams.is_some()).map_or(0, |(_, on_device)| address(0) + on_device.at(top)),
         mixtures: address(1),
-        plane_stride: flat.map_or(0, |(_, on_device)| on_device.plane as i64),
+        plane_stride: flat.map_or(0, |(_, on_device)| (on_device.rows.len() * bins) as i64),
         outliers: counter,
         above: beside[0] as i32,
         below: beside[1] as i32,
@@ -150,13 +189,16 @@ pub(super) fn integrals(
             Some(OutlierSide::Both) => 2,
         },
         threshold: outliers.map_or(0.0, |o| o.threshold as f32),
+        first_counted: counted[0] as i32,
+        counted: counted[1] as i32,
+        transmissions: transmissions.into(),
+        unused: 0,
     };
     let grid = [bins.div_ceil(TILE), slices, views.div_ceil(VIEWS)];
     // SAFETY: Frames mirrors the kernel's struct; the buffers live until the stream is waited for.
     unsafe { kernels.frames[at].launch(stream, Launch { grid, block: [TILE, 1, 1], shared: 0 }, &arguments)? };
-    let Some((flat, DeviceFlat { repairs: Some(list), .. })) = flat else { return Ok(()) };
-    let top = g.first_row + first;
-    let before = size_of_val(flat.repairs().of_rows(g.first_row..top));
+    let Some((flat, DeviceFlat { repairs: Some(list), rows, .. })) = flat else { return Ok(()) };
+    let before = size_of_val(flat.repairs().of_rows(rows.start..top));
     let count = flat.repairs().of_rows(top..top + slices).len();
     if count == 0 {
         return Ok(());

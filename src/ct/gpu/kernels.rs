@@ -1,6 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
-use super::{frames, stripes, stripes_vo};
+use super::{frames, phase, stripes, stripes_vo, stripes_wavelet};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -36,8 +36,10 @@ pub(super) struct Kernels {
     pack: OnceLock<Function>,
     frames: OnceLock<frames::Kernels>,
     halves: OnceLock<Function>,
+    phase: OnceLock<phase::Kernels>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
+    wavelet: OnceLock<stripes_wavelet::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
     projectors: Vec<(Variant, Function)>,
 }
@@ -61,12 +63,20 @@ impl Kernels {
         kept(&self.halves, || device.function("ct/half_acquisition", "ct_halves"))
     }
 
+    pub(super) fn phase(&self, device: &Device) -> Result<&phase::Kernels> {
+        kept(&self.phase, || phase::Kernels::new(device))
+    }
+
     pub(super) fn stripes(&self, device: &Device) -> Result<&stripes::Kernels> {
         kept(&self.stripes, || stripes::Kernels::new(device))
     }
 
     pub(super) fn vo(&self, device: &Device) -> Result<&stripes_vo::Kernels> {
         kept(&self.vo, || stripes_vo::Kernels::new(device))
+    }
+
+    pub(super) fn wavelet(&self, device: &Device) -> Result<&stripes_wavelet::Kernels> {
+        kept(&self.wavelet, || stripes_wavelet::Kernels::new(device))
     }
 
     /// A back projector's; `name` is called when it is new.

@@ -2,15 +2,19 @@
 
 use super::format::RawRows;
 use super::frames;
-use super::half_acquisition::{self, DeviceHalves};
+use super::half_acquisition;
+use super::phase::{self, DevicePhase};
 use super::state::{Scratch, State};
-use super::{stripes, stripes_vo};
+use super::stripes_wavelet::DeviceTables;
+use super::tables::Tables;
+use super::{stripes, stripes_vo, stripes_wavelet};
+use crate::cpu::level::Level;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::flat_field::FlatField;
 use crate::ct::rows::stripes::Stripes;
 use crate::ct::task::Task;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
 use std::sync::Arc;
 
@@ -23,7 +27,26 @@ fn list_bytes(stages: &Stages, g: &Geometry) -> u64 {
         Some(Stripes::Significant | Stripes::Regularised(_)) => stripes::bytes(g.views(), g.bins, 1),
         Some(Stripes::Vo(vo)) => stripes_vo::bytes(g.views(), g.bins, vo.large.max(vo.small), 1),
         Some(Stripes::Sorting(window)) => stripes_vo::bytes(g.views(), g.bins, window, 1),
+        Some(Stripes::Wavelet(wavelet)) => stripes_wavelet::bytes(&wavelet, [g.views(), g.bins], 1),
     }
+}
+
+fn table_bytes(stages: &Stages, g: &Geometry) -> u64 {
+    match &stages.stripes {
+        Some(Stripes::Wavelet(wavelet)) => stripes_wavelet::table_bytes(wavelet, [g.views(), g.bins]),
+        _ => 0,
+    }
+}
+
+/// Makes the tables of stages that have some, unless they are there from an earlier call.
+pub(super) fn tables(state: &mut State, stages: &Stages, g: &Geometry, level: Level) -> Result<()> {
+    let Some(Stripes::Wavelet(wavelet)) = &stages.stripes else { return Ok(()) };
+    let size = [g.views(), g.bins];
+    if state.wavelet.as_ref().is_none_or(|tables| !tables.serve(wavelet, size)) {
+        state.wavelet = None;
+        state.wavelet = Some(DeviceTables::new(&state.device, wavelet, size, level)?);
+    }
+    Ok(())
 }
 
 /// Slices whose lists are there together.
@@ -37,7 +60,10 @@ fn integral_bytes(g: &Geometry, slices: usize) -> u64 {
 
 /// What slabs of so many slices take.
 pub(super) fn bytes(task: &Task, slices: usize) -> u64 {
-    buffer_bytes(task, slices).iter().sum()
+    let phase = needed(task).and_then(|stages| stages.phase.as_ref());
+    let grids = phase.map_or(0, |phase| phase::grid_bytes(phase, task.detector, slices));
+    let tables = needed(task).map_or(0, |stages| table_bytes(stages, task.detector));
+    buffer_bytes(task, slices).iter().sum::<u64>() + grids + tables
 }
 
 /// Stages that line integrals are made for, beside half acquisition.
@@ -46,23 +72,33 @@ fn needed<'a>(task: &Task<'a>) -> Option<&'a Stages> {
     task.rows.stages.filter(|stages| stages.any().is_some() || varies())
 }
 
-/// Of line integrals, lists and widened rows.
-fn buffer_bytes(task: &Task, slices: usize) -> [u64; 3] {
+/// Of transmissions, line integrals, lists and widened rows.
+fn buffer_bytes(task: &Task, slices: usize) -> [u64; 4] {
     let g = task.detector;
-    let [integrals, lists] = match needed(task) {
-        Some(stages) => [integral_bytes(g, slices), batch(stages, g, slices) as u64 * list_bytes(stages, g)],
-        None => [0; 2],
-    };
-    [integrals, lists, task.rows.halves.map_or(0, |halves| half_acquisition::bytes(halves, slices))]
+    let widened = task.rows.halves.map_or(0, |halves| half_acquisition::bytes(halves, slices));
+    let Some(stages) = needed(task) else { return [0, 0, 0, widened] };
+    let frames = stages.phase.as_ref().map_or(0, |phase| phase::frame_bytes(phase, g, slices));
+    let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
+    [frames, integral_bytes(g, slices), lists, widened]
 }
 
 /// Memory for so many slices, ahead of the work.
-pub(super) fn reserve(device: &Arc<Device>, task: &Task, slices: usize, scratch: &mut Scratch) -> Result<()> {
-    let Scratch { integrals, lists, widened, .. } = scratch;
-    for (slot, bytes) in [integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
+pub(super) fn reserve(
+    device: &Arc<Device>,
+    task: &Task,
+    filter: Option<&DevicePhase>,
+    slices: usize,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let Scratch { frames, grids, integrals, lists, widened, .. } = scratch;
+    for (slot, bytes) in [frames, integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
         if bytes > 0 {
             slot.take(device, bytes as usize)?;
         }
+    }
+    if let Some(filter) = filter {
+        // Those of the largest slab.
+        grids.take(device, filter.grid_bytes() as usize)?;
     }
     Ok(())
 }
@@ -71,27 +107,54 @@ pub(super) fn reserve(device: &Arc<Device>, task: &Task, slices: usize, scratch:
 pub(super) fn run(
     state: &State,
     task: &Task,
-    halves: Option<&DeviceHalves>,
-    slab: &frames::Slab,
+    tables: &Tables,
+    slab: frames::Slab,
     scratch: &Scratch,
     stream: &Stream,
 ) -> Result<RawRows> {
     let raw = match needed(task) {
-        Some(stages) => staged(state, stages, slab, scratch, stream)?,
+        Some(stages) => staged(state, (stages, tables.phase.as_ref()), slab, scratch, stream)?,
         None => slab.raw,
     };
-    match halves {
+    match &tables.halves {
         Some(halves) => halves.run(state, raw, scratch.widened.address(), stream),
         None => Ok(raw),
     }
 }
 
 /// Line integrals as the stages leave them.
-fn staged(state: &State, stages: &Stages, slab: &frames::Slab, scratch: &Scratch, stream: &Stream) -> Result<RawRows> {
+fn staged(
+    state: &State,
+    (stages, filter): (&Stages, Option<&DevicePhase>),
+    slab: frames::Slab,
+    scratch: &Scratch,
+    stream: &Stream,
+) -> Result<RawRows> {
     let (integrals, lists) = (scratch.integrals.address(), scratch.lists.address());
     let (g, raw) = (slab.geometry, slab.raw);
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
-    frames::integrals(state, slab, stages.outliers.as_ref(), integrals, stream)?;
+    let outliers = stages.outliers.as_ref();
+    match stages.phase.as_ref().zip(filter) {
+        None => frames::run(state, &slab, outliers, integrals, stream)?,
+        Some((phase, filter)) => {
+            let frames = scratch.frames.address();
+            // As far as the filter reaches; what is left beside is for the outliers.
+            let around = g.rows_around(&(slab.top - g.first_row..slab.top - g.first_row + slices), phase.reach());
+            let wider = [slab.top - around.start, around.end - slab.top - slices];
+            let wide = frames::Slab { transmissions: true, ..slab.widened(wider) };
+            frames::run(state, &wide, outliers, frames, stream)?;
+            let slab = phase::Slab {
+                frames,
+                rows: around.len(),
+                above: wider[0],
+                slices,
+                grids: scratch.grids.address(),
+                sinograms: integrals,
+                minimum: raw.minimum,
+            };
+            filter.run(state, phase, g, &slab, stream)?;
+        }
+    }
     let kernels = state.kernels.stripes(&state.device)?;
     let batch = batch(stages, g, slices);
     let removal = stages.stripes.as_ref().map(|stripes| stripes.of(bins));
@@ -104,6 +167,10 @@ fn staged(state: &State, stages: &Stages, slab: &frames::Slab, scratch: &Scratch
             Some(Stripes::Regularised(alpha)) => stripes::regularise(kernels, *alpha, &part, lists, stream)?,
             Some(Stripes::Vo(vo)) => stripes_vo::all(state, vo, &part, lists, stream)?,
             Some(Stripes::Sorting(window)) => stripes_vo::sorting(state, *window, &part, lists, stream)?,
+            Some(Stripes::Wavelet(_)) => {
+                let Some(tables) = &state.wavelet else { fail!(Internal, "a method without its tables") };
+                stripes_wavelet::correct(state.kernels.wavelet(&state.device)?, tables, &part, lists, stream)?;
+            }
         }
     }
     Ok(raw.replaced(integrals, bins))

@@ -135,7 +135,9 @@ impl Sizes {
             fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; {what} at least {needed}");
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
-        let wanted = if copies { (share / MIN_SLABS / unit).max(1) * unit } else { share };
+        // Rows beside a slab are read for it alone.
+        let few = (share / MIN_SLABS).max(4 * task.rows.reach()).min(share);
+        let wanted = if copies { (few / unit).max(1) * unit } else { share };
         let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);

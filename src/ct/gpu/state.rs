@@ -2,6 +2,7 @@
 
 use super::band_limited::DeviceBandLimited;
 use super::kernels::Kernels;
+use super::stripes_wavelet::DeviceTables;
 use super::textures::Textures;
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -41,6 +42,9 @@ pub(super) struct Scratch {
     pub(super) down: Slot,
     /// Lines of transforms too long for shared memory.
     pub(super) lines: Slot,
+    /// Transmissions, and the grids in which phase is retrieved.
+    pub(super) frames: Slot,
+    pub(super) grids: Slot,
     /// Line integrals that stages work on, and the lists that they work with.
     pub(super) integrals: Slot,
     pub(super) lists: Slot,
@@ -61,6 +65,8 @@ pub(super) struct State {
     pub(super) textures: Option<Textures>,
     /// Of the last call that was band-limited.
     pub(super) band_limited: Option<DeviceBandLimited>,
+    /// Of the last call that removed stripes by wavelets.
+    pub(super) wavelet: Option<DeviceTables>,
     /// By which the hybrid kernels' blocks share out their tiles.
     pub(super) counters: Slot,
 }

@@ -7,11 +7,13 @@ use super::forward::DeviceForward;
 use super::frames::DeviceFlat;
 use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
+use super::phase::DevicePhase;
 use super::projector::Projector;
 use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
 use crate::ct::rows::filter::Padding;
+use crate::ct::rows::phase::Phase;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -25,6 +27,8 @@ pub(super) struct Tables {
     pub(super) filter: Option<Arc<DeviceFilter>>,
     /// Of the rows of all slices.
     pub(super) flat: Option<DeviceFlat>,
+    /// For slabs as large as they are at first.
+    pub(super) phase: Option<DevicePhase>,
     /// Packed values are at most this times the largest value.
     pub(super) bound: f32,
     /// Of Joseph's pair: the adjoint's, and the forward projection.
@@ -38,7 +42,7 @@ impl Tables {
         device: &Arc<Device>,
         task: &Task,
         filter: &mut KeptFilter,
-        (projector, lanes): (Option<Projector>, usize),
+        (projector, lanes, slab): (Option<Projector>, usize, usize),
     ) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
@@ -55,12 +59,17 @@ impl Tables {
             None => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
-        let flat = task.rows.correction.flat().map(|flat| DeviceFlat::new(device, flat, task.detector)).transpose()?;
+        let detector = task.detector;
+        let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
+        let rows = detector.rows_around(&(0..detector.slices), phase.map_or(0, Phase::reach));
+        let flat = task.rows.correction.flat();
+        let flat = flat.map(|flat| DeviceFlat::new(device, flat, rows, detector.bins)).transpose()?;
         Ok(Self {
             lines: DeviceMemory::from_slice(device, &lines)?,
             view_scale: DeviceMemory::from_slice(device, &scales)?,
             filter,
             flat,
+            phase: phase.map(|phase| DevicePhase::new(device, phase, detector, slab)).transpose()?,
             bound: gain as f32 * heaviest,
             tents: match (task.operator, task.pair) {
                 (Operator::Adjoint, Pair::Joseph) => Some(DeviceMemory::from_slice(device, &adjoint::tents(g)?)?),

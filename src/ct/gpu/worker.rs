@@ -105,6 +105,7 @@ impl Gpu {
                 kernels: Kernels::default(),
                 textures: None,
                 band_limited: None,
+                wavelet: None,
                 counters: Slot::default(),
             },
             filter: KeptFilter::default(),
@@ -173,7 +174,7 @@ impl Gpu {
             // Calls leave nothing running; an error of theirs has been told.
             let _ = self.release();
             // Whatever became of that: these were made for the geometry.
-            (self.state.band_limited, self.filter) = (None, KeptFilter::default());
+            (self.state.band_limited, self.state.wavelet, self.filter) = (None, None, KeptFilter::default());
         }
         self.rates = ALL.to_vec();
     }
@@ -181,8 +182,8 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, integrals, lists, widened, volume, .. } = &self.scratch;
-        slots + [packed, sums, integrals, lists, widened, volume].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, frames, grids, integrals, lists, widened, volume, .. } = &self.scratch;
+        slots + [packed, sums, frames, grids, integrals, lists, widened, volume].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
@@ -224,7 +225,7 @@ impl Gpu {
             }
             None => None,
         };
-        prepare::reserve(device, task, n, scratch)?;
+        prepare::reserve(device, task, tables.phase.as_ref(), n, scratch)?;
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
@@ -233,7 +234,7 @@ impl Gpu {
             compute.wait(&slot.uploaded)?;
         }
         let detector = task.detector;
-        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(first, detector.bins));
+        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(detector.first_row + first));
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
         let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), detector.bins) };
@@ -271,8 +272,17 @@ impl Gpu {
             Some(_) => {
                 let flat = task.rows.correction.flat().zip(tables.flat.as_ref());
                 let counter = packing.outliers();
-                let slab = frames::Slab { geometry: detector, first, raw: packing.raw, beside, flat, counter };
-                let raw = prepare::run(state, task, tables.halves.as_ref(), &slab, scratch, compute)?;
+                let slab = frames::Slab {
+                    geometry: detector,
+                    top: detector.first_row + first,
+                    raw: packing.raw,
+                    beside,
+                    flat,
+                    counter,
+                    counted: [0, n],
+                    transmissions: false,
+                };
+                let raw = prepare::run(state, task, tables, slab, scratch, compute)?;
                 packing.tell(state, compute)?;
                 // What the packing goes by is now the largest line integral.
                 let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
@@ -408,7 +418,11 @@ impl<'a> AtWork<'a> {
         if let Some(sizes) = band_limited {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
-        self.tables = Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes))?);
+        if let Some(stages) = self.task.rows.stages {
+            prepare::tables(&mut self.gpu.state, stages, self.task.detector, self.context.level())?;
+        }
+        self.tables =
+            Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes, self.sizes.slab))?);
         if let Finish::Write(writer) = self.task.pass.finish {
             self.output = Some(DeviceOutput::new(&device, writer)?);
         }

@@ -30,8 +30,8 @@ pub(in crate::ct) fn warn_of_kind(context: &Context, correction: Correction, mut
         Correction::Transmission(_) => "transmissions",
     };
     if let Correction::Counts(..) = correction {
-        for ([view, row], values) in &mut rows {
-            correction.apply(*view, *row, values);
+        for (place, values) in &mut rows {
+            correction.apply(*place, values, context.level());
         }
     }
     let rows: Vec<Vec<f32>> = rows.into_iter().map(|(_, values)| values).collect();

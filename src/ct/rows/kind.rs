@@ -3,6 +3,7 @@
 use super::flat_field::FlatField;
 use super::logarithm::logarithm;
 use crate::array::DType;
+use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use std::sync::Arc;
 
@@ -91,22 +92,22 @@ impl<'a> Correction<'a> {
 
     /// Corrects values of a view's detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
     /// became 0.
-    pub(in crate::ct) fn apply(self, view: usize, row: usize, values: &mut [f32]) -> usize {
+    pub(in crate::ct) fn apply(self, [view, row]: [usize; 2], values: &mut [f32], level: Level) -> usize {
         match self {
             Self::None => 0,
-            Self::Counts(flat, minimum) => flat.correct(view, row, minimum, values),
+            Self::Counts(flat, minimum) => flat.correct([view, row], minimum, values, level),
             Self::Transmission(minimum) => {
-                logarithm(values, minimum);
+                logarithm(values, minimum, level);
                 0
             }
         }
     }
 
     /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
-    pub(in crate::ct) fn transmit(self, view: usize, row: usize, values: &mut [f32]) -> usize {
+    pub(in crate::ct) fn transmit(self, [view, row]: [usize; 2], values: &mut [f32], level: Level) -> usize {
         match self {
             Self::None | Self::Transmission(_) => 0,
-            Self::Counts(flat, _) => flat.transmit(view, row, values),
+            Self::Counts(flat, _) => flat.transmit([view, row], values, level),
         }
     }
 }

@@ -1,14 +1,30 @@
 //! From transmissions to line integrals.
 
-use wide::f32x8;
+use crate::cpu::elementary::ln_single;
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 
 /// -ln of values, none of them below `minimum`.
-pub(super) fn logarithm(values: &mut [f32], minimum: f32) {
-    let minimum = f32x8::splat(minimum);
-    for v in values.chunks_mut(8) {
-        let n = v.len();
-        let mut lanes = [1.0; 8];
-        lanes[..n].copy_from_slice(v);
-        v.copy_from_slice(&(-f32x8::new(lanes).max(minimum).ln()).to_array()[..n]);
+pub(super) fn logarithm(values: &mut [f32], minimum: f32, level: Level) {
+    vectorised(level, Logarithm { values, minimum });
+}
+
+struct Logarithm<'a> {
+    values: &'a mut [f32],
+    minimum: f32,
+}
+
+impl Plain for Logarithm<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.values.iter_mut().for_each(|v| *v = line_integral(*v, self.minimum));
     }
+}
+
+/// Of one transmission; NaN is taken for the minimum.
+#[inline(always)]
+pub(super) fn line_integral(transmission: f32, minimum: f32) -> f32 {
+    -ln_single(if transmission > minimum { transmission } else { minimum })
 }

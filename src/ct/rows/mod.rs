@@ -24,6 +24,7 @@ pub(super) mod phase;
 pub(super) mod reader;
 pub(super) mod stripes;
 
+use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 use filter::{Filter, Padding};
 use half_acquisition::Halves;
@@ -63,9 +64,10 @@ impl Stages {
         Ok(())
     }
 
-    /// Refuses what does not go with a detector of so many bins.
-    pub(super) fn check_bins(&self, bins: usize) -> Result<()> {
-        self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_bins(bins))
+    /// Refuses what does not go with the sizes of a scan.
+    pub(super) fn check_size(&self, g: &Geometry) -> Result<()> {
+        self.phase.as_ref().map_or(Ok(()), |phase| phase.check_detector(g.rows, g.bins))?;
+        self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_size(g.views(), g.bins))
     }
 }
 

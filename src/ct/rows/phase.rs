@@ -77,8 +77,10 @@ fn within(name: &str, value: f64, [low, high]: [f64; 2], [small, large]: [&str; 
     Ok(())
 }
 
-/// A slab's results depend on what is farther away than its margins by less than this.
-const TOLERANCE: f64 = 5e-7;
+/// A slab's results depend on what is farther away than its margins by less than this part of a step there.
+const TOLERANCE: f64 = 1e-6;
+/// How much farther than the detector's longer side a kernel may reach.
+const LONGEST: usize = 4;
 /// Rows and bins beside a slab that any filter is given.
 const MIN_REACH: f64 = 8.0;
 
@@ -103,6 +105,18 @@ impl Phase {
             fail!(
                 OutOfRange,
                 "phase.unsharp_sigma is {sigma} and unsharp_amount {amount}; an unsharp mask has both, none has neither"
+            );
+        }
+        Ok(())
+    }
+
+    /// Refuses a kernel that is far longer than a detector's sides.
+    pub(in crate::ct) fn check_detector(&self, rows: usize, bins: usize) -> Result<()> {
+        let (reach, most) = (self.reach(), LONGEST * rows.max(bins).max(64));
+        if reach > most {
+            fail!(
+                OutOfRange,
+                "phase: the filter's kernel reaches over {reach} bins, and the detector has {bins} in {rows} rows: are energy, distance and pixel in their units?"
             );
         }
         Ok(())
@@ -134,7 +148,8 @@ impl Phase {
     }
 
     /// Rows and bins on either side that a value depends on. Paganin's kernel falls by exp(-2 pi r / length); that of the contrast transfer
-    /// function rings behind its zeros, by exp(-r sqrt(alpha) / (fresnel f)).
+    /// function rings behind its zeros, by exp(-r sqrt(alpha) / (fresnel f)). Both have alternating tails k / (2 pi r)^2 from the kink k of
+    /// the response at the highest frequency, of which a step sees half of the last one.
     pub(in crate::ct) fn reach(&self) -> usize {
         let falls = -TOLERANCE.ln();
         let smooth = falls / (2.0 * PI) * self.length_squared().sqrt();
@@ -142,8 +157,10 @@ impl Phase {
             PhaseMethod::Ctf if self.fresnel > 1.0 => 0.5 * falls * self.fresnel / self.alpha.sqrt(),
             _ => 0.0,
         };
+        let kink = 2.0 * (self.response(0.25) - self.response(0.499 * 0.499)).abs() / 0.001;
+        let alternates = (0.5 * kink / TOLERANCE).sqrt() / (2.0 * PI);
         // Beyond the longest detector there is nothing.
-        (smooth.max(rings) + MIN_REACH + 6.0 * self.unsharp[0]).ceil().min((1u64 << 20) as f64) as usize
+        (smooth.max(rings).max(alternates) + MIN_REACH + 6.0 * self.unsharp[0]).ceil().min((1u64 << 20) as f64) as usize
     }
 }
 
@@ -162,7 +179,8 @@ mod tests {
         let z_delta_over_mu = fresnel * 100.0 / (4.0 * PI);
         let expected = 1.0 / (1.0 + 4.0 * PI * PI * 0.01 * z_delta_over_mu);
         assert!((phase.response(0.01) - expected).abs() < 1e-12);
-        assert_eq!(phase.reach(), 111);
+        // 44.13 bins times ln(1e6) / 2 pi, and 8.
+        assert_eq!(phase.reach(), 106);
         // Where waves are long both formulas agree.
         let ctf = Phase { method: PhaseMethod::Ctf, alpha: 1e-6, ..phase };
         assert!((ctf.response(1e-5) / phase.response(1e-5) - 1.0).abs() < 1e-4);

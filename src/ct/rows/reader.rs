@@ -5,6 +5,7 @@ use crate::array::value::not_finite;
 use crate::array::{Array, DType, Layout};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{collected, zeros};
+use crate::cpu::level::Level;
 use crate::ct::geometry::{Geometry, Order};
 use crate::ct::slab::Arrays;
 use crate::error::{Result, fail};
@@ -26,6 +27,7 @@ pub(in crate::ct) struct Reader<'a> {
     origin: [usize; 2],
     correction: Correction<'a>,
     policy: NanPolicy,
+    level: Level,
     replaced: AtomicU64,
 }
 
@@ -34,9 +36,9 @@ impl<'a> Reader<'a> {
     pub(in crate::ct) fn volume(arrays: &Arrays<'a>, slices: Range<usize>, context: &Context) -> Self {
         let array = arrays.read();
         let (lines, origin) = (0..array.shape()[1], [slices.start - arrays.slice(slices.start), 0]);
-        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        let (policy, level, replaced) = (context.nan_policy(), context.level(), AtomicU64::new(0));
         let (name, correction) = ("volume", Correction::None);
-        Self { array, swapped: false, name, items: slices, lines, origin, correction, policy, replaced }
+        Self { array, swapped: false, name, items: slices, lines, origin, correction, policy, level, replaced }
     }
 
     /// The rows of some slices, whatever the order of the array's dimensions.
@@ -51,9 +53,9 @@ impl<'a> Reader<'a> {
         let array = if swapped { array.swapped() } else { array };
         let lines = g.first_row + slices.start..g.first_row + slices.end;
         let origin = [0, arrays.first_row()];
-        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        let (policy, level, replaced) = (context.nan_policy(), context.level(), AtomicU64::new(0));
         let (name, items) = ("projections", 0..g.views());
-        Self { array, swapped, name, items, lines, origin, correction, policy, replaced }
+        Self { array, swapped, name, items, lines, origin, correction, policy, level, replaced }
     }
 
     /// Line integrals of some slices that were made from the caller's rows, (slice, view, bin) in host memory.
@@ -72,9 +74,9 @@ impl<'a> Reader<'a> {
         let array = unsafe { Array::from_raw(origin, dtype, shape, strides, gpu) }.swapped();
         let lines = g.first_row + slices.start..g.first_row + slices.end;
         let origin = [0, lines.start];
-        let (policy, replaced) = (context.nan_policy(), AtomicU64::new(0));
+        let (policy, level, replaced) = (context.nan_policy(), context.level(), AtomicU64::new(0));
         let (name, items, correction) = ("line integrals", 0..g.views(), Correction::None);
-        Self { array, swapped: true, name, items, lines, origin, correction, policy, replaced }
+        Self { array, swapped: true, name, items, lines, origin, correction, policy, level, replaced }
     }
 
     #[inline]
@@ -116,15 +118,15 @@ impl<'a> Reader<'a> {
 
     /// Makes line integrals of what a line held, in place; gives the number of values replaced.
     pub(in crate::ct) fn corrected(&self, item: usize, line: usize, row: &mut [f32]) -> Result<usize> {
-        self.treated(line, 0.0, row, |row| self.correction.apply(item, line, row))
+        self.treated(line, 0.0, row, |row| self.correction.apply([item, line], row, self.level))
     }
 
     /// Makes transmissions of it; a line that is not the call's own may hold what is no number. Those, and what cannot be corrected, are 1.
     pub(in crate::ct) fn transmissions(&self, item: usize, line: usize, own: bool, row: &mut [f32]) -> Result<usize> {
         if own {
-            return self.treated(line, 1.0, row, |row| self.correction.transmit(item, line, row));
+            return self.treated(line, 1.0, row, |row| self.correction.transmit([item, line], row, self.level));
         }
-        self.correction.transmit(item, line, row);
+        self.correction.transmit([item, line], row, self.level);
         row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 1.0);
         if let Some(flat) = self.correction.flat() {
             flat.repair(line, row);

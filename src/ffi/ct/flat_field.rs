@@ -169,6 +169,9 @@ pub unsafe extern "C" fn isoc_ct_set_flat_field(
             unsafe { expected.input(tensor) }.map(Some)
         };
         let (flats, darks) = (frames(flats, "flats")?, frames(darks, "darks")?);
+        if flats.is_none() && !options.is_null() {
+            fail!(NullPointer, "flats is NULL while options is not; options belong to flats");
+        }
         let options = match options.is_null() {
             true => FlatFieldOptions::default(),
             // SAFETY: by this function's contract.

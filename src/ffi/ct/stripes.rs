@@ -1,9 +1,12 @@
 //! How stripes are removed.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{MAX_SIDE, Stripes, Vo};
+use crate::ct::{MAX_SIDE, Stripes, Vo, Wavelet};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
+
+/// Of the longest sides.
+const MAX_LEVELS: usize = (MAX_SIDE / 16).ilog2() as usize;
 
 /// A way to remove stripes: what a bin of the detector does wrong in many views, and what becomes a ring in a slice.
 #[repr(u32)]
@@ -23,6 +26,11 @@ pub enum isoc_ct_stripe_method {
     /// S. Titarenko, P. J. Withers, A. Yagola, Applied Mathematics Letters 23, 1489 (2010): the offsets o, one a bin, that make the means
     /// m over views smooth: sum of ((m - o)(k + 1) - (m - o)(k))^2 + alpha sum of o(k)^2 smallest. Uses alpha.
     Regularised = 3,
+    /// B. Munch, P. Trtik, F. Marone, M. Stampanoni, Optics Express 17, 8567 (2009): of each level's wavelet coefficients that are high
+    /// along bins and low along views, frequency f along views (whole waves over the coefficients) is multiplied by
+    /// 1 - exp(-f^2 / (2 sigma^2)). Before that the sinogram is padded by a tenth of its shorter side, 150 at most, on all sides: along
+    /// views with each bin's mean, along bins with the value at the end. Uses levels, sigma and wavelet.
+    WaveletFourier = 4,
 }
 
 /// How stripes are removed, from the line integrals of one detector row at a time. Set `struct_size` and zero the rest for the defaults.
@@ -44,6 +52,13 @@ pub struct isoc_ct_stripes {
     pub drop_ratio: f64,
     /// What offsets weigh against steps: the smaller, the smoother means become; 1e-9 to 1e6; 0 means 5e-4.
     pub alpha: f64,
+    /// How many frequencies along views are damped: 0.01 to 100; larger takes off stripes that change along views; 0 means 1.
+    pub sigma: f64,
+    /// Levels of the wavelet transform: a stripe is found that is up to 2^levels bins wide or so. The padded sinogram's shorter side
+    /// over 2^levels must be 16 or more; 0 means 5, or as many as that allows (none below 32: the sinogram stays).
+    pub levels: i64,
+    /// Order of Daubechies' wavelet, half the number of its filters' coefficients: 1 to 20; 0 means 9.
+    pub wavelet: i64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -62,6 +77,12 @@ impl isoc_ct_stripes {
             dropped: or(self.drop_ratio, 0.1),
         };
         let regularised = Stripes::Regularised(or(self.alpha, 5e-4));
+        let wavelet = Stripes::Wavelet(Wavelet {
+            levels: count(self.levels, "stripes.levels", 0, MAX_LEVELS)?,
+            sigma: or(self.sigma, 1.0),
+            order: if self.wavelet == 0 { 9 } else { count(self.wavelet, "stripes.wavelet", 1, 20)? },
+        });
+        wavelet.check()?;
         Stripes::Vo(vo).check()?;
         regularised.check()?;
         Ok(match self.method {
@@ -69,14 +90,15 @@ impl isoc_ct_stripes {
             1 => Stripes::Vo(vo),
             2 => Stripes::Sorting(vo.small),
             3 => regularised,
-            v => fail!(UnknownValue, "stripes.method is {v}; it must be 0 to 3 (isoc_ct_stripe_method)"),
+            4 => wavelet,
+            v => fail!(UnknownValue, "stripes.method is {v}; it must be 0 to 4 (isoc_ct_stripe_method)"),
         })
     }
 }
 
 /// Removes stripes in `filter`, `reconstruct` and `reconstruct_stream`, after the flat field and the logarithm and before the filter
 /// (with ISOC_CT_FILTER_NONE, isoc_ct_filter gives line integrals without stripes). NULL turns it off, as it is at first. It holds until set
-/// again, whatever the geometry; where a window is longer than the detector that call, or the calls that use it, are
+/// again, whatever the geometry; where a window is longer than the detector, or levels are more than fit, that call, or the calls that use it, are
 /// ISOC_STATUS_OUT_OF_RANGE. Results do not depend on slabs.
 ///
 /// # Safety

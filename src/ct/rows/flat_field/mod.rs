@@ -5,9 +5,12 @@ mod beams;
 mod combine;
 mod options;
 
+use super::logarithm::line_integral;
 use crate::array::Array;
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::zeros;
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 pub(in crate::ct) use bad_pixels::{Repair, Repairs};
@@ -16,7 +19,6 @@ use combine::Combination;
 pub use combine::Combine;
 pub use options::{FlatFieldOptions, FlatGroup};
 use std::ops::Range;
-use wide::f32x8;
 
 /// Flats and darks of the whole detector.
 #[derive(Debug)]
@@ -154,46 +156,27 @@ impl FlatField {
 
     /// Corrects one detector row of a view in place, no transmission below `minimum`; gives the number of pixels that cannot be
     /// corrected and became 0. Bad pixels are left to [`Self::repair`].
-    pub(in crate::ct) fn correct(&self, view: usize, row: usize, minimum: f32, values: &mut [f32]) -> usize {
-        let floor = f32x8::splat(minimum);
-        self.each(view, row, 0.0, values, |transmission| -transmission.max(floor).ln())
+    pub(in crate::ct) fn correct(
+        &self,
+        [view, row]: [usize; 2],
+        minimum: f32,
+        values: &mut [f32],
+        level: Level,
+    ) -> usize {
+        let each = |transmission| line_integral(transmission, minimum);
+        vectorised(level, Correcting { planes: self.planes(view, row), gap: 0.0, values, each })
     }
 
     /// The same as far as transmissions; those of pixels that cannot be corrected become 1.
-    pub(in crate::ct) fn transmit(&self, view: usize, row: usize, values: &mut [f32]) -> usize {
-        self.each(view, row, 1.0, values, |transmission| transmission)
+    pub(in crate::ct) fn transmit(&self, [view, row]: [usize; 2], values: &mut [f32], level: Level) -> usize {
+        vectorised(level, Correcting { planes: self.planes(view, row), gap: 1.0, values, each: |v| v })
     }
 
-    #[inline(always)]
-    fn each(&self, view: usize, row: usize, gap: f32, values: &mut [f32], make: impl Fn(f32x8) -> f32x8) -> usize {
+    /// What corrects a row of a view.
+    fn planes(&self, view: usize, row: usize) -> Planes<'_> {
         let at = row * self.bins..(row + 1) * self.bins;
-        let (dark, gain) = (&self.dark[at.clone()], &self.gain[at.clone()]);
-        match &self.beams {
-            None => {
-                for ((v, d), g) in values.chunks_mut(8).zip(dark.chunks(8)).zip(gain.chunks(8)) {
-                    let made = make((lanes(v) - lanes(d)) * lanes(g));
-                    v.copy_from_slice(&made.to_array()[..v.len()]);
-                }
-            }
-            Some(beams) => {
-                let ([a, b], weights) = beams.of(view, at);
-                let [wa, wb] = weights.map(f32x8::splat);
-                let planes = a.chunks(8).zip(b.chunks(8));
-                for ((v, d), (a, b)) in values.chunks_mut(8).zip(dark.chunks(8)).zip(planes) {
-                    let beam = wa * lanes(a) + wb * lanes(b);
-                    let made = make((lanes(v) - lanes(d)) / beam);
-                    v.copy_from_slice(&made.to_array()[..v.len()]);
-                }
-            }
-        }
-        let mut unusable = 0;
-        for (v, g) in values.iter_mut().zip(gain) {
-            if *g == 0.0 {
-                *v = gap;
-                unusable += 1;
-            }
-        }
-        unusable
+        let beam = self.beams.as_ref().map(|beams| beams.of(view, at.clone()));
+        Planes { dark: &self.dark[at.clone()], gain: &self.gain[at], beam }
     }
 
     /// Replaces bad pixels of a corrected row.
@@ -202,11 +185,43 @@ impl FlatField {
     }
 }
 
-/// Eight values, or as many as there are and zeros.
-fn lanes(values: &[f32]) -> f32x8 {
-    let mut lanes = [0.0; 8];
-    lanes[..values.len()].copy_from_slice(values);
-    f32x8::new(lanes)
+/// Of one row: dark, gain, and the beam of a view as two planes and their weights, where it varies.
+struct Planes<'a> {
+    dark: &'a [f32],
+    gain: &'a [f32],
+    beam: Option<([&'a [f32]; 2], [f32; 2])>,
+}
+
+/// Transmissions of a row, and what is made of each; `gap` where there is none.
+struct Correcting<'a, F> {
+    planes: Planes<'a>,
+    gap: f32,
+    values: &'a mut [f32],
+    each: F,
+}
+
+impl<F: Fn(f32) -> f32> Plain for Correcting<'_, F> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { planes: Planes { dark, gain, beam }, gap, values, each } = self;
+        let pixels = values.iter_mut().zip(dark.iter().zip(gain));
+        let mut unusable = 0u32;
+        let mut put = |v: &mut f32, transmission: f32, gain: f32| {
+            *v = if gain == 0.0 { gap } else { each(transmission) };
+            unusable += u32::from(gain == 0.0);
+        };
+        match beam {
+            None => pixels.for_each(|(v, (d, g))| put(v, (*v - d) * g, *g)),
+            Some(([a, b], [wa, wb])) => {
+                for ((v, (d, g)), (a, b)) in pixels.zip(a.iter().zip(b)) {
+                    put(v, (*v - d) / (wa * a + wb * b), *g);
+                }
+            }
+        }
+        unusable as usize
+    }
 }
 
 /// Refuses a pixel whose flat and dark cannot correct it.

@@ -8,10 +8,13 @@ mod significant;
 mod sorting;
 mod statistics;
 mod vo;
+mod wavelet;
 
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 pub use vo::Vo;
+pub use wavelet::Wavelet;
+pub(in crate::ct) use wavelet::{Sizes as WaveletSizes, Tables};
 
 /// Weights that leave offsets neither all nor nothing.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-9..=1e6;
@@ -27,6 +30,8 @@ pub enum Stripes {
     Sorting(usize),
     /// Offsets that make the means over views smooth; what their squares weigh.
     Regularised(f64),
+    /// By Munch, Trtik, Marone and Stampanoni.
+    Wavelet(Wavelet),
 }
 
 impl Stripes {
@@ -34,6 +39,9 @@ impl Stripes {
     pub(crate) fn check(&self) -> Result<()> {
         if let Self::Vo(vo) = self {
             vo.check()?;
+        }
+        if let Self::Wavelet(wavelet) = self {
+            wavelet.check()?;
         }
         if let Self::Regularised(alpha) = self {
             if !alpha.is_finite() {
@@ -52,8 +60,11 @@ impl Stripes {
         Ok(())
     }
 
-    /// Refuses windows that are longer than the detector.
-    pub(in crate::ct) fn check_bins(&self, bins: usize) -> Result<()> {
+    /// Refuses windows that are longer than the detector, and more levels than a sinogram has.
+    pub(in crate::ct) fn check_size(&self, views: usize, bins: usize) -> Result<()> {
+        if let Self::Wavelet(wavelet) = self {
+            wavelet.check_size(views, bins)?;
+        }
         for (name, window) in self.windows() {
             if window > bins {
                 fail!(OutOfRange, "stripes.{name} is {window} bins; the detector has {bins}");
@@ -64,7 +75,7 @@ impl Stripes {
 
     fn windows(&self) -> Vec<(&'static str, usize)> {
         match self {
-            Self::Significant | Self::Regularised(_) => Vec::new(),
+            Self::Significant | Self::Regularised(_) | Self::Wavelet(_) => Vec::new(),
             Self::Vo(vo) => vec![("large_window", vo.large), ("small_window", vo.small)],
             Self::Sorting(window) => vec![("small_window", *window)],
         }
@@ -73,7 +84,7 @@ impl Stripes {
     /// With windows for so many bins.
     pub(in crate::ct) fn of(&self, bins: usize) -> Self {
         match self {
-            Self::Significant | Self::Regularised(_) => self.clone(),
+            Self::Significant | Self::Regularised(_) | Self::Wavelet(_) => self.clone(),
             Self::Vo(vo) => Self::Vo(vo.of(bins)),
             Self::Sorting(window) => Self::Sorting(vo::window_of(*window, vo::SMALL, bins)),
         }
@@ -86,16 +97,42 @@ impl Stripes {
             Self::Regularised(_) => regularised::Room::bytes(bins),
             Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
             Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
+            Self::Wavelet(wavelet) => wavelet::Room::bytes(&wavelet, views, bins),
         }
     }
 
-    /// A remover for sinograms of so many views and bins, with its working memory.
-    pub(in crate::ct) fn remover(&self, views: usize, bins: usize) -> Result<Box<dyn Remover>> {
+    /// Tables that all removers of a size share, for the methods that have some.
+    pub(in crate::ct) fn tables(&self, views: usize, bins: usize, level: Level) -> Result<Option<Tables>> {
+        match self {
+            Self::Wavelet(wavelet) => Tables::new(wavelet, views, bins, level).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// What those take, in bytes.
+    pub(in crate::ct) fn table_bytes(&self, views: usize, bins: usize) -> u64 {
+        match self {
+            Self::Wavelet(wavelet) => Tables::bytes(wavelet, views, bins),
+            _ => 0,
+        }
+    }
+
+    /// A remover for sinograms of so many views and bins, with its working memory; `tables` are its method's for that size.
+    pub(in crate::ct) fn remover<'a>(
+        &self,
+        views: usize,
+        bins: usize,
+        tables: Option<&'a Tables>,
+    ) -> Result<Box<dyn Remover + 'a>> {
         Ok(match self.of(bins) {
             Self::Significant => Box::new(significant::Room::new(views, bins)?),
             Self::Regularised(alpha) => Box::new(regularised::Room::new(alpha, bins)?),
             Self::Vo(vo) => Box::new(vo::All { vo, room: vo::Room::new(views, bins, vo.large)? }),
             Self::Sorting(window) => Box::new(vo::Sorting { window, room: vo::Room::new(views, bins, 0)? }),
+            Self::Wavelet(_) => match tables {
+                Some(tables) => Box::new(wavelet::Room::new(tables)?),
+                None => fail!(Internal, "a method without its tables"),
+            },
         })
     }
 }

@@ -1,0 +1,87 @@
+//! Phase retrieval on a GPU against the processor, whose tests stand behind that.
+
+use super::common::frames::counts;
+use super::common::random;
+use super::{cpu, gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut};
+use isocenter::context::{Context, ContextOptions};
+use isocenter::ct::{
+    Ct, Filter, FlatFieldOptions, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Phase,
+    PhaseMethod,
+};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+const PAGANIN: Phase =
+    Phase { method: PhaseMethod::Paganin, fresnel: 0.1, delta_beta: 50.0, alpha: 0.01, unsharp: [0.0, 0.0] };
+
+fn geometry([views, rows, bins]: [usize; 3]) -> Geometry {
+    Geometry::new((0..views).map(|v| PI * v as f64 / views as f64).collect(), bins).with_rows(rows)
+}
+
+/// Line integrals of counts without outliers and bad pixels, and how many of the former there were.
+fn run(context: &Arc<Context>, g: &Geometry, phase: &Phase, raw: &[u16]) -> (Vec<f32>, u64) {
+    let mut ct = plan(context, g, phase);
+    let mut out = vec![0.0; raw.len()];
+    let from = Array::of(raw, g.projection_shape()).expect("counts");
+    ct.filter(from, ArrayMut::new(&mut out, g.projection_shape()).expect("projections")).expect("success");
+    let found = ct.info().expect("facts").outliers;
+    (out, found)
+}
+
+fn plan(context: &Arc<Context>, g: &Geometry, phase: &Phase) -> Ct {
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(g.clone()).expect("a geometry");
+    ct.set_options(Options { filter: Filter::None, input: InputKind::Counts, ..Options::default() }).expect("options");
+    let mut flats: Vec<f32> = random(g.rows * g.bins, 4).iter().map(|v| 6000.0 + 300.0 * v).collect();
+    flats.iter_mut().step_by(89).for_each(|v| *v = 7.0);
+    let options = FlatFieldOptions { bad_pixels: Some(20.0), ..FlatFieldOptions::default() };
+    let flats = Array::new(&flats, [1, g.rows, g.bins]).expect("flats");
+    ct.set_flat_field_by(Some(flats), None, &options).expect("a flat field");
+    let (unit, side) = (OutlierUnit::Noise, OutlierSide::Both);
+    ct.set_outliers(Some(Outliers { window: 5, depth: 3, unit, threshold: 8.0, side })).expect("outliers");
+    ct.set_phase(Some(*phase)).expect("phase");
+    ct
+}
+
+fn worst(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d })
+}
+
+/// f32 transforms of values up to 1 err by 3e-7 or so on both, which a logarithm of 0.2 makes 3e-6 together.
+#[test]
+fn phase_as_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let ctf = Phase { method: PhaseMethod::Ctf, fresnel: 0.7, ..PAGANIN };
+    for (shape, order, part) in [
+        ([70, 40, 300], Order::Frames, 0..40),
+        ([131, 33, 61], Order::Sinograms, 6..25),
+        ([1, 5, 33], Order::Frames, 0..5),
+        ([3, 20, 4500], Order::Frames, 2..20),
+    ] {
+        let raw = counts(shape, 3);
+        for phase in [PAGANIN, Phase { unsharp: [1.5, 1.0], ..PAGANIN }, ctf] {
+            let g = Geometry { order, first_row: part.start, slices: part.len(), ..geometry(shape) };
+            let (seen, expected) = (run(&gpu, &g, &phase, &raw), run(&cpu(), &g, &phase, &raw));
+            let off = worst(&seen.0, &expected.0);
+            assert!(off < 1e-5, "{shape:?}, {phase:?}: {off:e}");
+            assert_eq!(seen.1, expected.1, "outliers");
+        }
+    }
+}
+
+/// To what kernels leave beyond margins, and rounding.
+#[test]
+fn slabs_do_not_matter() {
+    let Some(whole) = gpu() else { return };
+    let g = geometry([64, 230, 100]);
+    let raw = counts([64, 230, 100], 6);
+    let phase = Phase { fresnel: 0.02, ..PAGANIN };
+    let bytes = |context: &Arc<Context>| plan(context, &g, &phase).memory().expect("a figure");
+    let cap = bytes(&whole) * 2 / 3;
+    let capped = gpu_with(ContextOptions { gpu_memory_cap: cap, ..ContextOptions::default() }).expect("there was one");
+    assert!(bytes(&capped) <= cap);
+    let (seen, expected) = (run(&capped, &g, &phase, &raw), run(&whole, &g, &phase, &raw));
+    assert!(worst(&seen.0, &expected.0) < 1e-5);
+    assert_eq!(seen.1, expected.1, "each outlier counts once");
+}
