@@ -1,9 +1,13 @@
-/* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file: see scan.h for what is read.
+/* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file (see scan.h for what is read) or, WITH_TIFF, a sinogram in a TIFF file (see
+ * sinogram.h).
  * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] */
 #define _POSIX_C_SOURCE 200809L
 #include "demo.h"
 #include "picture.h"
 #include "scan.h"
+#ifdef WITH_TIFF
+#include "sinogram.h"
+#endif
 
 #include <errno.h>
 #include <inttypes.h>
@@ -171,7 +175,11 @@ int main(int argc, char **argv) {
     volume_path = output_path(&set, "_volume.h5");
     picture_path = output_path(&set, "_slice.png");
     if (!volume_path || !picture_path || !spares_input(&set, volume_path) || !spares_input(&set, picture_path)) goto end;
+#ifdef WITH_TIFF
+    if ((sinogram_is(set.input) ? sinogram_read : scan_read)(&input, set.input) != 0) goto end;
+#else
     if (scan_read(&input, set.input) != 0) goto end;
+#endif
     const int64_t n = input.bins;
     printf("Isocenter      %s: %s\n", isoc_version(), isoc_build_info());
     printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, n);
