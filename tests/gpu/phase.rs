@@ -48,8 +48,8 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d })
 }
 
-/// Transforms have other lengths, and kernels leave 1e-6 of a step (1 at most) beyond their margins in either direction, which an unsharp mask
-/// of 1 doubles, and the logarithm of a transmission of 0.17 makes 2.4e-5; rounding is less.
+/// Transforms have other lengths, and kernels leave 1e-6 of a step (0.6 at most) beyond their margins on each of four sides, which an unsharp mask
+/// of 1 doubles, and the logarithm of a transmission of 0.17 makes 2.8e-5; rounding is less.
 #[test]
 fn phase_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
