@@ -207,20 +207,22 @@ impl<F: Fn(f32) -> f32> Plain for Correcting<'_, F> {
     fn run(self) -> usize {
         let Self { planes: Planes { dark, gain, beam }, gap, values, each } = self;
         let pixels = values.iter_mut().zip(dark.iter().zip(gain));
-        let mut unusable = 0u32;
-        let mut put = |v: &mut f32, transmission: f32, gain: f32| {
-            *v = if gain == 0.0 { gap } else { each(transmission) };
-            unusable += u32::from(gain == 0.0);
-        };
+        // Of all of them, and then chosen from, so that loops have no branches.
         match beam {
-            None => pixels.for_each(|(v, (d, g))| put(v, (*v - d) * g, *g)),
+            None => {
+                for (v, (d, g)) in pixels {
+                    let made = each((*v - d) * g);
+                    *v = if *g == 0.0 { gap } else { made };
+                }
+            }
             Some(([a, b], [wa, wb])) => {
                 for ((v, (d, g)), (a, b)) in pixels.zip(a.iter().zip(b)) {
-                    put(v, (*v - d) / (wa * a + wb * b), *g);
+                    let made = each((*v - d) / (wa * a + wb * b));
+                    *v = if *g == 0.0 { gap } else { made };
                 }
             }
         }
-        unusable as usize
+        gain.iter().map(|g| u32::from(*g == 0.0)).sum::<u32>() as usize
     }
 }
 
