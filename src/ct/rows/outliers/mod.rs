@@ -5,7 +5,7 @@ pub(in crate::ct::rows) mod median;
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
 use crate::error::{Result, fail};
-use median::{LANES, Lanes, median};
+use median::{BLOCK, LANES, Lanes, bounds, median};
 use std::ops::Range;
 
 /// What a threshold is a multiple of.
@@ -140,69 +140,75 @@ impl<const N: usize> Plain for Removal<'_, N> {
     #[inline(always)]
     fn run(self) -> usize {
         let Self { outliers, around, row } = self;
-        let (window, reach, threshold) = (outliers.window, outliers.reach(), outliers.threshold as f32);
+        let (window, reach) = (outliers.window, outliers.reach());
         let (part, beside) = outliers.minimum();
-        let noise = threshold * NORMAL;
         let (bright, dark) = (outliers.side != OutlierSide::Dark, outliers.side != OutlierSide::Bright);
         let centre = around[reach];
         let mut found = 0;
-        for first in (0..row.len()).step_by(LANES) {
-            let at = |k: usize| -> Lanes {
-                let from = first + k % window;
-                std::array::from_fn(|l| around[k / window][from..from + LANES][l])
-            };
-            let value: Lanes = std::array::from_fn(|l| centre[first + reach..first + reach + LANES][l]);
-            // The median lies between the smallest and the largest of more than half of the values: most are no outliers by that.
-            let (mut low, mut high) = (at(0), at(0));
-            for k in 1..N / 2 + 1 {
-                let next = at(k);
+        let [mut low, mut high] = [[0.0; BLOCK]; 2];
+        for (block, row) in row.chunks_mut(BLOCK).enumerate() {
+            let from = block * BLOCK;
+            let values = |k: usize| &around[k / window][from + k % window..];
+            bounds::<N>(row.len(), values, [&mut low, &mut high]);
+            row.copy_from_slice(&centre[from + reach..][..row.len()]);
+            let bounds = low.chunks(LANES).zip(high.chunks(LANES));
+            for (group, (row, (low, high))) in row.chunks_mut(LANES).zip(bounds).enumerate() {
+                // Most are no outliers by their bounds.
+                let mut doubtful = false;
+                for ((value, low), high) in row.iter().zip(low).zip(high) {
+                    let above = !(*low >= 0.0 && value - low <= part * low + beside);
+                    let below = !(*high >= 0.0 && part <= 1.0 && high - value <= part * high + beside);
+                    doubtful |= bright & above | dark & below;
+                }
+                if doubtful {
+                    let all: [Lanes; N] = std::array::from_fn(|k| {
+                        let from = &values(k)[group * LANES..][..LANES];
+                        std::array::from_fn(|l| from[l])
+                    });
+                    found += outliers.replace(&all, row);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Outliers {
+    /// Replaces outliers among values that stand side by side, each among those of its neighbourhood; gives their number.
+    #[inline(always)]
+    fn replace<const N: usize>(&self, all: &[Lanes; N], row: &mut [f32]) -> usize {
+        let threshold = self.threshold as f32;
+        let (bright, dark) = (self.side != OutlierSide::Dark, self.side != OutlierSide::Bright);
+        let middle = median(*all);
+        let mut value = middle;
+        value[..row.len()].copy_from_slice(row);
+        // Distance from the median where that may be far, and how many values are much nearer.
+        let distance: Lanes = std::array::from_fn(|l| match (value[l] > middle[l], bright, dark) {
+            (true, true, _) => value[l] - middle[l],
+            (false, _, true) => middle[l] - value[l],
+            _ => 0.0,
+        });
+        let mut near = [0u32; LANES];
+        if self.unit == OutlierUnit::Noise {
+            let noise = threshold * NORMAL;
+            for v in all {
                 for l in 0..LANES {
-                    low[l] = if next[l] < low[l] { next[l] } else { low[l] };
-                    high[l] = if next[l] > high[l] { next[l] } else { high[l] };
+                    near[l] += u32::from(noise * (v[l] - middle[l]).abs() < distance[l]);
                 }
             }
-            let mut doubtful = false;
-            for l in 0..LANES {
-                let above = !(low[l] >= 0.0 && value[l] - low[l] <= part * low[l] + beside);
-                let below = !(high[l] >= 0.0 && part <= 1.0 && high[l] - value[l] <= part * high[l] + beside);
-                doubtful |= bright & above | dark & below;
+        }
+        let mut found = 0;
+        for (l, v) in row.iter_mut().enumerate() {
+            let far = match self.unit {
+                // That more than half of the values are is that their median distance is.
+                OutlierUnit::Noise => near[l] as usize > N / 2 && distance[l] > threshold * (FLOOR * middle[l].abs()),
+                OutlierUnit::Median => distance[l] > threshold * middle[l].abs(),
+                OutlierUnit::Count => distance[l] > threshold,
+            };
+            if far && v.is_finite() {
+                *v = middle[l];
+                found += 1;
             }
-            let mut clean = value;
-            if doubtful {
-                let all: [Lanes; N] = std::array::from_fn(at);
-                let middle = median(all);
-                let above: Lanes = std::array::from_fn(|l| value[l] - middle[l]);
-                // Distance from the median where that may be far, and how many values are much nearer.
-                let distance: Lanes = std::array::from_fn(|l| match (above[l] > 0.0, bright, dark) {
-                    (true, true, _) => above[l],
-                    (false, _, true) => -above[l],
-                    _ => 0.0,
-                });
-                let mut near = [0u32; LANES];
-                if outliers.unit == OutlierUnit::Noise {
-                    for v in &all {
-                        for l in 0..LANES {
-                            near[l] += u32::from(noise * (v[l] - middle[l]).abs() < distance[l]);
-                        }
-                    }
-                }
-                for l in 0..LANES.min(row.len() - first) {
-                    let far = match outliers.unit {
-                        // That more than half of the values are is that their median distance is.
-                        OutlierUnit::Noise => {
-                            near[l] as usize > N / 2 && distance[l] > threshold * (FLOOR * middle[l].abs())
-                        }
-                        OutlierUnit::Median => distance[l] > threshold * middle[l].abs(),
-                        OutlierUnit::Count => distance[l] > threshold,
-                    };
-                    if far && value[l].is_finite() {
-                        clean[l] = middle[l];
-                        found += 1;
-                    }
-                }
-            }
-            let count = LANES.min(row.len() - first);
-            row[first..first + count].copy_from_slice(&clean[..count]);
         }
         found
     }
