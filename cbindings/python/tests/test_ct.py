@@ -264,14 +264,14 @@ class Ct(unittest.TestCase):
         """Frames by the formula; a length in place of what it is made of; streams; off again."""
         rng = np.random.default_rng(4)
         frames = rng.uniform(0.3, 1.0, (5, 24, 40)).astype(np.float32)
-        # Edges repeated, beyond what a kernel of 1.2 bins reaches.
-        padded = np.pad(frames, ((0, 0), (60, 60), (60, 60)), "edge").astype(float)
+        # Edges repeated, beyond the alternating tails that a kernel of 1.2 bins has, 1 / (5 r)^2 of values as random as these.
+        padded = np.pad(frames, ((0, 0), (240, 240), (240, 240)), "edge").astype(float)
         squared = sum(np.meshgrid(*(np.fft.fftfreq(n) ** 2 for n in padded.shape[1:]), indexing="ij"))
         # 24 keV, 200 mm, 3 um: wavelength times distance over the pixel squared, in squared bins.
         fresnel = 1.239841984e-3 / 24 * 200e3 / 9
 
         def by(response):
-            return np.fft.ifft2(np.fft.fft2(padded) * response).real[:, 60:-60, 60:-60]
+            return np.fft.ifft2(np.fft.fft2(padded) * response).real[:, 240:-240, 240:-240]
 
         def mask(sigma, amount):
             return 1 + amount * (1 - np.exp(-2 * np.pi**2 * sigma**2 * squared))

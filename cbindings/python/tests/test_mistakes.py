@@ -302,6 +302,7 @@ class Mistakes(unittest.TestCase):
               'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
 
     def test_phase(self):
+        says = self.says
         ct = isocenter.CT(angles=np.arange(18) * np.pi / 18, bins=16)
         scan = {"energy_kev": 20, "distance_mm": 100, "pixel_um": 1, "delta_beta": 100}
         says("method is 'paganine'; it must be one of 'paganin', 'ctf'", ct.set_phase, "paganine", **scan)
