@@ -13,6 +13,8 @@ STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
+# A sinogram alone.
+OF_TIFF := $(filter %.tif %.tiff %.TIF %.TIFF,$(DATA))
 STAGED_LIBDIR := $(DESTDIR)$(abspath $(LIBDIR))
 MANIFEST := $(DESTDIR)$(abspath $(DATADIR))/isocenter/manifest.txt
 WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
@@ -24,7 +26,7 @@ COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFL
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
-	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan'
+	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan, or the sinogram of one row in a TIFF file'
 	@echo 'make demo-mri                   reconstruct a non-Cartesian MRI scan of a phantom from C, draw a picture'
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
@@ -66,8 +68,10 @@ tarball:
 demo: install
 	@mkdir -p $(OUT)
 ifdef DATA
-	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev pc:hdf5:libhdf5-dev
-	@$(call COMPILE,isocenter cairo hdf5,$(addprefix $(EXAMPLES)/,dxchange.c scan.c picture.c demo.c),$(OUT)/dxchange)
+	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev pc:hdf5:libhdf5-dev \
+		$(if $(OF_TIFF),pc:libtiff-4:libtiff-dev)
+	@$(call COMPILE,isocenter cairo hdf5 $(if $(OF_TIFF),libtiff-4),$(if $(OF_TIFF),-DWITH_TIFF) $(addprefix $(EXAMPLES)/,\
+		dxchange.c scan.c $(if $(OF_TIFF),sinogram.c) picture.c demo.c),$(OUT)/dxchange)
 	$(OUT)/dxchange $(DATA) $(OUT)
 else
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev

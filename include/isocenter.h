@@ -349,6 +349,16 @@ enum {
     ISOC_CT_STRIPE_METHOD_WAVELET_FOURIER = 4,
 };
 
+// How the weights of a half acquisition rise from 0 to 2 over the bins that opposite views both see; u is a bin's distance from its
+// view's axis, -1 to 1 over the overlap, positive towards the detector's larger part.
+typedef uint32_t isoc_ct_rise;
+enum {
+    // 1 + u (3 - u^2) / 2, whose slope begins and ends with 0.
+    ISOC_CT_RISE_SMOOTH = 0,
+    // 1 + u.
+    ISOC_CT_RISE_LINEAR = 1,
+};
+
 // Order of the dimensions of projections.
 typedef uint32_t isoc_ct_order;
 enum {
@@ -833,6 +843,18 @@ typedef struct {
     int64_t wavelet;
 } isoc_ct_stripes;
 
+// How the halves of a half acquisition are joined: a full turn about an axis near an edge of the detector, or up to a quarter of its bins
+// beyond, so that the field is nearly twice as wide as the detector. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_ct_half_acquisition).
+    uint32_t struct_size;
+    // An isoc_ct_rise.
+    uint32_t rise;
+    // Bins over which the weights rise: 1 to 2 (1 + the bins from the axis to the nearer edge), of all views' axes the
+    // nearest. 0 means that maximum, which averages most noise out; with less, bins at the edge that are bad have no weight.
+    double overlap;
+} isoc_ct_half_acquisition;
+
 // How `reconstruct` and `reconstruct_stream` store the volume; other calls keep f32. Set `struct_size` and zero the rest for f32 as
 // they are.
 //
@@ -929,6 +951,10 @@ typedef struct {
     int64_t outliers;
     // Pixels that isoc_ct_set_flat_field found bad, which are replaced by their neighbours.
     int64_t bad_pixels;
+    // Bins of the rows that `reconstruct` computes with: the detector's, or under half acquisition those of the whole field.
+    int64_t computed_bins;
+    // Half acquisition: bins over which its weights rise. 0 without.
+    double overlap;
 } isoc_ct_info;
 
 // An ellipse of constant attenuation; where ellipses overlap, values add.
@@ -992,7 +1018,8 @@ typedef struct {
     // 0 to 1: how much better opposite views agree there (or how much sharper slices are) than at the next best place of the range; half of it
     // where methods contradicted each other.
     double confidence;
-    // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides.
+    // 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides:
+    // isoc_ct_set_half_acquisition is for such scans.
     uint32_t half_acquisition;
     // Zero.
     uint32_t reserved;
@@ -1488,6 +1515,23 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
 isoc_status isoc_ct_set_stripes(isoc_ct *ct,
                                 const isoc_ct_stripes *stripes);
 
+// Takes scans for half acquisitions in `reconstruct` and `reconstruct_stream`: line integrals, after the stripes and before the filter,
+// are weighed where opposite views see the same rays, and rows are widened by zeros to the whole field about the axis; no view is
+// resampled or stitched to another. Geometry and projections are as the detector has them, with one axis or one a view; a volume of the
+// whole field has nx and ny of about 2 (bins - overlap / 2). Angles, which may be uneven, make a full turn. NULL turns it off, as it is
+// at first. It holds until set again, whatever the geometry.
+//
+// Angular weights are then half the gaps of the full turn, in sum pi; the caller's own stay in force. isoc_ct_info tells the bins that
+// rows become, and the overlap; isoc_ct_find_axis finds the axis, and says whether a scan is a half acquisition. isoc_ct_filter,
+// isoc_ct_backproject, isoc_ct_forward and isoc_ct_adjoint take rows as they are: filtered rows need more bins than the detector has.
+//
+// ISOC_STATUS_OUT_OF_RANGE, here or from the calls that use it after another geometry, where the axis is further than a quarter of the
+// bins beyond the edge, where the overlap wanted is larger than there is, where less than half of the views have an opposite one to
+// two steps of the scan, and for rows of more than 2^20 bins. Gaps in the turn, and a hole about an axis beyond the edge whose rays
+// nobody measured, are warnings in the log, with angles and radius.
+isoc_status isoc_ct_set_half_acquisition(isoc_ct *ct,
+                                         const isoc_ct_half_acquisition *half_acquisition);
+
 // Sets how the volume is stored; NULL sets f32 as they are. It holds until set again, whatever the geometry. The volume's tensor, and
 // that of a stream's `write`, must have the type that was set: others are ISOC_STATUS_TENSOR_DTYPE. Forgets what isoc_ct_get_output tells.
 isoc_status isoc_ct_set_output(isoc_ct *ct,
@@ -1518,7 +1562,7 @@ isoc_status isoc_ct_get_info(isoc_ct *ct, isoc_ct_info *info);
 // ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 //
 // The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
-// pi, where missing wedges (see isoc_ct_info) count nothing.
+// pi, where missing wedges (see isoc_ct_info) count nothing; under half acquisition half of that, angles taken modulo 2 pi.
 isoc_status isoc_ct_get_angular_weights(isoc_ct *ct,
                                         double *out,
                                         int64_t capacity,

@@ -1054,6 +1054,16 @@ public:
     }
     outcome<void> set_stripes(std::nullptr_t) { return detail::call(isoc_ct_set_stripes, self(), nullptr); }
 
+    using half_acquisition = detail::sized<isoc_ct_half_acquisition>;
+
+    // Takes scans for half acquisitions in `reconstruct`: a full turn about an axis near an edge of the detector. nullptr turns it off.
+    outcome<void> set_half_acquisition(const isoc_ct_half_acquisition &wanted = half_acquisition()) {
+        return detail::call(isoc_ct_set_half_acquisition, self(), detail::filled<isoc_ct_half_acquisition>(wanted));
+    }
+    outcome<void> set_half_acquisition(std::nullptr_t) {
+        return detail::call(isoc_ct_set_half_acquisition, self(), nullptr);
+    }
+
     // Sets how the volume is stored: 8 or 16 bits over a window, circular mask, histogram; or f32 as they are. Volumes must have that type.
     outcome<void> set_output() { return set_output(output()); }
     outcome<void> set_output(const output &wanted) { return detail::call(isoc_ct_set_output, self(), detail::filled<isoc_ct_output>(wanted)); }

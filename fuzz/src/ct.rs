@@ -69,6 +69,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::other_plans,
         Self::find_axis,
         Self::outliers,
+        Self::half_acquisition,
         Self::phase,
     ];
 
@@ -158,6 +159,9 @@ impl Ct<'_> {
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
             call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null(), ptr::null()));
+            // The careful caller's half turn is no half acquisition, and its line integrals have no outliers.
+            call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
+            call!(self.caller, isoc_ct_set_outliers(handle, ptr::null()));
         }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
@@ -367,6 +371,18 @@ impl Ct<'_> {
             outliers,
         };
         self.caller.passed(options)
+    }
+
+    fn half_acquisition(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let half = isoc_ct_half_acquisition {
+            struct_size: input.struct_size(size_of::<isoc_ct_half_acquisition>()),
+            rise: input.code(2),
+            overlap: input.real(0.0),
+        };
+        let passed = if self.caller.settled { ptr::null_mut() } else { self.caller.passed(half) };
+        let done = call!(self.caller, isoc_ct_set_half_acquisition(handle, passed));
+        self.caller.done(done, None);
     }
 
     fn flat_field(&mut self) {

@@ -49,16 +49,16 @@ __device__ inline void order(float &a, float &b) {
 // Median of an odd number of values, out of order afterwards: of half of them and one more, the smallest and the largest cannot be it;
 // another takes their place, until three are left.
 template <int N> __device__ inline float median(float (&v)[N]) {
-    constexpr int END = N / 2 + 2, UNROLL = N <= 27 ? 64 : 1;
+    constexpr int END = N / 2 + 2;
     int first = 0;
-#pragma unroll UNROLL
+#pragma unroll 64
     for (int round = 0; round < N - END + 1; round++) {
         const int n = END - round;
-#pragma unroll UNROLL
+#pragma unroll 64
         for (int i = 0; i < n / 2; i++) order(v[first + i], v[END - 1 - i]);
-#pragma unroll UNROLL
+#pragma unroll 64
         for (int i = 1; i < (n + 1) / 2; i++) order(v[first], v[first + i]);
-#pragma unroll UNROLL
+#pragma unroll 64
         for (int i = n / 2; i < n - 1; i++) order(v[first + i], v[END - 1]);
         first = round + 1;
         if (END + round < N) v[END - 1] = v[END + round];
@@ -89,15 +89,20 @@ template <int N> __device__ inline float without_outlier(const Frames &p, const 
 #pragma unroll
     for (int k = 0; k < N; k++) w[k] = v[k];
     const float middle = median<N>(w);
-    float unit = 1;
-    if (p.unit == MEDIAN) unit = fabsf(middle);
+    // Distance from the median where that may be far.
+    const float distance = value > middle ? (bright ? value - middle : 0.f) : (dark ? middle - value : 0.f);
+    bool far;
     if (p.unit == NOISE) {
+        // That more than half of the values are much nearer is that their median distance is.
+        const float noise = p.threshold * NORMAL;
+        int near = 0;
 #pragma unroll
-        for (int k = 0; k < N; k++) w[k] = fabsf(v[k] - middle);
-        unit = fmaxf(NORMAL * median<N>(w), FLOOR * fabsf(middle));
+        for (int k = 0; k < N; k++) near += noise * fabsf(v[k] - middle) < distance;
+        far = near > N / 2 && distance > p.threshold * (FLOOR * fabsf(middle));
+    } else {
+        far = distance > (p.unit == MEDIAN ? p.threshold * fabsf(middle) : p.threshold);
     }
-    const float limit = p.threshold * unit;
-    found = finite(value) && (bright && value - middle > limit || dark && middle - value > limit);
+    found = finite(value) && far;
     return found ? middle : value;
 }
 

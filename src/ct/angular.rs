@@ -1,4 +1,4 @@
-//! Angular weights: half the gap to the neighbour on either side, angles modulo pi, missing wedges left out.
+//! Angular weights: half the gap to the neighbour on either side, angles modulo pi (or a full turn), missing wedges left out.
 
 use crate::cpu::buffer::{append, collected, copied, zeros};
 use crate::error::{Result, fail};
@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 pub struct Angular {
     /// Weight of each view, in radians.
     pub weights: Vec<f64>,
-    /// Different angles modulo pi; those closer than a tenth of the mean gap count as one.
+    /// Different angles modulo the period; those closer than a tenth of the mean gap count as one.
     pub distinct: usize,
     /// Median gap between neighbours.
     pub spacing: f64,
@@ -40,19 +40,29 @@ struct Cluster {
 }
 
 impl Angular {
+    /// Modulo pi: views from opposite sides are of one direction.
     pub(super) fn new(angles: &[f64]) -> Result<Self> {
+        Self::over(angles, PI)
+    }
+
+    /// Modulo a period.
+    pub(super) fn over(angles: &[f64], period: f64) -> Result<Self> {
         if angles.len() < 2 {
             fail!(TooFewViews, "geometry.views is {}; angular weights need at least 2", angles.len());
         }
-        let (order, clusters) = clusters(angles)?;
+        let (order, clusters) = clusters(angles, period)?;
         if clusters.len() < 2 {
             let (n, a) = (angles.len(), angles[0]);
-            fail!(EqualAngles, "all {n} angles are {a} modulo pi; angular weights need at least 2 different ones");
+            fail!(
+                EqualAngles,
+                "all {n} angles are {a} modulo {}; angular weights need at least 2 different ones",
+                if period == PI { "pi" } else { "2 pi" }
+            );
         }
         let n = clusters.len();
         let after = |k: usize, steps: usize| {
             let turns = (k + steps) / n;
-            clusters[(k + steps) % n].angle + turns as f64 * PI - clusters[k].angle
+            clusters[(k + steps) % n].angle + turns as f64 * period - clusters[k].angle
         };
         let gaps: Vec<f64> = collected((0..n).map(|k| after(k, 1)))?;
         let largest = (0..n).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b])).unwrap_or(0);
@@ -80,29 +90,30 @@ impl Angular {
             distinct: n,
             spacing,
             missing_wedges: gaps.iter().filter(|&&g| is_wedge(g)).count(),
-            largest_gap_start: clusters[largest].angle.rem_euclid(PI),
+            largest_gap_start: clusters[largest].angle.rem_euclid(period),
             largest_gap: gaps[largest],
             evenly_spaced: gaps.iter().all(|g| (g - spacing).abs() <= 0.01 * spacing),
         })
     }
 }
 
-/// Angles modulo pi in rising order, those that (nearly) coincide together.
-fn clusters(angles: &[f64]) -> Result<(Vec<usize>, Vec<Cluster>)> {
-    let mut sorted: Vec<(f64, usize)> = collected(angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(PI), v)))?;
+/// Angles modulo a period in rising order, those that (nearly) coincide together.
+fn clusters(angles: &[f64], period: f64) -> Result<(Vec<usize>, Vec<Cluster>)> {
+    let mut sorted: Vec<(f64, usize)> = collected(angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(period), v)))?;
     // Views at one angle stay in their order.
     sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let n = sorted.len();
-    // Begin after the largest gap, so that no cluster is cut by the step from pi to 0.
-    let gap_before = |k: usize| if k == 0 { sorted[0].0 + PI - sorted[n - 1].0 } else { sorted[k].0 - sorted[k - 1].0 };
+    // Begin after the largest gap, so that no cluster is cut by the step from the period to 0.
+    let gap_before =
+        |k: usize| if k == 0 { sorted[0].0 + period - sorted[n - 1].0 } else { sorted[k].0 - sorted[k - 1].0 };
     let first = (0..n).max_by(|&a, &b| gap_before(a).total_cmp(&gap_before(b))).unwrap_or(0);
-    let tolerance = (SAME * (PI - gap_before(first)) / n as f64).max(1e-9);
+    let tolerance = (SAME * (period - gap_before(first)) / n as f64).max(1e-9);
     let mut order = zeros(n)?;
     let mut clusters: Vec<Cluster> = Vec::new();
     let mut start = f64::NEG_INFINITY;
     for k in 0..n {
         let (a, view) = sorted[(first + k) % n];
-        let angle = if first + k >= n { a + PI } else { a };
+        let angle = if first + k >= n { a + period } else { a };
         order[k] = view;
         match clusters.last_mut() {
             Some(c) if angle - start <= tolerance => c.views.end = k + 1,

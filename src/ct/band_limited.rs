@@ -28,6 +28,8 @@ pub(super) const MAX_PERIOD: usize = 1 << 22;
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BandLimited {
+    /// Bins of a row.
+    bins: usize,
     /// P: a multiple of 8, a product of 2, 3, 5 and 7.
     pub(super) period: usize,
     /// Maximum l2 error of the sums.
@@ -61,7 +63,7 @@ impl BandLimited {
                 "geometry: some pixels fall {reach:.0} bins from a bin of the detector; band-limited interpolation reaches {MAX_PERIOD} bins"
             );
         }
-        Ok(Self { period: period((reach + MARGIN).ceil() as usize), tolerance })
+        Ok(Self { bins: g.bins, period: period((reach + MARGIN).ceil() as usize), tolerance })
     }
 
     /// The last frequency of a view in `forward` and `adjoint`, P / 2 at most.

@@ -2,16 +2,21 @@
 
 use super::angular::Angular;
 use super::geometry::Geometry;
+use super::rows::half_acquisition::{Halves, looks_like};
 use crate::context::{Context, LogLevel};
 use crate::error::Result;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
 /// Tells the log what is odd, or worth knowing, about a geometry and its angular weights.
-pub(super) fn warn(context: &Context, g: &Geometry, angular: &Result<Arc<Angular>>) {
+pub(super) fn warn(context: &Context, g: &Geometry, angular: &Result<Arc<Angular>>, halves: Option<&Result<Halves>>) {
     warn_of_degrees(context, g);
     tell_of_angles(context, angular);
-    warn_of_axis(context, g);
+    match halves {
+        Some(Ok(halves)) => tell_of_halves(context, g, halves),
+        Some(Err(e)) => context.log(LogLevel::Warning, || format!("no half acquisition: {}", e.message)),
+        None => warn_of_axis(context, g),
+    }
     warn_of_units(context, g);
 }
 
@@ -85,6 +90,48 @@ fn warn_of_axis(context: &Context, g: &Geometry) {
             format!("axis is {axis}, and the detector's bins are 0 to {last}: pixels of the volume{offset} see {percent:.0} % of the directions on average; axis is a fractional bin, (bins - 1) / 2 = {middle} by default")
         });
     }
+}
+
+/// Weights that rise over fewer bins are not sampled well, unless the axis is at a bin or halfway between two.
+const NARROW: f64 = 8.0;
+
+/// Tells the log of half acquisition: what it computes with, and what it misses.
+pub(super) fn tell_of_halves(context: &Context, g: &Geometry, halves: &Halves) {
+    context.log(LogLevel::Info, || {
+        let (overlap, bins) = (halves.overlap, halves.geometry.bins);
+        format!("half acquisition: weights rise over {overlap:.2} bins; rows of {} bins become {bins}", g.bins)
+    });
+    if halves.hole > 0.0 {
+        context.log(LogLevel::Warning, || {
+            let (bins, length) = (halves.hole, halves.hole * g.bin_pitch);
+            format!("half acquisition: the axis is beyond the detector's edge; within {bins:.2} bins of it, a radius of {length:.6} in the unit of bin_pitch, no ray is measured, and values there are not to be trusted")
+        });
+    } else if halves.overlap < NARROW {
+        context.log(LogLevel::Warning, || {
+            let overlap = halves.overlap;
+            format!("half acquisition: weights rise over {overlap:.2} bins; where they are fewer than {NARROW} a spot may be left at the axis")
+        });
+    }
+    let a = &halves.angular;
+    if a.missing_wedges > 0 {
+        context.log(LogLevel::Warning, || {
+            let (n, missing) = (a.missing_wedges, (TAU - 2.0 * a.covered).to_degrees());
+            let (from, to) = (a.largest_gap_start.to_degrees(), (a.largest_gap_start + a.largest_gap).to_degrees());
+            format!("half acquisition: {n} gap(s) in the full turn, {missing:.2} degrees in all, the largest from {from:.2} to {to:.2} degrees: the rays that only views there see, those beyond the overlap, are missing")
+        });
+    }
+}
+
+/// Tells the log, if a scan seems to be a half acquisition that nobody spoke of.
+pub(super) fn advise_halves(context: &Context, g: &Geometry) -> Result<()> {
+    if looks_like(g)? {
+        context.log(LogLevel::Warning, || {
+            let axis = g.axis.iter().sum::<f64>() / g.axis.len() as f64;
+            let last = g.bins - 1;
+            format!("axis is {axis:.2}, the detector's bins are 0 to {last}, and the angles make a full turn: rays that are seen from one side alone count half; isoc_ct_set_half_acquisition is for such scans")
+        });
+    }
+    Ok(())
 }
 
 fn warn_of_units(context: &Context, g: &Geometry) {

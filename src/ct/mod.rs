@@ -29,6 +29,7 @@ pub use output::writer::Written;
 pub use plan::{Ct, Info};
 pub use rows::filter::{Filter, Padding};
 pub use rows::flat_field::{Combine, FlatFieldOptions, FlatGroup};
+pub use rows::half_acquisition::{HalfAcquisition, Rise};
 pub use rows::kind::InputKind;
 pub use rows::outliers::{OutlierSide, OutlierUnit, Outliers};
 pub(crate) use rows::phase::Setup as PhaseSetup;

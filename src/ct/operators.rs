@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, Treated};
 use super::geometry::Order;
+use super::geometry_warnings::advise_halves;
 use super::output::mask::Mask;
 use super::output::survey::Survey;
 use super::output::writer::{Writer, Written};
@@ -48,6 +49,7 @@ impl Ct {
         self.correction(projections.dtype())?;
         self.angular_weights()?;
         self.look_once(&projections)?;
+        self.advise_once()?;
         let arrays = Arrays::whole(&projections, &volume);
         self.finished(projections.dtype(), |engine, context, task| engine.run(context, task, &arrays))
     }
@@ -69,6 +71,7 @@ impl Ct {
         dtype.check("projections", DType::FRAMES)?;
         self.angular_weights()?;
         self.correction(dtype)?;
+        self.advise_once()?;
         let (unseen, mut looked) = (self.unseen(dtype), false);
         let (context, correct) = (self.context.clone(), self.corrector());
         let g = self.geometry()?;
@@ -178,7 +181,7 @@ impl Ct {
             return Ok(());
         }
         let shape =
-            if operator == Operator::Forward { task.geometry.volume_shape() } else { task.geometry.projection_shape() };
+            if operator == Operator::Forward { task.detector.volume_shape() } else { task.detector.projection_shape() };
         context.tell_of_replaced(self.treated.replaced, shape.iter().product());
         if self.treated.outliers > 0 {
             context.log(LogLevel::Info, || format!("{} outliers were removed", self.treated.outliers));
@@ -210,6 +213,16 @@ impl Ct {
     fn unseen(&self, dtype: DType) -> bool {
         let said = dtype == DType::F32 && self.options.input == InputKind::LineIntegrals;
         !self.looked && self.context.logs() && !said
+    }
+
+    /// Looks at the geometry of a scan that is reconstructed, whether it is a half acquisition.
+    fn advise_once(&mut self) -> Result<()> {
+        let Self { context, plan: Some(plan), .. } = self else { return Ok(()) };
+        if context.logs() && !plan.advised && plan.halves.is_none() {
+            advise_halves(context, &plan.geometry)?;
+            plan.advised = true;
+        }
+        Ok(())
     }
 
     /// Looks at some rows of projections, whether they are what they are taken for, once until something changes.

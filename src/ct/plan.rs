@@ -13,6 +13,7 @@ use super::output::Pass;
 use super::output::options::Output;
 use super::output::writer::Written;
 use super::rows::flat_field::{FlatField, FlatFieldOptions};
+use super::rows::half_acquisition::{HalfAcquisition, Halves};
 use super::rows::kind::Correction;
 use super::rows::outliers::Outliers;
 use super::rows::phase::Phase;
@@ -36,6 +37,10 @@ pub struct Info {
     pub covered: f64,
     /// Length of the filter's transforms.
     pub padded_bins: usize,
+    /// Bins of the rows that `reconstruct` computes with.
+    pub computed_bins: usize,
+    /// Bins over which half acquisition's weights rise; 0 without.
+    pub overlap: f64,
     /// Period of band-limited sums; 0 where there are none.
     pub period: usize,
     /// Slices in `reconstruct`'s first slab.
@@ -56,15 +61,30 @@ pub(super) struct Plan {
     /// The caller's own weights.
     given: Option<Vec<f64>>,
     pub(super) flat: Option<Arc<FlatField>>,
+    /// Half acquisition, or why there can be none; None where nobody wants it.
+    pub(super) halves: Option<Result<Halves>>,
+    /// Whether it might be wanted has been looked at.
+    pub(super) advised: bool,
 }
 
 impl Plan {
     /// Angular weights in force, or why there are none.
     pub(super) fn weights(&self) -> Result<&[f64]> {
-        match &self.given {
-            Some(given) => Ok(given),
-            None => self.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone),
+        match (&self.given, &self.halves) {
+            (Some(given), _) => Ok(given),
+            (None, Some(Ok(halves))) => Ok(&halves.angular.weights),
+            (None, _) => self.angular.as_ref().map(|a| a.weights.as_slice()).map_err(Clone::clone),
         }
+    }
+
+    /// Half acquisition, where it is wanted.
+    fn halves(&self) -> Result<Option<&Halves>> {
+        self.halves.as_ref().map(|halves| halves.as_ref().map_err(Clone::clone)).transpose()
+    }
+
+    /// What `reconstruct` computes with.
+    fn computed(&self) -> Result<&Geometry> {
+        Ok(self.halves()?.map_or(&self.geometry, |halves| &halves.geometry))
     }
 
     /// A call of an operator; `correction` is what is done to projections.
@@ -83,7 +103,7 @@ impl Plan {
         let weights = if weighted { Some(self.weights()?) } else { None };
         Ok(Task {
             rows: Chain { weights, ..self.rows(operator, (options, stages), correction)? },
-            ..self.bare(operator, options, stream)
+            ..self.bare(operator, options, stream)?
         })
     }
 
@@ -92,30 +112,40 @@ impl Plan {
         let minimum = options.minimum_transmission as f32;
         let correction = self.flat.as_deref().map_or(Correction::None, |flat| Correction::Counts(flat, minimum));
         let rows = self.rows(Operator::Reconstruct, (options, stages), correction)?;
-        Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0) })
+        Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0)? })
     }
 
     /// The stages that rows pass in a call of an operator, but for weights.
     fn rows<'a>(
-        &self,
+        &'a self,
         operator: Operator,
         (options, stages): (&'a Options, &'a Stages),
         correction: Correction<'a>,
     ) -> Result<Chain<'a>> {
         let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
-        let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies);
+        let halves = if operator == Operator::Reconstruct { self.halves()? } else { None };
+        // Half acquisition begins with line integrals as stages leave them, whether there are any or not.
+        let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies) || halves.is_some();
         let stages = Some(stages).filter(|_| filters && ahead);
         if let Some(stages) = stages {
             stages.check_size(&self.geometry)?;
         }
-        Ok(Chain { correction, stages, filter: filters.then_some((&options.filter, options.padding)), weights: None })
+        Ok(Chain {
+            correction,
+            stages,
+            halves,
+            filter: filters.then_some((&options.filter, options.padding)),
+            weights: None,
+        })
     }
 
-    fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Task<'a> {
+    fn bare<'a>(&'a self, operator: Operator, options: &Options, stream: usize) -> Result<Task<'a>> {
         let Options { interpolation, pair, tolerance, kernel, precision, .. } = *options;
-        Task {
+        let geometry = if operator == Operator::Reconstruct { self.computed()? } else { &self.geometry };
+        Ok(Task {
             operator,
-            geometry: &self.geometry,
+            geometry,
+            detector: &self.geometry,
             interpolation,
             pair,
             tolerance,
@@ -124,7 +154,7 @@ impl Plan {
             precision,
             stream,
             pass: Pass::DIRECT,
-        }
+        })
     }
 }
 
@@ -134,6 +164,7 @@ pub struct Ct {
     pub(super) plan: Option<Plan>,
     pub(super) options: Options,
     pub(super) stages: Stages,
+    half_acquisition: Option<HalfAcquisition>,
     pub(super) engine: Box<dyn Engine>,
     pub(super) treated: Treated,
     /// The caller's stream, for arrays on a GPU; 0 is the default one.
@@ -153,8 +184,9 @@ impl Ct {
             _ => Box::<GpuEngine>::default(),
         };
         let (options, stages, output) = (Options::default(), Stages::default(), Output::default());
-        let (looked, written, treated) = (false, None, Treated::default());
-        Self { context, plan: None, options, stages, engine, treated, stream: 0, looked, output, written }
+        let (plan, half_acquisition, treated) = (None, None, Treated::default());
+        let (stream, looked, written) = (0, false, None);
+        Self { context, plan, options, stages, half_acquisition, engine, treated, stream, looked, output, written }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -200,7 +232,11 @@ impl Ct {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
             angular => angular.map(Arc::new),
         };
-        geometry_warnings::warn(&self.context, &geometry, &angular);
+        let halves = self.half_acquisition.as_ref().map(|options| Halves::new(options, &geometry));
+        if let Some(Err(e)) = halves.as_ref().filter(|h| h.as_ref().is_err_and(|e| e.status == Status::OutOfMemory)) {
+            return Err(e.clone());
+        }
+        geometry_warnings::warn(&self.context, &geometry, &angular, halves.as_ref());
         if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(&geometry)) {
             self.context.log(LogLevel::Warning, || {
                 let (v, r, b, views) = (g.views(), g.rows, g.bins, geometry.views());
@@ -215,7 +251,7 @@ impl Ct {
         let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.engine.forget();
         self.looked = false;
-        self.plan = Some(Plan { geometry, angular, given: None, flat });
+        self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false });
         Ok(())
     }
 
@@ -250,6 +286,23 @@ impl Ct {
             }
         }
         self.stages.stripes = stripes;
+        Ok(())
+    }
+
+    /// Checks and takes how the halves of a half acquisition are joined; None takes rows as they are.
+    pub fn set_half_acquisition(&mut self, options: Option<HalfAcquisition>) -> Result<()> {
+        if let Some(options) = &options {
+            options.check()?;
+        }
+        if let Some(plan) = &mut self.plan {
+            let halves = options.as_ref().map(|options| Halves::new(options, &plan.geometry)).transpose()?;
+            if let Some(halves) = &halves {
+                geometry_warnings::tell_of_halves(&self.context, &plan.geometry, halves);
+            }
+            plan.halves = halves.map(Ok);
+            self.engine.forget();
+        }
+        self.half_acquisition = options;
         Ok(())
     }
 
@@ -362,12 +415,28 @@ impl Ct {
         let plan = self.plan()?;
         let Options { interpolation, pair, tolerance, .. } = self.options;
         let band_limited = interpolation == Interpolation::BandLimited || pair == Pair::BandLimited;
-        let period = if band_limited { BandLimited::new(&plan.geometry, tolerance)?.period } else { 0 };
+        let computed = plan.computed()?;
+        // `reconstruct`'s, if it has one.
+        let of = if interpolation == Interpolation::BandLimited { computed } else { &plan.geometry };
+        let period = if band_limited { BandLimited::new(of, tolerance)?.period } else { 0 };
         let angular = plan.angular.as_ref().ok().cloned();
         let covered = plan.weights().map_or(0.0, |w| w.iter().sum());
+        let (computed_bins, overlap) = (computed.bins, plan.halves()?.map_or(0.0, |halves| halves.overlap));
         let bad_pixels = plan.flat.as_ref().map_or(0, |flat| flat.repairs().all().len());
         let Treated { replaced, outliers } = self.treated;
-        Ok(Info { angular, covered, padded_bins, period, slab_slices: slab, replaced, outliers, bad_pixels })
+        let slab_slices = slab;
+        Ok(Info {
+            angular,
+            covered,
+            padded_bins,
+            computed_bins,
+            overlap,
+            period,
+            slab_slices,
+            replaced,
+            outliers,
+            bad_pixels,
+        })
     }
 
     /// Bytes that `reconstruct` will allocate at a time.

@@ -75,7 +75,10 @@ impl Task<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) operator: Operator,
+    /// What it computes with; of half acquisition, that of the widened rows.
     pub(super) geometry: &'a Geometry,
+    /// The caller's: projections are as this says. Views, rows and the volume are the same in both.
+    pub(super) detector: &'a Geometry,
     pub(super) interpolation: Interpolation,
     pub(super) pair: Pair,
     /// Of band-limited sums.

@@ -515,6 +515,53 @@ static void stripes(void) {
                  near(s->volume, s->volume, VOLUME_SIZE, 0.0));
 }
 
+/* --- half acquisition --- */
+
+#define SET_HALF isoc_ct_set_half_acquisition(s->ct, &s->half)
+#define HALF(field, value, status, ...)                                                                                  \
+    BAD("half_acquisition." #field " = " #value, (half(s), s->half.field = (value)), SET_HALF, status, #field, __VA_ARGS__)
+
+/* A full turn about bin 9. */
+static void half(scan *s) {
+    for (int k = 0; k < VIEWS; k++)
+        s->angles[k] = 2 * 3.14159265358979 * k / VIEWS, s->axis[k] = 9.0;
+    s->geometry.axis = s->axis, s->geometry.axis_count = VIEWS;
+    use_geometry(s);
+    memset(&s->half, 0, sizeof s->half);
+    s->half.struct_size = sizeof s->half;
+}
+
+static void half_acquisition(void) {
+    HALF(struct_size, 0, STRUCT_SIZE, "0");
+    HALF(struct_size, 17, STRUCT_SIZE, "17");
+    HALF(rise, 2, UNKNOWN_VALUE, "is 2", "0 (smooth)", "1 (linear)");
+    HALF(rise, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    HALF(overlap, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    HALF(overlap, -INFINITY, NOT_FINITE_PARAMETER, "-inf", "finite");
+    HALF(overlap, -2.0, OUT_OF_RANGE, "is -2", "1 to 1048576");
+    HALF(overlap, 0.25, OUT_OF_RANGE, "is 0.25", "1 to 1048576");
+    HALF(overlap, 1e300, OUT_OF_RANGE, "1 to 1048576");
+    HALF(overlap, 20.5, OUT_OF_RANGE, "is 20.5", "at most 20", "9.00 bins", "0 to 31");
+    BAD("half_acquisition: an axis far beside the detector", (half(s), s->axis[5] = -8.5, use_geometry(s)), SET_HALF,
+        OUT_OF_RANGE, "geometry.axis is -8.5", "0 to 31", "8 bins");
+    BAD("half_acquisition: half a turn", half(s);
+        for (int k = 0; k < VIEWS; k++) s->angles[k] /= 2; use_geometry(s), SET_HALF, OUT_OF_RANGE, "geometry.angles",
+        "full turn");
+    BAD("half_acquisition: an overlap that another geometry does not have",
+        (half(s), s->half.overlap = 20.0, check_ok("isoc_ct_set_half_acquisition", SET_HALF), s->axis[3] = 8.0, use_geometry(s)),
+        isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]), OUT_OF_RANGE, "overlap is 20", "at most 18");
+    GOOD("half_acquisition: NULL turns it off", (half(s), check_ok("isoc_ct_set_half_acquisition", SET_HALF)),
+         isoc_ct_set_half_acquisition(s->ct, NULL),
+         (s->info.struct_size = sizeof s->info, isoc_ct_get_info(s->ct, &s->info) == ISOC_STATUS_OK) &&
+             s->info.computed_bins == BINS && s->info.overlap == 0.0);
+    for (uint32_t rise = 0; rise < 2; rise++)
+        GOOD("half_acquisition: both rises", (half(s), s->half.rise = rise), SET_HALF,
+             isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK &&
+                 near(s->volume, s->volume, VOLUME_SIZE, 0.0) &&
+                 (s->info.struct_size = sizeof s->info, isoc_ct_get_info(s->ct, &s->info) == ISOC_STATUS_OK) &&
+                 s->info.computed_bins == BINS + 13 && s->info.overlap == 20.0);
+}
+
 /* --- outliers --- */
 
 /* Projections as raw counts, in the same buffer. */
@@ -1599,6 +1646,7 @@ int main(void) {
     limits();
     options();
     stripes();
+    half_acquisition();
     outliers();
     phases();
     null_tensors();

@@ -129,6 +129,24 @@ void ct_values(const iso::context &context) {
     s.plan.set_angular_weights();
     s.plan.reconstruct(s.p(), s.v());
 
+    {
+        std::vector<double> turn(48);
+        for (std::size_t k = 0; k < turn.size(); k++) turn[k] = 2 * pi * static_cast<double>(k) / 48;
+        const std::vector<double> near = { 12.5 };
+        iso::ct half(context);
+        iso::ct::geometry scan;
+        scan.bins = 50, scan.angles = turn, scan.axis = near;
+        half.set_half_acquisition();
+        half.set_geometry(scan);
+        // 49 - 12.5 bins on either side; 13.5 of them to the first bin without weight.
+        expect("ct: half acquisition", half.get_info().computed_bins == 74 && half.get_info().overlap == 27.0);
+        iso::ct::half_acquisition wide;
+        wide.overlap = 28;
+        expect_error("ct: an overlap", ISOC_STATUS_OUT_OF_RANGE, "at most 27", [&] { half.set_half_acquisition(wide); });
+        half.set_half_acquisition(nullptr);
+        expect("ct: no half acquisition", half.get_info().computed_bins == 50);
+    }
+
     iso::ct::output output;
     output.dtype = ISOC_CT_OUTPUT_TYPE_U16, output.low = -0.5, output.high = 1.5, output.histogram_bins = 8;
     s.plan.set_output(output);

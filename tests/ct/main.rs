@@ -10,6 +10,7 @@ mod filter;
 mod find_axis;
 mod forward;
 mod frames;
+mod half_acquisition;
 mod input;
 mod invariance;
 mod kind_of_input;

@@ -6,6 +6,7 @@ mod common;
 mod band_limited;
 mod ct;
 mod frames;
+mod half_acquisition;
 mod memory;
 mod mri;
 mod output;

@@ -48,7 +48,8 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d })
 }
 
-/// f32 transforms of values up to 1 err by 3e-7 or so on both, which a logarithm of 0.2 makes 3e-6 together.
+/// Transforms have other lengths, and kernels leave 1e-6 of a step (0.6 at most) beyond their margins on each of four sides, which an unsharp mask
+/// of 1 doubles, and the logarithm of a transmission of 0.17 makes 2.8e-5; rounding is less.
 #[test]
 fn phase_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
@@ -64,13 +65,13 @@ fn phase_as_on_the_processor() {
             let g = Geometry { order, first_row: part.start, slices: part.len(), ..geometry(shape) };
             let (seen, expected) = (run(&gpu, &g, &phase, &raw), run(&cpu(), &g, &phase, &raw));
             let off = worst(&seen.0, &expected.0);
-            assert!(off < 1e-5, "{shape:?}, {phase:?}: {off:e}");
+            assert!(off < 3e-5, "{shape:?}, {phase:?}: {off:e}");
             assert_eq!(seen.1, expected.1, "outliers");
         }
     }
 }
 
-/// To what kernels leave beyond margins, and rounding.
+/// As above.
 #[test]
 fn slabs_do_not_matter() {
     let Some(whole) = gpu() else { return };
@@ -82,6 +83,7 @@ fn slabs_do_not_matter() {
     let capped = gpu_with(ContextOptions { gpu_memory_cap: cap, ..ContextOptions::default() }).expect("there was one");
     assert!(bytes(&capped) <= cap);
     let (seen, expected) = (run(&capped, &g, &phase, &raw), run(&whole, &g, &phase, &raw));
-    assert!(worst(&seen.0, &expected.0) < 1e-5);
+    let off = worst(&seen.0, &expected.0);
+    assert!(off < 3e-5, "{off:e}");
     assert_eq!(seen.1, expected.1, "each outlier counts once");
 }

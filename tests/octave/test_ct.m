@@ -159,6 +159,18 @@ function filters()
     check_error('more levels than fit', 'ct:invalidStripes', {'Levels', '16'}, @() ct.setStripes('Method', 'wavelet_fourier', 'Levels', 16));
     check_error('a window of one bin', 'ct:invalidStripes', {'SmallWindow', '1'}, @() ct.setStripes('SmallWindow', 1));
     ct.setStripes([]);
+    half_turn = isocenter.CT('Angles', (0:39) * 0.07, 'Bins', 48);
+    check_error('half a turn', 'ct:invalidHalfAcquisition', {'full turn'}, @() half_turn.setHalfAcquisition());
+    turn = isocenter.CT('Angles', (0:119) * 2 * pi / 120, 'Bins', 48, 'Axis', 13, 'Size', [64 64]);
+    disk = struct('Value', 1, 'SemiX', 25, 'SemiY', 25);
+    turn.setHalfAcquisition('Overlap', 20, 'Rise', 'linear');
+    turn.setHalfAcquisition();
+    check_true('the field', turn.info().ComputedBins == 71 && turn.info().Overlap == 26);
+    slice = turn.reconstruct(turn.phantomProjections(disk));
+    check_near('a half acquisition', mean(mean(slice(20:45, 20:45))), 1, 0.01);
+    check_error('too large an overlap', 'ct:invalidHalfAcquisition', {'at most 26'}, @() turn.setHalfAcquisition('Overlap', 27));
+    turn.setHalfAcquisition([]);
+    check_true('off', turn.info().ComputedBins == 48 && turn.info().Overlap == 0);
     ct.setOptions('Interpolation', 'band_limited', 'Tolerance', 1e-3);
     check_true('the period', ct.info().Period > 48 * (1 + sqrt(2)) / 2);
     check_near('band-limited', middle(), linear, 0.01);

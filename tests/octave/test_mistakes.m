@@ -203,7 +203,7 @@ function missing_and_extra_arguments()
         'PET.info', {}, 0
         'PET.memory', {}, 0
     };
-    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setPhase', 'setStripes'}; % names and values
+    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setPhase', 'setStripes', 'setHalfAcquisition'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');

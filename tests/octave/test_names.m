@@ -19,6 +19,7 @@ function words(enums, chosen)
     of.isoc_ct_flat_field_options = @(name, word) ct.setFlatField(ones(8, 1, 'single'), name, word);
     of.isoc_ct_phase = @(name, word) ct.setPhase('EnergyKev', 20, 'DistanceMm', 100, 'PixelUm', 1, 'DeltaBeta', 3, name, word);
     of.isoc_ct_stripes = @(name, word) ct.setStripes(name, word);
+    of.isoc_ct_half_acquisition = @(name, word) isocenter.CT().setHalfAcquisition(name, word);
     of.isoc_ct_output = @(name, word) ct.setOutput(name, word);
     of.isoc_ct_axis_options = @(name, word) ct.findAxis(zeros(8, 2, 'single'), name, word);
     of.isoc_mri_geometry = @(name, word) mri.setGeometry([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', name, word);
@@ -80,6 +81,7 @@ function options(structs, enums, chosen)
         'isoc_ct_flat_field_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).setFlatField(ones(8, 1, 'single'), varargin{:}), 'CT.setFlatField', {}, {}
         'isoc_ct_phase', @(varargin) ct.setPhase(varargin{:}), 'CT.setPhase', {}, {}
         'isoc_ct_stripes', @(varargin) ct.setStripes(varargin{:}), 'CT.setStripes', {}, {}
+        'isoc_ct_half_acquisition', @(varargin) ct.setHalfAcquisition(varargin{:}), 'CT.setHalfAcquisition', {}, {}
         'isoc_ct_output', @(varargin) ct.setOutput(varargin{:}), 'CT.setOutput', {}, {}
         'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {'Curve'}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}

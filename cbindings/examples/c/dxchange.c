@@ -1,9 +1,13 @@
-/* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file: see scan.h for what is read.
+/* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file (see scan.h for what is read) or, WITH_TIFF, a sinogram in a TIFF file (see
+ * sinogram.h).
  * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] */
 #define _POSIX_C_SOURCE 200809L
 #include "demo.h"
 #include "picture.h"
 #include "scan.h"
+#ifdef WITH_TIFF
+#include "sinogram.h"
+#endif
 
 #include <errno.h>
 #include <inttypes.h>
@@ -171,8 +175,12 @@ int main(int argc, char **argv) {
     volume_path = output_path(&set, "_volume.h5");
     picture_path = output_path(&set, "_slice.png");
     if (!volume_path || !picture_path || !spares_input(&set, volume_path) || !spares_input(&set, picture_path)) goto end;
+#ifdef WITH_TIFF
+    if ((sinogram_is(set.input) ? sinogram_read : scan_read)(&input, set.input) != 0) goto end;
+#else
     if (scan_read(&input, set.input) != 0) goto end;
-    const int64_t n = input.bins, shape[] = { input.rows, n, n };
+#endif
+    const int64_t n = input.bins;
     printf("Isocenter      %s: %s\n", isoc_version(), isoc_build_info());
     printf("scan           %" PRId64 " views, %" PRId64 " rows, %" PRId64 " bins\n", input.views, input.rows, n);
 
@@ -186,12 +194,12 @@ int main(int argc, char **argv) {
     const isoc_ct_options options = { .struct_size = sizeof options, .input = ISOC_CT_INPUT_COUNTS };
     /* What stands out from noise, and would become rings. */
     const isoc_ct_stripes stripes = { .struct_size = sizeof stripes };
+    const isoc_ct_half_acquisition half = { .struct_size = sizeof half };
     isoc_ct_info info = { .struct_size = sizeof info };
     const isoc_tensor raw = scan_tensor(&input.data);
     const isoc_tensor white = scan_tensor(&input.white), dark = scan_tensor(&input.dark);
     uint64_t bytes = 0;
-    if (!(volume = demo_array(input.rows * n * n, sizeof *volume))) goto end;
-    const isoc_tensor v = { volume, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 };
+    int64_t side = n;
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));
     TRY(isoc_ct_set_options(ct, &options));
@@ -204,8 +212,18 @@ int main(int argc, char **argv) {
         printf("rotation axis  %.2f +- %.2f, found in %.2f s (confidence %.2f)\n", axis, search.error,
                demo_seconds() - begin, search.confidence);
     }
+    if (search.half_acquisition) {
+        /* The larger part of the detector, on both sides of the axis. */
+        side = 2 * (int64_t)(axis < (double)n / 2 ? (double)n - axis : axis + 1);
+        printf("field          %" PRId64 " bins, by half acquisition\n", side);
+        TRY(isoc_ct_set_half_acquisition(ct, &half));
+    }
     geometry.axis = &axis, geometry.axis_count = 1; /* the flat field stays */
+    geometry.nx = geometry.ny = side;
     TRY(isoc_ct_set_geometry(ct, &geometry));
+    const int64_t shape[] = { input.rows, side, side };
+    if (!(volume = demo_array(input.rows * side * side, sizeof *volume))) goto end;
+    const isoc_tensor v = { volume, ISOC_HOST, 3, ISOC_F32, shape, NULL, 0 };
     TRY(isoc_ct_memory(ct, &bytes));
     bar = (demo_bar){ "reconstruct", 0, 1 };
     double begin = demo_seconds();
@@ -213,7 +231,7 @@ int main(int argc, char **argv) {
     double seconds = demo_seconds() - begin;
     TRY(isoc_ct_get_info(ct, &info));
 
-    double rate = 1e-9 * (double)input.rows * (double)n * (double)n * (double)input.views / seconds;
+    double rate = 1e-9 * (double)input.rows * (double)side * (double)side * (double)input.views / seconds;
     char title[256], caption[160], megabytes[32];
     printf("angles         %.4f degrees apart, covering %.1f degrees\n", info.angular_spacing * 180 / PI,
            info.angle_covered * 180 / PI);
@@ -226,8 +244,8 @@ int main(int argc, char **argv) {
     printf("volume         %s\n", volume_path);
     snprintf(title, sizeof title, "%.180s, slice %" PRId64, base_name(set.input), input.rows / 2);
     snprintf(caption, sizeof caption, "%" PRId64 " views, axis at bin %.2f, %.0f GU/s", input.views, axis, rate);
-    const float *middle = volume + input.rows / 2 * n * n;
-    if (draw(picture_path, middle, n, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
+    const float *middle = volume + input.rows / 2 * side * side;
+    if (draw(picture_path, middle, side, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
     printf("picture        %s\n", picture_path);
     failed = 0;
 end:

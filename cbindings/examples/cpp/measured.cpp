@@ -6,6 +6,8 @@
 
 #include <isocenter.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 
@@ -13,7 +15,7 @@ static volatile std::sig_atomic_t interrupted = 0;
 extern "C" void interrupt(int) { interrupted = 1; } // all that a signal handler may do: progress looks at it
 
 // The axis, from the counts of the middle row alone.
-static double axis_of(const isocenter::context &context, const scan_file &scan) {
+static isocenter::ct::axis axis_of(const isocenter::context &context, const scan_file &scan) {
     const auto row = [&](const scan_file::frames &frames) {
         std::vector<float> values(frames.count * scan.bins);
         if (frames.count > 0) scan.read(frames, scan.rows / 2, 1, values.data());
@@ -31,7 +33,7 @@ static double axis_of(const isocenter::context &context, const scan_file &scan) 
     ct.set_options(options);
     const isocenter::const_tensor dark(darks, shape(scan.darks));
     ct.set_flat_field({ flats, shape(scan.flats) }, scan.darks.count > 0 ? dark : nullptr);
-    return ct.find_axis({ values, shape(scan.views) }).axis; // throws where it cannot be told
+    return ct.find_axis({ values, shape(scan.views) }); // throws where it cannot be told
 }
 
 int main(int argc, char **argv) try {
@@ -57,8 +59,11 @@ int main(int argc, char **argv) try {
     geometry.rows = static_cast<int64_t>(scan.rows), geometry.bins = static_cast<int64_t>(scan.bins);
     geometry.nx = geometry.ny = geometry.bins;
     std::fprintf(stderr, "finding the axis");
-    const double axis = axis_of(context, scan);
+    const isocenter::ct::axis found = axis_of(context, scan);
+    const double axis = found.axis, last = static_cast<double>(scan.bins) - 1;
     geometry.axis = axis, searching = false;
+    if (found.half_acquisition) // the larger part of the detector, on both sides of the axis
+        geometry.nx = geometry.ny = 2 * static_cast<int64_t>(std::ceil(std::max(axis, last - axis)));
     if (argc == 7) geometry.region(region[0], region[1], region[2], region[3]); // after all else that sets nx and ny
     isocenter::ct ct(context);
     ct.set_geometry(geometry);
@@ -70,6 +75,7 @@ int main(int argc, char **argv) try {
     const std::vector<float> flats = scan.read(scan.flats), darks = scan.read(scan.darks);
     const isocenter::const_tensor dark(darks, shape(scan.darks));
     ct.set_flat_field({ flats, shape(scan.flats) }, scan.darks.count > 0 ? dark : nullptr);
+    if (found.half_acquisition) ct.set_half_acquisition();
     ct.set_stripes(); // what stands out from noise, and would become rings
 
     // Some rows in, some slices out, so that neither the scan nor the volume has to fit memory. The file has its name once it is whole.

@@ -17,6 +17,7 @@ classdef CT < handle
 %   setOutliers        what stands out in raw frames
 %   setPhase           phase retrieval from transmissions
 %   setStripes         what would become rings
+%   setHalfAcquisition a full turn about an axis near an edge of the detector
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   findAxis           the rotation axis, from projections
@@ -229,6 +230,23 @@ classdef CT < handle
                 isocenter_mex('ct.leave_stripes', self.id);
             else
                 isocenter_mex('ct.set_stripes', self.id, varargin{:});
+            end
+        end
+
+        function setHalfAcquisition(self, varargin)
+            % SETHALFACQUISITION  Scans are half acquisitions to reconstruct and reconstructStream.
+            %   ct.setHalfAcquisition()      a full turn about an axis near an edge of the detector, or up to a quarter of its bins beyond
+            %   ct.setHalfAcquisition([])    takes rows as they are, as it is at first
+            %   ct.setHalfAcquisition(NAME, VALUE, ...) or ct.setHalfAcquisition(STRUCT)
+            %
+            %   Overlap    bins over which weights of opposite views rise: 1 to 2 (1 + the bins from the axis to the nearer edge), the default
+            %   Rise       'smooth' (the default), with slopes that begin and end with 0, or 'linear'
+            %   Bins and Axis of the geometry are the detector's; for the whole field Size is about 2 (Bins - Overlap / 2).
+            self.id = isocenter.internal.plan('ct', self.id);
+            if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
+                isocenter_mex('ct.leave_half_acquisition', self.id);
+            else
+                isocenter_mex('ct.set_half_acquisition', self.id, varargin{:});
             end
         end
 

@@ -6,6 +6,7 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
+static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
 static const char *const combinations[] = { "mean", "median", nullptr };
@@ -116,6 +117,13 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
 } };
 #undef AT
 
+#define AT(member) offsetof(isoc_ct_half_acquisition, member)
+static const record half_acquisition_record{ "half acquisition", sizeof(isoc_ct_half_acquisition), {
+    { "Rise", field::word, AT(rise), 0, rises },
+    { "Overlap", field::real, AT(overlap), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_ct_output, member)
 static const record output_record{ "output", sizeof(isoc_ct_output), {
     { "Dtype", field::word, AT(dtype), 0, outputs },
@@ -158,6 +166,8 @@ static const record info_record{ "info", sizeof(isoc_ct_info), {
     { "Period", field::count, AT(period) },
     { "Outliers", field::count, AT(outliers) },
     { "BadPixels", field::count, AT(bad_pixels) },
+    { "ComputedBins", field::count, AT(computed_bins) },
+    { "Overlap", field::real, AT(overlap) },
 } };
 #undef AT
 
@@ -310,6 +320,17 @@ static void set_stripes(call &c) {
 static void leave_stripes(call &c) {
     c.takes({});
     check(isoc_ct_set_stripes(c.plan->ct(), nullptr));
+}
+
+static void set_half_acquisition(call &c) {
+    auto half = sized<isoc_ct_half_acquisition>();
+    settings_read(half_acquisition_record, c, 0, "invalidHalfAcquisition", &half);
+    check(isoc_ct_set_half_acquisition(c.plan->ct(), &half), "invalidHalfAcquisition");
+}
+
+static void leave_half_acquisition(call &c) {
+    c.takes({});
+    check(isoc_ct_set_half_acquisition(c.plan->ct(), nullptr));
 }
 
 static void set_output(call &c) {
@@ -602,6 +623,8 @@ const std::vector<command> ct_commands{
     { "leave_phase", leave_phase, needs::plan },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },
+    { "set_half_acquisition", set_half_acquisition, needs::plan },
+    { "leave_half_acquisition", leave_half_acquisition, needs::plan },
     { "info", get_info },
     { "angular_weights", angular_weights },
     { "set_angular_weights", set_angular_weights },

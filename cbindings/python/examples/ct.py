@@ -63,8 +63,11 @@ def measured(path):
         found = ct.find_axis(counts)
         axis = found.axis
         print(f"rotation axis at bin {axis:.2f} of {bins}, within {found.error:.2f}")
-        off = axis - (bins - 1) / 2  # the slice's centre stays that of the detector
-        ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, x_offset=off, y_offset=off)  # the flat field stays
+        side, off = bins, axis - (bins - 1) / 2  # the slice's centre stays that of the detector
+        if found.half_acquisition:  # the field is the larger part of the detector, on both sides of the axis
+            ct.set_half_acquisition()
+            side, off = 2 * int(np.ceil(max(axis, bins - 1 - axis))), 0.0
+        ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=axis, nx=side, ny=side, x_offset=off, y_offset=off)  # the flat field stays
         volume = ct.reconstruct(counts)
     low, high = np.percentile(volume, (1, 99.8))
     _, axes = plt.subplots(1, min(rows, 4), figsize=(6 * min(rows, 4), 6), constrained_layout=True, squeeze=False)

@@ -298,6 +298,15 @@ class CtStripeMethod(IntEnum):
     WAVELET_FOURIER = 4
 
 
+class CtRise(IntEnum):
+    """isoc_ct_rise"""
+
+    #: 1 + u (3 - u^2) / 2, whose slope begins and ends with 0.
+    SMOOTH = 0
+    #: 1 + u.
+    LINEAR = 1
+
+
 class CtOrder(IntEnum):
     """isoc_ct_order"""
 
@@ -563,6 +572,10 @@ class isoc_ct_stripes(c.Structure):
                 ("levels", c.c_int64), ("wavelet", c.c_int64)]
 
 
+class isoc_ct_half_acquisition(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("rise", c.c_uint32), ("overlap", c.c_double)]
+
+
 class isoc_ct_output(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("low", c.c_double), ("high", c.c_double),
                 ("low_percentile", c.c_double), ("high_percentile", c.c_double), ("histogram_slices", c.c_int64),
@@ -580,7 +593,8 @@ class isoc_ct_info(c.Structure):
                 ("angular_spacing", c.c_double), ("angle_covered", c.c_double), ("missing_wedges", c.c_int64),
                 ("largest_gap_start", c.c_double), ("largest_gap", c.c_double), ("padded_bins", c.c_int64),
                 ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64),
-                ("outliers", c.c_int64), ("bad_pixels", c.c_int64)]
+                ("outliers", c.c_int64), ("bad_pixels", c.c_int64), ("computed_bins", c.c_int64),
+                ("overlap", c.c_double)]
 
 
 class isoc_ct_ellipse(c.Structure):
@@ -719,6 +733,7 @@ FUNCTIONS = {
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                            c.POINTER(isoc_ct_flat_field_options)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
+    "isoc_ct_set_half_acquisition": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_half_acquisition)]),
     "isoc_ct_set_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output)]),
     "isoc_ct_get_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output_info)]),
     "isoc_ct_get_histogram": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),

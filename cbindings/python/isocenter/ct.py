@@ -468,6 +468,31 @@ class CT(Plan):
         """Leaves stripes as they are, which is so until `set_stripes`."""
         self._run(lib.isoc_ct_set_stripes, None)
 
+    def set_half_acquisition(self, overlap=0.0, *, rise="smooth"):
+        """Takes scans for half acquisitions in `reconstruct` and `reconstruct_stream`: a full turn about an axis near an edge of the
+        detector, or up to a quarter of its bins beyond. Opposite views are weighted where they see the same rays, and the field is
+        nearly twice as wide as the detector; nothing is stitched. Give `set_geometry` the detector's bins and axis, and for the whole
+        field nx and ny of about ``2 * (bins - overlap / 2)``.
+
+        Parameters
+        ----------
+        overlap : float
+            Bins over which weights rise: 1 to ``2 * (1 + d)``, d the bins from the axis to the nearer edge. 0 means that maximum, which
+            averages most noise out; with less, bad bins at the edge have no weight.
+        rise : {"smooth", "linear"}
+            How they do: with slopes that begin and end with 0, or along a straight line.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        half = struct(_abi.isoc_ct_half_acquisition, rise=choice(_abi.CtRise, rise, "rise"), overlap=overlap)
+        self._run(lib.isoc_ct_set_half_acquisition, ctypes.byref(half))
+
+    def leave_half_acquisition(self):
+        """Takes rows as they are, which is so until `set_half_acquisition`."""
+        self._run(lib.isoc_ct_set_half_acquisition, None)
+
     def set_stream(self, stream):
         """Sets the CUDA stream whose order calls on GPU arrays follow: work begins when all that is in it has been done.
 

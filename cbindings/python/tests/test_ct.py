@@ -325,6 +325,22 @@ class Ct(unittest.TestCase):
         self.assertRaisesRegex(isocenter.OutOfRangeError, "small_window is 1", self.ct.set_stripes, "sorting", small_window=1)
         self.assertRaisesRegex(isocenter.OutOfRangeError, "levels is 16", self.ct.set_stripes, "wavelet_fourier", levels=16)
 
+    def test_half_acquisition(self):
+        turn = np.arange(240) * 2 * np.pi / 240
+        body = [[0.01, 6.0, -5.0, 60.0, 45.0, 0.3], [0.02, -20.0, 10.0, 9.0, 12.0, 0.0]]
+        whole = isocenter.CT(angles=turn, bins=161, axis=80.0)
+        exact = whole.reconstruct(whole.phantom_projections(body))
+        for first, bins in ((60, 101), (0, 101)):
+            half = isocenter.CT(angles=turn, bins=bins, axis=80.0 - first, nx=161, ny=161)
+            half.set_half_acquisition(30, rise="linear")
+            half.set_half_acquisition()
+            self.assertEqual((half.info().computed_bins, half.info().overlap), (161, 42.0))
+            self.assertLess(np.abs(half.reconstruct(half.phantom_projections(body)) - exact).max(), 1e-6)
+            self.assertRaisesRegex(isocenter.OutOfRangeError, "at most 42", half.set_half_acquisition, 43)
+            half.leave_half_acquisition()
+            self.assertEqual(half.info().computed_bins, bins)
+        self.assertRaisesRegex(ValueError, "'smooth', 'linear'", half.set_half_acquisition, rise="cubic")
+
     def test_what_floats_hold(self):
         sinogram = self.ct.phantom_projections([[0.01, 20.0, -10.0, 80.0, 60.0, 0.3]])
         counts = np.rint(10000 * np.exp(-sinogram))

@@ -31,6 +31,7 @@ TAKEN = [
     ("isoc_ct_flat_field_options", isocenter.CT.set_flat_field, ("flats", "darks")),
     ("isoc_ct_phase", isocenter.CT.set_phase, ()),
     ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
+    ("isoc_ct_half_acquisition", isocenter.CT.set_half_acquisition, ()),
     ("isoc_ct_axis_options", isocenter.CT.find_axis, ("projections", "curve")),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
@@ -71,7 +72,8 @@ class Names(unittest.TestCase):
                         "isoc_ct_outliers": lambda **word: ct.set_outliers(threshold=1.0, **word),
                         "isoc_ct_flat_field_options": lambda **word: ct.set_flat_field(np.ones((2, 1, 8), np.float32), **word),
                         "isoc_ct_phase": lambda **word: ct.set_phase(energy_kev=20, distance_mm=100, pixel_um=1, delta_beta=3, **word),
-                        "isoc_ct_stripes": ct.set_stripes, "isoc_mri_options": mri.set_options,
+                        "isoc_ct_stripes": ct.set_stripes, "isoc_ct_half_acquisition": isocenter.CT().set_half_acquisition,
+                        "isoc_mri_options": mri.set_options,
                         "isoc_pet_options": pet.set_options,
                         "isoc_ct_geometry": lambda **word: ct.set_geometry(**{"angles": [0.0, 1.0], "bins": 8, **word}),
                         "isoc_mri_geometry": lambda **word: mri.set_geometry(**{

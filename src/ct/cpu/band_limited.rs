@@ -65,7 +65,7 @@ impl<'a> Spectra<'a> {
         direction: FftDirection,
         view: impl Fn(usize) -> View,
     ) -> Result<Self> {
-        let BandLimited { period, tolerance } = band_limited;
+        let BandLimited { period, tolerance, .. } = band_limited;
         let spokes = collected((0..geometry.views()).map(|v| band_limited.spoke(geometry, v)))?;
         let steps = collected(spokes.iter().map(|s| s.step))?;
         // The planner's tables.

@@ -135,7 +135,7 @@ impl Engine for CpuEngine {
     }
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
-        let (g, work) = (task.geometry, work(context, task)?);
+        let (g, work) = (task.detector, work(context, task)?);
         let (cap, dtypes, threads) = (self.cap(context, task)?, [dtype, task.pass.stored], context.threads());
         let reach = task.rows.reach();
         let loaded = Loaded { stream: Some((g, reach, dtypes)), preparation: Preparation::of(task, threads) };

@@ -5,6 +5,7 @@ use super::phase::PhaseFilter;
 use crate::context::{Context, Job, Stage};
 use crate::cpu::shared::Shared;
 use crate::ct::geometry::Geometry;
+use crate::ct::rows::filter::Padding;
 use crate::ct::rows::phase::Phase;
 use crate::ct::rows::reader::Reader;
 use crate::ct::rows::{Chain, Stages};
@@ -16,7 +17,9 @@ use std::sync::Mutex;
 
 /// The stages of a call.
 pub(super) struct Preparation<'a> {
+    /// Of the rows that it makes, and of those that it reads.
     geometry: &'a Geometry,
+    detector: &'a Geometry,
     stages: &'a Stages,
     rows: Chain<'a>,
     threads: usize,
@@ -28,8 +31,9 @@ const TOGETHER: usize = 8;
 impl<'a> Preparation<'a> {
     /// Of a task that has such stages.
     pub(super) fn of(task: &Task<'a>, threads: usize) -> Option<Self> {
-        let stages = task.rows.stages.and_then(Stages::any)?;
-        Some(Self { geometry: task.geometry, stages, rows: task.rows, threads })
+        let Task { geometry, detector, rows, .. } = *task;
+        let stages = rows.stages.filter(|stages| stages.any().is_some() || rows.halves.is_some())?;
+        Some(Self { geometry, detector, stages, rows, threads })
     }
 
     /// Values of so many slices.
@@ -49,7 +53,7 @@ impl<'a> Preparation<'a> {
 
     /// Working memory, in bytes, for so many slices.
     pub(super) fn bytes(&self, slices: usize) -> u64 {
-        let (views, bins, together) = (self.geometry.views(), self.geometry.bins, self.together(slices));
+        let (views, bins, together) = (self.detector.views(), self.detector.bins, self.together(slices));
         let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
         let outliers = self.stages.outliers.as_ref();
         let rows = match &self.stages.phase {
@@ -87,7 +91,7 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Some slices after others: reads them, unless there are line integrals already, and removes stripes.
+    /// Some slices after others: reads them, unless there are line integrals already, removes stripes, and widens rows.
     fn slices(
         &self,
         (context, job): (&Context, &Job),
@@ -95,12 +99,13 @@ impl<'a> Preparation<'a> {
         slices: Range<usize>,
         prepared: &mut [f32],
     ) -> Result<u64> {
-        let g = self.geometry;
-        if input.is_none() && self.stages.stripes.is_none() {
+        let g = self.detector;
+        if input.is_none() && self.stages.stripes.is_none() && self.rows.halves.is_none() {
             return Ok(0);
         }
         let together = if input.is_some() { self.together(slices.len()) } else { 1 };
-        let size = g.views() * g.bins;
+        // Measured rows are at the beginning of what a slice has.
+        let (size, measured) = (self.len(1), g.views() * g.bins);
         let (views, bins, stripes) = (g.views(), g.bins, self.stages.stripes.as_ref());
         let tables = stripes.map(|stripes| stripes.tables(views, bins, context.level())).transpose()?.flatten();
         let queue = Mutex::new(slices.clone().step_by(together).zip(prepared.chunks_mut(together * size)));
@@ -129,10 +134,13 @@ impl<'a> Preparation<'a> {
                         }
                     }
                 }
-                if let Some(remover) = &mut remover {
-                    for sinogram in sinograms.chunks_exact_mut(size) {
-                        job.check()?;
-                        remover.correct(sinogram, context.level())?;
+                for sinogram in sinograms.chunks_exact_mut(size) {
+                    job.check()?;
+                    if let Some(remover) = &mut remover {
+                        remover.correct(&mut sinogram[..measured], context.level())?;
+                    }
+                    if let Some(halves) = self.rows.halves {
+                        halves.widen(matches!(self.rows.filter, Some((_, Padding::Edge))), sinogram);
                     }
                 }
             }
@@ -149,7 +157,7 @@ impl<'a> Preparation<'a> {
         slices: Range<usize>,
         prepared: &mut [f32],
     ) -> Result<u64> {
-        let (g, level) = (self.geometry, context.level());
+        let (g, level) = (self.detector, context.level());
         let own = g.first_row + slices.start..g.first_row + slices.end;
         let minimum = self.rows.correction.minimum();
         let filter = PhaseFilter::new(phase, minimum, own.clone(), [g.rows, g.bins], level)?;
@@ -168,7 +176,7 @@ impl<'a> Preparation<'a> {
                 let views = 2 * pair..(2 * pair + 2).min(g.views());
                 let [outliers, replaced] =
                     filter.run(&mut frames, input, views.clone(), &mut room, |k, row, values| {
-                        let at = ((row - own.start) * g.views() + views.start + k) * g.bins;
+                        let at = (row - own.start) * self.len(1) + (views.start + k) * g.bins;
                         for (k, value) in values.iter().enumerate() {
                             // SAFETY: this task alone has these views.
                             unsafe { *target.at(at + k) = *value };

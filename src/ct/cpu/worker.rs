@@ -84,7 +84,7 @@ impl<'a> Processor<'a> {
     {
         match self.task.operator {
             Operator::Forward => Reader::volume(arrays, slices, self.context),
-            _ => Reader::projections(arrays, self.task.geometry, slices, self.task.rows.correction, self.context),
+            _ => Reader::projections(arrays, self.task.detector, slices, self.task.rows.correction, self.context),
         }
     }
 }

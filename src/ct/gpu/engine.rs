@@ -71,7 +71,7 @@ impl GpuEngine {
 impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
-        let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.geometry, DType::F32, task.pass.stored));
+        let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.detector, DType::F32, task.pass.stored));
         let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
@@ -121,7 +121,7 @@ impl Engine for GpuEngine {
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         self.open(context)?;
-        let (g, cap) = (task.geometry, context.memory_cap(0));
+        let (g, cap) = (task.detector, context.memory_cap(0));
         let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
         let reach = task.rows.reach();

@@ -23,6 +23,25 @@ pub(super) struct RawRows {
 }
 mirrored!(RawRows, 72);
 
+impl RawRows {
+    /// The same rows as line integrals of so many bins, (slice, view, bin), at an address.
+    pub(super) fn replaced(self, data: u64, bins: usize) -> Self {
+        Self {
+            data,
+            view_stride: bins as i64,
+            slice_stride: i64::from(self.views) * bins as i64,
+            bin_stride: 1,
+            dark: 0,
+            gain: 0,
+            minimum: 1.0,
+            kind: row_type(DType::F32),
+            bins: bins as i32,
+            transmission: 0,
+            ..self
+        }
+    }
+}
+
 /// `RowType` of an element type.
 pub(super) fn row_type(dtype: DType) -> i32 {
     match dtype {

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::gpu::Device;
 use std::sync::Arc;
 
-/// Those of the last call that filtered, and what they were made for beside the geometry.
+/// Those of the last call that filtered, and what they were made for: rows of so many bins, beside the rest of the geometry.
 #[derive(Debug, Default)]
-pub(super) struct KeptFilter(Option<(Filter, Padding, Made)>);
+pub(super) struct KeptFilter(Option<(Filter, Padding, usize, Made)>);
 
 /// The tables and the filter's gain; None passes rows as they are.
 type Made = Option<(Arc<DeviceFilter>, f64)>;
@@ -21,12 +21,13 @@ impl KeptFilter {
         (filter, padding): (&Filter, Padding),
         geometry: &Geometry,
     ) -> Result<Made> {
-        if let Some((_, _, made)) = self.0.as_ref().filter(|(f, p, _)| f == filter && *p == padding) {
+        let bins = geometry.bins;
+        if let Some((.., made)) = self.0.as_ref().filter(|(f, p, b, _)| f == filter && (*p, *b) == (padding, bins)) {
             return Ok(made.clone());
         }
-        let made = DeviceFilter::new(device, filter, padding, geometry.bins, geometry.bin_pitch)?;
+        let made = DeviceFilter::new(device, filter, padding, bins, geometry.bin_pitch)?;
         let made = made.map(|(filter, gain)| (Arc::new(filter), gain));
-        self.0 = Some((filter.clone(), padding, made.clone()));
+        self.0 = Some((filter.clone(), padding, bins, made.clone()));
         Ok(made)
     }
 }

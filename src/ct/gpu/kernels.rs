@@ -35,6 +35,7 @@ pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
     frames: OnceLock<frames::Kernels>,
+    halves: OnceLock<Function>,
     phase: OnceLock<phase::Kernels>,
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
@@ -55,6 +56,11 @@ impl Kernels {
 
     pub(super) fn frames(&self, device: &Device) -> Result<&frames::Kernels> {
         kept(&self.frames, || frames::Kernels::new(device))
+    }
+
+    /// Widens the rows of half acquisitions.
+    pub(super) fn halves(&self, device: &Device) -> Result<&Function> {
+        kept(&self.halves, || device.function("ct/half_acquisition", "ct_halves"))
     }
 
     pub(super) fn phase(&self, device: &Device) -> Result<&phase::Kernels> {

@@ -13,6 +13,7 @@ mod filter;
 mod format;
 mod forward;
 mod frames;
+mod half_acquisition;
 mod hybrid;
 mod kept_filter;
 mod kernels;

@@ -5,6 +5,7 @@ use super::state::State;
 use crate::cpu::buffer::zeros;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::phase::Phase;
+use crate::ct::slab::rows_of;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Kernels as FftKernels, Pass, Side, Sum, Transform, Window};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
@@ -92,10 +93,14 @@ impl Shape {
     }
 }
 
-/// What slabs of so many slices take: transmissions, and two grids.
-pub(super) fn bytes(phase: &Phase, g: &Geometry, slices: usize) -> [u64; 2] {
-    let rows = (slices + 2 * phase.reach()).min(g.rows);
-    [4 * (rows * g.views() * g.bins) as u64, 2 * Shape::new(phase, g, slices).bytes()]
+/// What the transmissions of slabs of so many slices take.
+pub(super) fn frame_bytes(phase: &Phase, g: &Geometry, slices: usize) -> u64 {
+    4 * (rows_of(g, slices, phase.reach()) * g.views() * g.bins) as u64
+}
+
+/// And two grids.
+pub(super) fn grid_bytes(phase: &Phase, g: &Geometry, slices: usize) -> u64 {
+    2 * Shape::new(phase, g, slices).bytes()
 }
 
 /// A filter for slabs of up to so many slices.

@@ -2,14 +2,18 @@
 
 use super::format::RawRows;
 use super::frames;
+use super::half_acquisition;
 use super::phase::{self, DevicePhase};
 use super::state::{Scratch, State};
 use super::stripes_wavelet::DeviceTables;
+use super::tables::Tables;
 use super::{stripes, stripes_vo, stripes_wavelet};
 use crate::cpu::level::Level;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
+use crate::ct::rows::flat_field::FlatField;
 use crate::ct::rows::stripes::Stripes;
+use crate::ct::task::Task;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
 use std::sync::Arc;
@@ -55,32 +59,71 @@ fn integral_bytes(g: &Geometry, slices: usize) -> u64 {
 }
 
 /// What slabs of so many slices take.
-pub(super) fn bytes(stages: &Stages, g: &Geometry, slices: usize) -> u64 {
-    let phase = stages.phase.as_ref().map_or(0, |phase| phase::bytes(phase, g, slices).iter().sum());
-    integral_bytes(g, slices) + batch(stages, g, slices) as u64 * list_bytes(stages, g) + table_bytes(stages, g) + phase
+pub(super) fn bytes(task: &Task, slices: usize) -> u64 {
+    let phase = needed(task).and_then(|stages| stages.phase.as_ref());
+    let grids = phase.map_or(0, |phase| phase::grid_bytes(phase, task.detector, slices));
+    let tables = needed(task).map_or(0, |stages| table_bytes(stages, task.detector));
+    buffer_bytes(task, slices).iter().sum::<u64>() + grids + tables
+}
+
+/// Stages that line integrals are made for, beside half acquisition.
+fn needed<'a>(task: &Task<'a>) -> Option<&'a Stages> {
+    let varies = || task.rows.correction.flat().is_some_and(FlatField::varies);
+    task.rows.stages.filter(|stages| stages.any().is_some() || varies())
+}
+
+/// Of transmissions, line integrals, lists and widened rows.
+fn buffer_bytes(task: &Task, slices: usize) -> [u64; 4] {
+    let g = task.detector;
+    let widened = task.rows.halves.map_or(0, |halves| half_acquisition::bytes(halves, slices));
+    let Some(stages) = needed(task) else { return [0, 0, 0, widened] };
+    let frames = stages.phase.as_ref().map_or(0, |phase| phase::frame_bytes(phase, g, slices));
+    let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
+    [frames, integral_bytes(g, slices), lists, widened]
 }
 
 /// Memory for so many slices, ahead of the work.
 pub(super) fn reserve(
     device: &Arc<Device>,
-    (stages, filter): (&Stages, Option<&DevicePhase>),
-    g: &Geometry,
+    task: &Task,
+    filter: Option<&DevicePhase>,
     slices: usize,
     scratch: &mut Scratch,
 ) -> Result<()> {
-    if let Some((phase, filter)) = stages.phase.as_ref().zip(filter) {
-        let [frames, _] = phase::bytes(phase, g, slices);
-        scratch.frames.take(device, frames as usize)?;
-        // Those of the largest slab.
-        scratch.grids.take(device, filter.grid_bytes() as usize)?;
+    let Scratch { frames, grids, integrals, lists, widened, .. } = scratch;
+    for (slot, bytes) in [frames, integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
+        if bytes > 0 {
+            slot.take(device, bytes as usize)?;
+        }
     }
-    scratch.integrals.take(device, integral_bytes(g, slices) as usize)?;
-    let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
-    scratch.lists.take(device, lists as usize).map(drop)
+    if let Some(filter) = filter {
+        // Those of the largest slab.
+        grids.take(device, filter.grid_bytes() as usize)?;
+    }
+    Ok(())
 }
 
-/// Makes line integrals of a slab, and has the stages work on them; gives them as rows.
+/// Has the stages work on a slab, whose line integrals are made first; gives what comes of it as rows.
 pub(super) fn run(
+    state: &State,
+    task: &Task,
+    tables: &Tables,
+    slab: frames::Slab,
+    scratch: &Scratch,
+    stream: &Stream,
+) -> Result<RawRows> {
+    let raw = match needed(task) {
+        Some(stages) => staged(state, (stages, tables.phase.as_ref()), slab, scratch, stream)?,
+        None => slab.raw,
+    };
+    match &tables.halves {
+        Some(halves) => halves.run(state, raw, scratch.widened.address(), stream),
+        None => Ok(raw),
+    }
+}
+
+/// Line integrals as the stages leave them.
+fn staged(
     state: &State,
     (stages, filter): (&Stages, Option<&DevicePhase>),
     slab: frames::Slab,
@@ -130,16 +173,5 @@ pub(super) fn run(
             }
         }
     }
-    Ok(RawRows {
-        data: integrals,
-        view_stride: bins as i64,
-        slice_stride: (views * bins) as i64,
-        bin_stride: 1,
-        dark: 0,
-        gain: 0,
-        minimum: 1.0,
-        kind: 0,
-        transmission: 0,
-        ..raw
-    })
+    Ok(raw.replaced(integrals, bins))
 }

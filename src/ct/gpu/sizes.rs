@@ -208,7 +208,7 @@ impl Sizes {
             _ => self.format.bytes(n, g.views(), g.bins),
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
-        let stages = task.rows.stages.map_or(0, |stages| prepare::bytes(stages, g, n));
+        let stages = prepare::bytes(task, n);
         let volume = self.volume_bytes(task, n) as u64;
         let slots = SLOTS as u64 * (raw + self.out_bytes(task, n) as u64);
         (slots + packed + volume).saturating_add(sums).saturating_add(stages)
@@ -224,7 +224,7 @@ pub(super) fn smaller(slab: usize, sizes: &Sizes) -> usize {
 
 /// Weights of the indices in the caller's array.
 pub(super) fn indices(task: &Task, first: usize) -> IndexWeights {
-    let g = task.geometry;
+    let g = task.detector;
     if task.operator == Operator::Forward {
         let (rows, columns) = (g.ny as i64, g.nx as i64);
         return IndexWeights { view: columns, slice: rows * columns, offset: first as i64 * rows * columns };
@@ -240,7 +240,7 @@ pub(super) fn indices(task: &Task, first: usize) -> IndexWeights {
 
 /// The error that names a value which is no number, by its index in the whole of the source; `gpu` can read the source.
 pub(super) fn not_finite(task: &Task, arrays: &Arrays, gpu: &Device, index: u64) -> Result<()> {
-    let g = task.geometry;
+    let g = task.detector;
     let (name, [_, b, c]) = match task.operator {
         Operator::Forward => ("volume", g.volume_shape()),
         _ => ("projections", g.projection_shape()),

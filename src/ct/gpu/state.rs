@@ -48,6 +48,8 @@ pub(super) struct Scratch {
     /// Line integrals that stages work on, and the lists that they work with.
     pub(super) integrals: Slot,
     pub(super) lists: Slot,
+    /// Rows of half acquisitions, widened.
+    pub(super) widened: Slot,
     /// Frequencies, fine grids and parts of band-limited sums.
     pub(super) sums: Slot,
     /// Finished slices that are still to be converted.

@@ -5,12 +5,14 @@ use super::case::view_lines;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::frames::DeviceFlat;
+use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
 use super::phase::DevicePhase;
 use super::projector::Projector;
 use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
+use crate::ct::rows::filter::Padding;
 use crate::ct::rows::phase::Phase;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
@@ -32,6 +34,7 @@ pub(super) struct Tables {
     /// Of Joseph's pair: the adjoint's, and the forward projection.
     pub(super) tents: Option<DeviceMemory>,
     pub(super) forward: Option<DeviceForward>,
+    pub(super) halves: Option<DeviceHalves>,
 }
 
 impl Tables {
@@ -56,15 +59,17 @@ impl Tables {
             None => None,
         };
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
+        let detector = task.detector;
         let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
-        let rows = g.rows_around(&(0..g.slices), phase.map_or(0, Phase::reach));
-        let flat = task.rows.correction.flat().map(|flat| DeviceFlat::new(device, flat, rows, g.bins)).transpose()?;
+        let rows = detector.rows_around(&(0..detector.slices), phase.map_or(0, Phase::reach));
+        let flat = task.rows.correction.flat();
+        let flat = flat.map(|flat| DeviceFlat::new(device, flat, rows, detector.bins)).transpose()?;
         Ok(Self {
             lines: DeviceMemory::from_slice(device, &lines)?,
             view_scale: DeviceMemory::from_slice(device, &scales)?,
             filter,
             flat,
-            phase: phase.map(|phase| DevicePhase::new(device, phase, g, slab)).transpose()?,
+            phase: phase.map(|phase| DevicePhase::new(device, phase, detector, slab)).transpose()?,
             bound: gain as f32 * heaviest,
             tents: match (task.operator, task.pair) {
                 (Operator::Adjoint, Pair::Joseph) => Some(DeviceMemory::from_slice(device, &adjoint::tents(g)?)?),
@@ -73,6 +78,12 @@ impl Tables {
             forward: match (task.operator, task.pair) {
                 (Operator::Forward, Pair::Joseph) => Some(DeviceForward::new(device, g, lanes)?),
                 _ => None,
+            },
+            halves: match task.rows.halves {
+                Some(halves) => {
+                    Some(DeviceHalves::new(device, halves, matches!(task.rows.filter, Some((_, Padding::Edge))))?)
+                }
+                None => None,
             },
         })
     }

@@ -182,8 +182,8 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, frames, grids, integrals, lists, volume, .. } = &self.scratch;
-        slots + [packed, sums, frames, grids, integrals, lists, volume].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, frames, grids, integrals, lists, widened, volume, .. } = &self.scratch;
+        slots + [packed, sums, frames, grids, integrals, lists, widened, volume].map(Slot::bytes).iter().sum::<u64>()
     }
 
     /// Gives all slab memory back.
@@ -225,9 +225,7 @@ impl Gpu {
             }
             None => None,
         };
-        if let Some(stages) = task.rows.stages {
-            prepare::reserve(device, (stages, tables.phase.as_ref()), g, n, scratch)?;
-        }
+        prepare::reserve(device, task, tables.phase.as_ref(), n, scratch)?;
         if arrays.source().gpu.is_none() {
             up.stream.wait(&slot.packed)?;
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
@@ -235,10 +233,11 @@ impl Gpu {
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
-        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(g.first_row + first));
+        let detector = task.detector;
+        let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(detector.first_row + first));
         // A volume's rows are looked at as if they were views.
         let forward = task.operator == Operator::Forward;
-        let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), g.bins) };
+        let (view, slice, views, bins) = if forward { (1, 0, g.ny, g.nx) } else { (0, 1, g.views(), detector.bins) };
         // From the slab's first row on.
         let own = beside[0] as i64 * strides[slice] * arrays.source().dtype.size() as i64;
         let raw = RawRows {
@@ -270,12 +269,12 @@ impl Gpu {
         packing.look(state, scratch, compute)?;
         let packing = match task.rows.stages {
             None => packing,
-            Some(stages) => {
+            Some(_) => {
                 let flat = task.rows.correction.flat().zip(tables.flat.as_ref());
                 let counter = packing.outliers();
                 let slab = frames::Slab {
-                    geometry: g,
-                    top: g.first_row + first,
+                    geometry: detector,
+                    top: detector.first_row + first,
                     raw: packing.raw,
                     beside,
                     flat,
@@ -283,7 +282,7 @@ impl Gpu {
                     counted: [0, n],
                     transmissions: false,
                 };
-                let raw = prepare::run(state, (stages, tables.phase.as_ref()), slab, scratch, compute)?;
+                let raw = prepare::run(state, task, tables, slab, scratch, compute)?;
                 packing.tell(state, compute)?;
                 // What the packing goes by is now the largest line integral.
                 let prepared = Packing { raw, findings: &slot.prepared.0, found: &slot.prepared.1, ..packing };
@@ -420,7 +419,7 @@ impl<'a> AtWork<'a> {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
         if let Some(stages) = self.task.rows.stages {
-            prepare::tables(&mut self.gpu.state, stages, self.task.geometry, self.context.level())?;
+            prepare::tables(&mut self.gpu.state, stages, self.task.detector, self.context.level())?;
         }
         self.tables =
             Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes, self.sizes.slab))?);

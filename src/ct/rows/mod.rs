@@ -4,8 +4,9 @@
 //! 2. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
 //! 3. [`phase`], between a frame's transmissions and their logarithm;
 //! 4. [`stripes`];
-//! 5. [`filter`];
-//! 6. the angular weights, which the packing of a row multiplies by.
+//! 5. [`half_acquisition`], which widens rows;
+//! 6. [`filter`];
+//! 7. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
@@ -15,6 +16,7 @@
 pub(super) mod doubts;
 pub(super) mod filter;
 pub(super) mod flat_field;
+pub(super) mod half_acquisition;
 pub(super) mod kind;
 mod logarithm;
 pub(super) mod outliers;
@@ -25,6 +27,7 @@ pub(super) mod stripes;
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 use filter::{Filter, Padding};
+use half_acquisition::Halves;
 use kind::Correction;
 use outliers::Outliers;
 use phase::Phase;
@@ -74,6 +77,8 @@ pub(super) struct Chain<'a> {
     pub(super) correction: Correction<'a>,
     /// Where line integrals are made first: for these, or by a flat field that varies, which the processor has no need of.
     pub(super) stages: Option<&'a Stages>,
+    /// After the stages, which are there where this is.
+    pub(super) halves: Option<&'a Halves>,
     pub(super) filter: Option<(&'a Filter, Padding)>,
     /// What each view is multiplied by.
     pub(super) weights: Option<&'a [f64]>,
@@ -86,5 +91,6 @@ impl Chain<'_> {
     }
 
     /// Rows pass as they are.
-    pub(super) const NONE: Self = Self { correction: Correction::None, stages: None, filter: None, weights: None };
+    pub(super) const NONE: Self =
+        Self { correction: Correction::None, stages: None, halves: None, filter: None, weights: None };
 }

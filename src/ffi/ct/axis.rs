@@ -71,7 +71,8 @@ pub struct isoc_ct_axis {
     /// 0 to 1: how much better opposite views agree there (or how much sharper slices are) than at the next best place of the range; half of it
     /// where methods contradicted each other.
     pub confidence: f64,
-    /// 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides.
+    /// 1 if it is a full turn about an axis so near an edge that less than half of the detector is seen from both sides:
+    /// isoc_ct_set_half_acquisition is for such scans.
     pub half_acquisition: u32,
     /// Zero.
     pub reserved: u32,

@@ -39,6 +39,10 @@ pub struct isoc_ct_info {
     pub outliers: i64,
     /// Pixels that isoc_ct_set_flat_field found bad, which are replaced by their neighbours.
     pub bad_pixels: i64,
+    /// Bins of the rows that `reconstruct` computes with: the detector's, or under half acquisition those of the whole field.
+    pub computed_bins: i64,
+    /// Half acquisition: bins over which its weights rise. 0 without.
+    pub overlap: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -71,6 +75,8 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
             period: found.period as i64,
             outliers: found.outliers as i64,
             bad_pixels: found.bad_pixels as i64,
+            computed_bins: found.computed_bins as i64,
+            overlap: found.overlap,
         };
         // SAFETY: by this function's contract.
         unsafe { write_struct(info, &value) }
@@ -82,7 +88,7 @@ pub unsafe extern "C" fn isoc_ct_get_info(ct: *mut isoc_ct, info: *mut isoc_ct_i
 /// ISOC_STATUS_OUT_OF_RANGE, and nothing is written.
 ///
 /// The caller's own, if isoc_ct_set_angular_weights has set any; else half the gap to the neighbour on either side, angles taken modulo
-/// pi, where missing wedges (see isoc_ct_info) count nothing.
+/// pi, where missing wedges (see isoc_ct_info) count nothing; under half acquisition half of that, angles taken modulo 2 pi.
 ///
 /// # Safety
 /// `out` is NULL or holds `capacity` writable values; `count` is NULL or writable.

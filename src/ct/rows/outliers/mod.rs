@@ -142,6 +142,7 @@ impl<const N: usize> Plain for Removal<'_, N> {
         let Self { outliers, around, row } = self;
         let (window, reach, threshold) = (outliers.window, outliers.reach(), outliers.threshold as f32);
         let (part, beside) = outliers.minimum();
+        let noise = threshold * NORMAL;
         let (bright, dark) = (outliers.side != OutlierSide::Dark, outliers.side != OutlierSide::Bright);
         let centre = around[reach];
         let mut found = 0;
@@ -170,19 +171,31 @@ impl<const N: usize> Plain for Removal<'_, N> {
             if doubtful {
                 let all: [Lanes; N] = std::array::from_fn(at);
                 let middle = median(all);
-                let noise = match outliers.unit {
-                    OutlierUnit::Noise => median(all.map(|v| std::array::from_fn(|l| (v[l] - middle[l]).abs()))),
-                    OutlierUnit::Median | OutlierUnit::Count => [0.0; LANES],
-                };
+                let above: Lanes = std::array::from_fn(|l| value[l] - middle[l]);
+                // Distance from the median where that may be far, and how many values are much nearer.
+                let distance: Lanes = std::array::from_fn(|l| match (above[l] > 0.0, bright, dark) {
+                    (true, true, _) => above[l],
+                    (false, _, true) => -above[l],
+                    _ => 0.0,
+                });
+                let mut near = [0u32; LANES];
+                if outliers.unit == OutlierUnit::Noise {
+                    for v in &all {
+                        for l in 0..LANES {
+                            near[l] += u32::from(noise * (v[l] - middle[l]).abs() < distance[l]);
+                        }
+                    }
+                }
                 for l in 0..LANES.min(row.len() - first) {
-                    let unit = match outliers.unit {
-                        OutlierUnit::Noise => (NORMAL * noise[l]).max(FLOOR * middle[l].abs()),
-                        OutlierUnit::Median => middle[l].abs(),
-                        OutlierUnit::Count => 1.0,
+                    let far = match outliers.unit {
+                        // That more than half of the values are is that their median distance is.
+                        OutlierUnit::Noise => {
+                            near[l] as usize > N / 2 && distance[l] > threshold * (FLOOR * middle[l].abs())
+                        }
+                        OutlierUnit::Median => distance[l] > threshold * middle[l].abs(),
+                        OutlierUnit::Count => distance[l] > threshold,
                     };
-                    let limit = threshold * unit;
-                    let out = bright && value[l] - middle[l] > limit || dark && middle[l] - value[l] > limit;
-                    if out && value[l].is_finite() {
+                    if far && value[l].is_finite() {
                         clean[l] = middle[l];
                         found += 1;
                     }
