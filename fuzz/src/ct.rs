@@ -159,9 +159,10 @@ impl Ct<'_> {
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
             call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null(), ptr::null()));
-            // The careful caller's half turn is no half acquisition, and its line integrals have no outliers.
+            // The careful caller's half turn is no half acquisition, and its line integrals have neither outliers nor phase.
             call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
             call!(self.caller, isoc_ct_set_outliers(handle, ptr::null()));
+            call!(self.caller, isoc_ct_set_phase(handle, ptr::null()));
         }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
