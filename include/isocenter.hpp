@@ -1038,6 +1038,14 @@ public:
     }
     outcome<void> set_outliers(std::nullptr_t) { return detail::call(isoc_ct_set_outliers, self(), nullptr); }
 
+    using phase = detail::sized<isoc_ct_phase>;
+
+    // How `filter` and `reconstruct` retrieve phase from transmissions; nullptr leaves them. What describes the scan has no defaults.
+    outcome<void> set_phase(const isoc_ct_phase &wanted) {
+        return detail::call(isoc_ct_set_phase, self(), detail::filled<isoc_ct_phase>(wanted));
+    }
+    outcome<void> set_phase(std::nullptr_t) { return detail::call(isoc_ct_set_phase, self(), nullptr); }
+
     using stripes = detail::sized<isoc_ct_stripes>;
 
     // How `filter` and `reconstruct` remove stripes, by default what stands out from noise; nullptr leaves them.
@@ -1156,8 +1164,8 @@ public:
     }
 
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
-    // gets the finished slices, in order. With set_outliers `read` is asked for the rows beside a slab, too: parts overlap, and `first` may
-    // be below 0. Both are called on this thread, and must not use the plan. T is the type of the projections:
+    // gets the finished slices, in order. With set_outliers or set_phase `read` is asked for the rows beside a slab, too: parts overlap,
+    // and `first` may be below 0. Both are called on this thread, and must not use the plan. T is the type of the projections:
     // float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
     // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it. V is the type of the volume, another than float where
     // set_output says so: uint8_t, uint16_t or half. Where it is another the call ends before `write` gets anything, with

@@ -2,6 +2,7 @@
 
 use super::caller::{Callbacks, Caller, call};
 use super::device::gpu;
+use super::input::Input;
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
 use super::tensors::{F16, F32, Made, U8, U16, plain};
@@ -69,6 +70,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::find_axis,
         Self::outliers,
         Self::half_acquisition,
+        Self::phase,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -157,9 +159,10 @@ impl Ct<'_> {
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
             call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null(), ptr::null()));
-            // The careful caller's half turn is no half acquisition, and its line integrals have no outliers.
+            // The careful caller's half turn is no half acquisition, and its line integrals have neither outliers nor phase.
             call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
             call!(self.caller, isoc_ct_set_outliers(handle, ptr::null()));
+            call!(self.caller, isoc_ct_set_phase(handle, ptr::null()));
         }
         let made = call!(self.caller, isoc_ct_set_geometry(handle, passed));
         if made {
@@ -293,6 +296,30 @@ impl Ct<'_> {
         };
         let passed = self.caller.passed(s);
         let done = call!(self.caller, isoc_ct_set_stripes(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn phase(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        // By the length, of a tenth of a bin, or by what it is made of: frames are padded by the kernel's reach, which is then 30 bins or so.
+        let by_length = input.byte() < 128;
+        let given = |input: &mut Input<'_>, on: bool, usual: f64| if on { input.real(usual) } else { 0.0 };
+        let p = isoc_ct_phase {
+            struct_size: input.struct_size(size_of::<isoc_ct_phase>()),
+            method: if by_length { 0 } else { input.code(2) },
+            energy_kev: given(input, !by_length, 20.0),
+            distance_mm: given(input, !by_length, 1.0),
+            pixel_um: input.real(1.0),
+            delta_beta: given(input, !by_length, 0.1),
+            length_um: given(input, by_length, 0.1),
+            alpha: input.real(0.0),
+            unsharp_sigma: 0.0,
+            unsharp_amount: 0.0,
+        };
+        let mask = input.odd(3).is_some();
+        let [unsharp_sigma, unsharp_amount] = [1.0, 0.5].map(|usual| given(input, mask, usual));
+        let passed = self.caller.passed(isoc_ct_phase { unsharp_sigma, unsharp_amount, ..p });
+        let done = call!(self.caller, isoc_ct_set_phase(handle, passed));
         self.caller.done(done, None);
     }
 
@@ -565,7 +592,8 @@ unsafe fn slab(user: *mut c_void, count: i64, tensor: *const isoc_tensor, slices
 }
 
 unsafe extern "C" fn read_slab(user: *mut c_void, first: i64, count: i64, tensor: *const isoc_tensor) -> i32 {
-    assert!(first >= 0 && count > 0);
+    // Rows beside the volume's first slice are below 0.
+    assert!(first >= -SIDE && count > 0);
     // SAFETY: the library's own.
     unsafe {
         let frames = *(*tensor).shape.add(1) == count;

@@ -641,6 +641,102 @@ static void outliers(void) {
                          s->info.outliers == (side == ISOC_CT_OUTLIER_SIDE_DARK ? 0 : 1));
 }
 
+/* --- phase --- */
+
+#define SET_PHASE isoc_ct_set_phase(s->ct, &s->phase)
+#define PHASE(field, value, status, ...) \
+    BAD("phase." #field " = " #value, (paganin(s), s->phase.field = (value)), SET_PHASE, status, "phase." #field, __VA_ARGS__)
+#define BY_LENGTH(field, value, status, ...) \
+    BAD("phase by length, " #field " = " #value, (by_length(s), s->phase.field = (value)), SET_PHASE, status, "phase." #field, __VA_ARGS__)
+
+/* Paganin's length is 3.5 bins. */
+static void paganin(scan *s) {
+    memset(&s->phase, 0, sizeof s->phase);
+    s->phase.struct_size = sizeof s->phase, s->phase.energy_kev = 20.0, s->phase.distance_mm = 50.0, s->phase.pixel_um = 2.0;
+    s->phase.delta_beta = 5.0;
+}
+
+static void by_length(scan *s) {
+    memset(&s->phase, 0, sizeof s->phase);
+    s->phase.struct_size = sizeof s->phase, s->phase.pixel_um = 2.0, s->phase.length_um = 7.0;
+}
+
+static void use_phase(scan *s) {
+    check_ok("isoc_ct_set_phase", SET_PHASE);
+    s->afterwards = SET_UP_ANEW;
+}
+
+static void phases(void) {
+    PHASE(method, 2, UNKNOWN_VALUE, "is 2", "0 or 1 (isoc_ct_phase_method)");
+    PHASE(method, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    PHASE(energy_kev, 0.0, OUT_OF_RANGE, "is 0", "1 to 1000");
+    PHASE(energy_kev, -20.0, OUT_OF_RANGE, "is -20", "1 to 1000");
+    PHASE(energy_kev, 0.02, OUT_OF_RANGE, "is 0.02", "is the energy in MeV?");
+    PHASE(energy_kev, 20000.0, OUT_OF_RANGE, "is 20000", "1 to 1000", "is the energy in eV?");
+    PHASE(energy_kev, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    PHASE(distance_mm, 0.0, OUT_OF_RANGE, "is 0", "1 to 100000");
+    PHASE(distance_mm, -50.0, OUT_OF_RANGE, "is -50");
+    PHASE(distance_mm, 0.1, OUT_OF_RANGE, "is 0.1", "is the distance in metres?");
+    PHASE(distance_mm, 5e5, OUT_OF_RANGE, "is 500000", "is the distance in micrometres?");
+    PHASE(distance_mm, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
+    PHASE(pixel_um, 0.0, OUT_OF_RANGE, "is 0", "0.01 to 1000");
+    PHASE(pixel_um, -1.0, OUT_OF_RANGE, "is -1");
+    PHASE(pixel_um, 1e-6, OUT_OF_RANGE, "is the pixel in millimetres or metres?");
+    PHASE(pixel_um, 2000.0, OUT_OF_RANGE, "is 2000", "is the pixel in nanometres?");
+    PHASE(pixel_um, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    PHASE(delta_beta, 0.0, OUT_OF_RANGE, "is 0", "0.001 to 1000000");
+    PHASE(delta_beta, -5.0, OUT_OF_RANGE, "is -5");
+    PHASE(delta_beta, 1e-4, OUT_OF_RANGE, "is 0.0001", "0.001 to 1000000");
+    PHASE(delta_beta, 2e6, OUT_OF_RANGE, "is 2000000", "0.001 to 1000000");
+    PHASE(delta_beta, -INFINITY, NOT_FINITE_PARAMETER, "-inf", "finite");
+    PHASE(unsharp_sigma, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    PHASE(unsharp_sigma, -1.0, OUT_OF_RANGE, "is -1", "0 to 100");
+    PHASE(unsharp_sigma, 101.0, OUT_OF_RANGE, "is 101", "0 to 100");
+    PHASE(unsharp_sigma, 1.0, OUT_OF_RANGE, "is 1 and unsharp_amount 0", "an unsharp mask has both");
+    PHASE(unsharp_amount, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
+    PHASE(unsharp_amount, -0.5, OUT_OF_RANGE, "is -0.5", "0 to 100");
+    PHASE(unsharp_amount, 101.0, OUT_OF_RANGE, "is 101", "0 to 100");
+    BAD("phase: an unsharp mask of no width", (paganin(s), s->phase.unsharp_amount = 2.0), SET_PHASE, OUT_OF_RANGE,
+        "phase.unsharp_sigma is 0 and unsharp_amount 2");
+    BAD("phase.struct_size = 0", (paganin(s), s->phase.struct_size = 0), SET_PHASE, STRUCT_SIZE, "isoc_ct_phase", "is 0");
+    BAD("phase.struct_size, smaller", (paganin(s), s->phase.struct_size = sizeof s->phase - 8), SET_PHASE, STRUCT_SIZE, "isoc_ct_phase");
+    BAD("phase.struct_size, larger", (paganin(s), s->phase.struct_size = sizeof s->phase + 8), SET_PHASE, STRUCT_SIZE, "isoc_ct_phase");
+
+    BY_LENGTH(energy_kev, 20.0, OUT_OF_RANGE, "is 20 with length_um 7", "it must be 0 then");
+    BY_LENGTH(distance_mm, 50.0, OUT_OF_RANGE, "is 50 with length_um 7");
+    BY_LENGTH(delta_beta, 5.0, OUT_OF_RANGE, "is 5 with length_um 7");
+    BY_LENGTH(delta_beta, NAN, OUT_OF_RANGE, "is NaN with length_um 7");
+    BY_LENGTH(pixel_um, 0.0, OUT_OF_RANGE, "is 0", "0.01 to 1000");
+    BY_LENGTH(length_um, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    BY_LENGTH(length_um, -7.0, OUT_OF_RANGE, "is -7", "are both in micrometres?");
+    BY_LENGTH(length_um, 1e-5, OUT_OF_RANGE, "for pixel_um 2", "are both in micrometres?");
+    BY_LENGTH(length_um, 1e6, OUT_OF_RANGE, "is 1000000 for pixel_um 2", "are both in micrometres?");
+    BAD("phase: a length is Paganin's", (by_length(s), s->phase.method = ISOC_CT_PHASE_METHOD_CTF), SET_PHASE, OUT_OF_RANGE,
+        "phase.length_um is 7", "1 (ctf)", "must be 0");
+    BAD("phase: nothing is told", (by_length(s), s->phase.length_um = 0.0), SET_PHASE, OUT_OF_RANGE, "phase.energy_kev is 0");
+    /* Whatever the method. */
+    PHASE(alpha, 2.0, OUT_OF_RANGE, "is 2", "to 1");
+    PHASE(alpha, -0.1, OUT_OF_RANGE, "is -0.1");
+    PHASE(alpha, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+
+    GOOD("set_phase: NULL turns it off", (paganin(s), check_ok("isoc_ct_set_phase", SET_PHASE)), isoc_ct_set_phase(s->ct, NULL),
+         still_works(s));
+    BAD("reconstruct: phase of line integrals", (paganin(s), use_phase(s)), call_reconstruct(s->ct, s), FLAT_FIELD, "line integrals",
+        "isoc_ct_set_phase");
+    BAD("reconstruct: a kernel far longer than the detector",
+        (paganin(s), s->phase.distance_mm = 1e5, s->phase.delta_beta = 1e4, use_phase(s), use_flat_field(s), flat_counts(s)),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "kernel", "are energy, distance and pixel in their units?");
+    GOOD("backproject: phase does not matter", (paganin(s), use_phase(s)), call_backproject(s->ct, s), 1);
+    for (uint32_t method = 0; method < 2; method++)
+        for (int mask = 0; mask < 2; mask++)
+            GOOD("reconstruct: phase", (paganin(s), s->phase.method = method, s->phase.unsharp_sigma = mask * 1.5, s->phase.unsharp_amount = mask * 0.5,
+                                        use_phase(s), use_flat_field(s), flat_counts(s)),
+                 call_reconstruct(s->ct, s), finite_values(s->volume, VOLUME_SIZE));
+    GOOD("reconstruct: phase by length, after outliers",
+         (by_length(s), zingers(s), use_phase(s), use_outliers(s), use_flat_field(s), flat_counts(s)), call_reconstruct(s->ct, s),
+         finite_values(s->volume, VOLUME_SIZE));
+}
+
 /* --- tensors --- */
 
 static const char *const tensor_names[TENSORS] = { "projections", "filtered", "volume", "flats", "darks" };
@@ -1552,6 +1648,7 @@ int main(void) {
     stripes();
     half_acquisition();
     outliers();
+    phases();
     null_tensors();
     tensors();
     overlaps();

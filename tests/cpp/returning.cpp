@@ -94,6 +94,11 @@ void reconstructs() {
     done = plan.set_outliers(zingers);
     expect("outliers", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "window is 4"), seen(done));
     expect("no outliers", static_cast<bool>(plan.set_outliers(nullptr)));
+    iso::ct::phase propagation;
+    propagation.energy_kev = 20, propagation.distance_mm = 0.1, propagation.pixel_um = 1, propagation.delta_beta = 100;
+    done = plan.set_phase(propagation);
+    expect("phase", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "is the distance in metres?"), seen(done));
+    expect("no phase", static_cast<bool>(plan.set_phase(nullptr)));
     iso::ct::flat_field_options flats_in_time;
     flats_in_time.group_frames = { 1 };
     const std::vector<float> flat(bins, 1.0f);

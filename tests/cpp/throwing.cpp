@@ -293,6 +293,17 @@ void ct_values(const iso::context &context) {
     s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
     expect("ct: an outlier", s.plan.get_info().outliers == usual_outliers + 1);
     expect_near("ct: without outliers", s.centre(), 0.1, 0.002);
+    // A kernel of a bin: far from edges lines are straight, and stay.
+    iso::ct::phase propagation;
+    propagation.length_um = 0.7, propagation.pixel_um = 0.7;
+    s.plan.set_phase(propagation);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect_near("ct: phase", s.centre(), 0.1, 0.002);
+    propagation.energy_kev = 20000;
+    expect_error("ct: phase told twice", ISOC_STATUS_OUT_OF_RANGE, "phase.energy_kev is 20000 with length_um 0.7", [&] { s.plan.set_phase(propagation); });
+    propagation.length_um = 0;
+    expect_error("ct: an energy in eV", ISOC_STATUS_OUT_OF_RANGE, "is the energy in eV?", [&] { s.plan.set_phase(propagation); });
+    s.plan.set_phase(nullptr);
     zingers.depth = 2;
     expect_error("ct: outliers", ISOC_STATUS_OUT_OF_RANGE, "depth is 2", [&] { s.plan.set_outliers(zingers); });
     s.plan.set_outliers(nullptr);

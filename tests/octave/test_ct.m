@@ -6,6 +6,7 @@ function test_ct()
     filters();
     raw_counts();
     frames();
+    phase();
     missing_values();
     streams();
     stored();
@@ -235,6 +236,30 @@ function frames()
     clear -global streamed asked
     ct.setOutliers([]);
     check_true('left', max(abs(ct.reconstruct(spoilt)(:) - expected(:))) > 0.02 * max(abs(expected(:))));
+end
+
+% A frame by the formula, a length in place of what it is made of, off again.
+function phase()
+    ct = isocenter.CT('Angles', (0:4) * pi / 5, 'Bins', 40, 'Rows', 24);
+    frames = single(0.3 + 0.7 * mod(reshape(1:40 * 24 * 5, 40, 24, 5) * 0.6180339887, 1));
+    ct.setOptions('Input', 'transmission', 'Filter', 'none');
+    fresnel = 1.239841984e-3 / 24 * 200e3 / 9; % 24 keV, 200 mm, 3 um
+    % Edges repeated, beyond the alternating tails that a kernel of 1.2 bins has, 1 / (5 r)^2 of values as uneven as these.
+    at = @(n, k) min(max(k, 1), n);
+    padded = double(frames(at(40, -239:280), at(24, -239:264), 3));
+    squared = [0:259 -260:-1].' .^ 2 / 520 ^ 2 + [0:251 -252:-1] .^ 2 / 504 ^ 2;
+    made = real(ifft2(fft2(padded) ./ (1 + pi * fresnel * 0.4 * squared)));
+    expected = -log(made(241:280, 241:264));
+    ct.setPhase('EnergyKev', 24, 'DistanceMm', 200, 'PixelUm', 3, 'DeltaBeta', 0.4);
+    check_near('Paganin', ct.filter(frames)(:, :, 3), expected, 2e-5);
+    ct.setPhase(struct('LengthUm', 3 * sqrt(pi * fresnel * 0.4), 'PixelUm', 3));
+    check_near('Paganin by length', ct.filter(frames)(:, :, 3), expected, 2e-5);
+    ct.setPhase('Method', 'ctf', 'EnergyKev', 24, 'DistanceMm', 50, 'PixelUm', 3, 'DeltaBeta', 0.4, 'UnsharpSigma', 1, 'UnsharpAmount', 1);
+    check_true('contrast transfer function', all(isfinite(ct.filter(frames)(:))));
+    ct.setPhase([]);
+    check_near('no phase', ct.filter(frames), -log(frames), 1e-6);
+    check_error('an energy in eV', 'ct:invalidPhase', {'EnergyKev is 20000', 'is the energy in eV?'}, ...
+                @() ct.setPhase('EnergyKev', 20000, 'DistanceMm', 200, 'PixelUm', 3, 'DeltaBeta', 0.4));
 end
 
 % Of a scan with FirstRow 4.

@@ -203,7 +203,7 @@ function missing_and_extra_arguments()
         'PET.info', {}, 0
         'PET.memory', {}, 0
     };
-    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setStripes', 'setHalfAcquisition'}; % names and values
+    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setPhase', 'setStripes', 'setHalfAcquisition'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');
@@ -311,6 +311,17 @@ function frames(ct, p)
     says('CT.setFlatField', 'GroupMonitor(2) is -2; it must be above 0', @() groups([2 3], [0 18], 'GroupMonitor', [1 -2], 'Monitor', ones(1, 18)));
     says('CT.setFlatField', 'Monitor has 17 values; it must have one a view, 18', @() ct.setFlatField(flats, 'Monitor', ones(1, 17)));
     says('CT.setFlatField', 'BadPixels is 0.5; it must be 1 to 1e6', @() ct.setFlatField(flats, [], 'BadPixels', 0.5));
+    says('CT.setPhase', 'EnergyKev is 0; it must be 1 to 1000', @() ct.setPhase());
+    says('CT.setPhase', 'is the pixel in millimetres or metres?', ...
+         @() ct.setPhase('EnergyKev', 20, 'DistanceMm', 100, 'PixelUm', 1e-6, 'DeltaBeta', 100));
+    says('CT.setPhase', 'EnergyKev is 20 with LengthUm 30; it must be 0 then', @() ct.setPhase('EnergyKev', 20, 'PixelUm', 1, 'LengthUm', 30));
+    says('CT.setPhase', 'LengthUm is 30; with Method ''ctf'' it must be 0', @() ct.setPhase('Method', 'ctf', 'PixelUm', 1, 'LengthUm', 30));
+    says('CT.setPhase', 'UnsharpSigma is 1 and UnsharpAmount 0', @() ct.setPhase('LengthUm', 3, 'PixelUm', 1, 'UnsharpSigma', 1));
+    says('CT.setPhase', 'Alpha must not be 0; leave it out, or say []', @() ct.setPhase('LengthUm', 3, 'PixelUm', 1, 'Alpha', 0));
+    ct.setPhase('LengthUm', 3, 'PixelUm', 1);
+    says('CT.reconstruct', 'setPhase is for counts and transmissions; turn it off, or set Input to ''counts'' or ''transmission''', ...
+         @() ct.reconstruct(p));
+    ct.setPhase([]);
     says('CT.setFlatField', 'Window is 4; it must be 3 or 5', @() ct.setFlatField(flats, 'Outliers', struct('Window', 4)));
     says('CT.setFlatField', 'the outliers must be a struct, not of class', @() ct.setFlatField(flats, 'Outliers', true));
     says('CT.setOutliers', 'Depth is 2; it must be 1 or 3 views', @() ct.setOutliers('Depth', 2));

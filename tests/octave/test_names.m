@@ -17,6 +17,7 @@ function words(enums, chosen)
     of.isoc_ct_options = @(name, word) ct.setOptions(name, word);
     of.isoc_ct_outliers = @(name, word) ct.setOutliers(name, word);
     of.isoc_ct_flat_field_options = @(name, word) ct.setFlatField(ones(8, 1, 'single'), name, word);
+    of.isoc_ct_phase = @(name, word) ct.setPhase('EnergyKev', 20, 'DistanceMm', 100, 'PixelUm', 1, 'DeltaBeta', 3, name, word);
     of.isoc_ct_stripes = @(name, word) ct.setStripes(name, word);
     of.isoc_ct_half_acquisition = @(name, word) isocenter.CT().setHalfAcquisition(name, word);
     of.isoc_ct_output = @(name, word) ct.setOutput(name, word);
@@ -78,6 +79,7 @@ function options(structs, enums, chosen)
         'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
         'isoc_ct_outliers', @(varargin) ct.setOutliers(varargin{:}), 'CT.setOutliers', {}, {}
         'isoc_ct_flat_field_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).setFlatField(ones(8, 1, 'single'), varargin{:}), 'CT.setFlatField', {}, {}
+        'isoc_ct_phase', @(varargin) ct.setPhase(varargin{:}), 'CT.setPhase', {}, {}
         'isoc_ct_stripes', @(varargin) ct.setStripes(varargin{:}), 'CT.setStripes', {}, {}
         'isoc_ct_half_acquisition', @(varargin) ct.setHalfAcquisition(varargin{:}), 'CT.setHalfAcquisition', {}, {}
         'isoc_ct_output', @(varargin) ct.setOutput(varargin{:}), 'CT.setOutput', {}, {}

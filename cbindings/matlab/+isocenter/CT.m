@@ -15,6 +15,7 @@ classdef CT < handle
 %   setOutput          volumes of 8 and 16 bits, circular mask, histogram
 %   setFlatField       for raw counts
 %   setOutliers        what stands out in raw frames
+%   setPhase           phase retrieval from transmissions
 %   setStripes         what would become rings
 %   setHalfAcquisition a full turn about an axis near an edge of the detector
 %   reconstruct        projections -> volume, filtered back projection
@@ -182,6 +183,31 @@ classdef CT < handle
             end
         end
 
+        function setPhase(self, varargin)
+            % SETPHASE  How filter, reconstruct and reconstructStream retrieve phase: each frame of transmissions is filtered in two
+            % dimensions, after outliers and the flat field, which makes line integrals of attenuation.
+            %   ct.setPhase(NAME, VALUE, ...) or ct.setPhase(STRUCT)
+            %   ct.setPhase([])    leaves them, as it is at first
+            %   Counts and transmissions only. PixelUm always, and EnergyKev, DistanceMm and DeltaBeta, or LengthUm.
+            %
+            %   Method         'paganin' (the default; Paganin and others 2002: one material, any contrast, near field) or 'ctf' (contrast
+            %                  transfer function of one distance, Cloetens and others 1999: weak contrast, longer distances)
+            %   EnergyKev      of the photons, 1 to 1000
+            %   DistanceMm     from sample to detector, of a cone beam the effective one, 1 to 1e5
+            %   PixelUm        a bin at the sample, in micrometres, 0.01 to 1000; rows are as far apart
+            %   DeltaBeta      decrement of the refractive index over its imaginary part, 1e-3 to 1e6
+            %   LengthUm       in their place, of 'paganin': sqrt(pi * wavelength * distance * DeltaBeta) in micrometres
+            %   Alpha          of 'ctf', where its transfer function is small: 1e-8 to 1 (0.01)
+            %   UnsharpSigma   standard deviation of an unsharp mask's Gaussian, in bins, to 100 (none)
+            %   UnsharpAmount  how much of what the Gaussian takes away is added, to 100; with UnsharpSigma (none)
+            self.id = isocenter.internal.plan('ct', self.id);
+            if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
+                isocenter_mex('ct.leave_phase', self.id);
+            else
+                isocenter_mex('ct.set_phase', self.id, varargin{:});
+            end
+        end
+
         function setStripes(self, varargin)
             % SETSTRIPES  How filter, reconstruct and reconstructStream remove stripes, which would become rings.
             %   ct.setStripes()      what stands out from noise, and nothing else
@@ -237,8 +263,8 @@ classdef CT < handle
             %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
-            %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers READ is also asked for the rows beside those of a slab,
-            %   as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1 not.
+            %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers or setPhase READ is also asked for the rows beside
+            %   those of a slab, as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1 not.
             %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
         end

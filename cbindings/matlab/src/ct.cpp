@@ -8,6 +8,7 @@ static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamm
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
+static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
 static const char *const combinations[] = { "mean", "median", nullptr };
 static const char *const outlier_units[] = { "noise", "median", "count", nullptr };
 static const char *const outlier_sides[] = { "bright", "dark", "both", nullptr };
@@ -85,6 +86,20 @@ static const record flat_record{ "options", sizeof(flat_wanted), {
     { "Monitor", field::reals, AT(options.monitor), AT(options.monitor_count) },
     { "BadPixels", field::real, AT(options.bad_pixels) },
     { "Outliers", field::any, AT(outliers) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_phase, member)
+static const record phase_record{ "phase", sizeof(isoc_ct_phase), {
+    { "Method", field::word, AT(method), 0, phase_methods },
+    { "EnergyKev", field::real, AT(energy_kev) },
+    { "DistanceMm", field::real, AT(distance_mm) },
+    { "PixelUm", field::real, AT(pixel_um) },
+    { "DeltaBeta", field::real, AT(delta_beta) },
+    { "LengthUm", field::real, AT(length_um), 0, nullptr, nullptr, true },
+    { "Alpha", field::real, AT(alpha), 0, nullptr, nullptr, true },
+    { "UnsharpSigma", field::real, AT(unsharp_sigma) },
+    { "UnsharpAmount", field::real, AT(unsharp_amount) },
 } };
 #undef AT
 
@@ -283,6 +298,17 @@ static void set_outliers(call &c) {
 static void leave_outliers(call &c) {
     c.takes({});
     check(isoc_ct_set_outliers(c.plan->ct(), nullptr));
+}
+
+static void set_phase(call &c) {
+    auto phase = sized<isoc_ct_phase>();
+    settings_read(phase_record, c, 0, "invalidPhase", &phase);
+    check(isoc_ct_set_phase(c.plan->ct(), &phase), "invalidPhase");
+}
+
+static void leave_phase(call &c) {
+    c.takes({});
+    check(isoc_ct_set_phase(c.plan->ct(), nullptr));
 }
 
 static void set_stripes(call &c) {
@@ -593,6 +619,8 @@ const std::vector<command> ct_commands{
     { "set_flat_field", set_flat_field },
     { "set_outliers", set_outliers, needs::plan },
     { "leave_outliers", leave_outliers, needs::plan },
+    { "set_phase", set_phase, needs::plan },
+    { "leave_phase", leave_phase, needs::plan },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },
     { "set_half_acquisition", set_half_acquisition, needs::plan },

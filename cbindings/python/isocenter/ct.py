@@ -375,6 +375,56 @@ class CT(Plan):
         """Leaves raw frames as they are, which is so until `set_outliers`."""
         self._run(lib.isoc_ct_set_outliers, None)
 
+    def set_phase(self, method="paganin", *, energy_kev=0.0, distance_mm=0.0, pixel_um, delta_beta=0.0, length_um=0.0, alpha=0.0,
+                  unsharp_sigma=0.0, unsharp_amount=0.0):
+        """How `filter`, `reconstruct` and `reconstruct_stream` retrieve phase: each frame of transmissions, after outliers and the flat
+        field, is filtered in two dimensions, which makes line integrals of attenuation.
+
+        Counts and transmissions only: line integrals are an error while it is set. It holds until set again, whatever the geometry. Either
+        `energy_kev`, `distance_mm` and `delta_beta` are given, or `length_um`.
+
+        Parameters
+        ----------
+        method : {"paganin", "ctf"}
+            "paganin": Paganin, Mayo, Gureyev, Miller and Wilkins 2002, one material, any contrast, in the near field. "ctf": contrast
+            transfer function of one distance (Cloetens et al. 1999), weak contrast, longer distances.
+        energy_kev : float
+            Of the photons, 1 to 1000.
+        distance_mm : float
+            From sample to detector, of a cone beam the effective one, 1 to 1e5.
+        pixel_um : float
+            A bin at the sample, in micrometres, 0.01 to 1000; rows are as far apart.
+        delta_beta : float
+            Decrement of the refractive index over its imaginary part, 1e-3 to 1e6.
+        length_um : float
+            In their place Paganin's length, sqrt(pi * wavelength * distance * delta_beta) in micrometres, PyHST's PAGANIN_Lmicron;
+            "paganin" only.
+        alpha : float
+            Of "ctf", where its transfer function is small: 1e-8 to 1; 0 means 0.01.
+        unsharp_sigma, unsharp_amount : float
+            An unsharp mask: the filter times 1 + unsharp_amount (1 - the transform of a Gaussian of unsharp_sigma bins); 0 to 100, both 0:
+            none.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+            Of values that look like another unit the message says which.
+
+        Examples
+        --------
+        >>> ct.set_phase(energy_kev=20, distance_mm=100, pixel_um=0.65, delta_beta=200)
+        >>> ct.set_phase(length_um=25, pixel_um=0.65)
+        """
+        phase = struct(
+            _abi.isoc_ct_phase, method=choice(_abi.CtPhaseMethod, method, "method"), energy_kev=energy_kev, distance_mm=distance_mm,
+            pixel_um=pixel_um, delta_beta=delta_beta, length_um=length_um, alpha=alpha, unsharp_sigma=unsharp_sigma,
+            unsharp_amount=unsharp_amount)
+        self._run(lib.isoc_ct_set_phase, ctypes.byref(phase))
+
+    def leave_phase(self):
+        """Takes the logarithm of transmissions as they are, which is so until `set_phase`."""
+        self._run(lib.isoc_ct_set_phase, None)
+
     def set_stripes(self, method="significant", *, snr=0.0, large_window=0, small_window=0, drop_ratio=0.0, alpha=0.0, sigma=0.0,
                     levels=0, wavelet=0):
         """How `filter`, `reconstruct` and `reconstruct_stream` remove stripes, which would become rings: before the filter, from line
@@ -609,8 +659,9 @@ class CT(Plan):
         read : callable
             ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
-            Write into it, ``projections[...] = ...``, and return None. With `set_outliers` it is also asked for the rows beside
-            those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0, first_row + first not.
+            Write into it, ``projections[...] = ...``, and return None. With `set_outliers` or `set_phase` it is also asked for
+            the rows beside those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0, first_row + first
+            not.
         write : callable
             ``write(first, volume)`` takes the slices: a read-only array (count, ny, nx) of float32, or of the type of `set_output`; it
             returns None.

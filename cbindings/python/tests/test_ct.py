@@ -260,6 +260,53 @@ class Ct(unittest.TestCase):
                 self.assertEqual((min(f for f, _ in asked), max(f + n for f, n in asked)), (-2, 8))
                 np.testing.assert_allclose(streamed, expected, atol=1e-5 * np.abs(expected).max())
 
+    def test_phase(self):
+        """Frames by the formula; a length in place of what it is made of; streams; off again."""
+        rng = np.random.default_rng(4)
+        frames = rng.uniform(0.3, 1.0, (5, 24, 40)).astype(np.float32)
+        # Edges repeated, beyond the alternating tails that a kernel of 1.2 bins has, 1 / (5 r)^2 of values as random as these.
+        padded = np.pad(frames, ((0, 0), (240, 240), (240, 240)), "edge").astype(float)
+        squared = sum(np.meshgrid(*(np.fft.fftfreq(n) ** 2 for n in padded.shape[1:]), indexing="ij"))
+        # 24 keV, 200 mm, 3 um: wavelength times distance over the pixel squared, in squared bins.
+        fresnel = 1.239841984e-3 / 24 * 200e3 / 9
+
+        def by(response):
+            return np.fft.ifft2(np.fft.fft2(padded) * response).real[:, 240:-240, 240:-240]
+
+        def mask(sigma, amount):
+            return 1 + amount * (1 - np.exp(-2 * np.pi**2 * sigma**2 * squared))
+
+        paganin, x = 1 / (1 + np.pi * fresnel * 0.4 * squared), np.pi * fresnel * squared
+        transfer = np.cos(x) + 0.4 * np.sin(x)
+        ctf = 1.05 * transfer / (transfer**2 + 0.05 * (1 + 0.4**2 * np.sin(np.minimum(x, np.pi / 2)) ** 2))
+        scan = {"energy_kev": 24, "distance_mm": 200, "pixel_um": 3, "delta_beta": 0.4}
+        length = 3 * np.sqrt(np.pi * fresnel * 0.4)
+        with isocenter.CT(isocenter.Context(device="cpu", threads=2), angles=np.arange(5) * np.pi / 5, bins=40, rows=24) as ct:
+            ct.set_options(input="transmission", filter="none")
+            # f32 transforms, and what kernels leave beyond their margins: 1e-6 of values up to 1, before a logarithm of 0.3; the mask and the
+            # other formula make a few times more of it.
+            for expected, keywords in (
+                    (-np.log(by(paganin)), scan), (-np.log(by(paganin)), {"length_um": length, "pixel_um": 3}),
+                    (-np.log(by(paganin * mask(0.8, 0.3))), {**scan, "unsharp_sigma": 0.8, "unsharp_amount": 0.3}),
+                    (1 - by(ctf), {**scan, "method": "ctf", "alpha": 0.05})):
+                ct.set_phase(**keywords)
+                np.testing.assert_allclose(ct.filter(frames), expected, atol=2e-5)
+            ct.set_geometry(angles=np.arange(5) * np.pi / 5, bins=40, rows=24, first_row=10, slices=4)
+            ct.set_phase(length_um=0.3, pixel_um=3)
+            expected, asked = ct.reconstruct(frames), []
+
+            def read(first, projections):
+                asked.append((first, projections.shape[1]))
+                projections[...] = frames[:, 10 + first:][:, :projections.shape[1]]
+
+            def write(first, volume):
+                np.testing.assert_allclose(volume, expected[first:first + len(volume)], atol=1e-5 * np.abs(expected).max())
+
+            ct.reconstruct_stream(read, write)
+            self.assertLess(min(first for first, _ in asked), 0)
+            ct.leave_phase()
+            np.testing.assert_allclose(ct.filter(frames)[:, 10:14], -np.log(frames)[:, 10:14], atol=1e-6)
+
     def test_stripes(self):
         sinogram = self.ct.phantom_projections([[0.01, 2.0, -1.0, 80.0, 60.0, 0.3]])
         noise = np.random.default_rng(1).normal(0, 0.005, sinogram.shape).astype(np.float32)

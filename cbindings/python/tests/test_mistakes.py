@@ -301,6 +301,26 @@ class Mistakes(unittest.TestCase):
         says(["projections are line integrals, and set_outliers is for counts and transmissions", "write leave_outliers(), "
               'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
 
+    def test_phase(self):
+        says = self.says
+        ct = isocenter.CT(angles=np.arange(18) * np.pi / 18, bins=16)
+        scan = {"energy_kev": 20, "distance_mm": 100, "pixel_um": 1, "delta_beta": 100}
+        says("method is 'paganine'; it must be one of 'paganin', 'ctf'", ct.set_phase, "paganine", **scan)
+        says("set_phase() missing 1 required keyword-only argument: 'pixel_um'", ct.set_phase)
+        says("energy_kev is 20000; it must be 1 to 1000: is the energy in eV?", ct.set_phase, **{**scan, "energy_kev": 20000})
+        says("distance_mm is 0.1; it must be 1 to 100000: is the distance in metres?", ct.set_phase, **{**scan, "distance_mm": 0.1})
+        says("is the pixel in millimetres or metres?", ct.set_phase, **{**scan, "pixel_um": 1e-6})
+        says("delta_beta is 0; it must be 0.001 to 1000000", ct.set_phase, **{**scan, "delta_beta": 0})
+        says("alpha is NaN; it must be finite", ct.set_phase, "ctf", **scan, alpha=np.nan)
+        says("unsharp_sigma is 1 and unsharp_amount 0; an unsharp mask has both", ct.set_phase, **scan, unsharp_sigma=1)
+        says("energy_kev is 20 with length_um 30; it must be 0 then", ct.set_phase, **scan, length_um=30)
+        says("length_um is 30; with method 'ctf' it must be 0", ct.set_phase, "ctf", pixel_um=1, length_um=30)
+        says("length_um is 0.0001 for pixel_um 1; it must be 1e-3 to 1e5 pixels: are both in micrometres?", ct.set_phase, pixel_um=1,
+             length_um=1e-4)
+        ct.set_phase(**scan)
+        says(["projections are line integrals, and set_phase is for counts and transmissions", "write leave_phase(), "
+              'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
+
     def test_words_of_what_projections_hold(self):
         """The library's sentences about options.input and the flat field, as its sources have them, in this package's words."""
         source = pathlib.Path(__file__).resolve().parents[3] / "src" / "ct"

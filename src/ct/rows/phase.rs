@@ -89,9 +89,7 @@ impl Phase {
     pub(crate) fn check(&self) -> Result<()> {
         let no = ["", ""];
         within("delta_beta", self.delta_beta, [1e-3, 1e6], no)?;
-        if self.method == PhaseMethod::Ctf {
-            within("alpha", self.alpha, [1e-8, 1.0], no)?;
-        }
+        within("alpha", self.alpha, [1e-8, 1.0], no)?;
         let [sigma, amount] = self.unsharp;
         for (name, value) in [("unsharp_sigma", sigma), ("unsharp_amount", amount)] {
             if !value.is_finite() {
