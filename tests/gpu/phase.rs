@@ -52,7 +52,8 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Transforms have other lengths, and kernels leave 1e-6 of a step (0.7 at most) beyond their margins on each of four sides, which an unsharp mask
-/// of 1 doubles, and the logarithm of a transmission of 0.4 makes 1.4e-5; rounding is less.
+/// of 1 doubles, and the logarithm of a transmission of 0.4 makes 1.4e-5; rounding is less. The contrast
+/// transfer function leaves 1e-5, and has no logarithm: 2.8e-5.
 #[test]
 fn phase_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
@@ -68,7 +69,8 @@ fn phase_as_on_the_processor() {
             let g = Geometry { order, first_row: part.start, slices: part.len(), ..geometry(shape) };
             let (seen, expected) = (run(&gpu, &g, &phase, &raw), run(&cpu(), &g, &phase, &raw));
             let off = worst(&seen.0, &expected.0);
-            assert!(off < 1.5e-5, "{shape:?}, {phase:?}: {off:e}");
+            let most = if phase.method == PhaseMethod::Ctf { 3e-5 } else { 1.5e-5 };
+            assert!(off < most, "{shape:?}, {phase:?}: {off:e}");
             assert_eq!(seen.1, expected.1, "outliers");
         }
     }

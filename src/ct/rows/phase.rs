@@ -77,8 +77,9 @@ fn within(name: &str, value: f64, [low, high]: [f64; 2], [small, large]: [&str; 
     Ok(())
 }
 
-/// A slab's results depend on what is farther away than its margins by less than this part of a step there.
-const TOLERANCE: f64 = 1e-6;
+/// A slab's results depend on what is farther away than its margins by less than this part of a step there: by Paganin's formula, and by the
+/// contrast transfer function, whose kernel is far longer.
+const TOLERANCES: [f64; 2] = [1e-6, 1e-5];
 /// How much farther than the detector's longer side a kernel may reach.
 const LONGEST: usize = 4;
 /// Rows and bins beside a slab that any filter is given.
@@ -149,14 +150,17 @@ impl Phase {
     /// function rings behind its zeros, by exp(-r sqrt(alpha) / (fresnel f)). Both have alternating tails k / (2 pi r)^2 from the kink k of
     /// the response at the highest frequency, of which a step sees half of the last one.
     pub(in crate::ct) fn reach(&self) -> usize {
-        let falls = -TOLERANCE.ln();
+        let tolerance = TOLERANCES[usize::from(self.is_linear())];
+        let falls = -tolerance.ln();
         let smooth = falls / (2.0 * PI) * self.length_squared().sqrt();
         let rings = match self.method {
             PhaseMethod::Ctf if self.fresnel > 1.0 => 0.5 * falls * self.fresnel / self.alpha.sqrt(),
             _ => 0.0,
         };
-        let kink = 2.0 * (self.response(0.25) - self.response(0.499 * 0.499)).abs() / 0.001;
-        let alternates = (0.5 * kink / TOLERANCE).sqrt() / (2.0 * PI);
+        // Along the border of the frequencies.
+        let falls_by = |y: f64| (self.response(0.25 + y * y) - self.response(0.499 * 0.499 + y * y)).abs();
+        let kink = 2.0 * (0..=64).map(|k| falls_by(f64::from(k) / 128.0)).fold(0.0, f64::max) / 0.001;
+        let alternates = (0.5 * kink / tolerance).sqrt() / (2.0 * PI);
         // Beyond the longest detector there is nothing.
         (smooth.max(rings).max(alternates) + MIN_REACH + 6.0 * self.unsharp[0]).ceil().min((1u64 << 20) as f64) as usize
     }

@@ -99,7 +99,7 @@ impl isoc_ct_phase {
 /// which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the
 /// detector its outermost bins and rows are repeated. The work on a slab looks at as many detector rows on either side as the filter's kernel
 /// is long (Paganin: 2.2 lengths and 8 rows, and 170 at most for lengths of a few bins), which `read` of a stream is asked for as well; results depend
-/// on slabs by 1e-6 of a step of the transmission. Pixels
+/// on slabs by 1e-6 of a step of the transmission, with ISOC_CT_PHASE_METHOD_CTF by 1e-5. Pixels
 /// without a value count as air. A call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
 ///
 /// # Safety
