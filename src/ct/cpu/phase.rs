@@ -109,7 +109,7 @@ impl<'a> PhaseFilter<'a> {
         room: &mut Room,
         mut write: impl FnMut(usize, usize, &[f32]),
     ) -> Result<[u64; 2]> {
-        let [ny, nx] = self.shape;
+        let ny = self.shape[0];
         let mut counts = [0; 2];
         if views.len() == 1 {
             room.grid.fill(0.0);
@@ -146,7 +146,6 @@ impl<'a> PhaseFilter<'a> {
                 write(part, line, values);
             }
         }
-        debug_assert!(nx >= self.bins);
         Ok(counts)
     }
 
