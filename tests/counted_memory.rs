@@ -7,7 +7,10 @@ use common::on_processor;
 use common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
-use isocenter::ct::{Ct, Geometry, Interpolation, Options, Output, Slab, Window};
+use isocenter::ct::{
+    Ct, Geometry, HalfAcquisition, InputKind, Interpolation, Options, OutlierSide, OutlierUnit, Outliers, Output,
+    Phase, PhaseMethod, Slab, Stripes, Vo, Window,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -46,6 +49,7 @@ fn promises_are_kept() {
     reconstruct_takes_what_memory_says();
     a_stream_stays_within_the_cap();
     stored_volumes_take_what_memory_says();
+    stages_take_what_memory_says();
 }
 
 /// Bytes beyond what was there before.
@@ -117,6 +121,57 @@ fn a_stream_stays_within_the_cap() {
         });
         println!("{views} views, {slices} slices: {slabs} slabs, {taken} taken, cap {cap}");
         assert!(slabs > 1 && taken <= cap as usize + small(128), "{taken} taken under a cap of {cap}, {slabs} slabs");
+    }
+}
+
+/// Stages before the filter, all of them in memory and in slabs.
+fn stages_take_what_memory_says() {
+    let outliers = |window| {
+        Some(Outliers { window, depth: 3, unit: OutlierUnit::Noise, threshold: 10.0, side: OutlierSide::Both })
+    };
+    let phase =
+        Some(Phase { method: PhaseMethod::Paganin, fresnel: 0.3, delta_beta: 30.0, alpha: 0.01, unsharp: [0.0; 2] });
+    let vo = Some(Stripes::Vo(Vo { snr: 3.0, large: 31, small: 11, dropped: 0.1 }));
+    let half = Some(HalfAcquisition::default());
+    for (name, outliers, phase, stripes, half) in [
+        ("outliers", outliers(3), None, None, None),
+        ("wide outliers", outliers(5), None, None, None),
+        ("phase", None, phase, None, None),
+        ("outliers and phase", outliers(3), phase, None, None),
+        ("significant stripes", None, None, Some(Stripes::Significant), None),
+        ("stripes", None, None, vo.clone(), None),
+        ("half acquisition", None, None, None, half),
+        ("all", outliers(5), phase, vo, half),
+    ] {
+        for (threads, least) in [(1, false), (2, false), (2, true)] {
+            let angles = (0..60).map(|v| 2.0 * std::f64::consts::PI * f64::from(v) / 60.0).collect();
+            let g = Geometry { axis: vec![20.0], ..Geometry::new(angles, 100).with_rows(50) };
+            let make = |memory_cap| {
+                let options = ContextOptions { threads, memory_cap, ..on_processor() };
+                let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+                ct.set_geometry(g.clone()).expect("a geometry");
+                ct.set_options(Options { input: InputKind::Transmission, ..Options::default() }).expect("options");
+                ct.set_outliers(outliers.clone()).expect("outliers");
+                ct.set_phase(phase).expect("phase");
+                ct.set_stripes(stripes.clone()).expect("stripes");
+                ct.set_half_acquisition(half).expect("half acquisition");
+                ct
+            };
+            let cap = match make(u64::from(least)).memory() {
+                Ok(whole) => whole,
+                // What the refusal asks for.
+                Err(e) => e.message.rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number"),
+            };
+            let mut ct = make(cap);
+            let p: Vec<f32> = random(projection_len(&g), 1).iter().map(|v| 0.6 + 0.3 * v).collect();
+            let mut v = vec![0.0; volume_len(&g)];
+            let promised = ct.memory().expect("a cap that is enough") as usize;
+            let (from, to) = (Array::new(&p, g.projection_shape()), ArrayMut::new(&mut v, g.volume_shape()));
+            let taken = taken(|| ct.reconstruct(from.expect("projections"), to.expect("a volume")).expect("success"));
+            println!("{name}, {threads} threads: {taken} taken, {promised} promised, cap {cap}");
+            assert!(promised as u64 <= cap, "{name}: {promised} promised under a cap of {cap}");
+            assert!(taken <= promised + small(100), "{name}, {threads} threads: {taken} taken, {promised} promised");
+        }
     }
 }
 

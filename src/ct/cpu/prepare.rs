@@ -9,6 +9,7 @@ use crate::ct::rows::filter::Padding;
 use crate::ct::rows::phase::Phase;
 use crate::ct::rows::reader::Reader;
 use crate::ct::rows::{Chain, Stages};
+use crate::ct::slab::rows_of;
 use crate::ct::task::Task;
 use crate::error::Result;
 use rayon::prelude::*;
@@ -63,7 +64,7 @@ impl<'a> Preparation<'a> {
             }
             Some(phase) => {
                 let [each, all] = PhaseFilter::bytes(phase, slices, bins);
-                let frames = each + Frames::bytes(outliers, bins, slices + 2 * phase.reach());
+                let frames = each + Frames::bytes(outliers, bins, rows_of(self.detector, slices, phase.reach()));
                 all + (self.threads.min(views.div_ceil(2)) as u64 * frames)
                     .max(self.threads.min(slices) as u64 * stripes)
             }
