@@ -63,13 +63,7 @@ impl<'a> PhaseFilter<'a> {
     ) -> Result<Self> {
         let reach = phase.reach();
         let [ny, nx] = lengths(reach, own.len(), bins);
-        let mut response = zeros((ny / 2 + 1) * (nx / 2 + 1))?;
-        for (y, row) in response.chunks_exact_mut(nx / 2 + 1).enumerate() {
-            let across = (y as f64 / ny as f64).powi(2);
-            for (x, value) in row.iter_mut().enumerate() {
-                *value = (phase.response(across + (x as f64 / nx as f64).powi(2)) / (ny * nx) as f64) as f32;
-            }
-        }
+        let response = phase.table([ny, nx])?;
         let read = own.start.saturating_sub(reach)..own.end.saturating_add(reach).min(detector);
         let mut planner = FftPlanner::new();
         let along_bins = [planner.plan_fft_forward(nx), planner.plan_fft_inverse(nx)];

@@ -2,7 +2,6 @@
 //! by side. The struct mirrors that of `kernels/ct/phase.cu`.
 
 use super::state::State;
-use crate::cpu::buffer::zeros;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::phase::Phase;
 use crate::ct::slab::rows_of;
@@ -127,15 +126,8 @@ impl DevicePhase {
     pub(super) fn new(device: &Arc<Device>, phase: &Phase, g: &Geometry, slices: usize) -> Result<Self> {
         let shape = Shape::new(phase, g, slices);
         let Shape { ny, nx, .. } = shape;
-        let mut response: Vec<f32> = zeros((ny / 2 + 1) * (nx / 2 + 1))?;
-        for (y, row) in response.chunks_exact_mut(nx / 2 + 1).enumerate() {
-            let across = (y as f64 / ny as f64).powi(2);
-            for (x, value) in row.iter_mut().enumerate() {
-                *value = (phase.response(across + (x as f64 / nx as f64).powi(2)) / (ny * nx) as f64) as f32;
-            }
-        }
         let transform = |n| Transform::new(device, n, Precision::F32);
-        let response = DeviceMemory::from_slice(device, &response)?;
+        let response = DeviceMemory::from_slice(device, &phase.table([ny, nx])?)?;
         Ok(Self { shape, along_rows: transform(ny)?, along_bins: transform(nx)?, response })
     }
 

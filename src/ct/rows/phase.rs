@@ -1,6 +1,7 @@
 //! Phase retrieval: frames of transmissions filtered in two dimensions, so that edges that free space has made bright become the
 //! attenuation behind them again.
 
+use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
 
@@ -139,6 +140,18 @@ impl Phase {
         };
         let [sigma, amount] = self.unsharp;
         retrieved * (1.0 + amount * (1.0 - (-2.0 * PI * PI * sigma * sigma * squared).exp()))
+    }
+
+    /// What transforms of (rows, bins) are multiplied by, for frequencies from 0 on in both directions, so that there and back is one.
+    pub(in crate::ct) fn table(&self, [ny, nx]: [usize; 2]) -> Result<Vec<f32>> {
+        let mut table = zeros((ny / 2 + 1) * (nx / 2 + 1))?;
+        for (y, row) in table.chunks_exact_mut(nx / 2 + 1).enumerate() {
+            let across = (y as f64 / ny as f64).powi(2);
+            for (x, value) in row.iter_mut().enumerate() {
+                *value = (self.response(across + (x as f64 / nx as f64).powi(2)) / (ny * nx) as f64) as f32;
+            }
+        }
+        Ok(table)
     }
 
     /// What transmissions become before the filter, and what it gives becomes a line integral: by the formulas of `isoc_ct_phase_method`.
