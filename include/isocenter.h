@@ -719,6 +719,42 @@ typedef struct {
     double threshold;
 } isoc_ct_outliers;
 
+// Where in a measured frame the pixels of an undistorted one are read: a view's pixel at (x, y), in bins and rows, pixel centres at whole
+// numbers, is found by these steps:
+//
+// 1. (x, y) plus the view's x_shifts and y_shifts;
+// 2. that turned by atan(tilt) about the detector's middle, so that an upright line becomes one that moves by tilt bins a row;
+// 3. (p0 x + p1 y + p2, p3 x + p4 y + p5) / (p6 x + p7 y + 1), p = perspective;
+// 4. c + B(r) ((x, y) - c), c = (x_centre, y_centre), r the distance from c in pixels, B(r) = b0 + b1 r + b2 r^2 + ..., b = radial.
+//
+// That is the backward model of N. T. Vo, R. C. Atwood, M. Drakopoulos, "Radial lens distortion correction with sub-pixel accuracy for X-ray
+// micro-tomography", Optics Express 23, 32859 (2015), and the coefficients are those that discorpy gives (`xcenter`, `ycenter`, `list_bfact`,
+// and the eight of its perspective correction). Set `struct_size` and zero the rest for none; all lists are copied.
+typedef struct {
+    // sizeof(isoc_ct_distortion).
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Coefficients b of the radial distortion, `radial_count` values, for pixels; b0 is near 1. NULL: B is 1.
+    const double *radial;
+    // Up to 10; 0 with NULL.
+    int64_t radial_count;
+    // Bin of the centre of the radial distortion; it may lie beside the detector (of a part of it that was read out).
+    double x_centre;
+    // Its row.
+    double y_centre;
+    // Eight coefficients p of a perspective, which holds any affine map with p6 = p7 = 0; NULL: none.
+    const double *perspective;
+    // Bins by which the axis moves from a detector row to the next, as isoc_ct_axis.tilt: frames are turned until it is upright. Within 0.5.
+    double tilt;
+    // Bins by which each view lies aside on the detector, `shift_count` values; NULL: 0.
+    const double *x_shifts;
+    // The same in rows.
+    const double *y_shifts;
+    // Number of views; 0 with both NULL.
+    int64_t shift_count;
+} isoc_ct_distortion;
+
 // Phase retrieval. Set `struct_size` and zero what is not needed; there are no defaults for what describes the scan.
 typedef struct {
     // sizeof(isoc_ct_phase).
@@ -1487,6 +1523,16 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 // last call. Line integrals stay as they are: a call whose projections are line integrals is ISOC_STATUS_FLAT_FIELD.
 isoc_status isoc_ct_set_outliers(isoc_ct *ct,
                                  const isoc_ct_outliers *outliers);
+
+// Takes the detector's distortion, a tilt and shifts of views out of the frames in `filter`, `reconstruct` and `reconstruct_stream`: after
+// outliers and the flat field, which are the detector's own, and before phase and stripes. Transmissions (of projections that are line
+// integrals, these) are read linearly between four pixels; beyond the detector its outermost ones are repeated. NULL turns it off, as it is at
+// first. It holds until set again, whatever the geometry; shifts need as many views as that has, and pixels that move by more than half of
+// the detector's longer side are refused (ISOC_STATUS_OUT_OF_RANGE). The work on a slab looks at the detector rows that its pixels come from, which `read` of a
+// stream is asked for as well; results do not depend on slabs. Where views move sideways alone, isoc_ct_geometry.axis takes an axis for each of
+// them, which reads no pixel between others.
+isoc_status isoc_ct_set_distortion(isoc_ct *ct,
+                                   const isoc_ct_distortion *distortion);
 
 // Retrieves phase in `filter`, `reconstruct` and `reconstruct_stream`: filters each frame of transmissions, after outliers and the flat field,
 // which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the

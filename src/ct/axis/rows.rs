@@ -6,12 +6,14 @@ use crate::array::{Array, DType, Layout};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{Buffer, append, collected, zeros};
 use crate::ct::geometry::{Geometry, Order};
+use crate::ct::rows::distortion::{Distortion, Warp};
 use crate::ct::rows::kind::Correction;
 use crate::ct::rows::reader::Reader;
 use crate::ct::slab::Arrays;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Line integrals of some detector rows.
 pub(super) struct Rows {
@@ -39,6 +41,8 @@ pub(super) struct Source<'a> {
     pub(super) geometry: &'a Geometry,
     pub(super) projections: &'a Array<'a>,
     pub(super) correction: Correction<'a>,
+    /// Taken out of frames before.
+    pub(super) distortion: Option<&'a Distortion>,
     /// Where they are, if not on the host.
     pub(super) gpu: Option<&'a Device>,
 }
@@ -134,33 +138,57 @@ impl Source<'_> {
     /// Line integrals of some views of a slice, `[view][bin]`.
     pub(super) fn read(&self, slice: usize, views: &[usize], rows: &mut [f32]) -> Result<()> {
         let (g, layout) = (self.geometry, self.projections.layout());
-        let copy = self.gpu.map(|gpu| copied_from(gpu, layout, g, slice, views)).transpose()?;
-        let shape = if g.order == Order::Frames { [g.views(), 1, g.bins] } else { [1, g.views(), g.bins] };
+        let line = g.first_row + slice;
+        let lines = self.distortion.map_or(line..line + 1, |distortion| distortion.rows(g, &(line..line + 1)));
+        let copy = self.gpu.map(|gpu| copied_from(gpu, layout, g, &lines, views)).transpose()?;
+        let shape = match g.order {
+            Order::Frames => [g.views(), lines.len(), g.bins],
+            Order::Sinograms => [lines.len(), g.views(), g.bins],
+        };
         let arrays = match &copy {
-            Some(values) => Arrays::input(&Array::new(values, shape)?, g, Some(slice)),
+            Some(values) => Arrays::input(&Array::new(values, shape)?, g, Some(lines.start)),
             None => Arrays::input(self.projections, g, None),
         };
         let reader = Reader::projections(&arrays, g, slice..slice + 1, self.correction, self.context);
         let rows = rows.par_chunks_mut(g.bins).zip(views);
-        rows.try_for_each(|(row, &view)| reader.read(view, g.first_row + slice, row))
+        let Some(distortion) = self.distortion else {
+            return rows.map(|(row, &view)| reader.read(view, line, row)).collect();
+        };
+        let level = self.context.level();
+        let warp = || Warp::new(distortion, g, &(line..line + 1));
+        rows.map_init(warp, |warp, (row, &view)| {
+            let warp = warp.as_mut().map_err(|e| e.clone())?;
+            warp.fill(view, |near, values| {
+                reader.read_raw(view, near, values);
+                reader.transmissions(view, near, near == line, values).map(|_| ())
+            })?;
+            warp.read(line, row, level);
+            self.correction.finish(row, level);
+            Ok(())
+        })
+        .collect()
     }
 }
 
-/// The row of a slice from a GPU, of which these views have been filled in.
-fn copied_from(gpu: &Device, layout: &Layout, g: &Geometry, slice: usize, views: &[usize]) -> Result<Vec<f32>> {
-    let (bins, line, stride, size) = (g.bins, g.first_row + slice, layout.strides[2], layout.dtype.size());
-    let Some(values) = g.views().checked_mul(bins) else {
-        fail!(SizeOverflow, "{} views of {bins} bins do not fit the address space", g.views());
+/// Some rows from a GPU, of which these views have been filled in, in the geometry's order.
+fn copied_from(gpu: &Device, layout: &Layout, g: &Geometry, lines: &Range<usize>, views: &[usize]) -> Result<Vec<f32>> {
+    let (bins, stride, size) = (g.bins, layout.strides[2], layout.dtype.size());
+    let Some(values) = g.views().checked_mul(lines.len()).and_then(|n| n.checked_mul(bins)) else {
+        fail!(SizeOverflow, "{} views of {} x {bins} bins do not fit the address space", g.views(), lines.len());
     };
     let mut copy: Vec<f32> = zeros(values)?;
     // Strided bins are read with what lies between them.
     let step = stride.unsigned_abs() * size;
     let mut span: Vec<u8> = zeros(step * (bins - 1) + size)?;
-    for &view in views {
-        let [i, j] = if g.order == Order::Sinograms { [line, view] } else { [view, line] };
+    for (&view, line) in views.iter().flat_map(|view| lines.clone().map(move |line| (view, line))) {
+        let row = line - lines.start;
+        let ([i, j], to) = match g.order {
+            Order::Sinograms => ([line, view], row * g.views() + view),
+            Order::Frames => ([view, line], view * lines.len() + row),
+        };
         let [first, last] = [0, bins - 1].map(|k| layout.element([i, j, k]).addr());
         gpu.read_into(first.min(last) as u64, &mut span)?;
-        for (k, value) in copy[view * bins..][..bins].iter_mut().enumerate() {
+        for (k, value) in copy[to * bins..][..bins].iter_mut().enumerate() {
             let at = if stride < 0 { bins - 1 - k } else { k } * step;
             *value = match (layout.dtype, &span[at..at + size]) {
                 (DType::F32, &[a, b, c, d]) => f32::from_ne_bytes([a, b, c, d]),

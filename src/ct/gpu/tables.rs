@@ -2,6 +2,7 @@
 
 use super::adjoint;
 use super::case::view_lines;
+use super::distortion::DeviceDistortion;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::frames::DeviceFlat;
@@ -13,7 +14,6 @@ use super::sizes::sampling;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
 use crate::ct::rows::filter::Padding;
-use crate::ct::rows::phase::Phase;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -27,6 +27,7 @@ pub(super) struct Tables {
     pub(super) filter: Option<Arc<DeviceFilter>>,
     /// Of the rows of all slices.
     pub(super) flat: Option<DeviceFlat>,
+    pub(super) distortion: Option<DeviceDistortion>,
     /// For slabs as large as they are at first.
     pub(super) phase: Option<DevicePhase>,
     /// Packed values are at most this times the largest value.
@@ -61,7 +62,9 @@ impl Tables {
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
         let detector = task.detector;
         let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
-        let rows = detector.rows_around(&(0..detector.slices), phase.map_or(0, Phase::reach));
+        let distortion = task.rows.stages.and_then(|stages| stages.distortion.as_ref());
+        let reach = task.rows.stages.map_or(0, |stages| stages.measured_reach(detector));
+        let rows = detector.rows_around(&(0..detector.slices), reach);
         let flat = task.rows.correction.flat();
         let flat = flat.map(|flat| DeviceFlat::new(device, flat, rows, detector.bins)).transpose()?;
         Ok(Self {
@@ -69,6 +72,7 @@ impl Tables {
             view_scale: DeviceMemory::from_slice(device, &scales)?,
             filter,
             flat,
+            distortion: distortion.map(|distortion| DeviceDistortion::new(device, distortion)).transpose()?,
             phase: phase.map(|phase| DevicePhase::new(device, phase, detector, slab)).transpose()?,
             bound: gain as f32 * heaviest,
             tents: match (task.operator, task.pair) {

@@ -2,6 +2,7 @@
 
 mod axis;
 mod data;
+mod distortion;
 mod flat_field;
 mod geometry;
 mod half_acquisition;
@@ -17,6 +18,7 @@ mod tensors;
 
 pub use axis::*;
 pub use data::*;
+pub use distortion::*;
 pub use flat_field::*;
 pub use geometry::*;
 pub use half_acquisition::*;

@@ -1,0 +1,120 @@
+//! Views read without the detector's distortion, on the processor.
+
+use super::{BLOCK, Distortion, Map};
+use crate::cpu::buffer::{filled, zeros};
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, vectorised};
+use crate::ct::geometry::Geometry;
+use crate::ct::slab::rows_of;
+use crate::error::Result;
+use std::ops::Range;
+
+/// A view as it was measured, and where its pixels are read.
+pub(in crate::ct) struct Warp<'a> {
+    distortion: &'a Distortion,
+    map: Map<'a>,
+    /// Rows and bins of the detector.
+    size: [usize; 2],
+    /// Rows that are there.
+    rows: Range<usize>,
+    view: usize,
+    /// These rows and the last one again, each with its last bin again, so that any pixel has four corners.
+    image: Vec<f32>,
+    places: Places,
+}
+
+/// Where the pixels of a row are read.
+struct Places {
+    /// Row of the image and bin of the corner above on the left.
+    corners: Vec<[u32; 2]>,
+    /// How far it lies from there.
+    parts: Vec<[f32; 2]>,
+}
+
+/// Values of an image.
+fn image(rows: usize, bins: usize) -> usize {
+    (rows + 1) * (bins + 1)
+}
+
+impl<'a> Warp<'a> {
+    /// What it takes for so many rows, in bytes.
+    pub(in crate::ct) fn bytes(distortion: &Distortion, g: &Geometry, rows: usize) -> u64 {
+        let places = size_of::<[u32; 2]>() + size_of::<[f32; 2]>();
+        (size_of::<f32>() * image(rows_of(g, rows, distortion.reach(g)), g.bins) + places * g.bins) as u64
+    }
+
+    /// For some rows of the detector.
+    pub(in crate::ct) fn new(distortion: &'a Distortion, g: &Geometry, rows: &Range<usize>) -> Result<Self> {
+        let rows = distortion.rows(g, rows);
+        let (size, map) = ([g.rows, g.bins], Map::new(distortion, [g.rows, g.bins]));
+        let places = Places { corners: filled(g.bins, [0; 2])?, parts: filled(g.bins, [0.0; 2])? };
+        let image = zeros(image(rows.len(), g.bins))?;
+        Ok(Self { distortion, map, size, rows, view: 0, image, places })
+    }
+
+    /// Takes a view, of which `measured` gives the rows that are needed.
+    pub(in crate::ct) fn fill(
+        &mut self,
+        view: usize,
+        mut measured: impl FnMut(usize, &mut [f32]) -> Result<()>,
+    ) -> Result<()> {
+        let bins = self.size[1];
+        for (row, line) in self.rows.clone().zip(self.image.chunks_exact_mut(bins + 1)) {
+            measured(row, &mut line[..bins])?;
+            line[bins] = line[bins - 1];
+        }
+        let last = (self.rows.len() - 1) * (bins + 1);
+        self.image.copy_within(last..last + bins + 1, last + bins + 1);
+        self.view = view;
+        Ok(())
+    }
+
+    /// A row without the distortion; beyond the detector its outermost pixels are repeated.
+    pub(in crate::ct) fn read(&mut self, row: usize, values: &mut [f32], level: Level) {
+        let at = (row, self.distortion.shift(self.view));
+        vectorised(level, Placing { map: self.map, size: self.size, rows: &self.rows, at, places: &mut self.places });
+        let pitch = self.size[1] + 1;
+        for ((value, [line, bin]), [x, y]) in values.iter_mut().zip(&self.places.corners).zip(&self.places.parts) {
+            let corners = &self.image[*line as usize * pitch + *bin as usize..];
+            let (above, below) = ([corners[0], corners[1]], [corners[pitch], corners[pitch + 1]]);
+            let [above, below] = [above, below].map(|[a, b]| a + x * (b - a));
+            *value = above + y * (below - above);
+        }
+    }
+}
+
+/// The places of a row.
+struct Placing<'a> {
+    map: Map<'a>,
+    size: [usize; 2],
+    /// Rows that are there.
+    rows: &'a Range<usize>,
+    /// Row and shift of the view.
+    at: (usize, [f64; 2]),
+    places: &'a mut Places,
+}
+
+impl Plain for Placing<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { map, size: [rows, bins], rows: there, at: (row, [x_shift, y_shift]), places } = self;
+        let [last_row, last_bin] = [(rows - 1) as f64, (bins - 1) as f64];
+        let [first_there, last_there] = [there.start as f64, (there.end - 1) as f64];
+        let blocks = places.corners.chunks_mut(BLOCK).zip(places.parts.chunks_mut(BLOCK));
+        for (block, (corners, parts)) in blocks.enumerate() {
+            let (mut px, mut py) = ([0.0; BLOCK], [0.0; BLOCK]);
+            map.places([(block * BLOCK) as f64 + x_shift, row as f64 + y_shift], &mut px, &mut py);
+            for ((corner, parts), (px, py)) in corners.iter_mut().zip(parts).zip(px.iter().zip(&py)) {
+                // What is no number is bin 0, row 0.
+                let [x, y] = [px.max(0.0).min(last_bin), py.max(0.0).min(last_row)];
+                let [left, above] = [x.floor(), y.floor()];
+                // Of what is wanted all rows are there.
+                let line = above.max(first_there).min(last_there) - first_there;
+                *corner = [line as u32, left as u32];
+                *parts = [(x - left) as f32, (y - above) as f32];
+            }
+        }
+    }
+}
