@@ -49,7 +49,7 @@ fn plan(context: &Arc<Context>, g: &Geometry, distortion: &Distortion, phase: bo
 
 fn rows(ct: &mut Ct, from: Array) -> (Vec<f32>, u64) {
     let shape = from.shape();
-    let mut out = vec![f32::NAN; shape.iter().product()];
+    let mut out = vec![0.0; shape.iter().product()];
     ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
     (out, ct.info().expect("facts").outliers)
 }

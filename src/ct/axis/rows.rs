@@ -155,14 +155,14 @@ impl Source<'_> {
             return rows.map(|(row, &view)| reader.read(view, line, row)).collect();
         };
         let level = self.context.level();
-        let warp = || Warp::new(distortion, g, &(line..line + 1));
+        let warp = || Warp::new(distortion, g, line..line + 1, level);
         rows.map_init(warp, |warp, (row, &view)| {
             let warp = warp.as_mut().map_err(|e| e.clone())?;
             warp.fill(view, |near, values| {
                 reader.read_raw(view, near, values);
                 reader.transmissions(view, near, near == line, values).map(|_| ())
             })?;
-            warp.read(line, row, level);
+            warp.read(line, row);
             self.correction.finish(row, level);
             Ok(())
         })

@@ -182,10 +182,8 @@ impl<'a> Preparation<'a> {
                 let views = first..(first + self.block()).min(g.views());
                 let write = |k, row, values: &[f32]| {
                     let at = (row - own.start) * self.len(1) + (first + k) * g.bins;
-                    for (k, value) in values.iter().enumerate() {
-                        // SAFETY: this task alone has these views.
-                        unsafe { *target.at(at + k) = *value };
-                    }
+                    // SAFETY: this task alone has these views.
+                    unsafe { target.write(at, values) };
                 };
                 if let Some((filter, room)) = filter.as_ref().zip(room.as_mut()) {
                     filter.run(&mut transmissions, views, room, write)?;

@@ -15,7 +15,6 @@ use std::ops::Range;
 pub(super) struct Transmissions<'a> {
     measured: Measured<'a>,
     warp: Option<Warp<'a>>,
-    level: Level,
 }
 
 /// Rows as they were measured.
@@ -59,11 +58,11 @@ impl<'a> Transmissions<'a> {
         level: Level,
     ) -> Result<Self> {
         let distortion = stages.distortion.as_ref();
-        let warp = distortion.map(|distortion| Warp::new(distortion, g, &rows)).transpose()?;
+        let warp = distortion.map(|distortion| Warp::new(distortion, g, rows.clone(), level)).transpose()?;
         let rows = distortion.map_or(rows.clone(), |distortion: &Distortion| distortion.rows(g, &rows));
         let mut frames = Frames::new(input, stages.outliers.as_ref(), [g.views(), g.rows, g.bins], rows.len(), level)?;
         frames.begin(rows, view);
-        Ok(Self { measured: Measured { input, frames, own, counts: [0; 2] }, warp, level })
+        Ok(Self { measured: Measured { input, frames, own, counts: [0; 2] }, warp })
     }
 
     /// Reads what a view needs, after those before it.
@@ -81,7 +80,7 @@ impl<'a> Transmissions<'a> {
         match &mut self.warp {
             None => self.measured.row(view, row, values),
             Some(warp) => {
-                warp.read(row, values, self.level);
+                warp.read(row, values);
                 Ok(())
             }
         }

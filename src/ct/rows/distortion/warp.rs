@@ -20,7 +20,9 @@ pub(in crate::ct) struct Warp<'a> {
     view: usize,
     /// These rows and the last one again, each with its last bin again, so that any pixel has four corners.
     image: Vec<f32>,
+    /// Of a row: to find them again in each view takes no longer than to read a table of all rows, which outgrows the caches.
     places: Places,
+    level: Level,
 }
 
 /// Where the pixels of a row are read.
@@ -39,17 +41,22 @@ fn image(rows: usize, bins: usize) -> usize {
 impl<'a> Warp<'a> {
     /// What it takes for so many rows, in bytes.
     pub(in crate::ct) fn bytes(distortion: &Distortion, g: &Geometry, rows: usize) -> u64 {
-        let places = size_of::<[u32; 2]>() + size_of::<[f32; 2]>();
-        (size_of::<f32>() * image(rows_of(g, rows, distortion.reach(g)), g.bins) + places * g.bins) as u64
+        let place = size_of::<[u32; 2]>() + size_of::<[f32; 2]>();
+        (size_of::<f32>() * image(rows_of(g, rows, distortion.reach(g)), g.bins) + place * g.bins) as u64
     }
 
     /// For some rows of the detector.
-    pub(in crate::ct) fn new(distortion: &'a Distortion, g: &Geometry, rows: &Range<usize>) -> Result<Self> {
-        let rows = distortion.rows(g, rows);
+    pub(in crate::ct) fn new(
+        distortion: &'a Distortion,
+        g: &Geometry,
+        rows: Range<usize>,
+        level: Level,
+    ) -> Result<Self> {
+        let rows = distortion.rows(g, &rows);
         let (size, map) = ([g.rows, g.bins], Map::new(distortion, [g.rows, g.bins]));
         let places = Places { corners: filled(g.bins, [0; 2])?, parts: filled(g.bins, [0.0; 2])? };
         let image = zeros(image(rows.len(), g.bins))?;
-        Ok(Self { distortion, map, size, rows, view: 0, image, places })
+        Ok(Self { distortion, map, size, rows, view: 0, image, places, level })
     }
 
     /// Takes a view, of which `measured` gives the rows that are needed.
@@ -70,9 +77,10 @@ impl<'a> Warp<'a> {
     }
 
     /// A row without the distortion; beyond the detector its outermost pixels are repeated.
-    pub(in crate::ct) fn read(&mut self, row: usize, values: &mut [f32], level: Level) {
+    pub(in crate::ct) fn read(&mut self, row: usize, values: &mut [f32]) {
+        let Self { map, size, ref rows, level, .. } = *self;
         let at = (row, self.distortion.shift(self.view));
-        vectorised(level, Placing { map: self.map, size: self.size, rows: &self.rows, at, places: &mut self.places });
+        vectorised(level, Placing { map, size, rows, at, places: &mut self.places });
         let pitch = self.size[1] + 1;
         for ((value, [line, bin]), [x, y]) in values.iter_mut().zip(&self.places.corners).zip(&self.places.parts) {
             let corners = &self.image[*line as usize * pitch + *bin as usize..];
