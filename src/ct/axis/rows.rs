@@ -155,14 +155,14 @@ impl Source<'_> {
             return rows.map(|(row, &view)| reader.read(view, line, row)).collect();
         };
         let level = self.context.level();
-        let warp = || Warp::new(distortion, g, line..line + 1, level);
+        let warp = || Warp::new(distortion, g, (1, line..line + 1), level);
         rows.map_init(warp, |warp, (row, &view)| {
             let warp = warp.as_mut().map_err(|e| e.clone())?;
-            warp.fill(view, |near, values| {
+            warp.fill(0, |near, values| {
                 reader.read_raw(view, near, values);
                 reader.transmissions(view, near, near == line, values).map(|_| ())
             })?;
-            warp.read(line, row);
+            warp.read(line, view..view + 1, row, |_, _| {});
             self.correction.finish(row, level);
             Ok(())
         })

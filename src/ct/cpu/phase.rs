@@ -105,17 +105,9 @@ impl<'a> PhaseFilter<'a> {
         if views.len() == 1 {
             room.grid.fill(0.0);
         }
-        for (part, view) in views.clone().enumerate() {
-            transmissions.advance(view)?;
-            for y in 0..ny {
-                let line = self.line(y);
-                if y > 0 && line == self.line(y - 1) {
-                    continue;
-                }
-                transmissions.row(view, line, &mut room.values)?;
-                self.put(&mut room.grid, y, part, &room.values);
-            }
-        }
+        let Room { grid, values, .. } = &mut *room;
+        let lines = (0..ny).filter(|&y| y == 0 || self.line(y) != self.line(y - 1)).map(|y| (self.line(y), y));
+        transmissions.each(views.clone(), lines, values, |part, y, values| self.put(grid, y, part, values))?;
         self.forward(room);
         self.filter(room);
         for line in self.own.clone() {

@@ -29,6 +29,8 @@ pub(super) struct Preparation<'a> {
 
 /// Slices that are read together where their rows have neighbours, which are read for all of them.
 const TOGETHER: usize = 8;
+/// Views that share the places of a distortion's pixels.
+const VIEWS: usize = 4;
 
 impl<'a> Preparation<'a> {
     /// Of a task that has such stages.
@@ -55,7 +57,7 @@ impl<'a> Preparation<'a> {
 
     /// Views that are worked on together: phase is retrieved of two at a time.
     fn block(&self) -> usize {
-        if self.stages.phase.is_some() { 2 } else { 1 }
+        if self.stages.phase.is_some() { 2 } else { VIEWS }
     }
 
     /// Working memory, in bytes, for so many slices.
@@ -69,7 +71,7 @@ impl<'a> Preparation<'a> {
                 None => [4 * bins as u64, 0],
             };
             let rows = rows_of(self.detector, slices, self.stages.phase_reach());
-            let frames = each + Transmissions::bytes(self.stages, self.detector, rows);
+            let frames = each + Transmissions::bytes(self.stages, self.detector, [self.block(), rows]);
             let tasks = self.threads.min(views.div_ceil(self.block())) as u64;
             all + (tasks * frames).max(self.threads.min(slices) as u64 * stripes)
         } else {
@@ -172,8 +174,8 @@ impl<'a> Preparation<'a> {
         let target = Shared::new(prepared);
         let found = (0..tasks).into_par_iter().map(|task| {
             let part = task * blocks / tasks..(task + 1) * blocks / tasks;
-            let (first, of) = (self.block() * part.start, (rows.clone(), own.clone()));
-            let mut transmissions = Transmissions::new(input, self.stages, g, of, first, level)?;
+            let (from, of) = ((self.block() * part.start, self.block()), (rows.clone(), own.clone()));
+            let mut transmissions = Transmissions::new(input, self.stages, g, of, from, level)?;
             let mut room = filter.as_ref().map(PhaseFilter::room).transpose()?;
             let mut line: Vec<f32> = zeros(if filter.is_none() { g.bins } else { 0 })?;
             for block in part {
@@ -189,14 +191,11 @@ impl<'a> Preparation<'a> {
                     filter.run(&mut transmissions, views, room, write)?;
                     continue;
                 }
-                for view in views {
-                    transmissions.advance(view)?;
-                    for row in own.clone() {
-                        transmissions.row(view, row, &mut line)?;
-                        correction.finish(&mut line, level);
-                        write(0, row, &line);
-                    }
-                }
+                let rows = own.clone().map(|row| (row, row));
+                transmissions.each(views, rows, &mut line, |place, row, values| {
+                    correction.finish(values, level);
+                    write(place, row, values);
+                })?;
             }
             let [outliers, replaced] = transmissions.counts();
             input.count(replaced as usize);

@@ -1,4 +1,4 @@
-//! Views read without the detector's distortion, on the processor.
+//! Views read without the detector's distortion, on the processor: some at a time, which share the places of their pixels.
 
 use super::{BLOCK, Distortion, Map};
 use crate::cpu::buffer::{filled, zeros};
@@ -9,7 +9,7 @@ use crate::ct::slab::rows_of;
 use crate::error::Result;
 use std::ops::Range;
 
-/// A view as it was measured, and where its pixels are read.
+/// Some views as they were measured, and where their pixels are read.
 pub(in crate::ct) struct Warp<'a> {
     distortion: &'a Distortion,
     map: Map<'a>,
@@ -17,10 +17,9 @@ pub(in crate::ct) struct Warp<'a> {
     size: [usize; 2],
     /// Rows that are there.
     rows: Range<usize>,
-    view: usize,
-    /// These rows and the last one again, each with its last bin again, so that any pixel has four corners.
-    image: Vec<f32>,
-    /// Of a row: to find them again in each view takes no longer than to read a table of all rows, which outgrows the caches.
+    /// Of each view these rows and the last one again, each with its last bin again, so that any pixel has four corners.
+    images: Vec<f32>,
+    /// Of a row: a table of all rows would outgrow the caches.
     places: Places,
     level: Level,
 }
@@ -33,60 +32,77 @@ struct Places {
     parts: Vec<[f32; 2]>,
 }
 
-/// Values of an image.
+/// Values of a view.
 fn image(rows: usize, bins: usize) -> usize {
     (rows + 1) * (bins + 1)
 }
 
 impl<'a> Warp<'a> {
-    /// What it takes for so many rows, in bytes.
-    pub(in crate::ct) fn bytes(distortion: &Distortion, g: &Geometry, rows: usize) -> u64 {
+    /// What it takes for so many views and rows, in bytes.
+    pub(in crate::ct) fn bytes(distortion: &Distortion, g: &Geometry, [views, rows]: [usize; 2]) -> u64 {
         let place = size_of::<[u32; 2]>() + size_of::<[f32; 2]>();
-        (size_of::<f32>() * image(rows_of(g, rows, distortion.reach(g)), g.bins) + place * g.bins) as u64
+        (size_of::<f32>() * views * image(rows_of(g, rows, distortion.reach(g)), g.bins) + place * g.bins) as u64
     }
 
-    /// For some rows of the detector.
+    /// For so many views, and some rows of the detector.
     pub(in crate::ct) fn new(
         distortion: &'a Distortion,
         g: &Geometry,
-        rows: Range<usize>,
+        (views, rows): (usize, Range<usize>),
         level: Level,
     ) -> Result<Self> {
         let rows = distortion.rows(g, &rows);
         let (size, map) = ([g.rows, g.bins], Map::new(distortion, [g.rows, g.bins]));
         let places = Places { corners: filled(g.bins, [0; 2])?, parts: filled(g.bins, [0.0; 2])? };
-        let image = zeros(image(rows.len(), g.bins))?;
-        Ok(Self { distortion, map, size, rows, view: 0, image, places, level })
+        let images = zeros(views * image(rows.len(), g.bins))?;
+        Ok(Self { distortion, map, size, rows, images, places, level })
     }
 
-    /// Takes a view, of which `measured` gives the rows that are needed.
+    /// Takes the view at a place among those that it has room for, of which `measured` gives the rows that are needed.
     pub(in crate::ct) fn fill(
         &mut self,
-        view: usize,
+        place: usize,
         mut measured: impl FnMut(usize, &mut [f32]) -> Result<()>,
     ) -> Result<()> {
-        let bins = self.size[1];
-        for (row, line) in self.rows.clone().zip(self.image.chunks_exact_mut(bins + 1)) {
+        let (bins, rows, len) = (self.size[1], self.rows.clone(), self.len());
+        let image = &mut self.images[place * len..][..len];
+        for (row, line) in rows.zip(image.chunks_exact_mut(bins + 1)) {
             measured(row, &mut line[..bins])?;
             line[bins] = line[bins - 1];
         }
-        let last = (self.rows.len() - 1) * (bins + 1);
-        self.image.copy_within(last..last + bins + 1, last + bins + 1);
-        self.view = view;
+        image.copy_within(len - 2 * (bins + 1)..len - (bins + 1), len - (bins + 1));
         Ok(())
     }
 
-    /// A row without the distortion; beyond the detector its outermost pixels are repeated.
-    pub(in crate::ct) fn read(&mut self, row: usize, values: &mut [f32]) {
-        let Self { map, size, ref rows, level, .. } = *self;
-        let at = (row, self.distortion.shift(self.view));
-        vectorised(level, Placing { map, size, rows, at, places: &mut self.places });
-        let pitch = self.size[1] + 1;
-        for ((value, [line, bin]), [x, y]) in values.iter_mut().zip(&self.places.corners).zip(&self.places.parts) {
-            let corners = &self.image[*line as usize * pitch + *bin as usize..];
-            let (above, below) = ([corners[0], corners[1]], [corners[pitch], corners[pitch + 1]]);
-            let [above, below] = [above, below].map(|[a, b]| a + x * (b - a));
-            *value = above + y * (below - above);
+    /// Values of a view.
+    fn len(&self) -> usize {
+        image(self.rows.len(), self.size[1])
+    }
+
+    /// Reads a row of these views, of which the first is at place 0, without the distortion, and gives it to `take` with its view's place;
+    /// beyond the detector its outermost pixels are repeated.
+    pub(in crate::ct) fn read(
+        &mut self,
+        row: usize,
+        views: Range<usize>,
+        values: &mut [f32],
+        mut take: impl FnMut(usize, &mut [f32]),
+    ) {
+        for (place, view) in views.enumerate() {
+            if place == 0 || !self.distortion.shifts.is_empty() {
+                let Self { map, size, ref rows, level, .. } = *self;
+                let at = (row, self.distortion.shift(view));
+                vectorised(level, Placing { map, size, rows, at, places: &mut self.places });
+            }
+            let (pitch, len) = (self.size[1] + 1, self.len());
+            let image = &self.images[place * len..][..len];
+            for ((value, [line, bin]), [x, y]) in values.iter_mut().zip(&self.places.corners).zip(&self.places.parts) {
+                let corners = &image[*line as usize * pitch + *bin as usize..];
+                let (above, below) = ([corners[0], corners[1]], [corners[pitch], corners[pitch + 1]]);
+                let [above, below] = [above, below].map(|[a, b]| a + x * (b - a));
+                *value = above + y * (below - above);
+            }
+            take(place, values);
         }
     }
 }
