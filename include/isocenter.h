@@ -1011,7 +1011,7 @@ typedef struct {
 
 // Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
 // order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
-// (isoc_ct_set_outliers, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
 // 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
 
@@ -1047,7 +1047,7 @@ typedef struct {
     uint32_t method;
     // The axis as a fractional bin, for the middle row of the volume, first_row + (slices - 1) / 2: what isoc_ct_geometry.axis takes.
     double axis;
-    // Bins by which the axis moves from a detector row to the next; 0 where the tilt was not asked for.
+    // Bins by which the axis moves from a detector row to the next, which isoc_ct_distortion.tilt takes; 0 where the tilt was not asked for.
     double tilt;
     // Standard error of `axis` in bins, from noise, stripes, sampling and how far rows agree. Moving samples and wrong angles add to it.
     double error;
@@ -1707,6 +1707,8 @@ isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
 // between a direction's views and the mirrored ones half a turn later is measured, for each frequency of a row with as many views about it
 // as make it most precise: see N. T. Vo et al., "Reliable method for calculating the center of rotation in parallel-beam tomography", Opt.
 // Express 22, 2014, for what half a turn tells. Rows that stray count less.
+//
+// What isoc_ct_set_distortion says is taken out of the rows before; no other step of the frames is.
 //
 // `projections`: as isoc_ct_reconstruct takes them, on the host or on a GPU, from which the rows needed are copied to the host, where the
 // search runs. `options`: NULL for the defaults.

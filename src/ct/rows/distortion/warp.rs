@@ -27,7 +27,7 @@ pub(in crate::ct) struct Warp<'a> {
 /// Where the pixels of a row are read.
 struct Places {
     /// Row of the image and bin of the corner above on the left.
-    corners: Vec<[u32; 2]>,
+    corners: Vec<[i32; 2]>,
     /// How far it lies from there.
     parts: Vec<[f32; 2]>,
 }
@@ -40,7 +40,7 @@ fn image(rows: usize, bins: usize) -> usize {
 impl<'a> Warp<'a> {
     /// What it takes for so many views and rows, in bytes.
     pub(in crate::ct) fn bytes(distortion: &Distortion, g: &Geometry, [views, rows]: [usize; 2]) -> u64 {
-        let place = size_of::<[u32; 2]>() + size_of::<[f32; 2]>();
+        let place = size_of::<[i32; 2]>() + size_of::<[f32; 2]>();
         (size_of::<f32>() * views * image(rows_of(g, rows, distortion.reach(g)), g.bins) + place * g.bins) as u64
     }
 
@@ -136,7 +136,8 @@ impl Plain for Placing<'_> {
                 let [left, above] = [x.floor(), y.floor()];
                 // Of what is wanted all rows are there.
                 let line = above.max(first_there).min(last_there) - first_there;
-                *corner = [line as u32, left as u32];
+                // Whole numbers of at most 2^20, for which there are vector instructions.
+                *corner = [line as i32, left as i32];
                 *parts = [(x - left) as f32, (y - above) as f32];
             }
         }
