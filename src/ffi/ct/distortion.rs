@@ -89,7 +89,7 @@ impl isoc_ct_distortion {
     }
 }
 
-/// Takes the detector's distortion, a tilt and shifts of views out of the frames in `filter`, `reconstruct` and `reconstruct_stream`: after
+/// Takes the detector's distortion, a tilt and shifts of views out of the frames in `filter`, `reconstruct` and `reconstruct_stream`, and out of the rows of isoc_ct_find_axis: after
 /// outliers and the flat field, which are the detector's own, and before phase and stripes. Transmissions (of projections that are line
 /// integrals, these) are read linearly between four pixels; beyond the detector its outermost ones are repeated. NULL turns it off, as it is at
 /// first. It holds until set again, whatever the geometry; shifts need as many views as that has, and pixels that move by more than half of
