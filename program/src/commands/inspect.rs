@@ -1,0 +1,27 @@
+//! `isocenter inspect`.
+
+use crate::scan::Scan;
+use anyhow::Result;
+use std::path::Path;
+
+pub fn run(path: &Path) -> Result<()> {
+    let scan = Scan::open(path)?;
+    let [_, rows, bins] = scan.views.source.shape();
+    let (views, dtype) = (scan.views.which.len(), scan.views.source.dtype());
+    println!("{}: {}", path.display(), scan.format);
+    if let Some(title) = &scan.title {
+        println!("  title       {title}");
+    }
+    println!("  projections {views} of {rows} rows x {bins} bins, {dtype:?}, {}", scan.views.source.storage());
+    let (first, last) = (scan.angles[0].to_degrees(), scan.angles[views - 1].to_degrees());
+    println!("  angles      {first:.4} to {last:.4} degrees");
+    let flats = scan.flats.iter().map(|f| format!("{} after {} views", f.frames.which.len(), f.position));
+    let flats = flats.collect::<Vec<_>>().join(", ");
+    println!("  flats       {}", if flats.is_empty() { "none" } else { &flats });
+    println!("  darks       {}", scan.darks.as_ref().map_or(0, |darks| darks.which.len()));
+    match scan.pixel {
+        Some(pixel) => println!("  pixel       {pixel} mm"),
+        None => println!("  pixel       not told"),
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The commands.
+
+pub mod axis;
+pub mod inspect;
+pub mod recon;
+
+use crate::cli::Machine;
+use crate::frames::Frames;
+use crate::scan::Scan;
+use anyhow::{Context as _, Result};
+use isocenter::array::{Array, DType};
+use isocenter::context::{Compute, Context, ContextOptions};
+use isocenter::ct::{Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind, Options};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A context of the library.
+fn context(machine: &Machine) -> Result<Arc<Context>> {
+    let compute = match machine.device.as_str() {
+        "cpu" => Compute::Cpu,
+        "gpu" => Compute::Gpus(Vec::new()),
+        _ => Compute::Auto,
+    };
+    let options = ContextOptions { compute, threads: machine.threads, ..ContextOptions::default() };
+    Context::new(options).map(Arc::new).context("the library")
+}
+
+/// Bytes of (frames, rows, bins) as an array of the library.
+fn array<'a>(bytes: &'a [u8], dtype: DType, shape: [usize; 3]) -> Array<'a> {
+    let [frames, rows, bins] = shape;
+    assert!(frames * rows * bins * dtype.size() <= bytes.len());
+    let strides = [rows * bins, bins, 1].map(|step| step as isize);
+    // SAFETY: the bytes hold as many values, which live for 'a; the library reads them where they lie.
+    unsafe { Array::from_raw(bytes.as_ptr(), dtype, shape, strides, None) }
+}
+
+/// A plan of the library for some detector rows of a scan, with their flats and darks.
+fn plan(context: &Arc<Context>, scan: &Scan, axis: Option<f64>, rows: Range<usize>) -> Result<Ct> {
+    let [_, _, bins] = scan.views.source.shape();
+    let mut geometry = Geometry::new(scan.angles.clone(), bins).with_rows(rows.len());
+    if let Some(axis) = axis {
+        geometry.axis = vec![axis];
+    }
+    if let Some(pixel) = scan.pixel {
+        (geometry.bin_pitch, geometry.pixel_size) = (pixel, pixel);
+    }
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(geometry)?;
+    let counts = !scan.flats.is_empty();
+    let input = if counts { InputKind::Counts } else { InputKind::Auto };
+    ct.set_options(Options { input, ..Options::default() })?;
+    if counts {
+        let views = scan.views.which.len() as f64;
+        let group = |flats: &crate::scan::Flats| FlatGroup {
+            frames: flats.frames.which.len(),
+            position: (flats.position as f64).min(views),
+            monitor: 1.0,
+        };
+        let groups = if scan.flats.len() > 1 { scan.flats.iter().map(group).collect() } else { Vec::new() };
+        let mut bytes = Vec::new();
+        for flats in &scan.flats {
+            bytes.extend(flats.frames.rows(rows.clone())?);
+        }
+        let dtype = scan.flats[0].frames.source.dtype();
+        let count = scan.flats.iter().map(|flats| flats.frames.which.len()).sum();
+        let flats = array(&bytes, dtype, [count, rows.len(), bins]);
+        let held = scan.darks.as_ref().map(|darks| darks.rows(rows.clone())).transpose()?;
+        let of = |darks: &Frames| (darks.source.dtype(), [darks.which.len(), rows.len(), bins]);
+        let darks =
+            held.as_ref().zip(scan.darks.as_ref().map(of)).map(|(bytes, (dtype, shape))| array(bytes, dtype, shape));
+        ct.set_flat_field_by(Some(flats), darks, &FlatFieldOptions { groups, ..FlatFieldOptions::default() })?;
+    }
+    Ok(ct)
+}

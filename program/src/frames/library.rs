@@ -1,0 +1,74 @@
+//! Values that the HDF5 library has to read: of other types, chunked, compressed, or from several files.
+
+use super::{Source, contiguous};
+use anyhow::{Context, Result};
+use hdf5_metno::{Dataset, Hyperslab, SliceOrIndex};
+use isocenter::array::DType;
+use std::ops::Range;
+
+/// A dataset; what is no f32, u16 or u8 is made f32.
+pub struct Library {
+    dataset: Dataset,
+    shape: [usize; 3],
+    dtype: DType,
+}
+
+impl Library {
+    pub fn new(dataset: Dataset, shape: [usize; 3]) -> Result<Self> {
+        let dtype = contiguous::native(&dataset).unwrap_or(DType::F32);
+        Ok(Self { dataset, shape, dtype })
+    }
+
+    fn part<T: hdf5_metno::H5Type + Copy>(
+        &self,
+        frames: Range<usize>,
+        rows: Range<usize>,
+        to: &mut [u8],
+    ) -> Result<()> {
+        let mut selection = vec![SliceOrIndex::from(rows), SliceOrIndex::from(0..self.shape[2])];
+        if self.dataset.ndim() == 3 {
+            selection.insert(0, SliceOrIndex::from(frames));
+        }
+        let values = self.dataset.read_slice::<T, _, ndarray::IxDyn>(Hyperslab::from(selection));
+        let values = values.with_context(|| format!("reading {}", self.dataset.name()))?;
+        let values = values.as_standard_layout();
+        let values = values.as_slice().context("values are not one after the other")?;
+        // SAFETY: numbers, of which each byte may be read.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+        to.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Source for Library {
+    fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let each = (rows.len() * self.shape[2] * self.dtype.size()).max(1);
+        let mut done = 0;
+        // Frames that follow each other at once.
+        for run in frames.chunk_by(|a, b| a + 1 == *b) {
+            let (of, to) = (run[0]..run[0] + run.len(), &mut to[done * each..(done + run.len()) * each]);
+            match self.dtype {
+                DType::U8 => self.part::<u8>(of, rows.clone(), to)?,
+                DType::U16 => self.part::<u16>(of, rows.clone(), to)?,
+                _ => self.part::<f32>(of, rows.clone(), to)?,
+            }
+            done += run.len();
+        }
+        Ok(())
+    }
+
+    fn storage(&self) -> String {
+        match self.dataset.chunk() {
+            Some(chunk) => format!("chunks of {chunk:?}, {} filters", self.dataset.filters().len()),
+            None => "read by the HDF5 library".into(),
+        }
+    }
+}

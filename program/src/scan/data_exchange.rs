@@ -1,0 +1,27 @@
+//! Data Exchange: `/exchange/data`, `data_white`, `data_dark`, `theta`.
+
+use super::{Flats, Scan, in_radians, numbers, text, units};
+use crate::frames::{Frames, of_dataset};
+use anyhow::{Context, Result};
+use hdf5_metno::File;
+use std::f64::consts::PI;
+
+pub fn read(file: &File) -> Result<Scan> {
+    let exchange = file.group("exchange")?;
+    let frames = |name: &str| -> Result<Option<Frames>> {
+        if !exchange.link_exists(name) {
+            return Ok(None);
+        }
+        Ok(Some(Frames::all(of_dataset(exchange.dataset(name)?)?)))
+    };
+    let views = frames("data")?.context("there is no exchange/data")?;
+    let count = views.which.len();
+    let angles = match numbers(&exchange, "theta")? {
+        Some(theta) => in_radians(theta, units(&exchange, "theta").as_deref())?,
+        // As the format says of files without.
+        None => (0..count).map(|k| k as f64 * PI / count as f64).collect(),
+    };
+    let flats = frames("data_white")?.map(|frames| Flats { frames, position: 0 }).into_iter().collect();
+    let title = text(&exchange, "title");
+    Ok(Scan { format: "Data Exchange", title, views, angles, flats, darks: frames("data_dark")?, pixel: None })
+}

@@ -1,0 +1,112 @@
+//! What a scan file holds: frames, angles, flats and darks, and what is known of the instrument.
+
+mod data_exchange;
+mod nxtomo;
+
+use crate::frames::Frames;
+use anyhow::{Context, Result, bail};
+use hdf5_metno::{File, Group};
+use std::path::Path;
+
+/// Flats that were taken together.
+pub struct Flats {
+    pub frames: Frames,
+    /// Views that had been taken before.
+    pub position: usize,
+}
+
+/// A scan.
+pub struct Scan {
+    /// Of the file.
+    pub format: &'static str,
+    pub title: Option<String>,
+    /// Projections, in the order in which they were taken.
+    pub views: Frames,
+    /// In radians, one a view.
+    pub angles: Vec<f64>,
+    pub flats: Vec<Flats>,
+    pub darks: Option<Frames>,
+    /// Side of a pixel at the sample, in millimetres.
+    pub pixel: Option<f64>,
+}
+
+impl Scan {
+    /// Reads all but the frames.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
+        let scan = match nxtomo::entry(&file)? {
+            Some(entry) => nxtomo::read(&entry),
+            None if file.link_exists("exchange") => data_exchange::read(&file),
+            None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
+        };
+        let scan = scan.with_context(|| path.display().to_string())?;
+        scan.check().with_context(|| path.display().to_string())?;
+        Ok(scan)
+    }
+
+    fn check(&self) -> Result<()> {
+        let [_, rows, bins] = self.views.source.shape();
+        let views = self.views.which.len();
+        if views != self.angles.len() {
+            bail!("{} angles for {views} projections", self.angles.len());
+        }
+        if views == 0 {
+            bail!("there are no projections");
+        }
+        let others = self.flats.iter().map(|flats| &flats.frames).chain(&self.darks);
+        for frames in others {
+            let [_, r, b] = frames.source.shape();
+            if [r, b] != [rows, bins] {
+                bail!("flats or darks have {r} rows of {b} bins, projections {rows} of {bins}");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list of numbers, or nothing where there is no such dataset.
+fn numbers(group: &Group, name: &str) -> Result<Option<Vec<f64>>> {
+    if !group.link_exists(name) {
+        return Ok(None);
+    }
+    let values = group.dataset(name).and_then(|dataset| dataset.read_raw::<f64>());
+    values.map(Some).with_context(|| format!("reading {}/{name}", group.name()))
+}
+
+/// A line of text.
+fn text(group: &Group, name: &str) -> Option<String> {
+    let dataset = group.dataset(name).ok()?;
+    let variable = dataset.read_scalar::<hdf5_metno::types::VarLenUnicode>().map(|v| v.to_string());
+    variable.or_else(|_| dataset.read_scalar::<hdf5_metno::types::VarLenAscii>().map(|v| v.to_string())).ok()
+}
+
+/// The attribute `units` of a dataset.
+fn units(group: &Group, name: &str) -> Option<String> {
+    let attribute = group.dataset(name).ok()?.attr("units").ok()?;
+    let variable = attribute.read_scalar::<hdf5_metno::types::VarLenUnicode>().map(|v| v.to_string());
+    let variable =
+        variable.or_else(|_| attribute.read_scalar::<hdf5_metno::types::VarLenAscii>().map(|v| v.to_string()));
+    variable.or_else(|_| attribute.read_scalar::<hdf5_metno::types::FixedAscii<64>>().map(|v| v.to_string())).ok()
+}
+
+/// Angles in radians of what has these units; degrees where there are none.
+fn in_radians(angles: Vec<f64>, units: Option<&str>) -> Result<Vec<f64>> {
+    match units.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("" | "deg" | "degree" | "degrees") => Ok(angles.into_iter().map(f64::to_radians).collect()),
+        Some("rad" | "radian" | "radians") => Ok(angles),
+        Some(other) => bail!("angles are in \"{other}\"; degrees and radians are known"),
+    }
+}
+
+/// A length in millimetres.
+fn in_millimetres(length: f64, units: Option<&str>) -> Result<f64> {
+    let factor = match units {
+        None | Some("m" | "meter" | "metre") => 1e3,
+        Some("cm") => 10.0,
+        Some("mm") => 1.0,
+        Some("um" | "micron" | "microns" | "µm") => 1e-3,
+        Some("nm") => 1e-6,
+        Some(other) => bail!("a pixel is in \"{other}\"; m, cm, mm, um and nm are known"),
+    };
+    Ok(length * factor)
+}

@@ -1,0 +1,3 @@
+//! Volumes in files.
+
+pub mod hdf5;
