@@ -1,15 +1,15 @@
 //! What may be said on the command line.
 
 use crate::commands;
-use crate::plan::{Depth, StripeMethod};
+use crate::plan::Steps;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// From a scan file to a volume file: parallel-beam CT.
+/// From a scan file to a volume file: parallel-beam CT
 ///
-/// A scan is an NXtomo or a Data Exchange file. With no option `recon` searches the rotation axis, removes stripes that stand out from noise,
-/// and writes attenuation as 32-bit floating point.
+/// A scan is an NXtomo or a Data Exchange file. With no option `recon` searches the rotation axis, removes stripes that stand out from
+/// noise, and writes attenuation in 32-bit floating point.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
 pub struct Cli {
@@ -19,62 +19,74 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tell what a scan file holds.
+    /// Tell what a scan file holds
     Inspect {
-        /// The scan file.
+        /// The scan file
         scan: PathBuf,
     },
-    /// Search the rotation axis.
-    Axis {
-        /// The scan file.
-        scan: PathBuf,
-        #[command(flatten)]
-        machine: Machine,
-    },
-    /// Reconstruct a volume.
-    #[command(
-        after_help = "examples:\n  isocenter recon tooth.h5\n  isocenter recon scan.nx -o volume.h5 --depth u16\n  isocenter recon --plan volume.toml"
-    )]
-    Recon(Recon),
+    /// Search the rotation axis
+    Axis(Axis),
+    /// Reconstruct a volume
+    #[command(after_help = EXAMPLES)]
+    Recon(Box<Recon>),
+    /// Do a run again
+    Repeat(Repeat),
 }
+
+const EXAMPLES: &str = "examples:
+  isocenter recon tooth.h5
+  isocenter recon scan.nx -o volume.h5 --depth u16 --outliers --bad-pixels
+  isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
+  isocenter repeat volume.toml";
 
 /// Where to compute.
 #[derive(Debug, Args)]
 pub struct Machine {
-    /// auto: GPUs if there are any; cpu; gpu: all of them.
+    /// auto: GPUs if there are any; cpu; gpu: all of them
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "gpu"], help_heading = "Machine")]
     pub device: String,
-    /// Worker threads; 0: one per processor.
+    /// Worker threads; 0: one per processor
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     pub threads: usize,
 }
 
 #[derive(Debug, Args)]
-pub struct Recon {
-    /// The scan file.
-    #[arg(required_unless_present = "plan", conflicts_with = "plan")]
-    pub scan: Option<PathBuf>,
-    /// The volume file [default: the scan's name with _volume.h5, in this folder].
-    #[arg(short = 'o', long, conflicts_with = "plan")]
-    pub output: Option<PathBuf>,
-    /// Repeat the run that this file describes, which every run writes beside its volume.
+pub struct Axis {
+    /// The scan file
+    pub scan: PathBuf,
+    /// Look at rows far apart, and tell how the axis moves from row to row
     #[arg(long)]
-    pub plan: Option<PathBuf>,
-    /// Rotation axis as a fractional bin, counted from 0 [default: it is searched].
-    #[arg(long, conflicts_with = "plan", help_heading = "Scan")]
+    pub tilt: bool,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(Debug, Args)]
+pub struct Repeat {
+    /// The plan that `recon` has written beside a volume
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(Debug, Args)]
+pub struct Recon {
+    /// The scan file
+    pub scan: PathBuf,
+    /// The volume file [default: the scan's name with _volume.h5, in this folder]
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Rotation axis as a fractional bin, counted from 0 [default: it is searched]
+    #[arg(long)]
     pub axis: Option<f64>,
-    /// First detector row and the one behind the last, as in 100..200 [default: all].
-    #[arg(long, conflicts_with = "plan", value_parser = rows, help_heading = "Scan")]
+    /// First detector row and the one behind the last, as in 100..200 [default: all]
+    #[arg(long, value_parser = rows, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
-    /// How stripes, which would become rings, are removed.
-    #[arg(long, value_enum, default_value_t, conflicts_with = "plan", help_heading = "Steps")]
-    pub stripes: StripeMethod,
-    /// Element type of the volume.
-    #[arg(long, value_enum, default_value_t, conflicts_with = "plan", help_heading = "Volume")]
-    pub depth: Depth,
-    /// What integers hold: the smallest and the largest value [default: percentiles 0.1 and 99.9].
-    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, conflicts_with = "plan", help_heading = "Volume")]
-    pub window: Option<Vec<f64>>,
+    /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
+    #[arg(long, value_name = "MM")]
+    pub pixel: Option<f64>,
+    #[command(flatten)]
+    pub steps: Steps,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -84,8 +96,9 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Inspect { scan } => commands::inspect::run(&scan),
-            Command::Axis { scan, machine } => commands::axis::run(&scan, &machine),
+            Command::Axis(axis) => commands::axis::run(&axis),
             Command::Recon(recon) => commands::recon::run(&recon),
+            Command::Repeat(repeat) => commands::recon::repeat(&repeat),
         }
     }
 }

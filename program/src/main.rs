@@ -11,6 +11,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Locks keep scans from being read while they are written, and fail on file systems that have none; what is read here is read once.
+    if std::env::var_os("HDF5_USE_FILE_LOCKING").is_none() {
+        // SAFETY: there is no other thread yet.
+        unsafe { std::env::set_var("HDF5_USE_FILE_LOCKING", "FALSE") };
+    }
     match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

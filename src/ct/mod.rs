@@ -34,7 +34,7 @@ pub use rows::flat_field::{Combine, FlatFieldOptions, FlatGroup};
 pub use rows::half_acquisition::{HalfAcquisition, Rise};
 pub use rows::kind::InputKind;
 pub use rows::outliers::{OutlierSide, OutlierUnit, Outliers};
-pub(crate) use rows::phase::Setup as PhaseSetup;
+pub use rows::phase::Setup as PhaseSetup;
 pub use rows::phase::{Phase, PhaseMethod};
 pub use rows::stripes::{Stripes, Vo, Wavelet};
 pub use slab::Slab;

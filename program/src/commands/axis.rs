@@ -1,35 +1,78 @@
 //! `isocenter axis`: the rotation axis, from some rows.
 
-use super::{array, context, plan};
-use crate::cli::Machine;
+use super::{array, context, input, plan};
+use crate::cli::Axis;
+use crate::plan::FlatField;
 use crate::scan::Scan;
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
-use isocenter::ct::{AxisOptions, FoundAxis};
+use isocenter::ct::{AxisOptions, Distortion, FoundAxis, Geometry, Options};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that the search looks at, at most: in bands of one, evenly spread.
+/// Rows that the search looks at, at most.
 const ROWS: usize = 24;
+/// Rows on either side of these that are read where a distortion is taken out.
+const BESIDE: usize = 64;
 
-pub fn run(path: &Path, machine: &Machine) -> Result<()> {
-    let scan = Scan::open(path)?;
+pub fn run(axis: &Axis) -> Result<()> {
+    let scan = Scan::open(&axis.scan)?;
     let rows = scan.views.source.shape()[1];
-    let found = find(&context(machine)?, &scan, 0..rows)?;
-    println!("{:.3}  +- {:.3} bins, confidence {:.2}, {:?}", found.axis, found.error, found.confidence, found.method);
+    let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };
+    let found = search.run(&context(&axis.machine)?, 0..rows)?;
+    println!("{}", told(&found));
+    if axis.tilt {
+        println!("tilt {:.6} bins a row", found.tilt);
+    }
     Ok(())
 }
 
-/// Of some rows of a scan.
-pub fn find(context: &Arc<Context>, scan: &Scan, rows: Range<usize>) -> Result<FoundAxis> {
-    let [_, _, bins] = scan.views.source.shape();
-    // A band about the middle of the rows.
-    let count = ROWS.min(rows.len());
-    let first = rows.start + (rows.len() - count) / 2;
-    let band = first..first + count;
-    let ct = plan(context, scan, None, band.clone())?;
-    let bytes = scan.views.rows(band)?;
-    let projections = array(&bytes, scan.views.source.dtype(), [scan.views.which.len(), count, bins]);
-    ct.find_axis(projections, &AxisOptions::default()).context("searching the rotation axis")
+/// In words.
+pub fn told(found: &FoundAxis) -> String {
+    let FoundAxis { axis, error, confidence, method, half_acquisition, .. } = found;
+    let half = if *half_acquisition { ", a half acquisition" } else { "" };
+    format!("axis {axis:.3} +- {error:.3} bins, confidence {confidence:.2} ({method:?}){half}")
+}
+
+/// What is searched.
+pub struct Search<'a> {
+    pub scan: &'a Scan,
+    pub flat: &'a FlatField,
+    pub distortion: Option<Distortion>,
+    pub tilt: bool,
+}
+
+impl Search<'_> {
+    /// The axis at the middle of some rows, or of the detector where a distortion is taken out.
+    pub fn run(&self, context: &Arc<Context>, rows: Range<usize>) -> Result<FoundAxis> {
+        let [_, all, bins] = self.scan.views.source.shape();
+        let (read, own) = match self.distortion {
+            None => {
+                let count = ROWS.min(rows.len());
+                let step = |k: usize| rows.start + (k * (rows.len() - 1) + (count - 1) / 2) / (count - 1).max(1);
+                ((0..count).map(step).collect::<Vec<_>>(), 0..count)
+            }
+            Some(_) => {
+                // About the middle, where frames are turned about.
+                let count = (ROWS + all % 2).min(all);
+                let first = (all - count) / 2;
+                let beside = first.min(BESIDE);
+                ((first - beside..first + count + beside).collect(), beside..beside + count)
+            }
+        };
+        let mut ct = plan(context, self.scan, None, self.flat, &read)?;
+        let geometry = ct.geometry()?.clone();
+        ct.set_geometry(Geometry { first_row: own.start, slices: own.len(), ..geometry })?;
+        ct.set_options(Options { input: input(self.scan), ..Options::default() })?;
+        let shifted = |d: &Distortion| Distortion { centre: [d.centre[0], d.centre[1] - read[0] as f64], ..d.clone() };
+        ct.set_distortion(self.distortion.as_ref().map(shifted))?;
+        let bytes = self.scan.views.rows(&read)?;
+        let (dtype, views) = (self.scan.views.source.dtype(), self.scan.views.which.len());
+        let options = AxisOptions { tilt: self.tilt, ..AxisOptions::default() };
+        let found = ct.find_axis(array(&bytes, dtype, [views, read.len(), bins]), &options);
+        let found = found.context("searching the rotation axis")?;
+        // Rows that were read are so far apart.
+        let apart = (read[read.len() - 1] - read[0]) as f64 / (read.len() - 1).max(1) as f64;
+        Ok(FoundAxis { tilt: found.tilt / apart.max(1.0), ..found })
+    }
 }

@@ -5,13 +5,12 @@ pub mod inspect;
 pub mod recon;
 
 use crate::cli::Machine;
-use crate::frames::Frames;
-use crate::scan::Scan;
+use crate::plan::FlatField;
+use crate::scan::{Flats, Scan};
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
 use isocenter::context::{Compute, Context, ContextOptions};
-use isocenter::ct::{Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind, Options};
-use std::ops::Range;
+use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind};
 use std::sync::Arc;
 
 /// A context of the library.
@@ -34,41 +33,39 @@ fn array<'a>(bytes: &'a [u8], dtype: DType, shape: [usize; 3]) -> Array<'a> {
     unsafe { Array::from_raw(bytes.as_ptr(), dtype, shape, strides, None) }
 }
 
-/// A plan of the library for some detector rows of a scan, with their flats and darks.
-fn plan(context: &Arc<Context>, scan: &Scan, axis: Option<f64>, rows: Range<usize>) -> Result<Ct> {
+/// A plan of the library for some detector rows of a scan, all of which are reconstructed, with their flats and darks.
+fn plan(context: &Arc<Context>, scan: &Scan, pixel: Option<f64>, flat: &FlatField, rows: &[usize]) -> Result<Ct> {
     let [_, _, bins] = scan.views.source.shape();
     let mut geometry = Geometry::new(scan.angles.clone(), bins).with_rows(rows.len());
-    if let Some(axis) = axis {
-        geometry.axis = vec![axis];
-    }
-    if let Some(pixel) = scan.pixel {
+    if let Some(pixel) = pixel.or(scan.pixel) {
         (geometry.bin_pitch, geometry.pixel_size) = (pixel, pixel);
     }
     let mut ct = Ct::new(context.clone());
     ct.set_geometry(geometry)?;
-    let counts = !scan.flats.is_empty();
-    let input = if counts { InputKind::Counts } else { InputKind::Auto };
-    ct.set_options(Options { input, ..Options::default() })?;
-    if counts {
-        let views = scan.views.which.len() as f64;
-        let group = |flats: &crate::scan::Flats| FlatGroup {
-            frames: flats.frames.which.len(),
-            position: (flats.position as f64).min(views),
-            monitor: 1.0,
-        };
-        let groups = if scan.flats.len() > 1 { scan.flats.iter().map(group).collect() } else { Vec::new() };
-        let mut bytes = Vec::new();
-        for flats in &scan.flats {
-            bytes.extend(flats.frames.rows(rows.clone())?);
-        }
-        let dtype = scan.flats[0].frames.source.dtype();
-        let count = scan.flats.iter().map(|flats| flats.frames.which.len()).sum();
-        let flats = array(&bytes, dtype, [count, rows.len(), bins]);
-        let held = scan.darks.as_ref().map(|darks| darks.rows(rows.clone())).transpose()?;
-        let of = |darks: &Frames| (darks.source.dtype(), [darks.which.len(), rows.len(), bins]);
-        let darks =
-            held.as_ref().zip(scan.darks.as_ref().map(of)).map(|(bytes, (dtype, shape))| array(bytes, dtype, shape));
-        ct.set_flat_field_by(Some(flats), darks, &FlatFieldOptions { groups, ..FlatFieldOptions::default() })?;
+    let Some(first) = scan.flats.first() else { return Ok(ct) };
+    let views = scan.views.which.len() as f64;
+    let group = |flats: &Flats| FlatGroup {
+        frames: flats.frames.which.len(),
+        position: (flats.position as f64).min(views),
+        monitor: 1.0,
+    };
+    let groups = if scan.flats.len() > 1 { scan.flats.iter().map(group).collect() } else { Vec::new() };
+    let mut bytes = Vec::new();
+    for flats in &scan.flats {
+        bytes.extend(flats.frames.rows(rows)?);
     }
+    let count = scan.flats.iter().map(|flats| flats.frames.which.len()).sum();
+    let flats = array(&bytes, first.frames.source.dtype(), [count, rows.len(), bins]);
+    let held = scan.darks.as_ref().map(|darks| darks.rows(rows)).transpose()?;
+    let darks = held.as_ref().zip(scan.darks.as_ref());
+    let darks = darks.map(|(bytes, darks)| array(bytes, darks.source.dtype(), [darks.which.len(), rows.len(), bins]));
+    let combine = if flat.median_flats { Combine::Median } else { Combine::Mean };
+    let options = FlatFieldOptions { combine, groups, bad_pixels: flat.bad_pixels, ..FlatFieldOptions::default() };
+    ct.set_flat_field_by(Some(flats), darks, &options).context("flats and darks")?;
     Ok(ct)
+}
+
+/// What projections of a scan are.
+fn input(scan: &Scan) -> InputKind {
+    if scan.flats.is_empty() { InputKind::Auto } else { InputKind::Counts }
 }

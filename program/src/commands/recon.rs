@@ -1,57 +1,60 @@
-//! `isocenter recon`: slabs of rows from the scan file, through the library, into the volume file.
+//! `isocenter recon` and `repeat`: slabs of rows from the scan file, through the library, into the volume file.
 
-use super::{axis, context, plan};
-use crate::cli::Recon;
-use crate::plan::{Depth, Plan, StripeMethod};
+use super::axis::{Search, told};
+use super::{context, input, plan};
+use crate::cli::{Recon, Repeat};
+use crate::plan::{Halves, Plan};
 use crate::scan::Scan;
 use crate::volume::hdf5::{About, Writer};
-use anyhow::{Context as _, Result, bail};
-use isocenter::array::DType;
+use anyhow::{Result, bail};
 use isocenter::context::Context;
-use isocenter::ct::{Ct, Output, Slab, Stripes, Vo, Window};
+use isocenter::ct::{Ct, Geometry, Options, Slab};
 use isocenter::error::{Error, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub fn run(recon: &Recon) -> Result<()> {
-    let start = Instant::now();
     let context = context(&recon.machine)?;
-    let (plan, scan) = match &recon.plan {
-        Some(path) => {
-            let plan = Plan::read(path)?;
-            let scan = Scan::open(&plan.scan)?;
-            (plan, scan)
-        }
-        None => decide(recon, &context)?,
-    };
+    let scan = Scan::open(&recon.scan)?;
+    let plan = decide(recon, &context, &scan)?;
     let written = plan.write()?;
     reconstruct(&context, &plan, &scan)?;
-    println!("{} in {:.1} s; plan in {}", plan.volume.display(), start.elapsed().as_secs_f64(), written.display());
+    println!("plan {}", written.display());
     Ok(())
 }
 
-/// The plan of what was said on the command line.
-fn decide(recon: &Recon, context: &Arc<Context>) -> Result<(Plan, Scan)> {
-    let path = recon.scan.as_deref().context("there is no scan")?;
-    let scan = Scan::open(path)?;
+pub fn repeat(repeat: &Repeat) -> Result<()> {
+    let context = context(&repeat.machine)?;
+    let plan = Plan::read(&repeat.plan)?;
+    let scan = Scan::open(&plan.scan)?;
+    reconstruct(&context, &plan, &scan)
+}
+
+/// The plan of what was said on the command line: what was left to be found is found.
+fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<Plan> {
     let all = scan.views.source.shape()[1];
     let rows = recon.rows.unwrap_or([0, all]);
     if rows[1] > all {
-        bail!("rows {}..{} of a scan that has {all}", rows[0], rows[1]);
+        bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
     }
+    let mut steps = recon.steps.clone();
+    let mut half = false;
     let axis = match recon.axis {
         Some(axis) => axis,
         None => {
-            let found = axis::find(context, &scan, rows[0]..rows[1])?;
-            println!("axis {:.3} +- {:.3}, confidence {:.2}", found.axis, found.error, found.confidence);
+            let distortion = steps.distortion.wanted()?;
+            let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
+            println!("{}", told(&found));
+            half = found.half_acquisition;
             found.axis
         }
     };
-    let window = recon.window.as_ref().map(|w| [w[0], w[1]]);
-    let volume = recon.output.clone().unwrap_or_else(|| beside(path));
-    let (stripes, depth) = (recon.stripes, recon.depth);
-    Ok((Plan { scan: path.to_owned(), volume, axis, rows, stripes, depth, window }, scan))
+    if steps.slices.half_acquisition == Halves::Auto {
+        steps.slices.half_acquisition = if half { Halves::On } else { Halves::Off };
+    }
+    let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
+    Ok(Plan { scan: recon.scan.clone(), output, axis, rows, pixel: recon.pixel, steps })
 }
 
 /// The volume's name for a scan's.
@@ -66,22 +69,38 @@ fn handed(error: anyhow::Error) -> Error {
 }
 
 fn reconstruct(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<()> {
+    let start = Instant::now();
     let [_, all, bins] = scan.views.source.shape();
     let [first, end] = wanted.rows;
-    let mut ct = plan(context, scan, Some(wanted.axis), 0..all)?;
-    let geometry = isocenter::ct::Geometry { first_row: first, slices: end - first, ..ct.geometry()?.clone() };
+    if first >= end || end > all {
+        bail!("rows {first}..{end}: the scan has {all}");
+    }
+    let mut ct = plan(context, scan, wanted.pixel, &wanted.steps.flats, &(0..all).collect::<Vec<_>>())?;
+    let mut geometry =
+        Geometry { axis: vec![wanted.axis], first_row: first, slices: end - first, ..ct.geometry()?.clone() };
+    if wanted.steps.slices.half_acquisition == Halves::On {
+        // All that is seen, about the axis.
+        let side = 2.0 * wanted.axis.max(bins as f64 - 1.0 - wanted.axis) + 1.0;
+        (geometry.nx, geometry.ny) = (side.ceil() as usize, side.ceil() as usize);
+    }
     let shape = geometry.volume_shape();
     ct.set_geometry(geometry)?;
-    configure(&mut ct, wanted)?;
-    let dtype = match wanted.depth {
-        Depth::F32 => DType::F32,
-        Depth::U16 => DType::U16,
-        Depth::U8 => DType::U8,
-    };
-    let text = toml::to_string_pretty(wanted)?;
-    let about = About { title: scan.title.as_deref(), pixel: scan.pixel, plan: &text };
-    let writer = Writer::create(&wanted.volume, shape, dtype, &about)?;
-    let slice = (shape[1] * shape[2] * dtype.size()) as u64;
+    ct.set_options(Options { input: input(scan), interpolation: wanted.interpolation(), ..Options::default() })?;
+    wanted.set_up(&mut ct, scan)?;
+    let dtype = wanted.steps.volume.dtype();
+    let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &wanted.text()? };
+    let writer = Writer::create(&wanted.output, shape, dtype, &about)?;
+    stream(&mut ct, scan, &writer, shape[1] * shape[2] * dtype.size())?;
+    let written = ct.written()?;
+    writer.finish(written.slope, written.offset)?;
+    let ([n, ny, nx], seconds) = (shape, start.elapsed().as_secs_f64());
+    println!("{}: {n} slices of {ny} x {nx} in {seconds:.1} s", wanted.output.display());
+    Ok(())
+}
+
+/// All slabs; a slice of the volume has so many bytes.
+fn stream(ct: &mut Ct, scan: &Scan, writer: &Writer, slice: usize) -> Result<()> {
+    let bins = scan.views.source.shape()[2];
     let read = |slab: Slab| {
         let rows = slab.first_row..slab.first_row + slab.shape[1];
         let bytes = scan.views.which.len() * rows.len() * bins * slab.dtype.size();
@@ -91,30 +110,8 @@ fn reconstruct(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<()>
     };
     let write = |slab: Slab| {
         // SAFETY: the slab's array of finished slices, lent for this call.
-        let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * slice as usize) };
-        writer.write(slab.first as u64 * slice, from).map_err(handed)
+        let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * slice) };
+        writer.write((slab.first * slice) as u64, from).map_err(handed)
     };
-    ct.reconstruct_stream(scan.views.source.dtype(), read, write)?;
-    let written = ct.written()?;
-    writer.finish(written.slope, written.offset)
-}
-
-/// The steps and the volume's type.
-fn configure(ct: &mut Ct, wanted: &Plan) -> Result<()> {
-    match wanted.stripes {
-        StripeMethod::Off => {}
-        StripeMethod::Significant => ct.set_stripes(Some(Stripes::Significant))?,
-        StripeMethod::Vo => ct.set_stripes(Some(Stripes::Vo(Vo { snr: 3.0, large: 0, small: 0, dropped: 0.1 })))?,
-    }
-    let window = match (wanted.depth, wanted.window) {
-        (Depth::F32, None) => return Ok(()),
-        (Depth::F32, Some(_)) => bail!("a window is for integers; --depth u16 or u8"),
-        (_, Some([low, high])) => Window::Given { low, high },
-        (_, None) => {
-            let [low, high] = Window::PERCENTILES;
-            Window::Percentiles { low, high, slices: None }
-        }
-    };
-    let dtype = if wanted.depth == Depth::U8 { DType::U8 } else { DType::U16 };
-    Ok(ct.set_output(Output { dtype, window: Some(window), ..Output::default() })?)
+    Ok(ct.reconstruct_stream(scan.views.source.dtype(), read, write)?)
 }

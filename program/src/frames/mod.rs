@@ -37,16 +37,25 @@ impl Frames {
         Self { source, which }
     }
 
-    /// Bytes of so many rows of them.
-    pub fn bytes(&self, rows: usize) -> usize {
+    /// Some of the detector's rows of them, (frames, rows, bins).
+    pub fn rows(&self, rows: &[usize]) -> Result<Vec<u8>> {
         let [_, _, bins] = self.source.shape();
-        self.which.len() * rows * bins * self.source.dtype().size()
-    }
-
-    /// Some rows of them, (frames, rows, bins).
-    pub fn rows(&self, rows: Range<usize>) -> Result<Vec<u8>> {
-        let mut values = vec![0; self.bytes(rows.len())];
-        self.source.read(&self.which, rows, &mut values)?;
+        let row = bins * self.source.dtype().size();
+        let mut values = vec![0; self.which.len() * rows.len() * row];
+        let mut done = 0;
+        // Those that follow each other at once.
+        for run in rows.chunk_by(|a, b| a + 1 == *b) {
+            let range = run[0]..run[0] + run.len();
+            if run.len() == rows.len() {
+                self.source.read(&self.which, range, &mut values)?;
+                break;
+            }
+            let mut part = vec![0; self.which.len() * run.len() * row];
+            self.source.read(&self.which, range, &mut part)?;
+            let frames = values.chunks_exact_mut(rows.len() * row).zip(part.chunks_exact(run.len() * row));
+            frames.for_each(|(to, from)| to[done * row..][..from.len()].copy_from_slice(from));
+            done += run.len();
+        }
         Ok(values)
     }
 }

@@ -35,15 +35,18 @@ const KEV_WAVELENGTH: f64 = 1.239_841_984e-3;
 
 /// What a scan's user knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setup {
-    pub(crate) energy_kev: f64,
-    pub(crate) distance_mm: f64,
-    pub(crate) pixel_um: f64,
+pub struct Setup {
+    /// Of the photons.
+    pub energy_kev: f64,
+    /// From sample to detector.
+    pub distance_mm: f64,
+    /// A bin at the sample.
+    pub pixel_um: f64,
 }
 
 impl Setup {
     /// Wavelength times distance, in squared bins; refuses what is in other units.
-    pub(crate) fn fresnel(&self) -> Result<f64> {
+    pub fn fresnel(&self) -> Result<f64> {
         let Self { energy_kev, distance_mm, .. } = *self;
         within("energy_kev", energy_kev, [1.0, 1000.0], ["is the energy in MeV?", "is the energy in eV?"])?;
         within(

@@ -1,0 +1,69 @@
+//! Distortion of the optics, tilt, and shifts of views.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use isocenter::ct;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Distortion {
+    /// Take a lens's distortion out: a text file of discorpy's (xcenter = ..., ycenter = ..., factor0 = ... of the backward model)
+    #[arg(long, value_name = "FILE")]
+    pub lens: Option<PathBuf>,
+    /// Turn frames until the axis is upright: bins by which it moves from a row to the next, which `isocenter axis --tilt` tells
+    #[arg(long, value_name = "BINS", allow_negative_numbers = true)]
+    pub tilt: Option<f64>,
+    /// Put views that lie aside back: a text file with bins and rows of each view, a line each
+    #[arg(long, value_name = "FILE")]
+    pub shifts: Option<PathBuf>,
+}
+
+impl Distortion {
+    /// For the library; None where frames stay.
+    pub fn wanted(&self) -> Result<Option<ct::Distortion>> {
+        if *self == Self::default() {
+            return Ok(None);
+        }
+        let (centre, radial) = self.lens.as_deref().map(lens).transpose()?.unwrap_or_default();
+        let shifts = self.shifts.as_deref().map(shifts).transpose()?.unwrap_or_default();
+        let tilt = self.tilt.unwrap_or(0.0);
+        Ok(Some(ct::Distortion { centre, radial, perspective: None, tilt, shifts }))
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+}
+
+/// Centre and coefficients of a file of "name = value".
+fn lens(path: &Path) -> Result<([f64; 2], Vec<f64>)> {
+    let text = read(path)?;
+    let value = |name: &str| {
+        let line = text.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == name);
+        line.and_then(|(_, value)| value.trim().parse::<f64>().ok())
+    };
+    let (Some(x), Some(y)) = (value("xcenter"), value("ycenter")) else {
+        bail!("{} has no xcenter and ycenter", path.display());
+    };
+    let radial: Vec<f64> = (0..).map_while(|k| value(&format!("factor{k}"))).collect();
+    if radial.is_empty() {
+        bail!("{} has no factor0", path.display());
+    }
+    Ok(([x, y], radial))
+}
+
+/// Two numbers a line.
+fn shifts(path: &Path) -> Result<Vec<[f64; 2]>> {
+    let lines = read(path)?;
+    let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let pairs = lines.map(|(k, line)| {
+        let mut numbers = line.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(str::parse::<f64>);
+        match (numbers.next(), numbers.next(), numbers.next()) {
+            (Some(Ok(x)), Some(Ok(y)), None) => Ok([x, y]),
+            _ => bail!("{}, line {}: two numbers are expected, bins and rows", path.display(), k + 1),
+        }
+    });
+    pairs.collect()
+}

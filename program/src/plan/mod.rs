@@ -1,0 +1,144 @@
+//! What a run does, all of it: said on the command line, written beside the volume, and read back to do it again.
+
+mod distortion;
+mod outliers;
+mod phase;
+mod stripes;
+mod volume;
+
+use crate::scan::Scan;
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use distortion::Distortion;
+use isocenter::ct::{Ct, HalfAcquisition, Interpolation};
+use outliers::Outliers;
+use phase::Phase;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use stripes::Stripes;
+use volume::Volume;
+
+/// When rows of a full turn about an axis near an edge are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Halves {
+    /// Where the search for the axis says that the scan is one
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+/// How a pixel reads a filtered row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// By Fourier transforms: the fastest, all of the row's frequencies
+    #[default]
+    Fourier,
+    /// Between two bins
+    Linear,
+}
+
+/// The steps, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Steps {
+    #[command(flatten, next_help_heading = "Outliers")]
+    pub outliers: Outliers,
+    #[command(flatten, next_help_heading = "Flats and darks")]
+    pub flats: FlatField,
+    #[command(flatten, next_help_heading = "Distortion")]
+    pub distortion: Distortion,
+    #[command(flatten, next_help_heading = "Phase")]
+    pub phase: Phase,
+    #[command(flatten, next_help_heading = "Stripes")]
+    pub stripes: Stripes,
+    #[command(flatten, next_help_heading = "Slices")]
+    pub slices: Slices,
+    #[command(flatten, next_help_heading = "Volume")]
+    pub volume: Volume,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlatField {
+    /// Replace dead and hot pixels: those that are off by this many times the detector's scatter; 10 is usual
+    #[arg(long, value_name = "X", num_args = 0..=1, default_missing_value = "10")]
+    pub bad_pixels: Option<f64>,
+    /// Medians of flats and darks in place of means
+    #[arg(long)]
+    pub median_flats: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Slices {
+    /// Join rows of a full turn about an axis near an edge
+    #[arg(long, value_enum, default_value_t)]
+    pub half_acquisition: Halves,
+    /// How a pixel reads a filtered row
+    #[arg(long, value_enum, default_value_t)]
+    pub interpolation: Reading,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The scan file.
+    pub scan: PathBuf,
+    /// The volume file.
+    pub output: PathBuf,
+    /// Rotation axis as a fractional bin.
+    pub axis: f64,
+    /// First detector row, and the one behind the last.
+    pub rows: [usize; 2],
+    /// Side of a pixel in millimetres, where the scan file does not tell it, or wrongly.
+    pub pixel: Option<f64>,
+    /// What is done.
+    pub steps: Steps,
+}
+
+impl Plan {
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        toml::from_str(&text).with_context(|| path.display().to_string())
+    }
+
+    /// Its text.
+    pub fn text(&self) -> Result<String> {
+        toml::to_string_pretty(self).context("writing the plan")
+    }
+
+    /// Beside the volume.
+    pub fn write(&self) -> Result<PathBuf> {
+        let path = self.output.with_extension("toml");
+        std::fs::write(&path, self.text()?).with_context(|| format!("writing {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Sets a plan of the library up, but for geometry and flats.
+    pub fn set_up(&self, ct: &mut Ct, scan: &Scan) -> Result<()> {
+        let Steps { outliers, distortion, phase, stripes, slices, volume, .. } = &self.steps;
+        let counts = !scan.flats.is_empty();
+        let outliers = outliers.wanted();
+        if !counts && (outliers.is_some() || phase.method.is_some()) {
+            bail!("the scan has no flats: its projections are line integrals, which have no outliers and no phase");
+        }
+        ct.set_outliers(outliers)?;
+        ct.set_distortion(distortion.wanted()?)?;
+        ct.set_phase(phase.wanted(self.pixel.or(scan.pixel))?)?;
+        ct.set_stripes(stripes.wanted()?)?;
+        ct.set_half_acquisition((slices.half_acquisition == Halves::On).then(HalfAcquisition::default))?;
+        ct.set_output(volume.wanted()?)?;
+        Ok(())
+    }
+
+    pub fn interpolation(&self) -> Interpolation {
+        match self.steps.slices.interpolation {
+            Reading::Fourier => Interpolation::BandLimited,
+            Reading::Linear => Interpolation::Linear,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The command, from files that the tests write to volumes, against the library called directly.
+
+use hdf5_metno::types::VarLenUnicode;
+use hdf5_metno::{File, Group};
+use isocenter::array::{Array, ArrayMut};
+use isocenter::context::{Compute, Context, ContextOptions};
+use isocenter::ct::{
+    Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind, Interpolation, Options, OutlierSide, OutlierUnit, Outliers,
+    Stripes,
+};
+use std::f64::consts::PI;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+const VIEWS: usize = 91;
+const ROWS: usize = 7;
+const BINS: usize = 96;
+const AXIS: f64 = 45.3;
+const PIXEL: f64 = 0.003;
+
+/// A folder of its own, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("isocenter-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Frames of a scan in their order: flats, half of the views, flats, the other half; darks are of 100 counts.
+struct Scan {
+    angles: Vec<f64>,
+    views: Vec<u16>,
+    flats: [Vec<u16>; 2],
+}
+
+const FLATS: usize = 3;
+
+/// Three rods, noise of a few counts, a beam that fades.
+fn scan() -> Scan {
+    let angles: Vec<f64> = (0..VIEWS).map(|v| PI * v as f64 / (VIEWS - 1) as f64).collect();
+    let noise = |k: usize| (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_shr(59) as u16;
+    let rods = [[20.0, 5.0], [-14.0, 18.0], [3.0, -25.0]];
+    let views = (0..VIEWS * ROWS * BINS).map(|k| {
+        let (view, row, bin) = (k / (ROWS * BINS), k / BINS % ROWS, (k % BINS) as f64);
+        let depth = |r: &[f64; 2]| {
+            let s = bin - AXIS - r[0] * angles[view].cos() - r[1] * angles[view].sin();
+            0.9 * (-s * s / 20.0).exp() * (1.0 + 0.05 * row as f64)
+        };
+        let through: f64 = (-rods.iter().map(depth).sum::<f64>()).exp();
+        100 + (through * (9000.0 - 10.0 * view as f64)) as u16 + noise(k)
+    });
+    let flat = |level: u16| (0..FLATS * ROWS * BINS).map(|k| level + noise(k + 7)).collect();
+    Scan { views: views.collect(), flats: [flat(9100), flat(8650)], angles }
+}
+
+fn text(group: &Group, name: &str, value: &str) {
+    let value: VarLenUnicode = value.parse().expect("text");
+    group.new_dataset::<VarLenUnicode>().create(name).expect("a dataset").write_scalar(&value).expect("text");
+}
+
+fn units(dataset: &hdf5_metno::Dataset, value: &str) {
+    let value: VarLenUnicode = value.parse().expect("text");
+    dataset.new_attr::<VarLenUnicode>().create("units").expect("an attribute").write_scalar(&value).expect("text");
+}
+
+/// The middle view, before which the second flats are taken.
+const MIDDLE: usize = 45;
+
+fn nxtomo(path: &Path, scan: &Scan, chunk: Option<[usize; 3]>) {
+    let file = File::create(path).expect("a file");
+    let entry = file.create_group("entry0000").expect("a group");
+    text(&entry, "title", "three rods");
+    let detector = entry.create_group("instrument/detector").expect("a group");
+    let plane = ROWS * BINS;
+    let mut frames: Vec<u16> = vec![100; 2 * plane];
+    let mut keys = vec![2i32; 2];
+    let mut degrees = vec![0.0; 2];
+    let mut add = |part: &[u16], key: i32, angles: &mut dyn Iterator<Item = f64>| {
+        frames.extend(part);
+        keys.extend(std::iter::repeat_n(key, part.len() / plane));
+        degrees.extend(angles.take(part.len() / plane));
+    };
+    let still = || std::iter::repeat(0.0);
+    add(&scan.flats[0], 1, &mut still());
+    add(&scan.views[..MIDDLE * plane], 0, &mut scan.angles.iter().map(|a| a.to_degrees()));
+    add(&scan.flats[1], 1, &mut still());
+    // One that the beamline marked as of no use.
+    add(&scan.views[..plane], 3, &mut still());
+    add(&scan.views[MIDDLE * plane..], 0, &mut scan.angles[MIDDLE..].iter().map(|a| a.to_degrees()));
+    let builder = detector.new_dataset::<u16>();
+    let builder = match chunk {
+        Some(chunk) => builder.chunk(chunk).shuffle().deflate(3),
+        None => builder,
+    };
+    let data = builder.shape([keys.len(), ROWS, BINS]).create("data").expect("a dataset");
+    data.write_raw(&frames).expect("frames");
+    let list = detector.new_dataset::<i32>().shape(keys.len()).create("image_key").expect("a dataset");
+    list.write_raw(&keys).expect("keys");
+    let size = detector.new_dataset::<f64>().create("x_pixel_size").expect("a dataset");
+    size.write_scalar(&(PIXEL * 1e-3)).expect("a size");
+    units(&size, "m");
+    let list = entry.create_group("sample").expect("a group");
+    let list = list.new_dataset::<f64>().shape(degrees.len()).create("rotation_angle").expect("a dataset");
+    list.write_raw(&degrees).expect("angles");
+    units(&list, "degree");
+}
+
+fn data_exchange(path: &Path, scan: &Scan) {
+    let file = File::create(path).expect("a file");
+    let exchange = file.create_group("exchange").expect("a group");
+    let write = |name: &str, frames: &[f32]| {
+        let shape = [frames.len() / (ROWS * BINS), ROWS, BINS];
+        let dataset = exchange.new_dataset::<f32>().shape(shape).create(name).expect("a dataset");
+        dataset.write_raw(frames).expect("frames");
+    };
+    let floats = |values: &[u16]| values.iter().map(|v| f32::from(*v)).collect::<Vec<_>>();
+    write("data", &floats(&scan.views));
+    write("data_white", &floats(&scan.flats[0]));
+    write("data_dark", &vec![100.0; 2 * ROWS * BINS]);
+    let degrees: Vec<f64> = scan.angles.iter().map(|a| a.to_degrees()).collect();
+    let theta = exchange.new_dataset::<f64>().shape(VIEWS).create("theta").expect("a dataset");
+    theta.write_raw(&degrees).expect("angles");
+    units(&theta, "degrees");
+}
+
+/// What the library makes of it.
+fn expected(scan: &Scan, groups: usize, pixel: f64, axis: f64, set: impl FnOnce(&mut Ct)) -> Vec<f32> {
+    let options = ContextOptions { compute: Compute::Cpu, ..ContextOptions::default() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    let angles: Vec<f64> = scan.angles.iter().map(|a| a.to_degrees().to_radians()).collect();
+    let g = Geometry { axis: vec![axis], bin_pitch: pixel, pixel_size: pixel, ..Geometry::new(angles, BINS) };
+    let g = g.with_rows(ROWS);
+    ct.set_geometry(g.clone()).expect("a geometry");
+    let options = Options { interpolation: Interpolation::BandLimited, input: InputKind::Counts, ..Options::default() };
+    ct.set_options(options).expect("options");
+    let flats = scan.flats[..groups].concat();
+    let flats = Array::of(&flats, [groups * FLATS, ROWS, BINS]).expect("flats");
+    let group = |position: usize| FlatGroup { frames: FLATS, position: position as f64, monitor: 1.0 };
+    let list = if groups == 2 { vec![group(0), group(MIDDLE)] } else { Vec::new() };
+    let options = FlatFieldOptions { groups: list, ..FlatFieldOptions::default() };
+    let darks = vec![100u16; 2 * ROWS * BINS];
+    let darks = Array::of(&darks, [2, ROWS, BINS]).expect("darks");
+    ct.set_flat_field_by(Some(flats), Some(darks), &options).expect("a flat field");
+    set(&mut ct);
+    let mut volume = vec![0.0; ROWS * BINS * BINS];
+    let from = Array::of(&scan.views, [VIEWS, ROWS, BINS]).expect("projections");
+    ct.reconstruct(from, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
+    volume
+}
+
+fn isocenter(folder: &Folder, arguments: &[&str]) -> Output {
+    let command = env!("CARGO_BIN_EXE_isocenter");
+    Command::new(command).args(arguments).current_dir(&folder.0).output().expect("the command runs")
+}
+
+fn succeeds(folder: &Folder, arguments: &[&str]) -> String {
+    let output = isocenter(folder, arguments);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn volume(path: &Path) -> Vec<f32> {
+    let file = File::open(path).expect("a volume");
+    file.dataset("entry/reconstruction/data").and_then(|data| data.read_raw()).expect("values")
+}
+
+/// Slabs of a stream may sum views in another order: 1e-5 of the largest.
+fn same(seen: &[f32], expected: &[f32]) {
+    let largest = expected.iter().fold(0.0f32, |l, v| l.max(v.abs()));
+    let off = seen.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(seen.len() == expected.len() && largest > 0.0 && off < 1e-5 * largest, "{off:e} of {largest:e}");
+}
+
+fn significant(ct: &mut Ct) {
+    ct.set_stripes(Some(Stripes::Significant)).expect("stripes");
+}
+
+#[test]
+fn nxtomo_files_in_every_layout() {
+    let (folder, scan) = (Folder::new("nxtomo"), scan());
+    let expected = expected(&scan, 2, PIXEL, AXIS, significant);
+    for (name, chunk) in [("plain", None), ("frame", Some([1, ROWS, BINS])), ("odd", Some([4, 3, 50]))] {
+        nxtomo(&folder.path(&format!("{name}.nx")), &scan, chunk);
+        let told = succeeds(&folder, &["inspect", &format!("{name}.nx")]);
+        for word in ["NXtomo", "three rods", "91 of 7 rows x 96 bins", "3 after 0 views, 3 after 45 views", "0.003 mm"]
+        {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+        succeeds(&folder, &["recon", &format!("{name}.nx"), "--axis", "45.3", "--device", "cpu"]);
+        same(&volume(&folder.path(&format!("{name}_volume.h5"))), &expected);
+    }
+}
+
+#[test]
+fn data_exchange_files() {
+    let (folder, scan) = (Folder::new("exchange"), scan());
+    data_exchange(&folder.path("scan.h5"), &scan);
+    let expected = expected(&scan, 1, 1.0, AXIS, |ct| {
+        let (unit, side) = (OutlierUnit::Noise, OutlierSide::Bright);
+        ct.set_outliers(Some(Outliers { window: 3, depth: 3, unit, threshold: 8.0, side })).expect("outliers");
+    });
+    let steps = ["--outliers", "noise", "--outlier-threshold", "8", "--stripes", "off"];
+    let rest = ["recon", "scan.h5", "-o", "made.h5", "--axis", "45.3", "--device", "cpu"];
+    succeeds(&folder, &[rest.as_slice(), &steps].concat());
+    same(&volume(&folder.path("made.h5")), &expected);
+}
+
+/// The axis is found to a tenth of a bin, and a plan does the same run again, to the bit.
+#[test]
+fn plans_are_repeated() {
+    let (folder, scan) = (Folder::new("plan"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, None);
+    let told = succeeds(&folder, &["recon", "scan.nx", "--depth", "u16", "--rows", "2..6", "--device", "cpu"]);
+    let axis: f64 = told.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("an axis");
+    assert!((axis - AXIS).abs() < 0.1, "{told}");
+    let path = folder.path("scan_volume.h5");
+    let first = std::fs::read(&path).expect("a volume");
+    std::fs::remove_file(&path).expect("removed");
+    succeeds(&folder, &["repeat", "scan_volume.toml", "--device", "cpu"]);
+    let values = |bytes: &[u8]| bytes[bytes.len() - 4 * BINS * BINS * 2..].to_vec();
+    assert!(values(&first) == values(&std::fs::read(&path).expect("a volume")), "other values");
+    let file = File::open(&path).expect("a volume");
+    let data = file.dataset("entry/reconstruction/data").expect("data");
+    assert_eq!(data.shape(), [4, BINS, BINS]);
+    let number = |name: &str| data.attr(name).and_then(|a| a.read_scalar::<f64>()).expect("an attribute");
+    let stored: Vec<u16> = data.read_raw().expect("values");
+    let expected = expected(&scan, 2, PIXEL, axis, significant);
+    let step = number("scale_factor");
+    // Rounded to a step, clipped at percentiles; the axis is told to a thousandth of a bin.
+    let far = stored.iter().zip(&expected[2 * BINS * BINS..]).filter(|(s, e)| {
+        let value = f64::from(**s) * step + number("add_offset");
+        (value - f64::from(**e)).abs() > 100.0 * step && **s > 0 && **s < u16::MAX
+    });
+    assert_eq!(far.count(), 0);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let (folder, scan) = (Folder::new("refused"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, None);
+    let whole = std::fs::read(folder.path("scan.nx")).expect("a file");
+    std::fs::write(folder.path("truncated.nx"), &whole[..whole.len() / 2]).expect("a file");
+    std::fs::write(folder.path("text.h5"), "no scan").expect("a file");
+    std::fs::write(
+        folder.path("plan.toml"),
+        "scan = \"scan.nx\"\noutput = \"a.h5\"\naxis = 3.0\nrows = [0, 7]\nspeed = 9\n[steps]\n",
+    )
+    .expect("a file");
+    for (arguments, word) in [
+        (vec!["recon", "nothing.nx"], "nothing.nx"),
+        (vec!["recon", "text.h5"], "text.h5"),
+        (vec!["recon", "truncated.nx"], "truncated"),
+        (vec!["recon", "scan.nx", "--rows", "3..9"], "the scan has 7"),
+        (vec!["recon", "scan.nx", "--rows", "5..2"], "ascending"),
+        (vec!["recon", "scan.nx", "--snr", "3"], "belongs to --stripes vo"),
+        (vec!["recon", "scan.nx", "--outlier-threshold", "3"], "--outliers"),
+        (vec!["recon", "scan.nx", "--phase"], "--energy"),
+        (vec!["recon", "scan.nx", "--phase", "--energy", "20000", "--distance", "50", "--delta-beta", "100"], "eV"),
+        (vec!["recon", "scan.nx", "--depth", "u8", "--window", "1", "1"], "window"),
+        (vec!["recon", "scan.nx", "--window", "0", "1"], "--depth"),
+        (vec!["recon", "scan.nx", "--axis", "nan"], "axis"),
+        (vec!["recon", "scan.nx", "-o", "no/such/folder/v.h5", "--axis", "45"], "no/such/folder"),
+        (vec!["repeat", "plan.toml"], "speed"),
+    ] {
+        let output = isocenter(&folder, &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains(word), "{arguments:?}: {error}");
+    }
+    assert!(!folder.path("scan_volume.h5").exists(), "a volume of a refused run");
+}
