@@ -22,7 +22,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -32,6 +32,7 @@ help:
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
 	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
+	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       imports, formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
@@ -47,6 +48,10 @@ help:
 
 build:
 	$(CARGO) build --release
+
+program:
+	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	$(CARGO) build --release -p isocenter-program
 
 cuda:
 	scripts/cuda.sh
@@ -103,6 +108,7 @@ test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
 		cmd:octave-cli:octave cmd:mkoctfile:octave-dev
 	$(CARGO) test --release
+	$(CARGO) test --release -p isocenter-program
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
@@ -132,9 +138,10 @@ miri:
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	scripts/imports.py
-	$(CARGO) fmt --check
+	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
-	$(CARGO) clippy --release --all-targets -- -D warnings
+	scripts/need.sh cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --release --no-deps
 
 header:

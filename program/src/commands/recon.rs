@@ -3,7 +3,7 @@
 use super::axis::{Search, told};
 use super::{context, input, plan};
 use crate::cli::{Recon, Repeat};
-use crate::plan::{Halves, Plan};
+use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::volume::hdf5::{About, Writer};
 use anyhow::{Result, bail};
@@ -38,21 +38,16 @@ fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<Plan> {
     if rows[1] > all {
         bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
     }
-    let mut steps = recon.steps.clone();
-    let mut half = false;
+    let steps = recon.steps.clone();
     let axis = match recon.axis {
         Some(axis) => axis,
         None => {
             let distortion = steps.distortion.wanted()?;
             let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
             println!("{}", told(&found));
-            half = found.half_acquisition;
             found.axis
         }
     };
-    if steps.slices.half_acquisition == Halves::Auto {
-        steps.slices.half_acquisition = if half { Halves::On } else { Halves::Off };
-    }
     let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
     Ok(Plan { scan: recon.scan.clone(), output, axis, rows, pixel: recon.pixel, steps })
 }
@@ -78,7 +73,7 @@ fn reconstruct(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<()>
     let mut ct = plan(context, scan, wanted.pixel, &wanted.steps.flats, &(0..all).collect::<Vec<_>>())?;
     let mut geometry =
         Geometry { axis: vec![wanted.axis], first_row: first, slices: end - first, ..ct.geometry()?.clone() };
-    if wanted.steps.slices.half_acquisition == Halves::On {
+    if wanted.steps.slices.half_acquisition.wanted(scan, wanted.axis) {
         // All that is seen, about the axis.
         let side = 2.0 * wanted.axis.max(bins as f64 - 1.0 - wanted.axis) + 1.0;
         (geometry.nx, geometry.ny) = (side.ceil() as usize, side.ceil() as usize);

@@ -14,6 +14,7 @@ use isocenter::ct::{Ct, HalfAcquisition, Interpolation};
 use outliers::Outliers;
 use phase::Phase;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use stripes::Stripes;
 use volume::Volume;
@@ -22,11 +23,25 @@ use volume::Volume;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Halves {
-    /// Where the search for the axis says that the scan is one
+    /// Where the axis is nearer to an edge of the detector than to its middle, and views go all round
     #[default]
     Auto,
     On,
     Off,
+}
+
+impl Halves {
+    /// Whether rows of a scan with this axis are joined.
+    pub fn wanted(self, scan: &Scan, axis: f64) -> bool {
+        match self {
+            Self::On => true,
+            Self::Off => false,
+            Self::Auto => {
+                let middle = (scan.views.source.shape()[2] as f64 - 1.0) / 2.0;
+                scan.turn() > 1.95 * PI && (axis - middle).abs() > middle / 2.0
+            }
+        }
+    }
 }
 
 /// How a pixel reads a filtered row.
@@ -130,7 +145,7 @@ impl Plan {
         ct.set_distortion(distortion.wanted()?)?;
         ct.set_phase(phase.wanted(self.pixel.or(scan.pixel))?)?;
         ct.set_stripes(stripes.wanted()?)?;
-        ct.set_half_acquisition((slices.half_acquisition == Halves::On).then(HalfAcquisition::default))?;
+        ct.set_half_acquisition(slices.half_acquisition.wanted(scan, self.axis).then(HalfAcquisition::default))?;
         ct.set_output(volume.wanted()?)?;
         Ok(())
     }

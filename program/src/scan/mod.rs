@@ -44,6 +44,13 @@ impl Scan {
         Ok(scan)
     }
 
+    /// How far views go round, a step behind the last, in radians.
+    pub fn turn(&self) -> f64 {
+        let (low, high) = self.angles.iter().fold((f64::MAX, f64::MIN), |(l, h), a| (l.min(*a), h.max(*a)));
+        let steps = (self.angles.len() - 1).max(1) as f64;
+        (high - low) * (1.0 + 1.0 / steps)
+    }
+
     fn check(&self) -> Result<()> {
         let [_, rows, bins] = self.views.source.shape();
         let views = self.views.which.len();
