@@ -4,10 +4,13 @@ mod cli;
 mod commands;
 mod frames;
 mod plan;
+mod report;
 mod scan;
 mod volume;
+mod watch;
 
 use clap::Parser;
+use isocenter::error::{Error, Status};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,9 +21,18 @@ fn main() -> ExitCode {
     }
     match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if cancelled(&error) => {
+            eprintln!("interrupted");
+            ExitCode::from(watch::INTERRUPTED)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether Ctrl-C has ended the run.
+fn cancelled(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Error>().is_some_and(|error| error.status == Status::Cancelled)
 }

@@ -7,20 +7,29 @@ pub mod recon;
 use crate::cli::Machine;
 use crate::plan::FlatField;
 use crate::scan::{Flats, Scan};
+use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
-use isocenter::context::{Compute, Context, ContextOptions};
+use isocenter::context::{Compute, Context, ContextOptions, Log};
 use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind};
 use std::sync::Arc;
 
 /// A context of the library.
-fn context(machine: &Machine) -> Result<Arc<Context>> {
+fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
     let compute = match machine.device.as_str() {
         "cpu" => Compute::Cpu,
         "gpu" => Compute::Gpus(Vec::new()),
         _ => Compute::Auto,
     };
-    let options = ContextOptions { compute, threads: machine.threads, ..ContextOptions::default() };
+    let log: Log = Box::new(|_, message| eprintln!("warning: {message}"));
+    let options = ContextOptions {
+        compute,
+        threads: machine.threads,
+        progress: Some(watch.progress()),
+        log: Some(log),
+        warnings_only: true,
+        ..ContextOptions::default()
+    };
     Context::new(options).map(Arc::new).context("the library")
 }
 

@@ -17,8 +17,18 @@ pub const PATH: &str = "/entry/reconstruction/data";
 pub struct Writer {
     file: File,
     offset: u64,
-    unfinished: PathBuf,
+    unfinished: Unfinished,
     path: PathBuf,
+}
+
+/// A file that goes unless it gets its name.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // It may have its name, or never have been made.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// What stands beside the values.
@@ -35,9 +45,9 @@ impl Writer {
     pub fn create(path: &Path, shape: [usize; 3], dtype: DType, about: &About) -> Result<Self> {
         let mut name = path.file_name().context("the volume's path has no file name")?.to_owned();
         name.push(".unfinished");
-        let unfinished = path.with_file_name(name);
+        let unfinished = Unfinished(path.with_file_name(name));
         let made = || -> hdf5_metno::Result<Option<u64>> {
-            let file = hdf5_metno::File::create(&unfinished)?;
+            let file = hdf5_metno::File::create(&unfinished.0)?;
             attribute(&file, "default", "entry")?;
             let entry = group(&file, "entry", "NXentry")?;
             attribute(&entry, "default", "reconstruction")?;
@@ -78,9 +88,9 @@ impl Writer {
             file.flush()?;
             Ok(values.offset())
         };
-        let offset = made().with_context(|| format!("making {}", unfinished.display()))?;
+        let offset = made().with_context(|| format!("making {}", unfinished.0.display()))?;
         let offset = offset.context("the dataset has no place in the file")?;
-        let file = File::options().write(true).open(&unfinished)?;
+        let file = File::options().write(true).open(&unfinished.0)?;
         Ok(Self { file, offset, unfinished, path: path.to_owned() })
     }
 
@@ -88,22 +98,22 @@ impl Writer {
     pub fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
         self.file
             .write_all_at(bytes, self.offset + at)
-            .with_context(|| format!("writing {}", self.unfinished.display()))
+            .with_context(|| format!("writing {}", self.unfinished.0.display()))
     }
 
     /// Notes what integers mean, and gives the file its name.
     pub fn finish(self, slope: f64, offset: f64) -> Result<()> {
-        self.file.sync_all().with_context(|| format!("writing {}", self.unfinished.display()))?;
+        self.file.sync_all().with_context(|| format!("writing {}", self.unfinished.0.display()))?;
         let noted = || -> hdf5_metno::Result<()> {
-            let file = hdf5_metno::File::open_rw(&self.unfinished)?;
+            let file = hdf5_metno::File::open_rw(&self.unfinished.0)?;
             let values = file.dataset(PATH)?;
             for (name, value) in [("scale_factor", slope), ("add_offset", offset)] {
                 values.new_attr::<f64>().create(name)?.write_scalar(&value)?;
             }
             file.flush()
         };
-        noted().with_context(|| format!("writing {}", self.unfinished.display()))?;
-        std::fs::rename(&self.unfinished, &self.path).with_context(|| format!("naming {}", self.path.display()))
+        noted().with_context(|| format!("writing {}", self.unfinished.0.display()))?;
+        std::fs::rename(&self.unfinished.0, &self.path).with_context(|| format!("naming {}", self.path.display()))
     }
 }
 
