@@ -228,6 +228,16 @@ fn plans_are_repeated() {
     let told = succeeds(&folder, &["recon", "scan.nx", "--depth", "u16", "--rows", "2..6", "--device", "cpu"]);
     let axis: f64 = told.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("an axis");
     assert!((axis - AXIS).abs() < 0.1, "{told}");
+    // A page that needs nothing beside it: two pictures and two plots.
+    let page = std::fs::read_to_string(folder.path("scan_volume.html")).expect("a report");
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!(
+        [count("src=\"data:image/png;base64,"), count("<svg"), count("src=\"http"), count("<script")],
+        [2, 2, 0, 0]
+    );
+    for word in ["three rods", "91 of 7 rows x 96 bins", "depth = &quot;u16&quot;"] {
+        assert!(page.contains(word), "{word}");
+    }
     let path = folder.path("scan_volume.h5");
     let first = std::fs::read(&path).expect("a volume");
     std::fs::remove_file(&path).expect("removed");
@@ -281,5 +291,7 @@ fn what_cannot_be_is_refused() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && error.contains(word), "{arguments:?}: {error}");
     }
-    assert!(!folder.path("scan_volume.h5").exists(), "a volume of a refused run");
+    for name in ["scan_volume.h5", "scan_volume.h5.unfinished"] {
+        assert!(!folder.path(name).exists(), "{name} of a refused run");
+    }
 }

@@ -105,8 +105,8 @@ h2 { font-size: 1.1rem; font-weight: 600; }
 table { border-collapse: collapse; margin-bottom: 1.5rem; }
 th, td { text-align: left; vertical-align: top; padding: .15rem 1.5rem .15rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 500; opacity: .7; }
-main { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1.5rem; }
-figure { margin: 0; }
+main { columns: 2 26rem; column-gap: 1.5rem; }
+figure { margin: 0 0 1.5rem; break-inside: avoid; }
 figure img { width: 100%; max-height: 42rem; object-fit: contain; background: #000; image-rendering: auto; }
 figcaption { font-size: .85rem; opacity: .75; margin-top: .3rem; }
 svg { width: 100%; font: 11px system-ui, sans-serif; }
