@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isocenter::context::{Progress, Stage};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,15 @@ use std::time::{Duration, Instant};
 pub const INTERRUPTED: u8 = 130;
 /// Steps of the bar.
 const STEPS: u64 = 10_000;
+const MILLION: u64 = 1_000_000;
 /// Between lines of a log.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Looks after a run.
 pub struct Watch {
     stop: AtomicBool,
+    /// Share of the run before the call that goes on, and of that call, in millionths.
+    part: [AtomicU64; 2],
     shown: Mutex<Option<Shown>>,
 }
 
@@ -31,7 +34,11 @@ struct Shown {
 impl Watch {
     /// From now on Ctrl-C ends the run after the slab that it is at; a second one ends it at once.
     pub fn new() -> Result<Arc<Self>> {
-        let watch = Arc::new(Self { stop: AtomicBool::new(false), shown: Mutex::new(None) });
+        let watch = Arc::new(Self {
+            stop: AtomicBool::new(false),
+            part: [AtomicU64::new(0), AtomicU64::new(MILLION)],
+            shown: Mutex::new(None),
+        });
         let handler = watch.clone();
         let interrupted = move || {
             if handler.stop.swap(true, Ordering::Relaxed) {
@@ -60,6 +67,18 @@ impl Watch {
         *self.shown() = Some(Shown { bar, begun: Instant::now(), said: Instant::now() });
     }
 
+    /// Calls that follow take this share of the run, after what was before.
+    pub fn part(&self, before: f64, share: f64) {
+        for (to, value) in self.part.iter().zip([before, share]) {
+            to.store((value * MILLION as f64) as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Ends it.
     pub fn end(&self) {
         if let Some(Shown { bar: Some(bar), .. }) = self.shown().take() {
@@ -72,6 +91,8 @@ impl Watch {
     }
 
     fn report(&self, fraction: f64, stage: Stage) -> bool {
+        let [before, share] = [0, 1].map(|k| self.part[k].load(Ordering::Relaxed) as f64 / MILLION as f64);
+        let fraction = before + share * fraction;
         if let Some(shown) = self.shown().as_mut() {
             let name = stage.name().to_string_lossy();
             match &shown.bar {
@@ -87,6 +108,6 @@ impl Watch {
                 None => {}
             }
         }
-        self.stop.load(Ordering::Relaxed)
+        self.stopped()
     }
 }

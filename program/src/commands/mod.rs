@@ -1,8 +1,10 @@
 //! The commands.
 
 pub mod axis;
+mod decide;
 pub mod inspect;
 pub mod recon;
+mod run;
 
 use crate::cli::Machine;
 use crate::plan::FlatField;

@@ -1,7 +1,7 @@
 //! A volume as a contiguous dataset of an HDF5 file, which the program writes at its offset without the library, and NeXus groups around it,
 //! so that silx, napari and others show it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use hdf5_metno::plist::dataset_create::{AllocTime, FillTime, Layout};
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{Group, Location};
@@ -17,18 +17,8 @@ pub const PATH: &str = "/entry/reconstruction/data";
 pub struct Writer {
     file: File,
     offset: u64,
-    unfinished: Unfinished,
+    unfinished: PathBuf,
     path: PathBuf,
-}
-
-/// A file that goes unless it gets its name.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // It may have its name, or never have been made.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// What stands beside the values.
@@ -41,13 +31,42 @@ pub struct About<'a> {
 }
 
 impl Writer {
-    /// Makes the file, with room for (slices, rows, columns).
-    pub fn create(path: &Path, shape: [usize; 3], dtype: DType, about: &About) -> Result<Self> {
+    /// What the file of a volume is called until it is finished.
+    pub fn unfinished(path: &Path) -> Result<PathBuf> {
         let mut name = path.file_name().context("the volume's path has no file name")?.to_owned();
         name.push(".unfinished");
-        let unfinished = Unfinished(path.with_file_name(name));
+        Ok(path.with_file_name(name))
+    }
+
+    /// Goes on with the file of an earlier run.
+    pub fn resume(path: &Path, shape: [usize; 3], dtype: DType) -> Result<Self> {
+        let unfinished = Self::unfinished(path)?;
+        if !unfinished.exists() {
+            bail!("{0} is gone, of which {0}.journal tells: remove that to begin again", unfinished.display());
+        }
+        let found = || -> hdf5_metno::Result<(Vec<usize>, usize, Option<u64>)> {
+            let data = hdf5_metno::File::open(&unfinished)?.dataset(PATH)?;
+            Ok((data.shape(), data.dtype()?.size(), data.offset()))
+        };
+        let (held, size, offset) = found().with_context(|| format!("reading {}", unfinished.display()))?;
+        if held != shape || size != dtype.size() {
+            bail!("{} holds another volume than its journal says", unfinished.display());
+        }
+        Self::at(path, unfinished, offset)
+    }
+
+    fn at(path: &Path, unfinished: PathBuf, offset: Option<u64>) -> Result<Self> {
+        let offset = offset.context("the dataset has no place in the file")?;
+        let file = File::options().read(true).write(true).open(&unfinished);
+        let file = file.with_context(|| format!("opening {}", unfinished.display()))?;
+        Ok(Self { file, offset, unfinished, path: path.to_owned() })
+    }
+
+    /// Makes the file, with room for (slices, rows, columns).
+    pub fn create(path: &Path, shape: [usize; 3], dtype: DType, about: &About) -> Result<Self> {
+        let unfinished = Self::unfinished(path)?;
         let made = || -> hdf5_metno::Result<Option<u64>> {
-            let file = hdf5_metno::File::create(&unfinished.0)?;
+            let file = hdf5_metno::File::create(&unfinished)?;
             attribute(&file, "default", "entry")?;
             let entry = group(&file, "entry", "NXentry")?;
             attribute(&entry, "default", "reconstruction")?;
@@ -88,32 +107,42 @@ impl Writer {
             file.flush()?;
             Ok(values.offset())
         };
-        let offset = made().with_context(|| format!("making {}", unfinished.0.display()))?;
-        let offset = offset.context("the dataset has no place in the file")?;
-        let file = File::options().write(true).open(&unfinished.0)?;
-        Ok(Self { file, offset, unfinished, path: path.to_owned() })
+        let offset = made().with_context(|| format!("making {}", unfinished.display()))?;
+        Self::at(path, unfinished, offset)
     }
 
     /// Writes from a byte of the volume on.
     pub fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
         self.file
             .write_all_at(bytes, self.offset + at)
-            .with_context(|| format!("writing {}", self.unfinished.0.display()))
+            .with_context(|| format!("writing {}", self.unfinished.display()))
+    }
+
+    /// Has what was written on disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().with_context(|| format!("writing {}", self.unfinished.display()))
+    }
+
+    /// Reads what was written from a byte of the volume on.
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> Result<()> {
+        self.file
+            .read_exact_at(bytes, self.offset + at)
+            .with_context(|| format!("reading {}", self.unfinished.display()))
     }
 
     /// Notes what integers mean, and gives the file its name.
     pub fn finish(self, slope: f64, offset: f64) -> Result<()> {
-        self.file.sync_all().with_context(|| format!("writing {}", self.unfinished.0.display()))?;
+        self.file.sync_all().with_context(|| format!("writing {}", self.unfinished.display()))?;
         let noted = || -> hdf5_metno::Result<()> {
-            let file = hdf5_metno::File::open_rw(&self.unfinished.0)?;
+            let file = hdf5_metno::File::open_rw(&self.unfinished)?;
             let values = file.dataset(PATH)?;
             for (name, value) in [("scale_factor", slope), ("add_offset", offset)] {
                 values.new_attr::<f64>().create(name)?.write_scalar(&value)?;
             }
             file.flush()
         };
-        noted().with_context(|| format!("writing {}", self.unfinished.0.display()))?;
-        std::fs::rename(&self.unfinished.0, &self.path).with_context(|| format!("naming {}", self.path.display()))
+        noted().with_context(|| format!("writing {}", self.unfinished.display()))?;
+        std::fs::rename(&self.unfinished, &self.path).with_context(|| format!("naming {}", self.path.display()))
     }
 }
 

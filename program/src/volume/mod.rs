@@ -1,3 +1,4 @@
 //! Volumes in files.
 
 pub mod hdf5;
+pub mod journal;
