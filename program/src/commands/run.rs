@@ -4,6 +4,7 @@ use super::{array, input, plan};
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
+use crate::volume::behind;
 use crate::volume::hdf5::{About, Writer};
 use crate::volume::journal::Journal;
 use crate::watch::Watch;
@@ -147,29 +148,20 @@ impl Run {
     /// All blocks that are not there yet; gives the time that writing took.
     fn blocks(&self, prepared: &mut Prepared, writer: &Writer, journal: &mut Journal) -> Result<Duration> {
         let [first, end] = self.plan.rows;
-        let (block, slice) = (self.plan.block.max(1), prepared.slice);
+        let (block, slice, there) = (self.plan.block.max(1), prepared.slice, journal.done().clone());
         let count = (end - first).div_ceil(block);
-        let mut writing = Duration::ZERO;
-        for k in 0..count {
-            if journal.done().contains(&k) {
-                continue;
+        behind::written(writer, journal, |behind| {
+            for k in (0..count).filter(|k| !there.contains(k)) {
+                if self.watch.stopped() {
+                    return Err(Error { status: Status::Cancelled, message: "interrupted".into() }.into());
+                }
+                self.watch.part(k as f64 / count as f64, 1.0 / count as f64);
+                let rows = first + k * block..(first + (k + 1) * block).min(end);
+                prepared.stream(rows, |at, bytes| behind.bytes(((k * block + at) * slice) as u64, bytes))?;
+                behind.block(k)?;
             }
-            if self.watch.stopped() {
-                return Err(Error { status: Status::Cancelled, message: "interrupted".into() }.into());
-            }
-            self.watch.part(k as f64 / count as f64, 1.0 / count as f64);
-            let rows = first + k * block..(first + (k + 1) * block).min(end);
-            let mut timed = |work: &mut dyn FnMut() -> Result<()>| {
-                let begun = Instant::now();
-                let done = work();
-                writing += begun.elapsed();
-                done
-            };
-            prepared.stream(rows, |at, bytes| timed(&mut || writer.write(((k * block + at) * slice) as u64, bytes)))?;
-            timed(&mut || writer.sync())?;
-            journal.note(k)?;
-        }
-        Ok(writing)
+            Ok(())
+        })
     }
 
     /// After an error: files of a run of which nothing is finished go, others are said to be there.
