@@ -9,11 +9,10 @@ use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
 use super::phase::DevicePhase;
 use super::projector::Projector;
-use super::sizes::sampling;
+use super::sizes::{flat_rows, sampling};
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
 use crate::ct::rows::filter::Padding;
-use crate::ct::rows::phase::Phase;
 use crate::ct::task::{Operator, Task};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
@@ -61,9 +60,8 @@ impl Tables {
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
         let detector = task.detector;
         let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
-        let rows = detector.rows_around(&(0..detector.slices), phase.map_or(0, Phase::reach));
         let flat = task.rows.correction.flat();
-        let flat = flat.map(|flat| DeviceFlat::new(device, flat, rows, detector.bins)).transpose()?;
+        let flat = flat.map(|flat| DeviceFlat::new(device, flat, flat_rows(task), detector.bins)).transpose()?;
         Ok(Self {
             lines: DeviceMemory::from_slice(device, &lines)?,
             view_scale: DeviceMemory::from_slice(device, &scales)?,

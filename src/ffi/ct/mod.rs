@@ -3,6 +3,7 @@
 mod axis;
 mod data;
 mod flat_field;
+mod flat_fit;
 mod geometry;
 mod half_acquisition;
 mod info;
@@ -18,6 +19,7 @@ mod tensors;
 pub use axis::*;
 pub use data::*;
 pub use flat_field::*;
+pub use flat_fit::*;
 pub use geometry::*;
 pub use half_acquisition::*;
 pub use info::*;
