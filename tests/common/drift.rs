@@ -6,8 +6,8 @@ use super::random;
 pub struct Drifting {
     pub shape: [usize; 3],
     pub flats: usize,
-    /// Standard deviation of noise, over the square root of the beam.
-    pub noise: f64,
+    /// Standard deviations of noise in flats and in frames, over the square root of the beam.
+    pub noise: [f64; 2],
 }
 
 pub const DARK: f64 = 100.0;
@@ -52,33 +52,34 @@ impl Drifting {
     fn taken(
         &self,
         n: usize,
-        seed: u64,
+        (noise, seed): (f64, u64),
         at: impl Fn(usize) -> f64,
         through: impl Fn(usize, usize, usize) -> f64,
     ) -> Vec<f64> {
         let [_, rows, bins] = self.shape;
         let plane = rows * bins;
-        let uniform = if self.noise > 0.0 { random(3 * n * plane, seed) } else { Vec::new() };
+        let uniform = if noise > 0.0 { random(3 * n * plane, seed) } else { vec![0.0; 3 * n * plane] };
         (0..n * plane)
-            .map(|k| {
+            .zip(uniform.chunks_exact(3))
+            .map(|(k, uniform)| {
                 let (frame, row, bin) = (k / plane, k % plane / bins, k % bins);
                 let (s, p) = (self.strengths(at(frame)), self.patterns(row, bin));
                 let counts = self.beam(row, bin) * (1.0 + s[0] * p[0] + s[1] * p[1]) * through(frame, row, bin);
-                // Three of them have a variance of 1.
-                let noise: f64 = uniform.iter().skip(3 * k).take(3).map(|v| f64::from(*v)).sum();
-                DARK + counts + self.noise * noise * counts.sqrt()
+                // The sum of three of them has a variance of 1.
+                DARK + counts + noise * uniform.iter().map(|v| f64::from(*v)).sum::<f64>() * counts.sqrt()
             })
             .collect()
     }
 
     /// (frames, rows, bins).
     pub fn flats(&self) -> Vec<f64> {
-        self.taken(self.flats, 71, |k| k as f64, |_, _, _| 1.0)
+        self.taken(self.flats, (self.noise[0], 71), |k| k as f64, |_, _, _| 1.0)
     }
 
     /// (views, rows, bins).
     pub fn frames(&self) -> Vec<f64> {
-        self.taken(self.shape[0], 72, |k| 0.37 * k as f64 + 0.1, |v, y, x| self.transmission(v, y, x))
+        let through = |view, row, bin| self.transmission(view, row, bin);
+        self.taken(self.shape[0], (self.noise[1], 72), |k| 0.37 * k as f64 + 0.1, through)
     }
 
     /// Strengths in a view's frame.

@@ -72,11 +72,14 @@ impl Ct {
             Correction::Counts(flat, _) => flat,
             Correction::None | Correction::Transmission(_) => fail!(
                 FlatField,
-                "projections are {dtype:?} and no counts by options.input; the beam is fitted to counts, 1, by their flat field"
+                "projections are {dtype:?}, and by options.input no counts; the beam is fitted to counts"
             ),
         };
         let Some(explained) = flat.explained().map(copied).transpose()? else {
-            fail!(FlatField, "the flat field has no eigenflats; isoc_ct_flat_field_options.eigenflats asks for them");
+            fail!(
+                FlatField,
+                "the flat field has no eigenflats; options.eigenflats of isoc_ct_set_flat_field asks for them"
+            );
         };
         let none = FlatFit { explained, weights: Vec::new(), variation: [0.0; 2] };
         let Some(beams) = flat.beams().filter(|beams| beams.components() > 0) else { return Ok(none) };

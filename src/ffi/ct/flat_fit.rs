@@ -43,8 +43,10 @@ pub struct isoc_ct_flat_fit {
     /// Gets the weights of the first `component_count` components in each view of the call, `component_count` values after each other for
     /// a view, 0 beyond those that there are; those of the flats themselves have a root mean square of 1. NULL for none.
     pub weights: *mut f64,
-    /// What the arrays have room for; 0 without them, otherwise up to 20.
+    /// Values in `explained`, and of each view in `weights`: 0 without them, otherwise up to 20.
     pub component_count: i64,
+    /// Values in `weights`: the views of the call times `component_count`; 0 without it.
+    pub weight_count: i64,
     /// Total variation of a frame's transmissions (of blocks, with the beam's strength left out), over their sum, on average over the
     /// views: by the flats alone.
     pub variation_before: f64,
@@ -121,10 +123,10 @@ pub unsafe extern "C" fn isoc_ct_fit_flat_field(
         let mut room = 0;
         if let Some(value) = &given {
             room = count(value.component_count, "found.component_count", 0, MAX_COMPONENTS)?;
-            if room == 0 && !(value.explained.is_null() && value.weights.is_null()) {
+            if room == 0 && !value.explained.is_null() {
                 fail!(
                     OutOfRange,
-                    "found.component_count is 0 with an array that is not NULL; it says what that has room for"
+                    "found.component_count is 0 while found.explained is not NULL; it says what that has room for"
                 );
             }
         }
@@ -133,6 +135,14 @@ pub unsafe extern "C" fn isoc_ct_fit_flat_field(
         let views = unsafe { views(projections, g)? };
         let mut expected = expect_projections(g, "projections", DType::FRAMES);
         expected.shape[usize::from(g.order == Order::Sinograms)] = views;
+        if let Some(value) = &given {
+            let (n, needed) = (value.weight_count, if value.weights.is_null() { 0 } else { (views * room) as i64 });
+            if n != needed {
+                let of =
+                    if needed == 0 { "without found.weights".into() } else { format!("for {views} views of {room}") };
+                fail!(OutOfRange, "found.weight_count is {n}; it must be {needed} {of}");
+            }
+        }
         let first = count(first_view, "first_view", 0, g.angles.len() - 1)?;
         // SAFETY: by this function's contract.
         let frames = unsafe { Expected { gpus: ct.gpus(), ..expected }.input(projections)? };

@@ -242,6 +242,45 @@ impl Spectrum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::level::Level;
+
+    /// All components together are the covariance of pixels, which is made here by its definition; each is orthogonal to the others.
+    #[test]
+    fn components_make_the_covariance() {
+        let (frames, rows, bins) = (6, 4, 9);
+        let plane = rows * bins;
+        let value = |n: usize, k: usize| {
+            let wave = |by: f64| (by * k as f64).sin() * ((n * n) as f64 * by).cos();
+            1000.0 + 40.0 * wave(0.3) + 25.0 * wave(0.7) + 10.0 * wave(1.9)
+        };
+        let flats: Vec<f32> = (0..frames * plane).map(|at| value(at / plane, at % plane) as f32).collect();
+        let beam: Vec<f64> = vec![1000.0; plane];
+        let mut bad = vec![false; plane];
+        bad[13] = true;
+        let groups = [4, 2].map(|frames| FlatGroup { frames, position: 0.0, monitor: 1.0 });
+        let combination = Combination { combine: Default::default(), outliers: None, level: Level::detect() };
+        let frames_of = Array::new(&flats, [frames, rows, bins]).unwrap();
+        let all = Flats { frames: frames_of, groups: &groups, monitored: false, combination, bad: &bad, beam: &beam };
+        let Components { planes, explained } = all.components(5).unwrap();
+        let kept = explained.len();
+        assert_eq!(kept, 3, "a component for each wave");
+        let mean = |n: usize, k: usize| {
+            let of = if n < 4 { 0..4 } else { 4..6 };
+            of.clone().map(|n| f64::from(flats[n * plane + k])).sum::<f64>() / of.len() as f64
+        };
+        let less = |n: usize, k: usize| if bad[k] { 0.0 } else { f64::from(flats[n * plane + k]) - mean(n, k) };
+        let of = |c: usize, k: usize| f64::from(planes[c * plane + k]);
+        for (i, j) in (0..plane).flat_map(|i| (0..plane).map(move |j| (i, j))) {
+            let expected = (0..frames).map(|n| less(n, i) * less(n, j)).sum::<f64>() / frames as f64;
+            let seen = (0..kept).map(|c| of(c, i) * of(c, j)).sum::<f64>();
+            // Components are f32 of up to 50, and rounding of the flats' f32, 3e-5, is in the covariance.
+            assert!((seen - expected).abs() < 50.0 * 2e-4, "{i}, {j}: {seen} {expected}");
+        }
+        for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+            let product: f64 = (0..plane).map(|k| of(a, k) * of(b, k)).sum();
+            assert!(product.abs() < 1e-2, "{a}, {b}: {product}");
+        }
+    }
 
     #[test]
     fn what_stands_out_of_a_spectrum() {

@@ -184,7 +184,7 @@ impl FlatField {
         match self.beams.as_ref().and_then(Beams::unfitted) {
             Some(view) => fail!(
                 FlatField,
-                "the beam of view {view} is not known: the flat field has eigenflats, and isoc_ct_fit_flat_field has not seen that view since"
+                "the beam of views[{view}] is not known: the flat field has eigenflats, and isoc_ct_fit_flat_field has not seen that view since"
             ),
             None => Ok(()),
         }
