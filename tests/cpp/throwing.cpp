@@ -322,9 +322,9 @@ void ct_values(const iso::context &context) {
     s.plan.set_flat_field({ waves, { 5, rows, bins } }, nullptr, drifting);
     expect_error("ct: eigenflats without a fit", ISOC_STATUS_FLAT_FIELD, "views[0] is not known",
                  [&] { s.plan.reconstruct({ raw, { views, rows, bins } }, s.v()); });
-    std::vector<double> explained(3), weights(views * explained.size());
-    const iso::ct::flat_fit fit = s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, weights);
-    expect("ct: one eigenflat", fit.components == 1 && explained[0] > 0.99 && weights[1] == 0 && fit.variation_after <= fit.variation_before);
+    std::vector<double> explained(3), of_views(views * explained.size());
+    const iso::ct::flat_fit fit = s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, of_views);
+    expect("ct: one eigenflat", fit.components == 1 && explained[0] > 0.99 && of_views[1] == 0 && fit.variation_after <= fit.variation_before);
     s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
     expect_error("ct: too few weights", ISOC_STATUS_OUT_OF_RANGE, "found.weight_count is 3",
                  [&] { s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, explained); });

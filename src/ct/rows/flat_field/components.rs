@@ -247,7 +247,7 @@ mod tests {
     /// All components together are the covariance of pixels, which is made here by its definition; each is orthogonal to the others.
     #[test]
     fn components_make_the_covariance() {
-        let (frames, rows, bins) = (6, 4, 9);
+        let (frames, rows, bins) = (10, 4, 9);
         let plane = rows * bins;
         let value = |n: usize, k: usize| {
             let wave = |by: f64| (by * k as f64).sin() * ((n * n) as f64 * by).cos();
@@ -257,7 +257,7 @@ mod tests {
         let beam: Vec<f64> = vec![1000.0; plane];
         let mut bad = vec![false; plane];
         bad[13] = true;
-        let groups = [4, 2].map(|frames| FlatGroup { frames, position: 0.0, monitor: 1.0 });
+        let groups = [6, 4].map(|frames| FlatGroup { frames, position: 0.0, monitor: 1.0 });
         let combination = Combination { combine: Default::default(), outliers: None, level: Level::detect() };
         let frames_of = Array::new(&flats, [frames, rows, bins]).unwrap();
         let all = Flats { frames: frames_of, groups: &groups, monitored: false, combination, bad: &bad, beam: &beam };
@@ -265,7 +265,7 @@ mod tests {
         let kept = explained.len();
         assert_eq!(kept, 3, "a component for each wave");
         let mean = |n: usize, k: usize| {
-            let of = if n < 4 { 0..4 } else { 4..6 };
+            let of = if n < 6 { 0..6 } else { 6..10 };
             of.clone().map(|n| f64::from(flats[n * plane + k])).sum::<f64>() / of.len() as f64
         };
         let less = |n: usize, k: usize| if bad[k] { 0.0 } else { f64::from(flats[n * plane + k]) - mean(n, k) };
