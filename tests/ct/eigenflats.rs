@@ -354,7 +354,7 @@ fn bad_pixels_are_left_out() {
         frames[at] = 60_000.0;
     }
     let mut ct = plan(&geometry(scan.shape), Level::detect(), 2);
-    let options = FlatFieldOptions { bad_pixels: Some(30.0), ..up_to(3) };
+    let options = FlatFieldOptions { bad_pixels: Some(10.0), ..up_to(3) };
     let (f, dark) = (Array::new(&flats, [scan.flats, rows, bins]).expect("flats"), vec![DARK as f32; rows * bins]);
     let d = Array::new(&dark, [1, rows, bins]).expect("darks");
     ct.set_flat_field_by(Some(f), Some(d), &options).expect("a flat field");
