@@ -40,11 +40,12 @@ struct Blocks {
 impl Blocks {
     fn new(flat: &FlatField, [rows, bins]: [usize; 2], by: usize) -> Result<Self> {
         let mut bad = Vec::new();
-        for (row, bin) in (0..rows).flat_map(|row| (0..bins).map(move |bin| (row, bin))) {
-            if !flat.measured(row, bin) {
+        for row in 0..rows {
+            for bin in flat.unmeasured(row) {
                 append(&mut bad, row * bins + bin)?;
             }
         }
+        bad.sort_unstable();
         let mut blocks = Self { rows, bins, by, bad, shares: Vec::new() };
         let mut counts: Vec<f64> = zeros(blocks.size().iter().product())?;
         let ones = |_, row: &mut [f32]| {

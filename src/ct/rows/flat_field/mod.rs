@@ -195,9 +195,11 @@ impl FlatField {
         &self.repairs
     }
 
-    /// Whether a pixel can be corrected by itself.
-    pub(in crate::ct) fn measured(&self, row: usize, bin: usize) -> bool {
-        self.usable(row, bin) && !self.repairs.of_rows(row..row + 1).iter().any(|r| r.bin as usize == bin)
+    /// Bins of a row that cannot be corrected, or not by themselves.
+    pub(in crate::ct) fn unmeasured(&self, row: usize) -> impl Iterator<Item = usize> {
+        let gain = &self.gain[row * self.bins..(row + 1) * self.bins];
+        let unusable = gain.iter().enumerate().filter(|(_, gain)| **gain == 0.0).map(|(bin, _)| bin);
+        unusable.chain(self.repairs.of_rows(row..row + 1).iter().map(|r| r.bin as usize))
     }
 
     /// Whether a pixel can be corrected, or is replaced by its neighbours.

@@ -152,10 +152,17 @@ fn mean_of_row(row: &mut [f32], reach: usize, sums: &mut [f64]) {
         sum += f64::from(*v);
         *to = sum;
     }
-    let bins = row.len();
-    for (k, v) in row.iter_mut().enumerate() {
+    let (bins, share) = (row.len(), 1.0 / (2 * reach + 1) as f64);
+    // Windows are shorter at the ends; there are few of these.
+    for k in (0..reach.min(bins)).chain(bins.saturating_sub(reach).max(reach)..bins) {
         let (from, to) = (k.saturating_sub(reach), (k + reach + 1).min(bins));
-        *v = ((sums[to] - sums[from]) / (to - from) as f64) as f32;
+        row[k] = ((sums[to] - sums[from]) / (to - from) as f64) as f32;
+    }
+    if bins > 2 * reach {
+        let ends = sums[2 * reach + 1..].iter().zip(&*sums);
+        for (v, (to, from)) in row[reach..bins - reach].iter_mut().zip(ends) {
+            *v = ((to - from) * share) as f32;
+        }
     }
 }
 
