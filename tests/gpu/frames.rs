@@ -143,6 +143,27 @@ fn eigenflats_as_on_the_processor() {
     }
 }
 
+/// Planes of components, and what views take of them.
+#[test]
+fn eigenflats_are_counted_in_memory() {
+    let Some(gpu) = gpu() else { return };
+    let scan = Drifting { shape: [10, 30, 70], flats: 9, noise: [0.0, 0.0] };
+    let ([views, rows, bins], flats) = (scan.shape, scan.flats().iter().map(|v| *v as f32).collect::<Vec<_>>());
+    let bytes = |eigenflats| {
+        let mut ct = Ct::new(gpu.clone());
+        ct.set_geometry(Geometry::new((0..views).map(|v| v as f64 * 0.3).collect(), bins).with_rows(rows))
+            .expect("a geometry");
+        let group = |frames: usize, position: f64| FlatGroup { frames, position, monitor: 1.0 };
+        let groups = vec![group(5, 0.0), group(4, 8.0)];
+        let options = FlatFieldOptions { groups, eigenflats, ..FlatFieldOptions::default() };
+        let flats = Array::new(&flats, [scan.flats, rows, bins]).expect("flats");
+        ct.set_flat_field_by(Some(flats), None, &options).expect("a flat field");
+        ct.memory().expect("a figure")
+    };
+    // Two patterns, two components.
+    assert_eq!(bytes(4) - bytes(0), 2 * 4 * (rows * bins + views) as u64);
+}
+
 /// Rows of an array on a GPU whose elements do not follow each other.
 #[test]
 fn eigenflats_from_strided_frames_on_the_gpu() {

@@ -113,11 +113,7 @@ impl Binned {
         let (components, mut planes, mut dark) = (beams.components(), zeros(beams.count() * n)?, zeros(n)?);
         let groups = beams.count() - components;
         planes.par_chunks_exact_mut(n).enumerate().try_for_each(|(plane, to)| {
-            means(&|row| beams.of_plane(plane, pixels(row)), to)?;
-            if plane < groups {
-                to.iter_mut().zip(&blocks.shares).filter(|(_, share)| **share == 0.0).for_each(|(to, _)| *to = 1.0);
-            }
-            Ok(())
+            means(&|row| beams.of_plane(plane, pixels(row)), to)
         })?;
         means(&|row| flat.rows(row..row + 1).0, &mut dark)?;
         let (mut across, mut down): (Vec<f64>, Vec<f64>) = (zeros(n)?, zeros(n)?);
@@ -138,6 +134,11 @@ impl Binned {
     /// Number of blocks.
     pub(super) fn len(&self) -> usize {
         self.dark.len()
+    }
+
+    /// Whether a block has a good pixel.
+    pub(super) fn good(&self, block: usize) -> bool {
+        self.blocks.shares[block] > 0.0
     }
 
     /// A plane of a group or a component.

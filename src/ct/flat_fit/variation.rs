@@ -25,8 +25,9 @@ const ROUNDS: usize = 8;
 const STEPS: usize = 30;
 /// Weights are found when they change by no more than this: flats themselves have 1.
 const PRECISION: f64 = 1e-5;
-/// A step is halved until it would be this part of itself.
+/// A step is halved until it would be this part of itself, and doubled until it would be so many times as long.
 const SMALLEST_REACH: f64 = 1e-4;
+const LARGEST_REACH: f64 = 1e3;
 /// What the normal equations get of their largest value, so that a direction in which nothing changes has no step.
 const RIDGE: f64 = 1e-9;
 /// e in mean values of Q: below, differences are rounding.
@@ -95,7 +96,8 @@ impl<'a> Fit<'a> {
     pub(super) fn run(&mut self, flat: impl Fn(usize) -> f64, strength: f64) -> Result<Fitted> {
         let components = self.binned.components;
         self.strength = strength;
-        self.flat.iter_mut().enumerate().for_each(|(k, to)| *to = flat(k));
+        // Blocks without a good pixel have a beam of 1, and no counts.
+        self.flat.iter_mut().enumerate().for_each(|(k, to)| *to = if self.binned.good(k) { flat(k) } else { 1.0 });
         let mut weights: Vec<f64> = zeros(components)?;
         let seen = self.evaluate(&weights);
         let size: f64 = self.quotient.iter().map(|q| q.abs()).sum();
@@ -139,7 +141,7 @@ impl<'a> Fit<'a> {
                 // Twice as far as long as it falls, or half as far until it does.
                 let mut there = at(self, reach);
                 if there < here {
-                    loop {
+                    while reach < LARGEST_REACH {
                         let farther = at(self, 2.0 * reach);
                         if farther >= there {
                             break;
@@ -275,7 +277,7 @@ impl Plain for Evaluation<'_> {
                 *low = if left < *low { left } else { *low };
             }
         }
-        // Blocks without a good pixel have a beam of 1, and no counts.
+        // Of good blocks: others have 1.
         let mean = (sum(beam) - (n as f64 - binned.count)) / binned.count;
         for ((quotient, counts), beam) in quotient.iter_mut().zip(counts).zip(&*beam) {
             *quotient = counts * mean / beam;

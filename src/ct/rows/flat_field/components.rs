@@ -10,6 +10,7 @@ use super::smoothing::Smoother;
 use crate::array::Array;
 use crate::cpu::buffer::{collected, zeros};
 use crate::cpu::gram::{Gram, LANES};
+use crate::cpu::simd::{Plain, vectorised};
 use crate::error::Result;
 use crate::solve::dense::eigenvectors;
 use rayon::prelude::*;
@@ -117,17 +118,35 @@ impl Flats<'_> {
             let mut sums = [0.0; PANEL];
             Deviations::new(self)?.read(row, |first, length, panel| {
                 for ((_, vector), image) in vectors.iter().zip(images.chunks_exact_mut(bins)) {
-                    sums.fill(0.0);
-                    for (weight, values) in vector.iter().zip(panel.chunks_exact(panel.len() / vector.len())) {
-                        sums.iter_mut().zip(values).for_each(|(sum, v)| *sum += weight * v);
-                    }
                     let to = &mut image[first..first + length];
-                    to.iter_mut().zip(&sums).for_each(|(to, sum)| *to = *sum as f32);
+                    vectorised(self.combination.level, Mixing { panel, vector, sums: &mut sums, to });
                 }
                 Ok(())
             })
         })?;
         Ok(images)
+    }
+}
+
+/// A sum of a panel's rows by the values of a vector.
+struct Mixing<'a> {
+    panel: &'a [f64],
+    vector: &'a [f64],
+    sums: &'a mut [f64; PANEL],
+    to: &'a mut [f32],
+}
+
+impl Plain for Mixing<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { panel, vector, sums, to } = self;
+        sums.fill(0.0);
+        for (weight, values) in vector.iter().zip(panel.chunks_exact(panel.len() / vector.len())) {
+            sums.iter_mut().zip(values).for_each(|(sum, v)| *sum += weight * v);
+        }
+        to.iter_mut().zip(&*sums).for_each(|(to, sum)| *to = *sum as f32);
     }
 }
 
