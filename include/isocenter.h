@@ -719,6 +719,42 @@ typedef struct {
     double threshold;
 } isoc_ct_outliers;
 
+// Where in a measured frame the pixels of an undistorted one are read: a view's pixel at (x, y), in bins and rows, pixel centres at whole
+// numbers, is found by these steps:
+//
+// 1. (x, y) plus the view's x_shifts and y_shifts;
+// 2. that turned by atan(tilt) about the detector's middle, so that an upright line becomes one that moves by tilt bins a row;
+// 3. (p0 x + p1 y + p2, p3 x + p4 y + p5) / (p6 x + p7 y + 1), p = perspective;
+// 4. c + B(r) ((x, y) - c), c = (x_centre, y_centre), r the distance from c in pixels, B(r) = b0 + b1 r + b2 r^2 + ..., b = radial.
+//
+// That is the backward model of N. T. Vo, R. C. Atwood, M. Drakopoulos, "Radial lens distortion correction with sub-pixel accuracy for X-ray
+// micro-tomography", Optics Express 23, 32859 (2015), and the coefficients are those that discorpy gives (`xcenter`, `ycenter`, `list_bfact`,
+// and the eight of its perspective correction). Set `struct_size` and zero the rest for none; all lists are copied.
+typedef struct {
+    // sizeof(isoc_ct_distortion).
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Coefficients b of the radial distortion, `radial_count` values, for pixels; b0 is near 1. NULL: B is 1.
+    const double *radial;
+    // Up to 10; 0 with NULL.
+    int64_t radial_count;
+    // Bin of the centre of the radial distortion; it may lie beside the detector (of a part of it that was read out).
+    double x_centre;
+    // Its row.
+    double y_centre;
+    // Eight coefficients p of a perspective, which holds any affine map with p6 = p7 = 0; NULL: none.
+    const double *perspective;
+    // Bins by which the axis moves from a detector row to the next, as isoc_ct_axis.tilt: frames are turned until it is upright. Within 0.5.
+    double tilt;
+    // Bins by which each view lies aside on the detector, `shift_count` values; NULL: 0.
+    const double *x_shifts;
+    // The same in rows.
+    const double *y_shifts;
+    // Number of views; 0 with both NULL.
+    int64_t shift_count;
+} isoc_ct_distortion;
+
 // Phase retrieval. Set `struct_size` and zero what is not needed; there are no defaults for what describes the scan.
 typedef struct {
     // sizeof(isoc_ct_phase).
@@ -1016,7 +1052,7 @@ typedef struct {
 
 // Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
 // order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
-// (isoc_ct_set_outliers, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
 // 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
 
@@ -1052,7 +1088,7 @@ typedef struct {
     uint32_t method;
     // The axis as a fractional bin, for the middle row of the volume, first_row + (slices - 1) / 2: what isoc_ct_geometry.axis takes.
     double axis;
-    // Bins by which the axis moves from a detector row to the next; 0 where the tilt was not asked for.
+    // Bins by which the axis moves from a detector row to the next, which isoc_ct_distortion.tilt takes; 0 where the tilt was not asked for.
     double tilt;
     // Standard error of `axis` in bins, from noise, stripes, sampling and how far rows agree. Moving samples and wrong angles add to it.
     double error;
@@ -1529,6 +1565,16 @@ isoc_status isoc_ct_set_options(isoc_ct *ct, const isoc_ct_options *options);
 isoc_status isoc_ct_set_outliers(isoc_ct *ct,
                                  const isoc_ct_outliers *outliers);
 
+// Takes the detector's distortion, a tilt and shifts of views out of the frames in `filter`, `reconstruct` and `reconstruct_stream`, and out of the rows of isoc_ct_find_axis: after
+// outliers and the flat field, which are the detector's own, and before phase and stripes. Transmissions (of projections that are line
+// integrals, these) are read linearly between four pixels; beyond the detector its outermost ones are repeated. NULL turns it off, as it is at
+// first. It holds until set again, whatever the geometry; shifts need as many views as that has, and pixels that move by more than half of
+// the detector's longer side are refused (ISOC_STATUS_OUT_OF_RANGE). The work on a slab looks at the detector rows that its pixels come from, which `read` of a
+// stream is asked for as well; results do not depend on slabs. Where views move sideways alone, isoc_ct_geometry.axis takes an axis for each of
+// them, which reads no pixel between others.
+isoc_status isoc_ct_set_distortion(isoc_ct *ct,
+                                   const isoc_ct_distortion *distortion);
+
 // Retrieves phase in `filter`, `reconstruct` and `reconstruct_stream`: filters each frame of transmissions, after outliers and the flat field,
 // which makes line integrals of attenuation. NULL turns it off, as it is at first. It holds until set again, whatever the geometry. Beyond the
 // detector its outermost bins and rows are repeated. The work on a slab looks at as many detector rows on either side as the filter's kernel
@@ -1726,6 +1772,8 @@ isoc_status isoc_ct_phantom_projections(isoc_ct *ct,
 // between a direction's views and the mirrored ones half a turn later is measured, for each frequency of a row with as many views about it
 // as make it most precise: see N. T. Vo et al., "Reliable method for calculating the center of rotation in parallel-beam tomography", Opt.
 // Express 22, 2014, for what half a turn tells. Rows that stray count less.
+//
+// What isoc_ct_set_distortion says is taken out of the rows before; no other step of the frames is.
 //
 // `projections`: as isoc_ct_reconstruct takes them, on the host or on a GPU, from which the rows needed are copied to the host, where the
 // search runs. `options`: NULL for the defaults.

@@ -1011,6 +1011,32 @@ public:
         }
     };
 
+    // isoc_ct_distortion: where in a measured frame the pixels of an undistorted one are read.
+    struct distortion {
+        list<double> radial = {};      // b0, b1, ... of its radial polynomial, for pixels; none: 1
+        double x_centre = 0;           // bin of the centre of that
+        double y_centre = 0;           // its row
+        list<double> perspective = {}; // p0 to p7; none: no perspective
+        double tilt = 0;               // bins by which the axis moves from a detector row to the next
+        list<double> x_shifts = {};    // bins by which each view lies aside; none: 0
+        list<double> y_shifts = {};    // the same in rows
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_ct_distortion &c, detail::complaint &found) const noexcept {
+            const auto number = [](const auto &values) { return static_cast<unsigned long long>(values.size()); };
+            if (!perspective.empty() && perspective.size() != 8)
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "distortion.perspective has %llu values; it must have 8, or none", number(perspective));
+            else if (!x_shifts.empty() && !y_shifts.empty() && x_shifts.size() != y_shifts.size())
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "distortion.x_shifts has %llu values, distortion.y_shifts %llu; a view has one of each",
+                          number(x_shifts), number(y_shifts));
+            c.radial = radial.pointer(), c.radial_count = radial.count(), c.x_centre = x_centre, c.y_centre = y_centre;
+            c.perspective = perspective.pointer(), c.tilt = tilt;
+            c.x_shifts = x_shifts.pointer(), c.y_shifts = y_shifts.pointer();
+            c.shift_count = x_shifts.empty() ? y_shifts.count() : x_shifts.count();
+        }
+    };
+
     // isoc_ct_output: how reconstruct and reconstruct_stream store the volume. All zero but struct_size, which is filled in: f32 as they are.
     using output = detail::sized<isoc_ct_output>;
     using output_info = detail::sized<isoc_ct_output_info>;
@@ -1049,6 +1075,12 @@ public:
         return detail::call(isoc_ct_set_phase, self(), detail::filled<isoc_ct_phase>(wanted));
     }
     outcome<void> set_phase(std::nullptr_t) { return detail::call(isoc_ct_set_phase, self(), nullptr); }
+
+    // Takes the detector's distortion, a tilt and shifts of views out of frames in `filter` and `reconstruct`; nullptr leaves them.
+    outcome<void> set_distortion(const distortion &wanted) {
+        return detail::call(isoc_ct_set_distortion, self(), detail::lowered_struct<isoc_ct_distortion>(wanted));
+    }
+    outcome<void> set_distortion(std::nullptr_t) { return detail::call(isoc_ct_set_distortion, self(), nullptr); }
 
     using stripes = detail::sized<isoc_ct_stripes>;
 
@@ -1180,9 +1212,9 @@ public:
     }
 
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
-    // gets the finished slices, in order. With set_outliers or set_phase `read` is asked for the rows beside a slab, too: parts overlap,
-    // and `first` may be below 0. Both are called on this thread, and must not use the plan. T is the type of the projections:
-    // float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
+    // gets the finished slices, in order. With set_outliers, set_distortion or set_phase `read` is asked for the rows beside a slab, too:
+    // parts overlap, and `first` may be below 0. Both are called on this thread, and must not use the plan. T is the type of the
+    // projections: float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
     // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it. V is the type of the volume, another than float where
     // set_output says so: uint8_t, uint16_t or half. Where it is another the call ends before `write` gets anything, with
     // ISOC_STATUS_TENSOR_DTYPE, or without exceptions ISOC_STATUS_CALLBACK.

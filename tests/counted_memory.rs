@@ -8,8 +8,8 @@ use common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{
-    Ct, FlatFieldOptions, FlatFitOptions, Geometry, HalfAcquisition, InputKind, Interpolation, Options, OutlierSide,
-    OutlierUnit, Outliers, Output, Phase, PhaseMethod, Slab, Stripes, Vo, Window,
+    Ct, Distortion, FlatFieldOptions, FlatFitOptions, Geometry, HalfAcquisition, InputKind, Interpolation, Options,
+    OutlierSide, OutlierUnit, Outliers, Output, Phase, PhaseMethod, Slab, Stripes, Vo, Window,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -134,15 +134,18 @@ fn stages_take_what_memory_says() {
         Some(Phase { method: PhaseMethod::Paganin, fresnel: 0.3, delta_beta: 30.0, alpha: 0.01, unsharp: [0.0; 2] });
     let vo = Some(Stripes::Vo(Vo { snr: 3.0, large: 31, small: 11, dropped: 0.1 }));
     let half = Some(HalfAcquisition::default());
-    for (name, outliers, phase, stripes, half) in [
-        ("outliers", outliers(3), None, None, None),
-        ("wide outliers", outliers(5), None, None, None),
-        ("phase", None, phase, None, None),
-        ("outliers and phase", outliers(3), phase, None, None),
-        ("significant stripes", None, None, Some(Stripes::Significant), None),
-        ("stripes", None, None, vo.clone(), None),
-        ("half acquisition", None, None, None, half),
-        ("all", outliers(5), phase, vo, half),
+    let tilt = || Some(Distortion { tilt: 0.03, ..Distortion::default() });
+    for (name, outliers, distortion, phase, stripes, half) in [
+        ("outliers", outliers(3), None, None, None, None),
+        ("wide outliers", outliers(5), None, None, None, None),
+        ("distortion", None, tilt(), None, None, None),
+        ("outliers and distortion", outliers(3), tilt(), None, None, None),
+        ("phase", None, None, phase, None, None),
+        ("outliers and phase", outliers(3), None, phase, None, None),
+        ("significant stripes", None, None, None, Some(Stripes::Significant), None),
+        ("stripes", None, None, None, vo.clone(), None),
+        ("half acquisition", None, None, None, None, half),
+        ("all", outliers(5), tilt(), phase, vo, half),
     ] {
         for (threads, least) in [(1, false), (2, false), (2, true)] {
             let angles = (0..60).map(|v| 2.0 * std::f64::consts::PI * f64::from(v) / 60.0).collect();
@@ -153,6 +156,7 @@ fn stages_take_what_memory_says() {
                 ct.set_geometry(g.clone()).expect("a geometry");
                 ct.set_options(Options { input: InputKind::Transmission, ..Options::default() }).expect("options");
                 ct.set_outliers(outliers.clone()).expect("outliers");
+                ct.set_distortion(distortion.clone()).expect("a distortion");
                 ct.set_phase(phase).expect("phase");
                 ct.set_stripes(stripes.clone()).expect("stripes");
                 ct.set_half_acquisition(half).expect("half acquisition");

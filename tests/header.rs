@@ -17,6 +17,7 @@ fn header_is_up_to_date() {
         "src/ffi/ct/geometry.rs",
         "src/ffi/ct/options.rs",
         "src/ffi/ct/outliers.rs",
+        "src/ffi/ct/distortion.rs",
         "src/ffi/ct/phase.rs",
         "src/ffi/ct/flat_field.rs",
         "src/ffi/ct/flat_fit.rs",

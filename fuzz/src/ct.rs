@@ -71,6 +71,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::outliers,
         Self::half_acquisition,
         Self::phase,
+        Self::distortion,
         Self::fit_flat_field,
     ];
 
@@ -160,8 +161,10 @@ impl Ct<'_> {
         if self.caller.settled {
             // Flats of before may not serve all rows; there are none where there was no geometry.
             call!(self.caller, isoc_ct_set_flat_field(handle, ptr::null(), ptr::null(), ptr::null()));
-            // The careful caller's half turn is no half acquisition, and its line integrals have neither outliers nor phase.
+            // The careful caller's half turn is no half acquisition, its line integrals have neither outliers nor phase, and shifts of before may
+            // be of other views.
             call!(self.caller, isoc_ct_set_half_acquisition(handle, ptr::null()));
+            call!(self.caller, isoc_ct_set_distortion(handle, ptr::null()));
             call!(self.caller, isoc_ct_set_outliers(handle, ptr::null()));
             call!(self.caller, isoc_ct_set_phase(handle, ptr::null()));
         }
@@ -321,6 +324,46 @@ impl Ct<'_> {
         let [unsharp_sigma, unsharp_amount] = [1.0, 0.5].map(|usual| given(input, mask, usual));
         let passed = self.caller.passed(isoc_ct_phase { unsharp_sigma, unsharp_amount, ..p });
         let done = call!(self.caller, isoc_ct_set_phase(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn distortion(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        // Each may be there or not; coefficients fall off with their power, so that pixels of such detectors move by some bins.
+        let [radial, mapped, aside, along] = [0; 4].map(|_| input.odd(2).is_some());
+        let [constant, slope, shear, shift] = [1.0, 0.02, 0.01, 0.5].map(|usual| input.real(usual));
+        let radial_count = if radial { input.size(2, 11, SIDE) } else { 0 };
+        let shift_count = if aside || along { input.size(self.sizes.views, 12, SIDE) } else { 0 };
+        let mut d = isoc_ct_distortion {
+            struct_size: input.struct_size(size_of::<isoc_ct_distortion>()),
+            reserved: 0,
+            radial: ptr::null(),
+            radial_count,
+            x_centre: input.real(3.0),
+            y_centre: input.real(0.5),
+            perspective: ptr::null(),
+            tilt: input.real(0.02),
+            x_shifts: ptr::null(),
+            y_shifts: ptr::null(),
+            shift_count,
+        };
+        if radial {
+            let power = |k: usize| if k == 0 { constant } else { slope / 20f64.powi(k as i32) };
+            d.radial = self.caller.array(radial_count, SIDE, power);
+        }
+        if mapped {
+            let map = [1.0, shear, shift, -shear, 1.0, -shift, 0.0, 1e-3 * shear];
+            d.perspective = self.caller.array(8, SIDE, |k| map[k]);
+        }
+        let of_views = |k: usize| shift * (k % 3) as f64;
+        if aside {
+            d.x_shifts = self.caller.array(shift_count, SIDE, of_views);
+        }
+        if along {
+            d.y_shifts = self.caller.array(shift_count, SIDE, of_views);
+        }
+        let passed = if self.caller.settled { ptr::null_mut() } else { self.caller.passed(d) };
+        let done = call!(self.caller, isoc_ct_set_distortion(handle, passed));
         self.caller.done(done, None);
     }
 

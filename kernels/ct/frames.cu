@@ -40,7 +40,7 @@ struct Frames {
     float threshold;
     // Slices whose outliers are counted: others only stand beside these.
     int first_counted, counted;
-    // Non-zero: transmissions, 1 where there is none.
+    // Non-zero: transmissions, or values that are line integrals as they are.
     int transmissions, component_count;
 };
 static_assert(sizeof(Frames) == 168);
@@ -123,6 +123,8 @@ __device__ inline float components(const Frames &p, int view, long long pixel) {
 template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) {
     constexpr int AREA = WINDOW * WINDOW, N = AREA * DEPTH, REACH = WINDOW / 2;
     const RawRows &raw = p.raw;
+    // For no value: air, of transmissions.
+    const float gap = p.transmissions && (raw.gain || raw.transmission) ? 1.f : 0.f;
     const int bin = blockIdx.x * TILE + threadIdx.x, slice = blockIdx.y;
     const int first = blockIdx.z * p.views, end = min(first + p.views, raw.views);
     unsigned outliers = 0;
@@ -175,7 +177,7 @@ template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) 
             } else if (raw.gain || raw.transmission) {
                 value = corrected(value, dark, gain, raw.minimum);
             }
-            *out = good && gain != 0.f ? value : p.transmissions ? 1.f : 0.f;
+            *out = good && gain != 0.f ? value : gap;
         }
     }
     if (WINDOW > 1) {

@@ -20,6 +20,19 @@ impl<'a, T> Shared<'a, T> {
         Self { data: values.as_mut_ptr(), len: values.len(), borrow: PhantomData }
     }
 
+    /// Writes from element `i` on.
+    ///
+    /// # Safety
+    /// These elements are the caller's.
+    pub(crate) unsafe fn write(&self, i: usize, values: &[T])
+    where
+        T: Copy,
+    {
+        assert!(i <= self.len && values.len() <= self.len - i, "{} from {i} of {}", values.len(), self.len);
+        // SAFETY: they lie in the array, and nobody else has them.
+        unsafe { self.data.add(i).copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+    }
+
     /// Element `i`, to write by whoever it belongs to.
     pub(crate) fn at(&self, i: usize) -> *mut T {
         assert!(i < self.len, "{i} of {}", self.len);

@@ -29,6 +29,8 @@ pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use output::options::{Output, Window};
 pub use output::writer::Written;
 pub use plan::{Ct, Info};
+pub use rows::distortion::Distortion;
+pub(crate) use rows::distortion::MAX_RADIAL;
 pub use rows::filter::{Filter, Padding};
 pub use rows::flat_field::{Combine, FlatFieldOptions, FlatGroup};
 pub use rows::half_acquisition::{HalfAcquisition, Rise};

@@ -12,6 +12,7 @@ use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
 use super::output::options::Output;
 use super::output::writer::Written;
+use super::rows::distortion::Distortion;
 use super::rows::flat_field::{FlatField, FlatFieldOptions};
 use super::rows::half_acquisition::{HalfAcquisition, Halves};
 use super::rows::kind::Correction;
@@ -272,6 +273,18 @@ impl Ct {
     pub fn set_outliers(&mut self, outliers: Option<Outliers>) -> Result<()> {
         outliers.as_ref().map_or(Ok(()), Outliers::check)?;
         self.stages.outliers = outliers;
+        Ok(())
+    }
+
+    /// Checks and takes how the detector distorts frames; None takes them as they are.
+    pub fn set_distortion(&mut self, distortion: Option<Distortion>) -> Result<()> {
+        if let Some(distortion) = &distortion {
+            distortion.check()?;
+            if let Some(plan) = &self.plan {
+                distortion.check_size(&plan.geometry)?;
+            }
+        }
+        self.stages.distortion = distortion;
         Ok(())
     }
 

@@ -36,10 +36,10 @@ impl<'a> Arrays<'a> {
         Self { source: *source.layout(), target: *target.layout(), part: None, lifetime: PhantomData }
     }
 
-    /// Projections to be read alone, of the whole detector or of one slice's row.
-    pub(super) fn input(source: &Array<'a>, g: &Geometry, slice: Option<usize>) -> Self {
+    /// Projections to be read alone, of the whole detector or from one of its rows on.
+    pub(super) fn input(source: &Array<'a>, g: &Geometry, row: Option<usize>) -> Self {
         let target = Layout::new(std::ptr::null(), DType::F32, g.volume_shape());
-        let part = slice.map(|slice| Start { slice, row: g.first_row + slice });
+        let part = row.map(|row| Start { slice: row.saturating_sub(g.first_row), row });
         Self { source: *source.layout(), target, part, lifetime: PhantomData }
     }
 

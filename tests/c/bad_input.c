@@ -641,6 +641,101 @@ static void outliers(void) {
                          s->info.outliers == (side == ISOC_CT_OUTLIER_SIDE_DARK ? 0 : 1));
 }
 
+/* --- distortion --- */
+
+#define SET_DISTORTION isoc_ct_set_distortion(s->ct, &s->distortion)
+#define DISTORTION(field, value, status, ...) \
+    BAD("distortion: " #field " = " #value, (lens(s), s->field = (value)), SET_DISTORTION, status, __VA_ARGS__)
+
+/* All that there can be, a bin or so at the detector's edge. */
+static void lens(scan *s) {
+    static const double radial[3] = { 1.002, -1e-4, 1e-6 }, perspective[8] = { 1.01, -0.004, 0.3, 0.006, 0.99, -0.1, 1e-5, -2e-5 };
+    memset(&s->distortion, 0, sizeof s->distortion);
+    memcpy(s->radial, radial, sizeof radial);
+    memcpy(s->perspective, perspective, sizeof perspective);
+    for (int k = 0; k < VIEWS; k++)
+        s->x_shifts[k] = 0.5 * (k % 3) - 0.5, s->y_shifts[k] = 0.25 * (k % 2);
+    s->distortion.struct_size = sizeof s->distortion, s->distortion.x_centre = 14.0, s->distortion.y_centre = -2.5, s->distortion.tilt = 0.01;
+    s->distortion.radial = s->radial, s->distortion.radial_count = 3, s->distortion.perspective = s->perspective;
+    s->distortion.x_shifts = s->x_shifts, s->distortion.y_shifts = s->y_shifts, s->distortion.shift_count = VIEWS;
+}
+
+/* Those parts of it whose bits are set. */
+static void parts_of_lens(scan *s, unsigned parts) {
+    lens(s);
+    if (!(parts & 1))
+        s->distortion.radial = NULL, s->distortion.radial_count = 0;
+    if (!(parts & 2))
+        s->distortion.perspective = NULL;
+    if (!(parts & 4))
+        s->distortion.tilt = 0.0;
+    if (!(parts & 8))
+        s->distortion.x_shifts = NULL;
+    if (!(parts & 16))
+        s->distortion.y_shifts = NULL;
+    if (!(parts & 24))
+        s->distortion.shift_count = 0;
+}
+
+static void use_distortion(scan *s) {
+    check_ok("isoc_ct_set_distortion", SET_DISTORTION);
+    s->afterwards = SET_UP_ANEW;
+}
+
+static void distortions(void) {
+    DISTORTION(distortion.struct_size, 0, STRUCT_SIZE, "isoc_ct_distortion", "is 0");
+    DISTORTION(distortion.struct_size, sizeof s->distortion - 8, STRUCT_SIZE, "isoc_ct_distortion");
+    DISTORTION(distortion.struct_size, sizeof s->distortion + 8, STRUCT_SIZE, "isoc_ct_distortion");
+    DISTORTION(distortion.radial, NULL, NULL_POINTER, "distortion.radial is NULL with radial_count 3", "radial_count values");
+    DISTORTION(distortion.radial_count, 0, NULL_POINTER, "distortion.radial is not NULL with radial_count 0", "radial_count values");
+    DISTORTION(distortion.radial_count, -1, OUT_OF_RANGE, "distortion.radial_count is -1", "0 to 10");
+    DISTORTION(distortion.radial_count, 11, OUT_OF_RANGE, "distortion.radial_count is 11", "0 to 10");
+    DISTORTION(distortion.radial_count, INT64_MAX, OUT_OF_RANGE, "distortion.radial_count", "9223372036854775807", "0 to 10");
+    DISTORTION(radial[0], NAN, NOT_FINITE_PARAMETER, "distortion.radial[0] is NaN", "finite");
+    DISTORTION(radial[2], -INFINITY, NOT_FINITE_PARAMETER, "distortion.radial[2] is -inf", "finite");
+    DISTORTION(radial[1], 10.0, OUT_OF_RANGE, "distortion moves pixels", "2 rows of 32 bins", "in pixels?");
+    DISTORTION(radial[2], DBL_MAX, OUT_OF_RANGE, "distortion moves pixels", "in pixels?");
+    DISTORTION(distortion.x_centre, NAN, NOT_FINITE_PARAMETER, "distortion.x_centre is NaN", "finite");
+    DISTORTION(distortion.x_centre, 1e9, OUT_OF_RANGE, "distortion moves pixels", "are centre, coefficients and shifts of this detector");
+    DISTORTION(distortion.y_centre, INFINITY, NOT_FINITE_PARAMETER, "distortion.y_centre is inf", "finite");
+    DISTORTION(distortion.y_centre, -1e300, OUT_OF_RANGE, "distortion moves pixels", "are centre, coefficients and shifts of this detector");
+    DISTORTION(perspective[7], NAN, NOT_FINITE_PARAMETER, "distortion.perspective[7] is NaN", "finite");
+    DISTORTION(perspective[2], INFINITY, NOT_FINITE_PARAMETER, "distortion.perspective[2] is inf", "finite");
+    DISTORTION(perspective[6], -1.0 / 15.5, OUT_OF_RANGE, "distortion moves pixels"); /* a horizon on the detector */
+    DISTORTION(perspective[6], DBL_MAX, OUT_OF_RANGE, "distortion moves pixels");
+    BAD("distortion: a perspective of zeros", (lens(s), memset(s->perspective, 0, sizeof s->perspective)), SET_DISTORTION, OUT_OF_RANGE,
+        "distortion moves pixels", "in pixels?");
+    DISTORTION(distortion.tilt, NAN, NOT_FINITE_PARAMETER, "distortion.tilt is NaN", "finite");
+    DISTORTION(distortion.tilt, 0.6, OUT_OF_RANGE, "distortion.tilt is 0.6", "within 0.5", "not degrees");
+    DISTORTION(distortion.tilt, -2.0, OUT_OF_RANGE, "distortion.tilt is -2", "within 0.5", "not degrees");
+    DISTORTION(x_shifts[3], NAN, NOT_FINITE_PARAMETER, "distortion.x_shifts[3] is NaN", "finite");
+    DISTORTION(y_shifts[23], -INFINITY, NOT_FINITE_PARAMETER, "distortion.y_shifts[23] is -inf", "finite");
+    DISTORTION(x_shifts[5], 1e3, OUT_OF_RANGE, "distortion moves pixels", "shifts of this detector");
+    DISTORTION(y_shifts[0], -DBL_MAX, OUT_OF_RANGE, "distortion moves pixels", "shifts of this detector");
+    DISTORTION(distortion.shift_count, VIEWS - 1, OUT_OF_RANGE, "distortion.shift_count is 23", "the number of views, 24");
+    DISTORTION(distortion.shift_count, -1, OUT_OF_RANGE, "distortion.shift_count is -1", "0 to 1048576");
+    DISTORTION(distortion.shift_count, INT64_MAX, OUT_OF_RANGE, "distortion.shift_count", "9223372036854775807", "0 to 1048576");
+    DISTORTION(distortion.shift_count, 0, NULL_POINTER, "distortion.x_shifts is not NULL with shift_count 0", "shift_count values");
+    BAD("distortion: rows alone with shift_count 0", (parts_of_lens(s, 16), s->distortion.shift_count = 0), SET_DISTORTION, NULL_POINTER,
+        "distortion.y_shifts is not NULL with shift_count 0");
+    BAD("distortion: shift_count without shifts", (parts_of_lens(s, 7), s->distortion.shift_count = VIEWS), SET_DISTORTION, NULL_POINTER,
+        "distortion.x_shifts and y_shifts are NULL with shift_count 24", "must be 0 then");
+    BAD("reconstruct: shifts of another scan's views",
+        (lens(s), use_distortion(s), s->geometry.views = VIEWS - 1, use_geometry(s), s->shape[PROJECTIONS][0] = VIEWS - 1),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "distortion.shift_count is 24", "the number of views, 23");
+
+    GOOD("set_distortion: NULL turns it off", (lens(s), check_ok("isoc_ct_set_distortion", SET_DISTORTION)),
+         isoc_ct_set_distortion(s->ct, NULL), still_works(s));
+    GOOD("set_distortion: nothing given changes nothing", parts_of_lens(s, 0), SET_DISTORTION, still_works(s));
+    GOOD("backproject: distortion does not matter", (lens(s), use_distortion(s)), call_backproject(s->ct, s), 1);
+    for (unsigned parts = 1; parts < 32; parts++) {
+        GOOD("reconstruct: distortion of line integrals", (parts_of_lens(s, parts), use_distortion(s)), call_reconstruct(s->ct, s),
+             finite_values(s->volume, VOLUME_SIZE) && still_works(s));
+        GOOD("filter: distortion of counts", (parts_of_lens(s, parts), use_distortion(s), use_flat_field(s), flat_counts(s)),
+             call_filter(s->ct, s), finite_values(s->filtered, PROJECTION_SIZE));
+    }
+}
+
 /* --- phase --- */
 
 #define SET_PHASE isoc_ct_set_phase(s->ct, &s->phase)
@@ -1729,6 +1824,7 @@ int main(void) {
     stripes();
     half_acquisition();
     outliers();
+    distortions();
     phases();
     null_tensors();
     tensors();

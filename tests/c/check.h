@@ -151,6 +151,8 @@ typedef struct {
     isoc_ct_flat_field_options flat_options;
     int64_t group_frames[2];
     double group_positions[2], group_monitor[2], monitor[VIEWS];
+    isoc_ct_distortion distortion;
+    double radial[3], perspective[8], x_shifts[VIEWS], y_shifts[VIEWS];
     isoc_ct_phase phase;
     isoc_ct_stripes stripes;
     isoc_ct_half_acquisition half;
@@ -360,8 +362,9 @@ static inline int still_works(scan *s) {
         good_parameters(s);
         /* Where there is no geometry yet, there is no flat field either. */
         (void)isoc_ct_set_flat_field(s->ct, NULL, NULL, NULL);
-        if (isoc_ct_set_outliers(s->ct, NULL) || isoc_ct_set_phase(s->ct, NULL) || isoc_ct_set_options(s->ct, NULL) ||
-            isoc_ct_set_output(s->ct, NULL) || isoc_ct_set_half_acquisition(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
+        if (isoc_ct_set_outliers(s->ct, NULL) || isoc_ct_set_distortion(s->ct, NULL) || isoc_ct_set_phase(s->ct, NULL) ||
+            isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_output(s->ct, NULL) || isoc_ct_set_half_acquisition(s->ct, NULL) ||
+            isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
     }
     return isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK && near(s->volume,

@@ -1,7 +1,9 @@
 //! Raw frames of a scan, (views, rows, bins), and what stages make of them, in f64 from their definitions.
 
 use super::random;
-use isocenter::ct::{FlatFieldOptions, OutlierSide, OutlierUnit, Outliers};
+use isocenter::array::DType;
+use isocenter::ct::{Ct, Distortion, FlatFieldOptions, Order, OutlierSide, OutlierUnit, Outliers, Slab};
+use isocenter::error::Result;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
@@ -142,4 +144,68 @@ pub fn retrieved(
         }
     }
     out
+}
+
+/// Frames without a distortion: each pixel between the four around its place in the measured frame, which the definition gives.
+pub fn undistorted(frames: &[f64], [views, rows, bins]: [usize; 3], d: &Distortion) -> Vec<f64> {
+    let (sin, cos) = d.tilt.atan().sin_cos();
+    let middle = [(bins - 1) as f64 / 2.0, (rows - 1) as f64 / 2.0];
+    let place = |view: usize, row: usize, bin: usize| {
+        let shift = d.shifts.get(view).copied().unwrap_or([0.0; 2]);
+        let (x, y) = (bin as f64 + shift[0] - middle[0], row as f64 + shift[1] - middle[1]);
+        let (mut x, mut y) = (middle[0] + x * cos + y * sin, middle[1] - x * sin + y * cos);
+        if let Some([a, b, c, d, e, f, g, h]) = d.perspective {
+            let w = g * x + h * y + 1.0;
+            (x, y) = ((a * x + b * y + c) / w, (d * x + e * y + f) / w);
+        }
+        let [cx, cy] = d.centre;
+        let radius = (x - cx).hypot(y - cy);
+        let powers = d.radial.iter().enumerate().map(|(k, b)| b * radius.powi(k as i32));
+        let factor = if d.radial.is_empty() { 1.0 } else { powers.sum::<f64>() };
+        (cx + factor * (x - cx), cy + factor * (y - cy))
+    };
+    let pixels = (0..views * rows * bins).map(|k| (k / (rows * bins), k / bins % rows, k % bins));
+    pixels
+        .map(|(view, row, bin)| {
+            let (x, y) = place(view, row, bin);
+            let (x, y) = (x.clamp(0.0, (bins - 1) as f64), y.clamp(0.0, (rows - 1) as f64));
+            let at = |row: f64, bin: f64| {
+                frames[(view * rows + (row as usize).min(rows - 1)) * bins + (bin as usize).min(bins - 1)]
+            };
+            let ([left, top], [u, v]) = ([x.floor(), y.floor()], [x.fract(), y.fract()]);
+            (1.0 - v) * ((1.0 - u) * at(top, left) + u * at(top, left + 1.0))
+                + v * ((1.0 - u) * at(top + 1.0, left) + u * at(top + 1.0, left + 1.0))
+        })
+        .collect()
+}
+
+/// What a stream gives that reads from frames or sinograms of the whole detector, and the slabs that it asked for: first slice, first row and
+/// number of rows of each.
+pub fn streamed<T: Copy>(ct: &mut Ct, dtype: DType, data: &[T]) -> Result<(Vec<f32>, Vec<[usize; 3]>)> {
+    let g = ct.geometry()?.clone();
+    let (mut volume, mut asked) = (vec![f32::NAN; g.volume_shape().iter().product()], Vec::new());
+    let read = |slab: Slab| {
+        let held = if g.order == Order::Frames { slab.shape[1] } else { slab.shape[0] };
+        asked.push([slab.first, slab.first_row, held]);
+        for (v, r) in (0..g.views()).flat_map(|v| (0..held).map(move |r| (v, r))) {
+            let (from, to) = match g.order {
+                Order::Frames => (v * g.rows + slab.first_row + r, v * held + r),
+                Order::Sinograms => ((slab.first_row + r) * g.views() + v, r * g.views() + v),
+            };
+            // SAFETY: the slab's array, which has these rows.
+            let to = unsafe { slab.data.cast::<T>().add(to * g.bins) };
+            // SAFETY: a row.
+            unsafe { to.copy_from_nonoverlapping(data[from * g.bins..][..g.bins].as_ptr(), g.bins) };
+        }
+        Ok(())
+    };
+    let write = |slab: Slab| {
+        let n = slab.count * g.nx * g.ny;
+        // SAFETY: the slab's array of f32.
+        let slices = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), n) };
+        volume[slab.first * g.nx * g.ny..][..n].copy_from_slice(slices);
+        Ok(())
+    };
+    ct.reconstruct_stream(dtype, read, write)?;
+    Ok((volume, asked))
 }

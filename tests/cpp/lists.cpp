@@ -34,7 +34,7 @@ static_assert(made_from<reals, std::span<const double>> && made_from<reals, std:
 #endif
 // Nothing of the caller's is left to dangle.
 static_assert(std::is_copy_constructible_v<iso::ct::geometry> && std::is_nothrow_move_constructible_v<iso::ct::geometry>);
-static_assert(std::is_aggregate_v<iso::ct::geometry> && std::is_aggregate_v<iso::ct::options>);
+static_assert(std::is_aggregate_v<iso::ct::geometry> && std::is_aggregate_v<iso::ct::options> && std::is_aggregate_v<iso::ct::distortion>);
 static_assert(std::is_aggregate_v<iso::pet::response> && std::is_aggregate_v<iso::pet::scan>);
 
 // What a call said: OK, or a status and words.
@@ -148,12 +148,40 @@ void ct(iso::ct &plan) {
     options.response = turn(7);
     good("response: any number", choose);
     good("options: the defaults", [&] { return plan.set_options(); });
+
+    iso::ct::distortion lens;
+    const auto undistort = [&] { return plan.set_distortion(lens); };
+    good("distortion: none", undistort);
+    lens.perspective = { 1, 0, 0, 0, 1, 0, 0 };
+    bad("perspective: seven", { "distortion.perspective has 7 values", "8, or none" }, undistort);
+    lens.perspective = turn(9);
+    bad("perspective: nine", { "distortion.perspective has 9 values" }, undistort);
+    lens.perspective = { 1, 0, 0, 0, 1, 0, 0, 0 };
+    good("perspective: eight", undistort);
+    lens.radial = turn(11);
+    bad("radial: eleven", { "distortion.radial_count is 11", "0 to 10" }, undistort);
+    lens.radial = { 1.0, 1e-6 };
+    good("radial: two", undistort);
+    lens.radial = std::vector<double>{ 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    good("radial: ten", undistort);
+    lens.x_shifts = std::vector<double>(views, 0.5), lens.y_shifts = std::vector<double>(views - 1, 0.5);
+    bad("shifts: rows of too few views", { "distortion.x_shifts has 60 values", "distortion.y_shifts 59" }, undistort);
+    lens.y_shifts = 0.5;
+    bad("shifts: one for all rows", { "distortion.x_shifts has 60 values", "distortion.y_shifts 1" }, undistort);
+    lens.y_shifts = std::vector<double>(views, 0.5);
+    good("shifts: both", undistort);
+    lens.x_shifts = {};
+    good("shifts: rows alone", undistort);
+    lens.y_shifts = {}, lens.x_shifts = std::vector<double>(views + 1, 0.5);
+    bad("shifts: of too many views", { "distortion.shift_count is 61", "the number of views, 60" }, undistort);
+    good("distortion: off", [&] { return plan.set_distortion(nullptr); });
 #if __cplusplus >= 202002L
     const std::vector<double> angles = turn(views);
     good("designators", [&] { return plan.set_geometry({ .bins = bins, .angles = angles, .axis = 23.0 }); });
     good("designators of a std::span",
          [&] { return plan.set_geometry({ .bins = bins, .angles = std::span(angles).first(30) }); });
     good("designators of options", [&] { return plan.set_options({ .filter = ISOC_CT_FILTER_HANN, .cutoff = 0.8 }); });
+    good("designators of a distortion", [&] { return plan.set_distortion({ .radial = { 1.0, 1e-6 }, .x_centre = 20, .y_centre = 1 }); });
 #endif
 }
 

@@ -99,6 +99,14 @@ void reconstructs() {
     done = plan.set_phase(propagation);
     expect("phase", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "is the distance in metres?"), seen(done));
     expect("no phase", static_cast<bool>(plan.set_phase(nullptr)));
+    iso::ct::distortion lens;
+    lens.tilt = 2;
+    done = plan.set_distortion(lens);
+    expect("distortion", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "distortion.tilt is 2"), seen(done));
+    lens.tilt = 0, lens.perspective = { 1 };
+    done = plan.set_distortion(lens);
+    expect("distortion: an error of the header's", done.status() == ISOC_STATUS_OUT_OF_RANGE && has(done.message(), "perspective has 1 values"), seen(done));
+    expect("no distortion", static_cast<bool>(plan.set_distortion(nullptr)));
     iso::ct::flat_field_options flats_in_time;
     flats_in_time.group_frames = { 1 };
     const std::vector<float> flat(bins, 1.0f);

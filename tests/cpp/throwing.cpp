@@ -330,6 +330,27 @@ void ct_values(const iso::context &context) {
                  [&] { s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, explained); });
     s.plan.set_flat_field(nullptr);
 
+    // Views that lie up to 2 bins aside, put back by lists of shifts beside maps that change nothing.
+    std::vector<float> aside(s.projections.size());
+    iso::ct::distortion lens;
+    std::vector<double> shifts;
+    for (int v = 0; v < views; v++) {
+        shifts.push_back(v % 3);
+        for (int r = 0; r < rows; r++)
+            std::copy_n(s.projections.begin() + (v * rows + r) * bins, bins - v % 3, aside.begin() + (v * rows + r) * bins + v % 3);
+    }
+    lens.x_shifts = shifts, lens.radial = 1, lens.x_centre = 20, lens.perspective = { 1, 0, 0, 0, 1, 0, 0, 0 };
+    s.plan.set_distortion(lens);
+    s.plan.reconstruct({ aside, { views, rows, bins } }, s.v());
+    expect("ct: distortion", largest_difference(s.volume, usual) < 1e-6);
+    lens.y_shifts = { 1, 2 };
+    expect_error("ct: lists of shifts", ISOC_STATUS_OUT_OF_RANGE, "distortion.y_shifts 2; a view has one of each", [&] { s.plan.set_distortion(lens); });
+    lens.y_shifts = {}, lens.radial = { 1.0, 1e3 };
+    expect_error("ct: coefficients of another unit", ISOC_STATUS_OUT_OF_RANGE, "of this detector, in pixels?", [&] { s.plan.set_distortion(lens); });
+    s.plan.set_distortion(nullptr);
+    s.plan.reconstruct(s.p(), s.v());
+    expect("ct: no distortion", largest_difference(s.volume, usual) < 1e-6);
+
     const auto ellipses = iso::ct::shepp_logan(ISOC_CT_SHEPP_LOGAN_KIND_MODIFIED, 30.0);
     s.plan.phantom_projections(ellipses, s.p());
     s.plan.reconstruct(s.p(), s.v());

@@ -1,5 +1,6 @@
 //! Half acquisition: against plain f64 sums, against a plan of rows that the test has widened itself, and against the whole detector.
 
+use crate::common::frames::streamed;
 use crate::common::stripes::striped;
 use crate::common::{
     backproject, error, on_processor, plan, projection_len, ramp_filtered, random, to_projections, to_volume,
@@ -10,7 +11,7 @@ use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{
     Ct, Filter, Geometry, HalfAcquisition, InputKind, Interpolation, Options, Order, OutlierSide, OutlierUnit,
-    Outliers, Output, Padding, Phase, PhaseMethod, Rise, Slab, Stripes, Window,
+    Outliers, Output, Padding, Phase, PhaseMethod, Rise, Stripes, Window,
 };
 use isocenter::error::Status;
 use std::f64::consts::{PI, TAU};
@@ -363,27 +364,8 @@ fn all_stages_work_together() {
     }
 
     ct.set_output(Output::default()).expect("an output");
-    let mut streamed = vec![f32::NAN; volume.len()];
-    let read = |slab: Slab| {
-        for v in 0..g.views() {
-            let from = &counts[(v * g.rows + slab.first) * g.bins..][..slab.count * g.bins];
-            // SAFETY: the slab's array, (views, count, bins) of u16.
-            unsafe {
-                let to = slab.data.cast::<u16>().add(v * slab.count * g.bins);
-                to.copy_from_nonoverlapping(from.as_ptr(), from.len());
-            }
-        }
-        Ok(())
-    };
-    let write = |slab: Slab| {
-        let n = g.nx * g.ny;
-        // SAFETY: the slab's array, (count, ny, nx) of f32.
-        let slices = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.count * n) };
-        streamed[slab.first * n..][..slices.len()].copy_from_slice(slices);
-        Ok(())
-    };
-    ct.reconstruct_stream(DType::U16, read, write).expect("success");
-    check_same(&streamed, &volume, false, "streamed");
+    let (seen, _) = streamed(&mut ct, DType::U16, &counts).expect("success");
+    check_same(&seen, &volume, false, "streamed");
 }
 
 /// Stages that see neighbouring rows come before, too: their line integrals are what `filter` gives without a filter. Outliers are the same in

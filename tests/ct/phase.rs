@@ -1,13 +1,12 @@
 //! Phase retrieval against its formula in f64.
 
-use crate::common::frames::{counts, retrieved, without_outliers};
+use crate::common::frames::{counts, retrieved, streamed, without_outliers};
 use crate::common::{on_processor, plan, random};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{
-    Ct, Filter, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Phase, PhaseMethod, Slab,
-    Stripes,
+    Ct, Filter, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Phase, PhaseMethod, Stripes,
 };
 use isocenter::error::Status;
 use std::f64::consts::PI;
@@ -176,31 +175,8 @@ fn slabs_and_streams_do_not_matter() {
             assert!(near(&reconstruct(&mut ct)), "{cap} bytes, {order:?}");
         }
         let mut ct = make(2, 4 * smallest);
-        let (mut volume, mut slabs) = (vec![f32::NAN; whole.len()], 0);
-        let read = |slab: Slab| {
-            let held = if order == Order::Frames { slab.shape[1] } else { slab.shape[0] };
-            slabs += 1;
-            for (v, r) in (0..24).flat_map(|v| (0..held).map(move |r| (v, r))) {
-                let (from, to) = match order {
-                    Order::Frames => (v * 60 + slab.first_row + r, v * held + r),
-                    Order::Sinograms => ((slab.first_row + r) * 24 + v, r * 24 + v),
-                };
-                // SAFETY: the slab's array of f32, which has these rows.
-                let to = unsafe { slab.data.cast::<f32>().add(to * 48) };
-                // SAFETY: a row.
-                unsafe { to.copy_from_nonoverlapping(data[from * 48..][..48].as_ptr(), 48) };
-            }
-            Ok(())
-        };
-        let write = |slab: Slab| {
-            let n = slab.count * g.nx * g.ny;
-            // SAFETY: the slab's array of f32.
-            volume[slab.first * g.nx * g.ny..][..n]
-                .copy_from_slice(unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), n) });
-            Ok(())
-        };
-        ct.reconstruct_stream(DType::F32, read, write).expect("success");
-        assert!(slabs > 1 && near(&volume), "{slabs} slabs, {order:?}");
+        let (volume, asked) = streamed(&mut ct, DType::F32, &data).expect("success");
+        assert!(asked.len() > 1 && near(&volume), "{} slabs, {order:?}", asked.len());
     }
 }
 

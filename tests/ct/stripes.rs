@@ -1,5 +1,6 @@
 //! Stripes: published methods against plain f64 versions, and what stands out from noise against what was done to a clean scan.
 
+use crate::common::frames::streamed;
 use crate::common::stripes::{
     DEAD, FLUCTUATING, NOISE, OFFSETS, PARTIAL, WIDE, blobs, regularised, sorting, striped, vo, wavelet_fourier,
 };
@@ -7,7 +8,7 @@ use crate::common::{on_processor, plan, projection_len, to_volume};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Slab, Stripes, Vo, Wavelet};
+use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Options, Order, Stripes, Vo, Wavelet};
 use isocenter::error::Status;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -267,28 +268,7 @@ fn streams_remove_stripes() {
         ct.set_options(Options { interpolation, ..Options::default() }).expect("options");
         ct.set_stripes(Some(Stripes::Significant)).expect("stripes");
         let whole = to_volume(&mut ct, &g, Ct::reconstruct, &data);
-        let mut volume = vec![f32::NAN; whole.len()];
-        let read = |slab: Slab| {
-            for v in 0..g.views() {
-                for r in 0..slab.count {
-                    let from = &data[(v * g.rows + slab.first + r) * g.bins..][..g.bins];
-                    // SAFETY: the slab's array, (views, count, bins) of f32.
-                    unsafe {
-                        let to = slab.data.cast::<f32>().add((v * slab.count + r) * g.bins);
-                        to.copy_from_nonoverlapping(from.as_ptr(), g.bins);
-                    }
-                }
-            }
-            Ok(())
-        };
-        let write = |slab: Slab| {
-            let n = g.nx * g.ny;
-            // SAFETY: the slab's array, (count, ny, nx) of f32.
-            let slices = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.count * n) };
-            volume[slab.first * n..][..slices.len()].copy_from_slice(slices);
-            Ok(())
-        };
-        ct.reconstruct_stream(DType::F32, read, write).expect("success");
+        let (volume, _) = streamed(&mut ct, DType::F32, &data).expect("success");
         check_same(&volume, &whole, false, &format!("{interpolation:?}"));
     }
 }

@@ -5,6 +5,7 @@ mod common;
 
 mod band_limited;
 mod ct;
+mod distortion;
 mod frames;
 mod half_acquisition;
 mod memory;

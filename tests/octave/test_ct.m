@@ -7,6 +7,7 @@ function test_ct()
     raw_counts();
     frames();
     eigenflats();
+    distortion();
     phase();
     missing_values();
     streams();
@@ -258,6 +259,39 @@ function eigenflats()
     check_near('waves are gone', seen, lines + mean(mean(seen - lines, 1), 2), 1e-4);
     check_error('a view beyond the scan', 'ct:invalidOptions', 'FirstView is 41', @() ct.fitFlatField(raw, 'FirstView', 41));
     check_error('views beyond the scan', 'ct:invalidOptions', 'FirstView is 2', @() ct.fitFlatField(raw, 'FirstView', 2));
+end
+
+% Frames by the definition, the centre and rows counted from 1, the perspective's pixels from 0; off again.
+function distortion()
+    ct = isocenter.CT('Angles', (0:4) * pi / 5, 'Bins', 44, 'Rows', 30);
+    frames = single(0.3 + 0.7 * mod(reshape(1:44 * 30 * 5, 44, 30, 5) * 0.6180339887, 1));
+    ct.setOptions('Input', 'transmission', 'Filter', 'none');
+    b = [1.004 -3e-4 2e-6];
+    p = [1.01 -0.004 0.9 0.006 0.99 -0.7 1e-5 -2e-5];
+    along = [0.5 -1.25 2 0 0.75];
+    aside = [-2.5 0 1.25 3 -0.5];
+    expected = zeros(size(frames));
+    for view = 1:5
+        [y, x] = meshgrid(1:30, 1:44);
+        x = x + aside(view) - 22.5;
+        y = y + along(view) - 15.5;
+        turn = atan(-0.03);
+        [x, y] = deal(21.5 + x * cos(turn) + y * sin(turn), 14.5 + y * cos(turn) - x * sin(turn)); % from 0
+        scale = p(7) * x + p(8) * y + 1;
+        [x, y] = deal((p(1) * x + p(2) * y + p(3)) ./ scale + 1, (p(4) * x + p(5) * y + p(6)) ./ scale + 1); % from 1
+        factor = polyval(fliplr(b), hypot(x - 20.5, y + 3));
+        x = min(max(20.5 + factor .* (x - 20.5), 1), 44);
+        y = min(max(-3 + factor .* (y + 3), 1), 30);
+        expected(:, :, view) = interp2(double(frames(:, :, view)), y, x);
+    end
+    % Three steps between single values up to 1 round by 6e-8 each; the logarithm of 0.3 makes 3.3 times that of it, and rounds by 1e-7.
+    ct.setDistortion('Radial', b, 'XCentre', 20.5, 'YCentre', -3, 'Perspective', p, 'Tilt', -0.03, 'XShifts', aside, 'YShifts', along);
+    check_near('distortion', ct.filter(frames), -log(expected), 1e-6);
+    ct.setDistortion(struct('YShifts', [1 1 1 1 1]));
+    check_near('a row further', ct.filter(frames), -log(frames(:, [2:30 30], :)), 1e-6);
+    ct.setDistortion([]);
+    check_near('no distortion', ct.filter(frames), -log(frames), 1e-6);
+    check_error('an angle in degrees', 'ct:invalidDistortion', {'Tilt is 1.5', 'not degrees'}, @() ct.setDistortion('Tilt', 1.5));
 end
 
 % A frame by the formula, a length in place of what it is made of, off again.

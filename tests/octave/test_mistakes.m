@@ -204,7 +204,8 @@ function missing_and_extra_arguments()
         'PET.info', {}, 0
         'PET.memory', {}, 0
     };
-    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setPhase', 'setStripes', 'setHalfAcquisition'}; % names and values
+    settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setDistortion', 'setPhase', 'setStripes', ...
+                'setHalfAcquisition'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');
@@ -312,6 +313,20 @@ function frames(ct, p)
     says('CT.setFlatField', 'GroupMonitor(2) is -2; it must be above 0', @() groups([2 3], [0 18], 'GroupMonitor', [1 -2], 'Monitor', ones(1, 18)));
     says('CT.setFlatField', 'Monitor has 17 values; it must have one a view, 18', @() ct.setFlatField(flats, 'Monitor', ones(1, 17)));
     says('CT.setFlatField', 'BadPixels is 0.5; it must be 1 to 1e6', @() ct.setFlatField(flats, [], 'BadPixels', 0.5));
+    says('CT.setDistortion', 'XCentre is missing: Radial needs the bin and row of its centre', @() ct.setDistortion('Radial', 1));
+    says('CT.setDistortion', 'YCentre is missing', @() ct.setDistortion('Radial', 1, 'XCentre', 8));
+    says('CT.setDistortion', 'XCentre', @() ct.setDistortion('Radial', 1, 'XCentre', [8 1]));
+    says('CT.setDistortion', 'YCentre is NaN; it must be finite', @() ct.setDistortion('Radial', 1, 'XCentre', 8, 'YCentre', NaN));
+    says('CT.setDistortion', 'Radial has 11 values; it must have 0 to 10', @() ct.setDistortion('Radial', ones(1, 11), 'XCentre', 8, 'YCentre', 1));
+    says('CT.setDistortion', 'Radial(2) is inf; it must be finite', @() ct.setDistortion('Radial', [1 Inf], 'XCentre', 8, 'YCentre', 1));
+    says('CT.setDistortion', {'distortion moves pixels by up to', 'are centre, coefficients and shifts of this detector, in pixels?'}, ...
+         @() ct.setDistortion('Radial', [1 100], 'XCentre', 8, 'YCentre', 1));
+    says('CT.setDistortion', 'Perspective has 9 values; it must have 8, as discorpy gives them', @() ct.setDistortion('Perspective', eye(3)(:)));
+    says('CT.setDistortion', 'Perspective(8) is NaN', @() ct.setDistortion('Perspective', [1 0 0 0 1 0 0 NaN]));
+    says('CT.setDistortion', 'Tilt is 2; it must be within 0.5 bins a row: it is the tangent of an angle, not degrees', @() ct.setDistortion('Tilt', 2));
+    says('CT.setDistortion', 'XShifts has 18 values, YShifts 17; a view has one of each', @() ct.setDistortion('XShifts', ones(1, 18), 'YShifts', ones(1, 17)));
+    says('CT.setDistortion', 'YShifts(18) is NaN', @() ct.setDistortion('YShifts', [ones(1, 17) NaN]));
+    says('CT.setDistortion', 'XShifts and YShifts are of 17 views; there must be one value a view, 18', @() ct.setDistortion('XShifts', ones(1, 17)));
     says('CT.setPhase', 'EnergyKev is 0; it must be 1 to 1000', @() ct.setPhase());
     says('CT.setPhase', 'is the pixel in millimetres or metres?', ...
          @() ct.setPhase('EnergyKev', 20, 'DistanceMm', 100, 'PixelUm', 1e-6, 'DeltaBeta', 100));

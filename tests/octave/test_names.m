@@ -79,6 +79,7 @@ function options(structs, enums, chosen)
         'isoc_ct_options', @(varargin) ct.setOptions(varargin{:}), 'CT.setOptions', {}, {}
         'isoc_ct_outliers', @(varargin) ct.setOutliers(varargin{:}), 'CT.setOutliers', {}, {}
         'isoc_ct_flat_field_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).setFlatField(ones(8, 1, 'single'), varargin{:}), 'CT.setFlatField', {}, {}
+        'isoc_ct_distortion', @(varargin) ct.setDistortion(varargin{:}), 'CT.setDistortion', {}, {}
         'isoc_ct_phase', @(varargin) ct.setPhase(varargin{:}), 'CT.setPhase', {}, {}
         'isoc_ct_stripes', @(varargin) ct.setStripes(varargin{:}), 'CT.setStripes', {}, {}
         'isoc_ct_half_acquisition', @(varargin) ct.setHalfAcquisition(varargin{:}), 'CT.setHalfAcquisition', {}, {}

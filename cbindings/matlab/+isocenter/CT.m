@@ -16,6 +16,7 @@ classdef CT < handle
 %   setFlatField       for raw counts
 %   fitFlatField       the beam of each view, where its shape changes
 %   setOutliers        what stands out in raw frames
+%   setDistortion      the detector's distortion, a tilt, shifts of views
 %   setPhase           phase retrieval from transmissions
 %   setStripes         what would become rings
 %   setHalfAcquisition a full turn about an axis near an edge of the detector
@@ -200,6 +201,34 @@ classdef CT < handle
             end
         end
 
+        function setDistortion(self, varargin)
+            % SETDISTORTION  Take the detector's distortion, a tilt and shifts of views out of the frames in filter, reconstruct and
+            % reconstructStream: after outliers and the flat field, which are the detector's own, and before phase and stripes.
+            %   ct.setDistortion(NAME, VALUE, ...) or ct.setDistortion(STRUCT)
+            %   ct.setDistortion([])    leaves frames as they are, as it is at first
+            %   Transmissions, or projections that are line integrals, are read linearly between four measured pixels; beyond the detector
+            %   its outermost ones are repeated. A pixel at (x, y), in bins and rows, is read at the place that these steps lead to: its
+            %   view's shifts; a turn by atan(Tilt) about the detector's middle; the perspective; c + B(r) * ((x, y) - c), c the centre, r the
+            %   distance from it, B(r) = b(1) + b(2) * r + b(3) * r^2 + ... (Vo, Atwood and Drakopoulos 2015, with discorpy's coefficients).
+            %
+            %   Radial       the coefficients b of the radial distortion, up to 10, for pixels; b(1) is near 1 (none)
+            %   XCentre, YCentre   bin and row of its centre, counted from 1: discorpy's xcenter + 1 and ycenter + 1; it may lie beside the
+            %                detector (required with Radial)
+            %   Perspective  eight coefficients p, as discorpy gives them, for pixels that count from 0: (x, y) is read at
+            %                (p(1) * x + p(2) * y + p(3), p(4) * x + p(5) * y + p(6)) / (p(7) * x + p(8) * y + 1), where x is 0 in bin 1 and
+            %                y is 0 in row 1 (none)
+            %   Tilt         bins by which the axis moves from a detector row to the next, as findAxis finds it, within 0.5: frames are
+            %                turned until it is upright (0)
+            %   XShifts, YShifts   bins and rows by which each view lies aside on the detector, one value a view (0). Where views move
+            %                sideways alone, Axis of setGeometry may have one value a view, which reads no pixel between others
+            self.id = isocenter.internal.plan('ct', self.id);
+            if nargin == 2 && isnumeric(varargin{1}) && isempty(varargin{1})
+                isocenter_mex('ct.leave_distortion', self.id);
+            else
+                isocenter_mex('ct.set_distortion', self.id, varargin{:});
+            end
+        end
+
         function setPhase(self, varargin)
             % SETPHASE  How filter, reconstruct and reconstructStream retrieve phase: each frame of transmissions is filtered in two
             % dimensions, after outliers and the flat field, which makes line integrals of attenuation.
@@ -280,8 +309,9 @@ classdef CT < handle
             %   ct.reconstructStream(READ, WRITE) or ct.reconstructStream(READ, WRITE, CLASS)
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
-            %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers or setPhase READ is also asked for the rows beside
-            %   those of a slab, as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1 not.
+            %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers, setDistortion or setPhase READ is also asked for the
+            %   rows beside those of a slab, as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1
+            %   not.
             %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});
         end

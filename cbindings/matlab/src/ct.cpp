@@ -109,6 +109,24 @@ static const record fit_record{ "fit", sizeof(isoc_ct_flat_fit), {
 } };
 #undef AT
 
+// What is said of distortion: places count from 1, and the lists of shifts must agree.
+struct distortion_wanted {
+    isoc_ct_distortion distortion;
+    const mxArray *x_centre, *y_centre;
+    int64_t coefficients, x_views, y_views;
+};
+#define AT(member) offsetof(distortion_wanted, member)
+static const record distortion_record{ "distortion", sizeof(distortion_wanted), {
+    { "Radial", field::reals, AT(distortion.radial), AT(distortion.radial_count) },
+    { "XCentre", field::any, AT(x_centre) },
+    { "YCentre", field::any, AT(y_centre) },
+    { "Perspective", field::reals, AT(distortion.perspective), AT(coefficients) },
+    { "Tilt", field::real, AT(distortion.tilt) },
+    { "XShifts", field::reals, AT(distortion.x_shifts), AT(x_views) },
+    { "YShifts", field::reals, AT(distortion.y_shifts), AT(y_views) },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_ct_phase, member)
 static const record phase_record{ "phase", sizeof(isoc_ct_phase), {
     { "Method", field::word, AT(method), 0, phase_methods },
@@ -318,6 +336,32 @@ static void set_outliers(call &c) {
 static void leave_outliers(call &c) {
     c.takes({});
     check(isoc_ct_set_outliers(c.plan->ct(), nullptr));
+}
+
+static void set_distortion(call &c) {
+    const char *invalid = "invalidDistortion";
+    distortion_wanted wanted{};
+    isoc_ct_distortion &distortion = wanted.distortion;
+    distortion = sized<isoc_ct_distortion>();
+    settings_read(distortion_record, c, 0, invalid, &wanted);
+    const auto place = [&](const mxArray *value, const char *name) {
+        if (value) return with_kind(invalid, [&] { return real_of(value, name); }) - 1;
+        if (distortion.radial) fail(invalid, "%s is missing: Radial needs the bin and row of its centre", name);
+        return 0.0;
+    };
+    distortion.x_centre = place(wanted.x_centre, "XCentre"), distortion.y_centre = place(wanted.y_centre, "YCentre");
+    if (distortion.perspective && wanted.coefficients != 8)
+        fail(invalid, "Perspective has %lld values; it must have 8, as discorpy gives them", static_cast<long long>(wanted.coefficients));
+    if (distortion.x_shifts && distortion.y_shifts && wanted.x_views != wanted.y_views)
+        fail(invalid, "XShifts has %lld values, YShifts %lld; a view has one of each", static_cast<long long>(wanted.x_views),
+             static_cast<long long>(wanted.y_views));
+    distortion.shift_count = distortion.x_shifts ? wanted.x_views : wanted.y_views;
+    check(isoc_ct_set_distortion(c.plan->ct(), &distortion), invalid);
+}
+
+static void leave_distortion(call &c) {
+    c.takes({});
+    check(isoc_ct_set_distortion(c.plan->ct(), nullptr));
 }
 
 static void set_phase(call &c) {
@@ -681,6 +725,8 @@ const std::vector<command> ct_commands{
     { "set_flat_field", set_flat_field },
     { "set_outliers", set_outliers, needs::plan },
     { "leave_outliers", leave_outliers, needs::plan },
+    { "set_distortion", set_distortion, needs::plan },
+    { "leave_distortion", leave_distortion, needs::plan },
     { "set_phase", set_phase, needs::plan },
     { "leave_phase", leave_phase, needs::plan },
     { "set_stripes", set_stripes, needs::plan },

@@ -96,10 +96,13 @@ std::string in_matlab(const std::string &message) {
     std::string text = replaced(message, R"(\bisoc_(ct|mri|pet)_(get_)?([a-z]\w*))", [](const std::smatch &m) { return camel(m.str(3), false); });
     text = replaced(text, R"(\bparameter, the samples of a spoke,)", as("READOUT, the samples of a spoke,"));
     text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
-    text = replaced(text, R"(\b((geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
+    text = replaced(text, R"(\bdistortion\.shift_count is (\d+); it must be the number of views, )", [](const std::smatch &m) {
+        return "XShifts and YShifts are of " + m.str(1) + " views; there must be one value a view, ";
+    });
+    text = replaced(text, R"(\b((distortion|geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
-    text = replaced(text, R"(\b(geometry|options|outliers|output|phase|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\b(distortion|geometry|options|outliers|output|phase|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });

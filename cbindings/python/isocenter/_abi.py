@@ -539,6 +539,13 @@ class isoc_ct_outliers(c.Structure):
                 ("depth", c.c_int64), ("threshold", c.c_double)]
 
 
+class isoc_ct_distortion(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("radial", c.c_void_p),
+                ("radial_count", c.c_int64), ("x_centre", c.c_double), ("y_centre", c.c_double),
+                ("perspective", c.c_void_p), ("tilt", c.c_double), ("x_shifts", c.c_void_p), ("y_shifts", c.c_void_p),
+                ("shift_count", c.c_int64)]
+
+
 class isoc_ct_phase(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("energy_kev", c.c_double),
                 ("distance_mm", c.c_double), ("pixel_um", c.c_double), ("delta_beta", c.c_double),
@@ -739,6 +746,7 @@ FUNCTIONS = {
     "isoc_ct_tune": (c.c_int32, [c.c_void_p]),
     "isoc_ct_set_options": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_options)]),
     "isoc_ct_set_outliers": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_outliers)]),
+    "isoc_ct_set_distortion": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_distortion)]),
     "isoc_ct_set_phase": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_phase)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                            c.POINTER(isoc_ct_flat_field_options)]),

@@ -428,6 +428,78 @@ class CT(Plan):
         """Leaves raw frames as they are, which is so until `set_outliers`."""
         self._run(lib.isoc_ct_set_outliers, None)
 
+    def set_distortion(self, *, radial=None, x_centre=None, y_centre=None, perspective=None, tilt=0.0, x_shifts=None, y_shifts=None):
+        """Takes the detector's distortion, a tilt and shifts of views out of the frames in `filter`, `reconstruct` and
+        `reconstruct_stream`: after outliers and the flat field, which are the detector's own, and before phase and stripes.
+
+        Transmissions, or projections that are line integrals, are read linearly between four measured pixels; beyond the detector its
+        outermost ones are repeated. What is not named is none. It holds until set again, whatever the geometry; shifts need as many views
+        as that has. A pixel at (x, y), in bins and rows, pixel centres at whole numbers counted from 0, is read at the place that these
+        steps lead to:
+
+        1. (x, y) plus the view's `x_shifts` and `y_shifts`;
+        2. that turned by atan(`tilt`) about the detector's middle;
+        3. ((p0 x + p1 y + p2) / (p6 x + p7 y + 1), (p3 x + p4 y + p5) / (p6 x + p7 y + 1)), p = `perspective`;
+        4. c + B(r) ((x, y) - c), c = (`x_centre`, `y_centre`), r the distance from c, B(r) = b0 + b1 r + b2 r^2 + ..., b = `radial`.
+
+        That is the backward model of Vo, Atwood and Drakopoulos 2015, with the coefficients that discorpy gives.
+
+        Parameters
+        ----------
+        radial : sequence of float, optional
+            Coefficients b of the radial distortion, up to 10, for pixels; b0 is near 1.
+        x_centre, y_centre : float, optional
+            Bin and row of its centre, which may lie beside the detector; `radial` needs both.
+        perspective : sequence of float, optional
+            Eight coefficients p of a perspective, or with p6 = p7 = 0 of an affine map.
+        tilt : float
+            Bins by which the axis moves from a detector row to the next, as `find_axis` finds it: frames are turned until it is upright.
+            Within 0.5.
+        x_shifts, y_shifts : sequence of float, optional
+            Bins and rows by which each view lies aside on the detector, one value a view. Where views move sideways alone,
+            ``set_geometry(axis=...)`` takes an axis for each, which reads no pixel between others.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+            Pixels that move by more than half of the detector's longer side are refused, too.
+
+        Examples
+        --------
+        What discorpy has found of a grid pattern, `xcenter`, `ycenter` and `list_bfact` of its backward model and `list_coef` of its
+        perspective correction:
+
+        >>> ct.set_distortion(radial=list_bfact, x_centre=xcenter, y_centre=ycenter)
+        >>> ct.set_distortion(radial=list_bfact, x_centre=xcenter, y_centre=ycenter, perspective=list_coef)
+
+        The tilt of the axis, after which it is found anew:
+
+        >>> ct.set_distortion(tilt=ct.find_axis(projections, tilt=True).tilt)
+        >>> ct.set_geometry(angles=angles, bins=bins, rows=rows, axis=ct.find_axis(projections).axis)
+        """
+        lists = {name: None if values is None else numbers(values, name)
+                 for name, values in (("radial", radial), ("perspective", perspective), ("x_shifts", x_shifts), ("y_shifts", y_shifts))}
+        sizes = {name: values.size for name, values in lists.items() if values is not None}
+        for name, size in sizes.items():
+            if size == 0:
+                raise wrong(ValueError, f"{name} has 0 values; None means none")
+        if sizes.get("perspective", 8) != 8:
+            raise wrong(ValueError, f"perspective has {sizes['perspective']} values; it must have 8, as discorpy gives them")
+        if len({sizes[name] for name in ("x_shifts", "y_shifts") if name in sizes}) > 1:
+            raise wrong(ValueError, f"x_shifts has {sizes['x_shifts']} values, y_shifts {sizes['y_shifts']}; a view has one of each")
+        for name, value in (("x_centre", x_centre), ("y_centre", y_centre)):
+            if radial is not None and value is None:
+                raise wrong(ValueError, f"{name} is None; radial needs the bin and row of its centre")
+        distortion = struct(
+            _abi.isoc_ct_distortion, radial=address(lists["radial"]), radial_count=sizes.get("radial"), x_centre=x_centre,
+            y_centre=y_centre, perspective=address(lists["perspective"]), tilt=tilt, x_shifts=address(lists["x_shifts"]),
+            y_shifts=address(lists["y_shifts"]), shift_count=sizes.get("x_shifts", sizes.get("y_shifts")))
+        self._run(lib.isoc_ct_set_distortion, ctypes.byref(distortion))
+
+    def leave_distortion(self):
+        """Takes frames as they were measured, which is so until `set_distortion`."""
+        self._run(lib.isoc_ct_set_distortion, None)
+
     def set_phase(self, method="paganin", *, energy_kev=0.0, distance_mm=0.0, pixel_um, delta_beta=0.0, length_um=0.0, alpha=0.0,
                   unsharp_sigma=0.0, unsharp_amount=0.0):
         """How `filter`, `reconstruct` and `reconstruct_stream` retrieve phase: each frame of transmissions, after outliers and the flat
@@ -712,9 +784,9 @@ class CT(Plan):
         read : callable
             ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
-            Write into it, ``projections[...] = ...``, and return None. With `set_outliers` or `set_phase` it is also asked for
-            the rows beside those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0, first_row + first
-            not.
+            Write into it, ``projections[...] = ...``, and return None. With `set_outliers`, `set_distortion` or `set_phase` it is also
+            asked for the rows beside those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0,
+            first_row + first not.
         write : callable
             ``write(first, volume)`` takes the slices: a read-only array (count, ny, nx) of float32, or of the type of `set_output`; it
             returns None.

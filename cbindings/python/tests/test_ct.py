@@ -288,6 +288,58 @@ class Ct(unittest.TestCase):
                 self.assertEqual((min(f for f, _ in asked), max(f + n for f, n in asked)), (-2, 8))
                 np.testing.assert_allclose(streamed, expected, atol=1e-5 * np.abs(expected).max())
 
+    def test_distortion(self):
+        """Frames by the definition; streams; off again."""
+        views, rows, bins = 5, 30, 44
+        rng = np.random.default_rng(6)
+        frames = rng.uniform(0.3, 1.0, (views, rows, bins)).astype(np.float32)
+
+        def undistorted(radial=(1.0,), x_centre=0.0, y_centre=0.0, perspective=(1, 0, 0, 0, 1, 0, 0, 0), tilt=0.0, x_shifts=np.zeros(views),
+                        y_shifts=np.zeros(views)):
+            out = np.empty(frames.shape)
+            for view, frame in enumerate(frames.astype(float)):
+                y, x = np.mgrid[:rows, :bins].astype(float)
+                x, y = x + x_shifts[view] - (bins - 1) / 2, y + y_shifts[view] - (rows - 1) / 2
+                angle = np.arctan(tilt)
+                x, y = ((bins - 1) / 2 + x * np.cos(angle) + y * np.sin(angle), (rows - 1) / 2 + y * np.cos(angle) - x * np.sin(angle))
+                p = perspective
+                scale = p[6] * x + p[7] * y + 1
+                x, y = (p[0] * x + p[1] * y + p[2]) / scale, (p[3] * x + p[4] * y + p[5]) / scale
+                factor = np.polynomial.polynomial.polyval(np.hypot(x - x_centre, y - y_centre), radial)
+                x, y = x_centre + factor * (x - x_centre), y_centre + factor * (y - y_centre)
+                x, y = np.clip(x, 0, bins - 1), np.clip(y, 0, rows - 1)
+                left, above = (np.minimum(np.floor(v).astype(int), n - 2) for v, n in ((x, bins), (y, rows)))
+                x, y = x - left, y - above
+                out[view] = ((1 - y) * ((1 - x) * frame[above, left] + x * frame[above, left + 1])
+                             + y * ((1 - x) * frame[above + 1, left] + x * frame[above + 1, left + 1]))
+            return out
+
+        lens = {"radial": [1.004, -3e-4, 2e-6], "x_centre": 19.5, "y_centre": -4.0}
+        perspective = [1.01, -0.004, 0.9, 0.006, 0.99, -0.7, 1e-5, -2e-5]  # as discorpy's list_coef
+        x_shifts, y_shifts = rng.uniform(-3, 3, (2, views))
+        everything = {**lens, "perspective": perspective, "tilt": -0.03, "x_shifts": x_shifts, "y_shifts": y_shifts}
+        with isocenter.CT(isocenter.Context(device="cpu", threads=2), angles=np.arange(views) * np.pi / views, bins=bins, rows=rows) as ct:
+            ct.set_options(input="transmission", filter="none")
+            # Three steps between f32 values up to 1 round by 6e-8 each; the logarithm of 0.3 makes 3.3 times that of it, and rounds by 1e-7.
+            for keywords in (lens, {"perspective": np.float32([1, 0, 0.5, 0, 1, -0.25, 0, 0])}, {"tilt": 0.05}, {"x_shifts": x_shifts},
+                             {"y_shifts": y_shifts.tolist()}, everything):
+                ct.set_distortion(**keywords)
+                np.testing.assert_allclose(ct.filter(frames), -np.log(undistorted(**keywords)), rtol=0, atol=1e-6)
+            ct.set_geometry(angles=np.arange(views) * np.pi / views, bins=bins, rows=rows, first_row=12, slices=4)
+            expected, asked = ct.reconstruct(frames), []
+
+            def read(first, projections):
+                asked.append((first, projections.shape[1]))
+                projections[...] = frames[:, 12 + first:][:, :projections.shape[1]]
+
+            def write(first, volume):
+                np.testing.assert_allclose(volume, expected[first:first + len(volume)], atol=1e-5 * np.abs(expected).max())
+
+            ct.reconstruct_stream(read, write)
+            self.assertLess(min(first for first, _ in asked), 0)
+            ct.leave_distortion()
+            np.testing.assert_allclose(ct.filter(frames)[:, 12:16], -np.log(frames)[:, 12:16], atol=1e-6)
+
     def test_phase(self):
         """Frames by the formula; a length in place of what it is made of; streams; off again."""
         rng = np.random.default_rng(4)

@@ -38,7 +38,7 @@ class Mistakes(unittest.TestCase):
             self.assertIn(word, said)
         name = function.__qualname__
         self.assertTrue(said.startswith((f"{name}: ", f"{name}()", f"{name}.set_geometry()", f"{name}.__init__()")), said)
-        for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "F32", "C64", "U16", "handle"):
+        for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "distortion.", "F32", "C64", "U16", "handle"):
             self.assertNotIn(word, said)
         return said
 
@@ -300,6 +300,36 @@ class Mistakes(unittest.TestCase):
         ct.set_outliers()
         says(["projections are line integrals, and set_outliers is for counts and transmissions", "write leave_outliers(), "
               'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
+
+    def test_distortion(self):
+        says, ct = self.says, self.one_row
+        centre = {"x_centre": 8, "y_centre": 0}
+        says("set_distortion() takes 1 positional argument", ct.set_distortion, [1.0])
+        says("unexpected keyword argument 'centre'", ct.set_distortion, radial=[1.0], centre=(8, 0))
+        says("x_centre is None; radial needs the bin and row of its centre", ct.set_distortion, radial=[1.0])
+        says("y_centre is None; radial needs", ct.set_distortion, radial=[1.0], x_centre=np.arange(2))
+        says("x_centre is (8, 0); it must be a real number", ct.set_distortion, radial=[1.0], x_centre=(8, 0), y_centre=0)
+        says("radial is generator; it must be a sequence or an array: write list(radial)", ct.set_distortion, radial=(b for b in [1.0]), **centre)
+        says("radial has 0 values; None means none", ct.set_distortion, radial=[], **centre)
+        says("radial has 11 values; it must have 0 to 10", ct.set_distortion, radial=[1.0] + 10 * [0.0], **centre)
+        says("radial[1] is NaN; it must be finite", ct.set_distortion, radial=[1.0, np.nan], **centre)
+        says("radial has shape (); it must be (n,)", ct.set_distortion, radial=1.0, **centre)
+        says("x_centre is NaN; it must be finite", ct.set_distortion, radial=[1.0], x_centre=np.nan, y_centre=0)
+        says(["distortion moves pixels by up to", "1 rows of 16 bins: are centre, coefficients and shifts of this detector, in pixels?"],
+             ct.set_distortion, radial=[1.0, 100.0], **centre)
+        says("perspective has 9 values; it must have 8, as discorpy gives them", ct.set_distortion, perspective=np.eye(3).ravel())
+        says("perspective has shape (3, 3); it must be (n,)", ct.set_distortion, perspective=np.eye(3))
+        says("perspective[2] is inf", ct.set_distortion, perspective=[1, 0, np.inf, 0, 1, 0, 0, 0])
+        says("distortion moves pixels", ct.set_distortion, perspective=[1, 0, 100, 0, 1, 0, 0, 0])
+        says("tilt is 2; it must be within 0.5 bins a row: it is the tangent of an angle, not degrees", ct.set_distortion, tilt=2)
+        says("tilt is 'up'; it must be a real number", ct.set_distortion, tilt="up")
+        says("x_shifts has 18 values, y_shifts 17; a view has one of each", ct.set_distortion, x_shifts=np.ones(18), y_shifts=np.ones(17))
+        says("y_shifts has 0 values; None means none", ct.set_distortion, y_shifts=[])
+        says("y_shifts[17] is NaN", ct.set_distortion, y_shifts=[*np.ones(17), np.nan])
+        says("x_shifts and y_shifts are of 17 views; there must be one value a view, 18", ct.set_distortion, x_shifts=np.ones(17))
+        ct.set_distortion(x_shifts=np.ones(18))
+        ct.set_geometry(angles=ANGLES[:9], bins=16)
+        says("x_shifts and y_shifts are of 18 views; there must be one value a view, 9", ct.reconstruct, ones(9, 16))
 
     def test_phase(self):
         says = self.says

@@ -29,6 +29,7 @@ TAKEN = [
     ("isoc_ct_output", isocenter.CT.set_output, ()),
     ("isoc_ct_outliers", isocenter.CT.set_outliers, ()),
     ("isoc_ct_flat_field_options", isocenter.CT.set_flat_field, ("flats", "darks")),
+    ("isoc_ct_distortion", isocenter.CT.set_distortion, ()),
     ("isoc_ct_phase", isocenter.CT.set_phase, ()),
     ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
     ("isoc_ct_half_acquisition", isocenter.CT.set_half_acquisition, ()),

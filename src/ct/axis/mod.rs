@@ -105,7 +105,10 @@ impl Ct {
             fail!(OutOfRange, "options.tilt is set; options.method 3 (sharpness) tells none");
         }
         let gpu = self.device_of(&projections)?;
-        let source = Source { context: &self.context, geometry: g, projections: &projections, correction, gpu };
+        let distortion = self.stages.distortion.as_ref();
+        distortion.map_or(Ok(()), |distortion| distortion.check_size(g))?;
+        let source =
+            Source { context: &self.context, geometry: g, projections: &projections, correction, distortion, gpu };
         let search = Search::new(source, options)?;
         self.context.run(|job| {
             let Answer { axis, tilt, error, confidence, method, curve, range } = search.run(job)?;

@@ -137,7 +137,7 @@ impl Engine for CpuEngine {
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         let (g, work) = (task.detector, work(context, task)?);
         let (cap, dtypes, threads) = (self.cap(context, task)?, [dtype, task.pass.stored], context.threads());
-        let reach = task.rows.reach();
+        let reach = task.rows.reach(g);
         let loaded = Loaded { stream: Some((g, reach, dtypes)), preparation: Preparation::of(task, threads) };
         let (slab, cap) = loaded.share(task.neighbours(), cap, threads, &*work)?;
         let buffers = [Buffers::new(context, g, (slab, reach), dtypes)?];

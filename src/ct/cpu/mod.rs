@@ -18,5 +18,6 @@ mod prepare;
 mod single;
 mod term;
 mod tiles;
+mod transmissions;
 mod work;
 mod worker;

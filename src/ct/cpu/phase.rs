@@ -1,11 +1,10 @@
 //! The phase filter on the processor: two views at a time, as real and imaginary part, which a real filter does not mix.
 
-use super::frames::Frames;
+use super::transmissions::Transmissions;
 use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::lanes::{LaneFft, Strand, good_length, lanes};
 use crate::cpu::level::Level;
 use crate::ct::rows::phase::Phase;
-use crate::ct::rows::reader::Reader;
 use crate::error::Result;
 use crate::nufft::kernel::smooth;
 use rustfft::num_complex::Complex;
@@ -94,36 +93,21 @@ impl<'a> PhaseFilter<'a> {
     }
 
     /// Filters one or two views, and gives line integrals of its rows, which `write` takes: place among the views, row of the detector,
-    /// values. Gives the number of outliers and of values replaced.
+    /// values.
     pub(super) fn run(
         &self,
-        frames: &mut Frames,
-        input: &Reader,
+        transmissions: &mut Transmissions,
         views: Range<usize>,
         room: &mut Room,
         mut write: impl FnMut(usize, usize, &[f32]),
-    ) -> Result<[u64; 2]> {
+    ) -> Result<()> {
         let ny = self.shape[0];
-        let mut counts = [0; 2];
         if views.len() == 1 {
             room.grid.fill(0.0);
         }
-        for (part, view) in views.clone().enumerate() {
-            frames.advance(view);
-            for y in 0..ny {
-                let line = self.line(y);
-                if y > 0 && line == self.line(y - 1) {
-                    continue;
-                }
-                let outliers = frames.row(view, line, &mut room.values);
-                let own = self.own.contains(&line);
-                let replaced = input.transmissions(view, line, own, &mut room.values)?;
-                if own {
-                    counts = [counts[0] + outliers, counts[1] + replaced as u64];
-                }
-                self.put(&mut room.grid, y, part, &room.values);
-            }
-        }
+        let Room { grid, values, .. } = &mut *room;
+        let lines = (0..ny).filter(|&y| y == 0 || self.line(y) != self.line(y - 1)).map(|y| (self.line(y), y));
+        transmissions.each(views.clone(), lines, values, |part, y, values| self.put(grid, y, part, values))?;
         self.forward(room);
         self.filter(room);
         for line in self.own.clone() {
@@ -140,7 +124,7 @@ impl<'a> PhaseFilter<'a> {
                 write(part, line, values);
             }
         }
-        Ok(counts)
+        Ok(())
     }
 
     /// Floats of a row of the grid.

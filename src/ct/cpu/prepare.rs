@@ -2,11 +2,12 @@
 
 use super::frames::Frames;
 use super::phase::PhaseFilter;
+use super::transmissions::Transmissions;
 use crate::context::{Context, Job, Stage};
+use crate::cpu::buffer::zeros;
 use crate::cpu::shared::Shared;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::filter::Padding;
-use crate::ct::rows::phase::Phase;
 use crate::ct::rows::reader::Reader;
 use crate::ct::rows::{Chain, Stages};
 use crate::ct::slab::rows_of;
@@ -28,6 +29,8 @@ pub(super) struct Preparation<'a> {
 
 /// Slices that are read together where their rows have neighbours, which are read for all of them.
 const TOGETHER: usize = 8;
+/// Views that share the places of a distortion's pixels.
+const VIEWS: usize = 4;
 
 impl<'a> Preparation<'a> {
     /// Of a task that has such stages.
@@ -44,7 +47,7 @@ impl<'a> Preparation<'a> {
 
     /// Slices that should be loaded at a time, if they can be: many more than the rows that are read beside them.
     pub(super) fn wanted(&self) -> usize {
-        4 * self.stages.reach()
+        4 * self.stages.reach(self.detector)
     }
 
     /// Slices of one task.
@@ -52,22 +55,28 @@ impl<'a> Preparation<'a> {
         if self.stages.outliers.is_none() { 1 } else { slices.div_ceil(self.threads).clamp(1, TOGETHER) }
     }
 
+    /// Views that are worked on together: phase is retrieved of two at a time.
+    fn block(&self) -> usize {
+        if self.stages.phase.is_some() { 2 } else { VIEWS }
+    }
+
     /// Working memory, in bytes, for so many slices.
     pub(super) fn bytes(&self, slices: usize) -> u64 {
         let (views, bins, together) = (self.detector.views(), self.detector.bins, self.together(slices));
         let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
         let outliers = self.stages.outliers.as_ref();
-        let rows = match &self.stages.phase {
-            None => {
-                let tasks = self.threads.min(slices.div_ceil(together)) as u64;
-                tasks * (stripes + Frames::bytes(outliers, bins, together))
-            }
-            Some(phase) => {
-                let [each, all] = PhaseFilter::bytes(phase, slices, bins);
-                let frames = each + Frames::bytes(outliers, bins, rows_of(self.detector, slices, phase.reach()));
-                all + (self.threads.min(views.div_ceil(2)) as u64 * frames)
-                    .max(self.threads.min(slices) as u64 * stripes)
-            }
+        let rows = if self.stages.on_frames() {
+            let [each, all] = match &self.stages.phase {
+                Some(phase) => PhaseFilter::bytes(phase, slices, bins),
+                None => [4 * bins as u64, 0],
+            };
+            let rows = rows_of(self.detector, slices, self.stages.phase_reach());
+            let frames = each + Transmissions::bytes(self.stages, self.detector, [self.block(), rows]);
+            let tasks = self.threads.min(views.div_ceil(self.block())) as u64;
+            all + (tasks * frames).max(self.threads.min(slices) as u64 * stripes)
+        } else {
+            let tasks = self.threads.min(slices.div_ceil(together)) as u64;
+            tasks * (stripes + Frames::bytes(outliers, bins, together))
         };
         let tables = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.table_bytes(views, bins));
         4 * self.len(slices) as u64 + tables + rows
@@ -82,14 +91,12 @@ impl<'a> Preparation<'a> {
         prepared: &mut [f32],
     ) -> Result<u64> {
         job.enter(Stage::Prepare);
-        match &self.stages.phase {
-            None => self.slices((context, job), Some(input), slices, prepared),
-            Some(phase) => {
-                let found = self.views((context, job), input, phase, slices.clone(), prepared)?;
-                self.slices((context, job), None, slices, prepared)?;
-                Ok(found)
-            }
+        if !self.stages.on_frames() {
+            return self.slices((context, job), Some(input), slices, prepared);
         }
+        let found = self.views((context, job), input, slices.clone(), prepared)?;
+        self.slices((context, job), None, slices, prepared)?;
+        Ok(found)
     }
 
     /// Some slices after others: reads them, unless there are line integrals already, removes stripes, and widens rows.
@@ -154,39 +161,45 @@ impl<'a> Preparation<'a> {
         &self,
         (context, job): (&Context, &Job),
         input: &Reader,
-        phase: &Phase,
         slices: Range<usize>,
         prepared: &mut [f32],
     ) -> Result<u64> {
-        let (g, level) = (self.detector, context.level());
+        let (g, level, correction) = (self.detector, context.level(), self.rows.correction);
         let own = g.first_row + slices.start..g.first_row + slices.end;
-        let minimum = self.rows.correction.minimum();
-        let filter = PhaseFilter::new(phase, minimum, own.clone(), [g.rows, g.bins], level)?;
-        let pairs = g.views().div_ceil(2);
-        let tasks = self.threads.min(pairs);
+        let filter = |phase| PhaseFilter::new(phase, correction.minimum(), own.clone(), [g.rows, g.bins], level);
+        let filter = self.stages.phase.as_ref().map(filter).transpose()?;
+        let rows = filter.as_ref().map_or(own.clone(), PhaseFilter::rows);
+        let blocks = g.views().div_ceil(self.block());
+        let tasks = self.threads.min(blocks);
         let target = Shared::new(prepared);
         let found = (0..tasks).into_par_iter().map(|task| {
-            let part = task * pairs / tasks..(task + 1) * pairs / tasks;
-            let shape = [g.views(), g.rows, g.bins];
-            let rows = filter.rows();
-            let mut frames = Frames::new(input, self.stages.outliers.as_ref(), shape, rows.len(), level)?;
-            let (mut room, mut found) = (filter.room()?, 0);
-            frames.begin(rows, 2 * part.start);
-            for pair in part {
+            let part = task * blocks / tasks..(task + 1) * blocks / tasks;
+            let (from, of) = ((self.block() * part.start, self.block()), (rows.clone(), own.clone()));
+            let mut transmissions = Transmissions::new(input, self.stages, g, of, from, level)?;
+            let mut room = filter.as_ref().map(PhaseFilter::room).transpose()?;
+            let mut line: Vec<f32> = zeros(if filter.is_none() { g.bins } else { 0 })?;
+            for block in part {
                 job.check()?;
-                let views = 2 * pair..(2 * pair + 2).min(g.views());
-                let [outliers, replaced] =
-                    filter.run(&mut frames, input, views.clone(), &mut room, |k, row, values| {
-                        let at = (row - own.start) * self.len(1) + (views.start + k) * g.bins;
-                        for (k, value) in values.iter().enumerate() {
-                            // SAFETY: this task alone has these views.
-                            unsafe { *target.at(at + k) = *value };
-                        }
-                    })?;
-                input.count(replaced as usize);
-                found += outliers;
+                let first = self.block() * block;
+                let views = first..(first + self.block()).min(g.views());
+                let write = |k, row, values: &[f32]| {
+                    let at = (row - own.start) * self.len(1) + (first + k) * g.bins;
+                    // SAFETY: this task alone has these views.
+                    unsafe { target.write(at, values) };
+                };
+                if let Some((filter, room)) = filter.as_ref().zip(room.as_mut()) {
+                    filter.run(&mut transmissions, views, room, write)?;
+                    continue;
+                }
+                let rows = own.clone().map(|row| (row, row));
+                transmissions.each(views, rows, &mut line, |place, row, values| {
+                    correction.finish(values, level);
+                    write(place, row, values);
+                })?;
             }
-            Ok(found)
+            let [outliers, replaced] = transmissions.counts();
+            input.count(replaced as usize);
+            Ok(outliers)
         });
         found.sum()
     }

@@ -112,9 +112,10 @@ impl Binned {
         };
         let (components, mut planes, mut dark) = (beams.components(), zeros(beams.count() * n)?, zeros(n)?);
         let groups = beams.count() - components;
-        planes.par_chunks_exact_mut(n).enumerate().try_for_each(|(plane, to)| {
-            means(&|row| beams.of_plane(plane, pixels(row)), to)
-        })?;
+        planes
+            .par_chunks_exact_mut(n)
+            .enumerate()
+            .try_for_each(|(plane, to)| means(&|row| beams.of_plane(plane, pixels(row)), to))?;
         means(&|row| flat.rows(row..row + 1).0, &mut dark)?;
         let (mut across, mut down): (Vec<f64>, Vec<f64>) = (zeros(n)?, zeros(n)?);
         let good = |k: usize| blocks.shares[k] > 0.0;

@@ -124,7 +124,7 @@ impl Engine for GpuEngine {
         let (g, cap) = (task.detector, context.memory_cap(0));
         let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
-        let reach = task.rows.reach();
+        let reach = task.rows.reach(g);
         let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, (slices, reach), dtypes);
         let mut workers = Vec::with_capacity(sharing);
         for gpu in &mut self.gpus {

@@ -24,6 +24,11 @@ pub(super) struct RawRows {
 mirrored!(RawRows, 72);
 
 impl RawRows {
+    /// Whether they are counts or transmissions, and no line integrals.
+    pub(super) fn corrects(&self) -> bool {
+        self.gain != 0 || self.transmission != 0
+    }
+
     /// The same rows as line integrals of so many bins, (slice, view, bin), at an address.
     pub(super) fn replaced(self, data: u64, bins: usize) -> Self {
         Self {

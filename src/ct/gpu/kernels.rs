@@ -35,6 +35,7 @@ pub(super) struct Kernels {
     rows: OnceLock<RowKernels>,
     pack: OnceLock<Function>,
     frames: OnceLock<frames::Kernels>,
+    distortion: OnceLock<Function>,
     halves: OnceLock<Function>,
     phase: OnceLock<phase::Kernels>,
     stripes: OnceLock<stripes::Kernels>,
@@ -56,6 +57,11 @@ impl Kernels {
 
     pub(super) fn frames(&self, device: &Device) -> Result<&frames::Kernels> {
         kept(&self.frames, || frames::Kernels::new(device))
+    }
+
+    /// Reads frames without their distortion.
+    pub(super) fn distortion(&self, device: &Device) -> Result<&Function> {
+        kept(&self.distortion, || device.function("ct/distortion", "ct_distortion"))
     }
 
     /// Widens the rows of half acquisitions.

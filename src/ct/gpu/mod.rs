@@ -8,6 +8,7 @@ mod band_limited_sizes;
 mod case;
 mod choice;
 mod direct;
+mod distortion;
 pub(super) mod engine;
 mod filter;
 mod format;

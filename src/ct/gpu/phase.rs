@@ -4,7 +4,6 @@
 use super::state::State;
 use crate::ct::geometry::Geometry;
 use crate::ct::rows::phase::Phase;
-use crate::ct::slab::rows_of;
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Direction, Kernels as FftKernels, Pass, Side, Sum, Transform, Window};
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
@@ -92,12 +91,7 @@ impl Shape {
     }
 }
 
-/// What the transmissions of slabs of so many slices take.
-pub(super) fn frame_bytes(phase: &Phase, g: &Geometry, slices: usize) -> u64 {
-    4 * (rows_of(g, slices, phase.reach()) * g.views() * g.bins) as u64
-}
-
-/// And two grids.
+/// What two grids take, for slabs of so many slices.
 pub(super) fn grid_bytes(phase: &Phase, g: &Geometry, slices: usize) -> u64 {
     2 * Shape::new(phase, g, slices).bytes()
 }

@@ -1,5 +1,6 @@
 //! The stages that see more than a row, on a GPU: from a slab's raw rows to line integrals, (slice, view, bin).
 
+use super::distortion;
 use super::format::RawRows;
 use super::frames;
 use super::half_acquisition;
@@ -13,6 +14,7 @@ use crate::ct::geometry::Geometry;
 use crate::ct::rows::Stages;
 use crate::ct::rows::flat_field::FlatField;
 use crate::ct::rows::stripes::Stripes;
+use crate::ct::slab::rows_of;
 use crate::ct::task::Task;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
@@ -72,14 +74,17 @@ fn needed<'a>(task: &Task<'a>) -> Option<&'a Stages> {
     task.rows.stages.filter(|stages| stages.any().is_some() || varies())
 }
 
-/// Of transmissions, line integrals, lists and widened rows.
-fn buffer_bytes(task: &Task, slices: usize) -> [u64; 4] {
+/// Of transmissions as measured and without distortion, line integrals, lists and widened rows.
+fn buffer_bytes(task: &Task, slices: usize) -> [u64; 5] {
     let g = task.detector;
     let widened = task.rows.halves.map_or(0, |halves| half_acquisition::bytes(halves, slices));
-    let Some(stages) = needed(task) else { return [0, 0, 0, widened] };
-    let frames = stages.phase.as_ref().map_or(0, |phase| phase::frame_bytes(phase, g, slices));
+    let Some(stages) = needed(task) else { return [0, 0, 0, 0, widened] };
+    let of = |reach: usize| 4 * (rows_of(g, slices, reach) * g.views() * g.bins) as u64;
+    let frames = if stages.on_frames() { of(stages.measured_reach(g)) } else { 0 };
+    let both = stages.distortion.is_some() && stages.phase.is_some();
+    let undistorted = if both { of(stages.phase_reach()) } else { 0 };
     let lists = batch(stages, g, slices) as u64 * list_bytes(stages, g);
-    [frames, integral_bytes(g, slices), lists, widened]
+    [frames, undistorted, integral_bytes(g, slices), lists, widened]
 }
 
 /// Memory for so many slices, ahead of the work.
@@ -90,8 +95,8 @@ pub(super) fn reserve(
     slices: usize,
     scratch: &mut Scratch,
 ) -> Result<()> {
-    let Scratch { frames, grids, integrals, lists, widened, .. } = scratch;
-    for (slot, bytes) in [frames, integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
+    let Scratch { frames, undistorted, grids, integrals, lists, widened, .. } = scratch;
+    for (slot, bytes) in [frames, undistorted, integrals, lists, widened].into_iter().zip(buffer_bytes(task, slices)) {
         if bytes > 0 {
             slot.take(device, bytes as usize)?;
         }
@@ -113,7 +118,7 @@ pub(super) fn run(
     stream: &Stream,
 ) -> Result<RawRows> {
     let raw = match needed(task) {
-        Some(stages) => staged(state, (stages, tables.phase.as_ref()), slab, scratch, stream)?,
+        Some(stages) => staged(state, (stages, tables), slab, scratch, stream)?,
         None => slab.raw,
     };
     match &tables.halves {
@@ -125,7 +130,7 @@ pub(super) fn run(
 /// Line integrals as the stages leave them.
 fn staged(
     state: &State,
-    (stages, filter): (&Stages, Option<&DevicePhase>),
+    (stages, tables): (&Stages, &Tables),
     slab: frames::Slab,
     scratch: &Scratch,
     stream: &Stream,
@@ -134,19 +139,34 @@ fn staged(
     let (g, raw) = (slab.geometry, slab.raw);
     let (views, bins, slices) = (g.views(), g.bins, raw.slices as usize);
     let outliers = stages.outliers.as_ref();
-    match stages.phase.as_ref().zip(filter) {
-        None => frames::run(state, &slab, outliers, integrals, stream)?,
-        Some((phase, filter)) => {
-            let frames = scratch.frames.address();
-            // As far as the filter reaches; what is left beside is for the outliers.
-            let around = g.rows_around(&(slab.top - g.first_row..slab.top - g.first_row + slices), phase.reach());
-            let wider = [slab.top - around.start, around.end - slab.top - slices];
-            let wide = frames::Slab { transmissions: true, ..slab.widened(wider) };
-            frames::run(state, &wide, outliers, frames, stream)?;
+    if stages.on_frames() {
+        // As far as the stages on frames reach; what is left beside is for the outliers.
+        let own = slab.top - g.first_row..slab.top - g.first_row + slices;
+        let [measured, wanted] =
+            [stages.measured_reach(g), stages.phase_reach()].map(|reach| g.rows_around(&own, reach));
+        let frames = scratch.frames.address();
+        let beside = [slab.top - measured.start, measured.end - slab.top - slices];
+        let wide = frames::Slab { transmissions: true, ..slab.widened(beside) };
+        frames::run(state, &wide, outliers, frames, stream)?;
+        let phase = stages.phase.as_ref().zip(tables.phase.as_ref());
+        let undistorted = match stages.distortion.as_ref().zip(tables.distortion.as_ref()) {
+            None => frames,
+            Some((distortion, on_device)) => {
+                let (to, minimum) = match phase {
+                    Some(_) => (scratch.undistorted.address(), None),
+                    None => (integrals, raw.corrects().then_some(raw.minimum)),
+                };
+                let frames =
+                    distortion::Frames { measured: frames, there: measured, to, wanted: wanted.clone(), minimum };
+                on_device.run(state, distortion, g, &frames, stream)?;
+                to
+            }
+        };
+        if let Some((phase, filter)) = phase {
             let slab = phase::Slab {
-                frames,
-                rows: around.len(),
-                above: wider[0],
+                frames: undistorted,
+                rows: wanted.len(),
+                above: slab.top - wanted.start,
                 slices,
                 grids: scratch.grids.address(),
                 sinograms: integrals,
@@ -154,6 +174,8 @@ fn staged(
             };
             filter.run(state, phase, g, &slab, stream)?;
         }
+    } else {
+        frames::run(state, &slab, outliers, integrals, stream)?;
     }
     let kernels = state.kernels.stripes(&state.device)?;
     let batch = batch(stages, g, slices);

@@ -15,7 +15,6 @@ use crate::context::Context;
 use crate::ct::geometry::Order;
 use crate::ct::options::Sampling;
 use crate::ct::output::Finish;
-use crate::ct::rows::phase::Phase;
 use crate::ct::slab::{Arrays, rows_of};
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
@@ -52,7 +51,7 @@ pub(super) fn source(task: &Task, arrays: &Arrays, first: usize, n: usize) -> (B
         Operator::Forward => (Block::new(arrays.source(), 0, arrays.slice(first), n), [0, 0]),
         _ => {
             let g = task.geometry;
-            let (own, rows) = (g.first_row + first, g.rows_around(&(first..first + n), task.rows.reach()));
+            let (own, rows) = (g.first_row + first, g.rows_around(&(first..first + n), task.rows.reach(task.detector)));
             let layout = projections(arrays.source(), g.order);
             let block = Block::new(&layout, 1, rows.start - arrays.first_row(), rows.len());
             (block, [own - rows.start, rows.end - own - n])
@@ -66,7 +65,7 @@ fn source_bytes(task: &Task, arrays: &Arrays, n: usize) -> u64 {
     let g = task.geometry;
     let values = match task.operator {
         Operator::Forward => n * b * c,
-        _ => rows_of(g, n, task.rows.reach()) * if g.order == Order::Sinograms { b } else { a } * c,
+        _ => rows_of(g, n, task.rows.reach(task.detector)) * if g.order == Order::Sinograms { b } else { a } * c,
     };
     (values * arrays.source().dtype.size()) as u64
 }
@@ -139,7 +138,7 @@ impl Sizes {
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
         // Rows beside a slab are read for it alone.
-        let few = (share / MIN_SLABS).max(4 * task.rows.reach()).min(share);
+        let few = (share / MIN_SLABS).max(4 * task.rows.reach(task.detector)).min(share);
         let wanted = if copies { (few / unit).max(1) * unit } else { share };
         let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
         while !fits(slab) {
@@ -226,8 +225,8 @@ fn flat_bytes(task: &Task) -> u64 {
 
 /// Rows of the detector whose flat field is on a device.
 pub(super) fn flat_rows(task: &Task) -> Range<usize> {
-    let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
-    task.detector.rows_around(&(0..task.detector.slices), phase.map_or(0, Phase::reach))
+    let reach = task.rows.stages.map_or(0, |stages| stages.measured_reach(task.detector));
+    task.detector.rows_around(&(0..task.detector.slices), reach)
 }
 
 /// The next smaller slab: whole blocks of the kernel as long as there are several.

@@ -42,8 +42,9 @@ pub(super) struct Scratch {
     pub(super) down: Slot,
     /// Lines of transforms too long for shared memory.
     pub(super) lines: Slot,
-    /// Transmissions, and the grids in which phase is retrieved.
+    /// Transmissions as measured, those without distortion, and the grids in which phase is retrieved.
     pub(super) frames: Slot,
+    pub(super) undistorted: Slot,
     pub(super) grids: Slot,
     /// Line integrals that stages work on, and the lists that they work with.
     pub(super) integrals: Slot,

@@ -2,6 +2,7 @@
 
 use super::adjoint;
 use super::case::view_lines;
+use super::distortion::DeviceDistortion;
 use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::frames::DeviceFlat;
@@ -26,6 +27,7 @@ pub(super) struct Tables {
     pub(super) filter: Option<Arc<DeviceFilter>>,
     /// Of the rows of all slices.
     pub(super) flat: Option<DeviceFlat>,
+    pub(super) distortion: Option<DeviceDistortion>,
     /// For slabs as large as they are at first.
     pub(super) phase: Option<DevicePhase>,
     /// Packed values are at most this times the largest value.
@@ -60,6 +62,7 @@ impl Tables {
         let (filter, gain) = uploaded.map_or((None, 1.0), |(f, gain)| (Some(f), gain));
         let detector = task.detector;
         let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
+        let distortion = task.rows.stages.and_then(|stages| stages.distortion.as_ref());
         let flat = task.rows.correction.flat();
         let flat = flat.map(|flat| DeviceFlat::new(device, flat, flat_rows(task), detector.bins)).transpose()?;
         Ok(Self {
@@ -67,6 +70,7 @@ impl Tables {
             view_scale: DeviceMemory::from_slice(device, &scales)?,
             filter,
             flat,
+            distortion: distortion.map(|distortion| DeviceDistortion::new(device, distortion)).transpose()?,
             phase: phase.map(|phase| DevicePhase::new(device, phase, detector, slab)).transpose()?,
             bound: gain as f32 * heaviest,
             tents: match (task.operator, task.pair) {

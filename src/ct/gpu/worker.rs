@@ -182,8 +182,10 @@ impl Gpu {
     /// Bytes that it holds from earlier calls.
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
-        let Scratch { packed, sums, frames, grids, integrals, lists, widened, volume, .. } = &self.scratch;
-        slots + [packed, sums, frames, grids, integrals, lists, widened, volume].map(Slot::bytes).iter().sum::<u64>()
+        let Scratch { packed, sums, frames, undistorted, grids, integrals, lists, widened, volume, .. } = &self.scratch;
+        let stages = [frames, undistorted, grids, integrals, lists, widened];
+        let others = [packed, sums, volume];
+        slots + stages.iter().chain(&others).map(|slot| slot.bytes()).sum::<u64>()
     }
 
     /// Gives all slab memory back.

@@ -103,6 +103,19 @@ impl<'a> Correction<'a> {
         }
     }
 
+    /// What stands for no value before the logarithm: air.
+    pub(in crate::ct) fn gap(self) -> f32 {
+        if matches!(self, Self::None) { 0.0 } else { 1.0 }
+    }
+
+    /// Makes line integrals of transmissions, in place; what are line integrals stays.
+    pub(in crate::ct) fn finish(self, values: &mut [f32], level: Level) {
+        match self {
+            Self::None => {}
+            Self::Counts(_, minimum) | Self::Transmission(minimum) => logarithm(values, minimum, level),
+        }
+    }
+
     /// Corrects values of a view's detector row from its first one on, in place; gives the number of pixels that cannot be corrected and
     /// became 0.
     pub(in crate::ct) fn apply(self, [view, row]: [usize; 2], values: &mut [f32], level: Level) -> usize {

@@ -2,17 +2,19 @@
 //!
 //! 1. [`outliers`], on raw frames;
 //! 2. [`kind`]: what the values are, and so what makes line integrals of them: the [`flat_field`], the [`logarithm`], or nothing;
-//! 3. [`phase`], between a frame's transmissions and their logarithm;
-//! 4. [`stripes`];
-//! 5. [`half_acquisition`], which widens rows;
-//! 6. [`filter`];
-//! 7. the angular weights, which the packing of a row multiplies by.
+//! 3. [`distortion`], of a frame's transmissions (or line integrals, where the caller has these);
+//! 4. [`phase`], between a frame's transmissions and their logarithm;
+//! 5. [`stripes`];
+//! 6. [`half_acquisition`], which widens rows;
+//! 7. [`filter`];
+//! 8. the angular weights, which the packing of a row multiplies by.
 //!
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
 //! slab are made first, in a buffer of its own, the stages work there, and the others take it from there. [`reader`] reads the caller's
 //! arrays; [`doubts`] looks at what they seem to hold.
 
+pub(super) mod distortion;
 pub(super) mod doubts;
 pub(super) mod filter;
 pub(super) mod flat_field;
@@ -26,6 +28,7 @@ pub(super) mod stripes;
 
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
+use distortion::Distortion;
 use filter::{Filter, Padding};
 use half_acquisition::Halves;
 use kind::Correction;
@@ -37,6 +40,7 @@ use stripes::Stripes;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stages {
     pub(super) outliers: Option<Outliers>,
+    pub(super) distortion: Option<Distortion>,
     pub(super) phase: Option<Phase>,
     pub(super) stripes: Option<Stripes>,
 }
@@ -44,12 +48,28 @@ pub(super) struct Stages {
 impl Stages {
     /// Itself, if there is any.
     pub(super) fn any(&self) -> Option<&Self> {
-        (self.outliers.is_some() || self.phase.is_some() || self.stripes.is_some()).then_some(self)
+        let frames = self.outliers.is_some() || self.on_frames();
+        (frames || self.stripes.is_some()).then_some(self)
+    }
+
+    /// Whether transmissions of whole frames are made, and line integrals of these.
+    pub(super) fn on_frames(&self) -> bool {
+        self.distortion.is_some() || self.phase.is_some()
     }
 
     /// Detector rows on either side of a slab that are read for it.
-    pub(super) fn reach(&self) -> usize {
-        self.outliers.as_ref().map_or(0, Outliers::reach) + self.phase.as_ref().map_or(0, Phase::reach)
+    pub(super) fn reach(&self, detector: &Geometry) -> usize {
+        self.outliers.as_ref().map_or(0, Outliers::reach) + self.measured_reach(detector)
+    }
+
+    /// Of these, those whose transmissions are made.
+    pub(super) fn measured_reach(&self, detector: &Geometry) -> usize {
+        self.distortion.as_ref().map_or(0, |distortion| distortion.reach(detector)) + self.phase_reach()
+    }
+
+    /// Of these, those that are wanted without distortion.
+    pub(super) fn phase_reach(&self) -> usize {
+        self.phase.as_ref().map_or(0, Phase::reach)
     }
 
     /// Refuses what does not go with projections that are so corrected.
@@ -66,6 +86,7 @@ impl Stages {
 
     /// Refuses what does not go with the sizes of a scan.
     pub(super) fn check_size(&self, g: &Geometry) -> Result<()> {
+        self.distortion.as_ref().map_or(Ok(()), |distortion| distortion.check_size(g))?;
         self.phase.as_ref().map_or(Ok(()), |phase| phase.check_detector(g.rows, g.bins))?;
         self.stripes.as_ref().map_or(Ok(()), |stripes| stripes.check_size(g.views(), g.bins))
     }
@@ -86,8 +107,8 @@ pub(super) struct Chain<'a> {
 
 impl Chain<'_> {
     /// Detector rows on either side of a slab that are read for it.
-    pub(super) fn reach(&self) -> usize {
-        self.stages.map_or(0, Stages::reach)
+    pub(super) fn reach(&self, detector: &Geometry) -> usize {
+        self.stages.map_or(0, |stages| stages.reach(detector))
     }
 
     /// Rows pass as they are.

@@ -121,13 +121,15 @@ impl<'a> Reader<'a> {
         self.treated(line, 0.0, row, |row| self.correction.apply([item, line], row, self.level))
     }
 
-    /// Makes transmissions of it; a line that is not the call's own may hold what is no number. Those, and what cannot be corrected, are 1.
+    /// Makes transmissions of it, unless they are line integrals; a line that is not the call's own may hold what is no number. Those, and
+    /// what cannot be corrected, are air.
     pub(in crate::ct) fn transmissions(&self, item: usize, line: usize, own: bool, row: &mut [f32]) -> Result<usize> {
+        let gap = self.correction.gap();
         if own {
-            return self.treated(line, 1.0, row, |row| self.correction.transmit([item, line], row, self.level));
+            return self.treated(line, gap, row, |row| self.correction.transmit([item, line], row, self.level));
         }
         self.correction.transmit([item, line], row, self.level);
-        row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 1.0);
+        row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = gap);
         if let Some(flat) = self.correction.flat() {
             flat.repair(line, row);
         }

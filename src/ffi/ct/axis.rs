@@ -64,7 +64,7 @@ pub struct isoc_ct_axis {
     pub method: u32,
     /// The axis as a fractional bin, for the middle row of the volume, first_row + (slices - 1) / 2: what isoc_ct_geometry.axis takes.
     pub axis: f64,
-    /// Bins by which the axis moves from a detector row to the next; 0 where the tilt was not asked for.
+    /// Bins by which the axis moves from a detector row to the next, which isoc_ct_distortion.tilt takes; 0 where the tilt was not asked for.
     pub tilt: f64,
     /// Standard error of `axis` in bins, from noise, stripes, sampling and how far rows agree. Moving samples and wrong angles add to it.
     pub error: f64,
@@ -116,6 +116,8 @@ impl isoc_ct_axis_options {
 /// between a direction's views and the mirrored ones half a turn later is measured, for each frequency of a row with as many views about it
 /// as make it most precise: see N. T. Vo et al., "Reliable method for calculating the center of rotation in parallel-beam tomography", Opt.
 /// Express 22, 2014, for what half a turn tells. Rows that stray count less.
+///
+/// What isoc_ct_set_distortion says is taken out of the rows before; no other step of the frames is.
 ///
 /// `projections`: as isoc_ct_reconstruct takes them, on the host or on a GPU, from which the rows needed are copied to the host, where the
 /// search runs. `options`: NULL for the defaults.

@@ -2,6 +2,7 @@
 
 mod axis;
 mod data;
+mod distortion;
 mod flat_field;
 mod flat_fit;
 mod geometry;
@@ -18,6 +19,7 @@ mod tensors;
 
 pub use axis::*;
 pub use data::*;
+pub use distortion::*;
 pub use flat_field::*;
 pub use flat_fit::*;
 pub use geometry::*;
