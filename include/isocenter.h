@@ -851,7 +851,48 @@ typedef struct {
     double bad_pixels;
     // Removed from each flat and dark before they are combined, or NULL; the frames of a group, and the darks, are its views.
     const isoc_ct_outliers *outliers;
+    // Above 0: for a beam that changes its shape from view to view. The flats of each group, less their mean, have as many principal
+    // components found, as many as noise cannot have made, up to this number; smoothed, they are what isoc_ct_fit_flat_field fits to each
+    // view before any call that needs the flat field. 0 to 20, with at least as many flats as components and groups and one more, and at
+    // most 512. 0: none.
+    int64_t eigenflats;
 } isoc_ct_flat_field_options;
+
+// How isoc_ct_fit_flat_field looks at frames. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_ct_flat_fit_options).
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Rows and bins of the blocks whose means are compared; 0 makes 100 to 200 blocks of the longer side (1 where that is shorter). There
+    // must be four blocks for each component and four more.
+    int64_t binning;
+} isoc_ct_flat_fit_options;
+
+// What isoc_ct_fit_flat_field found. `struct_size`, both arrays and `component_count` are the caller's.
+typedef struct {
+    // sizeof(isoc_ct_flat_fit).
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Components that the flat field has: isoc_ct_flat_field_options.eigenflats at most, strongest first.
+    int64_t components;
+    // Gets the part of the flats' variance that each of the first `component_count` components explains, 0 beyond those that there are;
+    // NULL for none.
+    double *explained;
+    // Gets the weights of the first `component_count` components in each view of the call, `component_count` values after each other for
+    // a view, 0 beyond those that there are; those of the flats themselves have a root mean square of 1. NULL for none.
+    double *weights;
+    // Values in `explained`, and of each view in `weights`: 0 without them, otherwise up to 20.
+    int64_t component_count;
+    // Values in `weights`: the views of the call times `component_count`; 0 without it.
+    int64_t weight_count;
+    // Total variation of a frame's transmissions (of blocks, with the beam's strength left out), over their sum, on average over the
+    // views: by the flats alone.
+    double variation_before;
+    // The same with the components.
+    double variation_after;
+} isoc_ct_flat_fit;
 
 // How stripes are removed, from the line integrals of one detector row at a time. Set `struct_size` and zero the rest for the defaults.
 // What the method does not use is checked all the same.
@@ -1553,6 +1594,30 @@ isoc_status isoc_ct_set_flat_field(isoc_ct *ct,
                                    const isoc_tensor *flats,
                                    const isoc_tensor *darks,
                                    const isoc_ct_flat_field_options *options);
+
+// Finds what the beam of views has of the flat field's components (isoc_ct_flat_field_options.eigenflats), by their frames: dynamic
+// flat-field correction, V. Van Nieuwenhove, J. De Beenhouwer, F. De Carlo, L. Mancini, F. Marone, J. Sijbers, "Dynamic intensity
+// normalization using eigen flat fields in X-ray imaging", Opt. Express 23, 27975, 2015. The beam of a view becomes
+// `s (F + w1 u1 + w2 u2 + ...)`: F what the flats say of it (groups, monitor), u the components, w the weights for which the total
+// variation of (frame - dark) / beam, times the mean of the beam, is smallest, over blocks of pixels, and s what keeps the mean transmission of the frame
+// at that of (frame - dark) / F.
+//
+// `projections`: whole frames of the views first_view, first_view + 1, ..., as many as the tensor has: (views, rows, bins), or (rows, views,
+// bins) as isoc_ct_geometry.order says; u16, u8, or f32 counts (isoc_ct_options.input), on the host or on a GPU, from which
+// they are copied to the host some at a time. Views are independent of each other: a scan may be fitted in parts, in any order, as frames come
+// from disk, and a view again. Frames are taken as they are, outliers and all.
+//
+// Every view of the scan has to be fitted before `filter`, `reconstruct`, `reconstruct_stream` and isoc_ct_find_axis take counts:
+// otherwise these are ISOC_STATUS_FLAT_FIELD, and name the first view that is missing. Where no component stands above noise there is
+// nothing to fit, and nothing missing. isoc_ct_set_flat_field forgets the fit, as does what forgets the flat field.
+//
+// `options`: NULL for the defaults. `found`: NULL, or gets what was found. It runs on the context's worker threads with progress, a view a
+// task; cancelled or failed, it leaves the plan as it was. ISOC_STATUS_FLAT_FIELD: the flat field was set without eigenflats.
+isoc_status isoc_ct_fit_flat_field(isoc_ct *ct,
+                                   const isoc_tensor *projections,
+                                   int64_t first_view,
+                                   const isoc_ct_flat_fit_options *options,
+                                   isoc_ct_flat_fit *found);
 
 // Removes stripes in `filter`, `reconstruct` and `reconstruct_stream`, after the flat field and the logarithm and before the filter
 // (with ISOC_CT_FILTER_NONE, isoc_ct_filter gives line integrals without stripes). NULL turns it off, as it is at first. It holds until set

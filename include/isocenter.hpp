@@ -894,6 +894,8 @@ public:
     using ellipse = isoc_ct_ellipse;
     using axis_options = detail::sized<isoc_ct_axis_options>;
     using axis = detail::sized<isoc_ct_axis>;
+    using flat_fit_options = detail::sized<isoc_ct_flat_fit_options>;
+    using flat_fit = detail::sized<isoc_ct_flat_fit>;
 
     // isoc_ct_geometry.
     struct geometry {
@@ -990,6 +992,7 @@ public:
         list<double> monitor = {};         // and in each view
         double bad_pixels = 0;             // above 0: finds and replaces them
         const isoc_ct_outliers *outliers = nullptr; // removed from each frame; an isocenter::ct::outliers
+        int64_t eigenflats = 0;            // above 0: maximum number of components for fit_flat_field
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -1004,6 +1007,7 @@ public:
             c.combine = combine, c.group_frames = group_frames.pointer(), c.group_positions = group_positions.pointer();
             c.group_monitor = group_monitor.pointer(), c.group_count = group_frames.count();
             c.monitor = monitor.pointer(), c.monitor_count = monitor.count(), c.bad_pixels = bad_pixels, c.outliers = outliers;
+            c.eigenflats = eigenflats;
         }
     };
 
@@ -1121,6 +1125,18 @@ public:
     outcome<void> set_flat_field(const const_tensor &flats, const const_tensor &darks, const flat_field_options &wanted) {
         const auto lowered = detail::lowered_struct<isoc_ct_flat_field_options>(wanted);
         return detail::call(isoc_ct_set_flat_field, self(), named("flats", flats), named("darks", darks), lowered);
+    }
+
+    // Fits the flat field's eigenflats to the views first_view, first_view + 1, ..., of which `projections` are the whole frames; all views
+    // of a scan need it, in one call or several. `explained` gets the part of the flats' variance of as many components as it has room for,
+    // `weights` those of each view, one view after the other, as many as `explained` has, if given.
+    outcome<flat_fit> fit_flat_field(const const_tensor &projections, int64_t first_view = 0, const flat_fit_options &wanted = {},
+                                     span<double> explained = {}, span<double> weights = {}) {
+        flat_fit found;
+        found.explained = explained.size() > 0 ? explained.data() : nullptr, found.component_count = explained.count();
+        found.weights = weights.size() > 0 ? weights.data() : nullptr, found.weight_count = weights.count();
+        return detail::get(found, isoc_ct_fit_flat_field, self(), named("projections", projections), first_view,
+                           static_cast<const isoc_ct_flat_fit_options *>(&wanted), static_cast<isoc_ct_flat_fit *>(&found));
     }
 
     // Work on tensors on a GPU begins when what is in this cudaStream_t now has been done; nullptr: the default stream.

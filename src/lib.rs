@@ -13,7 +13,7 @@
 //! | [`cpu`] | instruction-set levels, SIMD, buffers |
 //! | [`gpu`] | NVIDIA driver: devices, memory, streams, kernels |
 //! | [`nufft`] | nonuniform fast Fourier transform: shared numerics |
-//! | `solve` | iterative solvers, over vectors in any memory: shared numerics |
+//! | `solve` | iterative solvers over vectors in any memory, small dense matrices: shared numerics |
 //!
 //! The Rust API is what the C API calls; C is the stable one.
 

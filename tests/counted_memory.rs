@@ -8,8 +8,8 @@ use common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::ct::{
-    Ct, Distortion, Geometry, HalfAcquisition, InputKind, Interpolation, Options, OutlierSide, OutlierUnit, Outliers,
-    Output, Phase, PhaseMethod, Slab, Stripes, Vo, Window,
+    Ct, Distortion, FlatFieldOptions, FlatFitOptions, Geometry, HalfAcquisition, InputKind, Interpolation, Options,
+    OutlierSide, OutlierUnit, Outliers, Output, Phase, PhaseMethod, Slab, Stripes, Vo, Window,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -50,6 +50,7 @@ fn promises_are_kept() {
     a_stream_stays_within_the_cap();
     stored_volumes_take_what_memory_says();
     stages_take_what_memory_says();
+    a_fit_takes_what_it_asks_for();
 }
 
 /// Bytes beyond what was there before.
@@ -176,6 +177,44 @@ fn stages_take_what_memory_says() {
             assert!(promised as u64 <= cap, "{name}: {promised} promised under a cap of {cap}");
             assert!(taken <= promised + small(100), "{name}, {threads} threads: {taken} taken, {promised} promised");
         }
+    }
+}
+
+/// The beam of each view, fitted under the least memory, and a reconstruction by it: planes of the flat field are the plan's.
+fn a_fit_takes_what_it_asks_for() {
+    let scan = drift::Drifting { shape: [10, 60, 90], flats: 8, noise: [0.5, 1.0] };
+    let ([_, rows, bins], single) =
+        (scan.shape, |values: Vec<f64>| values.iter().map(|v| *v as f32).collect::<Vec<_>>());
+    let (flats, frames) = (single(scan.flats()), single(scan.frames()));
+    for (threads, binning) in [(1, 1), (3, 1), (2, 2)] {
+        let make = |memory_cap| {
+            let options = ContextOptions { threads, memory_cap, ..on_processor() };
+            let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+            ct.set_geometry(Geometry::new(scene::half_turn(10), bins).with_rows(rows)).expect("a geometry");
+            ct.set_options(Options { input: InputKind::Counts, ..Options::default() }).expect("options");
+            let flats = Array::new(&flats, [scan.flats, rows, bins]).expect("flats");
+            let options = FlatFieldOptions { eigenflats: 3, ..FlatFieldOptions::default() };
+            ct.set_flat_field_by(Some(flats), None, &options).expect("a flat field");
+            ct
+        };
+        let from = Array::new(&frames, scan.shape).expect("projections");
+        let options = FlatFitOptions { binning };
+        let said = make(1000).fit_flat_field(from, 0, &options).expect_err("too little").message;
+        let cap: u64 = said.rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number");
+        let mut ct = make(cap);
+        let taken_by_fit = taken(|| {
+            ct.fit_flat_field(from, 0, &options).expect("a fit");
+        });
+        println!("fit, {threads} threads: {taken_by_fit} taken, cap {cap}");
+        assert!(taken_by_fit <= cap as usize + small(bins), "fit, {threads} threads: {taken_by_fit} taken, cap {cap}");
+        let mut ct = make(1 << 30);
+        ct.fit_flat_field(from, 0, &options).expect("a fit");
+        let promised = ct.memory().expect("a figure") as usize;
+        let g = ct.geometry().expect("a geometry").clone();
+        let mut v = vec![0.0; volume_len(&g)];
+        let to = ArrayMut::new(&mut v, g.volume_shape()).expect("a volume");
+        let taken = taken(|| ct.reconstruct(from, to).expect("success"));
+        assert!(taken <= promised + small(bins), "a beam that drifts: {taken} taken, {promised} promised");
     }
 }
 

@@ -20,6 +20,7 @@ fn header_is_up_to_date() {
         "src/ffi/ct/distortion.rs",
         "src/ffi/ct/phase.rs",
         "src/ffi/ct/flat_field.rs",
+        "src/ffi/ct/flat_fit.rs",
         "src/ffi/ct/stripes.rs",
         "src/ffi/ct/half_acquisition.rs",
         "src/ffi/ct/output.rs",

@@ -72,6 +72,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::half_acquisition,
         Self::phase,
         Self::distortion,
+        Self::fit_flat_field,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -413,6 +414,7 @@ impl Ct<'_> {
             monitor_count: if measured { views } else { 0 },
             bad_pixels: input.real(0.0),
             outliers,
+            eigenflats: input.size(0, 4, i64::MAX),
         };
         self.caller.passed(options)
     }
@@ -572,6 +574,49 @@ impl Ct<'_> {
         let (options, found) = (self.caller.passed(options), self.caller.passed(found));
         // No note is taken: a careful caller's rows of 8 bins are too short for it.
         call!(self.caller, isoc_ct_find_axis(handle, from.tensor, options, found));
+    }
+
+    /// Flats with waves of several strengths: those of other sessions hardly differ.
+    fn drifting_flats(&mut self) {
+        let (handle, Sizes { rows, bins, .. }) = (self.handle(), self.sizes);
+        let plane = rows.saturating_mul(bins).max(1) as usize;
+        // SAFETY: numbers and pointers, for which zeros are valid.
+        let mut options: isoc_ct_flat_field_options = unsafe { std::mem::zeroed() };
+        options.struct_size = self.caller.input.struct_size(size_of::<isoc_ct_flat_field_options>());
+        options.eigenflats = self.caller.input.size(1, 4, i64::MAX);
+        let dtype = self.caller.dtype(U16);
+        let wave = |k: usize| 100.0 + if k % 8 < 4 { 10.0 } else { -10.0 } * (k / plane) as f64;
+        let flats = self.caller.input_tensor(&[4, rows, bins], dtype, &wave, false);
+        let passed = self.caller.passed(options);
+        let done = call!(self.caller, isoc_ct_set_flat_field(handle, flats.tensor, ptr::null(), passed));
+        self.caller.done(done, None);
+    }
+
+    fn fit_flat_field(&mut self) {
+        if !self.caller.settled && self.caller.input.byte() >= 128 {
+            self.drifting_flats();
+        }
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let (views, first) = (input.size(self.sizes.views, 12, SIDE), input.size(0, 12, i64::MAX));
+        let options = isoc_ct_flat_fit_options {
+            struct_size: input.struct_size(size_of::<isoc_ct_flat_fit_options>()),
+            reserved: 0,
+            binning: input.size(0, 4, i64::MAX),
+        };
+        // SAFETY: numbers and pointers, for which zeros are valid.
+        let mut found: isoc_ct_flat_fit = unsafe { std::mem::zeroed() };
+        found.struct_size = input.struct_size(size_of::<isoc_ct_flat_fit>());
+        found.component_count = input.size(4, 20, 64);
+        found.weight_count = views.saturating_mul(found.component_count);
+        let mut shape = self.projections_shape(self.sizes.rows);
+        shape[usize::from(self.sizes.sinograms)] = views;
+        let dtype = self.caller.dtype(U16);
+        let from = self.caller.input_tensor(&shape, dtype, &plain, true);
+        found.explained = self.caller.array(found.component_count, 20, |_| 0.0);
+        found.weights = self.caller.array(found.weight_count, SIDE, |_| 0.0);
+        let (options, found) = (self.caller.passed(options), self.caller.passed(found));
+        // No note is taken: a careful caller's flats have no components.
+        call!(self.caller, isoc_ct_fit_flat_field(handle, from.tensor, first, options, found));
     }
 
     fn stream(&mut self) {

@@ -7,6 +7,8 @@ namespace {
 constexpr int TILE = 256;
 // As in src/ct/rows/outliers/mod.rs.
 constexpr float NORMAL = 1.4826f, FLOOR = 0.005f;
+// As in src/ct/rows/flat_field/mod.rs.
+constexpr float LOWEST_BEAM = 0.05f;
 enum Unit { NOISE = 0, MEDIAN = 1, COUNT = 2 };
 enum Side { BRIGHT = 0, DARK = 1, BOTH = 2 };
 
@@ -27,6 +29,8 @@ struct Frames {
     const float *planes;
     const Mixture *mixtures;
     long long plane_stride;
+    // Behind the groups' planes those of `component_count` components, and what each view takes of them: [view][component].
+    const float *components, *component_weights;
     // Their number.
     unsigned long long *outliers;
     int above, below;
@@ -37,9 +41,9 @@ struct Frames {
     // Slices whose outliers are counted: others only stand beside these.
     int first_counted, counted;
     // Non-zero: transmissions, or values that are line integrals as they are.
-    int transmissions, unused;
+    int transmissions, component_count;
 };
-static_assert(sizeof(Frames) == 152);
+static_assert(sizeof(Frames) == 168);
 
 __device__ inline void order(float &a, float &b) {
     const float low = fminf(a, b);
@@ -106,6 +110,15 @@ template <int N> __device__ inline float without_outlier(const Frames &p, const 
     return found ? middle : value;
 }
 
+// What components add to the beam of a view.
+__device__ inline float components(const Frames &p, int view, long long pixel) {
+    const float *plane = p.components + pixel, *weights = p.component_weights + view * (long long)p.component_count;
+    float sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < p.component_count; k++, plane += p.plane_stride) sum += weights[k] * *plane;
+    return sum;
+}
+
 // WINDOW rows and bins of DEPTH views; 1 and 1 where there are no outliers to be removed.
 template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) {
     constexpr int AREA = WINDOW * WINDOW, N = AREA * DEPTH, REACH = WINDOW / 2;
@@ -155,7 +168,8 @@ template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) 
                 const Mixture mixture = p.mixtures[view];
                 const float *plane = p.planes + pixel;
                 const float a = plane[mixture.planes[0] * p.plane_stride], b = plane[mixture.planes[1] * p.plane_stride];
-                const float beam = mixture.weights[0] * a + mixture.weights[1] * b;
+                float beam = mixture.weights[0] * a + mixture.weights[1] * b;
+                if (p.component_count) beam = fmaxf(LOWEST_BEAM * beam, beam + components(p, view, pixel));
                 value = (value - dark) / beam;
                 if (!p.transmissions) value = -logf(fmaxf(value, raw.minimum));
             } else if (p.transmissions) {

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod dtype;
+pub(crate) mod fetch;
 pub(crate) mod host;
 pub mod layout;
 pub(crate) mod transfer;

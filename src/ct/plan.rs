@@ -214,6 +214,11 @@ impl Ct {
         configured(&self.plan)
     }
 
+    /// The same, to be changed.
+    pub(super) fn plan_mut(&mut self) -> Result<&mut Plan> {
+        configured_mut(&mut self.plan)
+    }
+
     /// The geometry in force.
     pub fn geometry(&self) -> Result<&Geometry> {
         self.plan().map(|p| &p.geometry)

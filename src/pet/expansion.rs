@@ -7,6 +7,7 @@
 use super::tables::Tables;
 use crate::cpu::buffer::{collected, copied, filled, zeros};
 use crate::error::Result;
+use crate::solve::dense::eigenvectors;
 use rayon::prelude::*;
 
 /// Rounding of a convolution by Fourier transforms, of values up to 1 with a kernel whose magnitudes sum to 1.
@@ -229,7 +230,7 @@ impl Spread {
                     gram[j * size + i] = gram[i * size + j];
                 }
             }
-            let vectors = eigenvectors(gram, size);
+            let vectors: Vec<Vec<f64>> = eigenvectors(gram, size).into_iter().map(|(_, vector)| vector).collect();
             let left = |a: usize| {
                 let along = |v: &Vec<f64>| v.iter().zip(&parts).map(|(v, p)| v * p[a]).sum::<f64>();
                 vectors[rank..].iter().map(|v| along(v).powi(2)).sum::<f64>()
@@ -262,44 +263,4 @@ impl Spread {
         }
         Ok((coefficients, terms))
     }
-}
-
-/// Of a symmetric matrix, largest eigenvalues first, by Jacobi's rotations.
-fn eigenvectors(mut m: Vec<f64>, size: usize) -> Vec<Vec<f64>> {
-    let mut vectors: Vec<Vec<f64>> = (0..size).map(|i| (0..size).map(|j| f64::from(i == j)).collect()).collect();
-    const SWEEPS: usize = 30;
-    for _ in 0..SWEEPS {
-        let mut turned = false;
-        for p in 0..size {
-            for q in p + 1..size {
-                let (app, aqq, apq) = (m[p * size + p], m[q * size + q], m[p * size + q]);
-                if apq.abs() <= 1e-16 * (app * aqq).abs().sqrt() {
-                    continue;
-                }
-                turned = true;
-                let theta = (aqq - app) / (2.0 * apq);
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
-                let s = t * c;
-                for k in 0..size {
-                    let (a, b) = (m[p * size + k], m[q * size + k]);
-                    (m[p * size + k], m[q * size + k]) = (c * a - s * b, s * a + c * b);
-                }
-                for k in 0..size {
-                    let (a, b) = (m[k * size + p], m[k * size + q]);
-                    (m[k * size + p], m[k * size + q]) = (c * a - s * b, s * a + c * b);
-                }
-                let (low, high) = vectors.split_at_mut(q);
-                for (a, b) in low[p].iter_mut().zip(&mut high[0]) {
-                    (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
-                }
-            }
-        }
-        if !turned {
-            break;
-        }
-    }
-    let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|a, b| m[b * size + b].total_cmp(&m[a * size + a]));
-    order.into_iter().map(|i| std::mem::take(&mut vectors[i])).collect()
 }

@@ -1304,7 +1304,88 @@ static void flat_options(void) {
         call_reconstruct(s->ct, s), FLAT_FIELD, "isoc_ct_set_flat_field comes first");
 }
 
+/* Flats with waves of several strengths, and what is found of them in frames. */
+enum { DRIFTING = 6, ROOM = 3 };
+static uint16_t drifting[DRIFTING * FRAME_SIZE];
+static isoc_ct_flat_fit_options fit_options;
+static isoc_ct_flat_fit found_fit;
+static double fit_explained[ROOM], fit_weights[VIEWS * ROOM];
+
+static isoc_status call_fit(scan *s) {
+    return isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], 0, &fit_options, &found_fit);
+}
+
+static void flats_that_drift(scan *s) {
+    const int strengths[DRIFTING] = { 30, -30, 20, -20, 10, -10 };
+    for (int k = 0; k < DRIFTING * FRAME_SIZE; k++)
+        drifting[k] = (uint16_t)(2000 + strengths[k / FRAME_SIZE] * (k % 8 < 4 ? 1 : -1));
+    s->t[FLATS].data = drifting;
+    set_shape(s, FLATS, DRIFTING, ROWS, BINS);
+    memset(&s->flat_options, 0, sizeof s->flat_options);
+    s->flat_options.struct_size = sizeof s->flat_options, s->flat_options.eigenflats = 2;
+    check_ok("flats that drift", SET_FLAT_OPTIONS);
+    flat_counts(s);
+    memset(&fit_options, 0, sizeof fit_options);
+    memset(&found_fit, 0, sizeof found_fit);
+    fit_options.struct_size = sizeof fit_options, found_fit.struct_size = sizeof found_fit;
+    found_fit.explained = fit_explained, found_fit.weights = fit_weights;
+    found_fit.component_count = ROOM, found_fit.weight_count = VIEWS * ROOM;
+    s->afterwards = SET_UP_ANEW;
+}
+
+#define FIT(name, spoil, status, ...) BAD("fit: " name, (flats_that_drift(s), spoil), call_fit(s), status, __VA_ARGS__)
+
+static void eigenflats(void) {
+    FLAT_OPTION(flat_options.eigenflats, -1, OUT_OF_RANGE, "options.eigenflats is -1");
+    FLAT_OPTION(flat_options.eigenflats, 21, OUT_OF_RANGE, "options.eigenflats is 21", "0 to 20");
+    FLAT_OPTION(flat_options.eigenflats, INT64_MAX, OUT_OF_RANGE, "options.eigenflats", "9223372036854775807");
+    FLAT_OPTION(flat_options.eigenflats, 1, OUT_OF_RANGE, "options.eigenflats is 1", "4 flats or more in 2 groups", "flats has 2");
+    BAD("flat field: eigenflats of few flats", (flats_that_drift(s), s->flat_options.eigenflats = 5), SET_FLAT_OPTIONS, OUT_OF_RANGE,
+        "options.eigenflats is 5", "7 flats or more", "flats has 6");
+    FIT("size of options", fit_options.struct_size = 4, STRUCT_SIZE, "isoc_ct_flat_fit_options.struct_size is 4");
+    FIT("size of what is found", found_fit.struct_size = 0, STRUCT_SIZE, "isoc_ct_flat_fit.struct_size is 0");
+    FIT("binning below 0", fit_options.binning = -1, OUT_OF_RANGE, "options.binning is -1");
+    FIT("blocks as large as the detector", fit_options.binning = 20, OUT_OF_RANGE, "options.binning is 20", "1 x 2 pixels", "1 eigenflats need 8");
+    FIT("room for too many", found_fit.component_count = 21, OUT_OF_RANGE, "found.component_count is 21");
+    FIT("no room", (found_fit.component_count = 0, found_fit.weights = NULL, found_fit.weight_count = 0), OUT_OF_RANGE,
+        "found.component_count is 0", "found.explained");
+    FIT("too few weights", found_fit.weight_count = VIEWS, OUT_OF_RANGE, "found.weight_count is 24", "72 for 24 views of 3");
+    FIT("a number of no weights", found_fit.weights = NULL, OUT_OF_RANGE, "found.weight_count is 72", "0 without found.weights");
+    FIT("more views than the scan", (set_shape(s, PROJECTIONS, VIEWS + 1, ROWS, BINS)), OUT_OF_RANGE, "projections.shape[0]", "25");
+    FIT("no views", (set_shape(s, PROJECTIONS, 0, ROWS, BINS)), OUT_OF_RANGE, "projections.shape[0]", "0");
+    FIT("another row", (set_shape(s, PROJECTIONS, VIEWS, ROWS - 1, BINS)), TENSOR_SHAPE, "projections");
+    FIT("f32 of unknown kind", (s->t[PROJECTIONS].dtype.code = ISOC_DTYPE_FLOAT, s->t[PROJECTIONS].dtype.bits = 32), FLAT_FIELD,
+        "projections are F32", "options.input");
+    FIT("transmissions", (s->t[PROJECTIONS].dtype.code = ISOC_DTYPE_FLOAT, s->t[PROJECTIONS].dtype.bits = 32, use_input(s, ISOC_CT_INPUT_TRANSMISSION)),
+        FLAT_FIELD, "by options.input no counts");
+    FIT("no flat field", check_ok("none", isoc_ct_set_flat_field(s->ct, NULL, NULL, NULL)), FLAT_FIELD, "isoc_ct_set_flat_field comes first");
+    FIT("flats without eigenflats", (s->flat_options.eigenflats = 0, check_ok("flats", SET_FLAT_OPTIONS)), FLAT_FIELD, "has no eigenflats");
+    BAD("fit: a view beyond the scan", flats_that_drift(s),
+        isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], VIEWS, NULL, NULL), OUT_OF_RANGE, "first_view is 24");
+    BAD("fit: a view before the scan", flats_that_drift(s), isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], -1, NULL, NULL),
+        OUT_OF_RANGE, "first_view is -1");
+    BAD("fit: views that end beyond the scan", flats_that_drift(s), isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], 1, NULL, NULL),
+        OUT_OF_RANGE, "first_view is 1 and projections have 24 views");
+    BAD("fit: projections NULL", flats_that_drift(s), isoc_ct_fit_flat_field(s->ct, NULL, 0, NULL, NULL), NULL_POINTER, "projections");
+    BAD("fit: plan NULL", flats_that_drift(s), isoc_ct_fit_flat_field(NULL, &s->t[PROJECTIONS], 0, NULL, NULL), NULL_POINTER, "isoc_ct");
+    BAD("reconstruct: before the fit", flats_that_drift(s), call_reconstruct(s->ct, s), FLAT_FIELD, "views[0] is not known",
+        "isoc_ct_fit_flat_field");
+    BAD("reconstruct: the fit's last view is missing",
+        (flats_that_drift(s), set_shape(s, PROJECTIONS, VIEWS - 1, ROWS, BINS),
+         check_ok("fit", isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], 0, NULL, NULL)), set_shape(s, PROJECTIONS, VIEWS, ROWS, BINS)),
+        call_reconstruct(s->ct, s), FLAT_FIELD, "views[23] is not known");
+    GOOD("fit: what is found", flats_that_drift(s), call_fit(s),
+         found_fit.components == 1 && fit_explained[0] > 0.99 && fit_explained[1] == 0 && fit_weights[1] == 0 && fit_weights[2] == 0
+             && found_fit.variation_after <= found_fit.variation_before && found_fit.variation_before > 0
+             && call_reconstruct(s->ct, s) == ISOC_STATUS_OK);
+    GOOD("fit: nothing asked for", flats_that_drift(s), isoc_ct_fit_flat_field(s->ct, &s->t[PROJECTIONS], 0, NULL, NULL),
+         call_reconstruct(s->ct, s) == ISOC_STATUS_OK);
+    GOOD("fit: flats that do not differ", (flats_that_drift(s), memset(drifting, 7, sizeof drifting), check_ok("flats", SET_FLAT_OPTIONS)),
+         call_fit(s), found_fit.components == 0 && call_reconstruct(s->ct, s) == ISOC_STATUS_OK);
+}
+
 static void flat_fields(void) {
+    eigenflats();
     BAD("flat equal to dark", set_flats(s, 1, 5, s->darks[BINS + 5]), SET_FLAT_FIELD, FLAT_FIELD,
         "flats[1, 5] is 102 on average", "above darks, 102 there");
     BAD("flat below dark", set_flats(s, 0, 31, 3), SET_FLAT_FIELD, FLAT_FIELD, "flats[0, 31] is 3 on average",

@@ -1,6 +1,7 @@
 //! Plain f64 double loops: what the operators are checked against. Slow on purpose.
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its part.
 
+pub mod drift;
 pub mod frames;
 pub mod scene;
 pub mod stripes;

@@ -313,6 +313,21 @@ void ct_values(const iso::context &context) {
     in_time.group_positions = { 3.0, 3.0 };
     expect_error("ct: two groups at one place", ISOC_STATUS_OUT_OF_RANGE, "two groups at one place",
                  [&] { s.plan.set_flat_field(two, nullptr, in_time); });
+    // Flats of waves, one of which is in all views.
+    std::vector<uint16_t> waves;
+    for (int n = 0; n < 5; n++)
+        for (std::size_t k = 0; k < flat.size(); k++) waves.push_back(static_cast<uint16_t>(30000 + (n - 2) * (k % 8 < 4 ? 500 : -500)));
+    iso::ct::flat_field_options drifting;
+    drifting.eigenflats = 2;
+    s.plan.set_flat_field({ waves, { 5, rows, bins } }, nullptr, drifting);
+    expect_error("ct: eigenflats without a fit", ISOC_STATUS_FLAT_FIELD, "views[0] is not known",
+                 [&] { s.plan.reconstruct({ raw, { views, rows, bins } }, s.v()); });
+    std::vector<double> explained(3), of_views(views * explained.size());
+    const iso::ct::flat_fit fit = s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, of_views);
+    expect("ct: one eigenflat", fit.components == 1 && explained[0] > 0.99 && of_views[1] == 0 && fit.variation_after <= fit.variation_before);
+    s.plan.reconstruct({ raw, { views, rows, bins } }, s.v());
+    expect_error("ct: too few weights", ISOC_STATUS_OUT_OF_RANGE, "found.weight_count is 3",
+                 [&] { s.plan.fit_flat_field({ raw, { views, rows, bins } }, 0, {}, explained, explained); });
     s.plan.set_flat_field(nullptr);
 
     // Views that lie up to 2 bins aside, put back by lists of shifts beside maps that change nothing.

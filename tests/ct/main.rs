@@ -7,6 +7,7 @@ mod band_limited_pair;
 #[path = "../common/mod.rs"]
 mod common;
 mod distortion;
+mod eigenflats;
 mod filter;
 mod find_axis;
 mod forward;

@@ -1,12 +1,15 @@
 //! What is done to raw frames, on a GPU against the processor, whose tests stand behind that.
 
+use super::common::drift::Drifting;
 use super::common::frames::counts;
 use super::common::random;
+use super::memory::OnGpu;
 use super::{cpu, gpu, gpu_with};
-use isocenter::array::{Array, ArrayMut};
+use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::{
-    Ct, Filter, FlatFieldOptions, FlatGroup, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers,
+    Ct, Filter, FlatFieldOptions, FlatFitOptions, FlatGroup, Geometry, InputKind, Options, Order, OutlierSide,
+    OutlierUnit, Outliers,
 };
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -72,6 +75,121 @@ fn check(seen: &(Vec<f32>, u64, u64), expected: &(Vec<f32>, u64, u64), what: &st
     let off = seen.0.iter().zip(&expected.0).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d });
     assert!(off < 3e-6, "{what}: {off:e}");
     assert_eq!((seen.1, seen.2), (expected.1, expected.2), "{what}: outliers and replaced values");
+}
+
+/// Eigenflats with groups, a monitor, bad pixels and outliers: fitted on the processor either way, from frames in host memory, and on the
+/// GPU, where the same bits come of them.
+#[test]
+fn eigenflats_as_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let scan = Drifting { shape: [10, 30, 70], flats: 9, noise: [0.5, 1.0] };
+    let ([views, rows, bins], cpu) = (scan.shape, cpu());
+    let flats: Vec<f32> = scan.flats().iter().map(|v| *v as f32).collect();
+    let frames: Vec<u16> = scan.frames().iter().map(|v| *v as u16).collect();
+    let angles = (0..views).map(|v| PI * v as f64 / views as f64).collect();
+    let row = |v: usize, r: usize| frames[(v * rows + r) * bins..][..bins].iter().copied();
+    let swapped: Vec<u16> = (0..rows).flat_map(|r| (0..views).flat_map(move |v| row(v, r))).collect();
+    let group = |frames: usize, position: f64, monitor: f64| FlatGroup { frames, position, monitor };
+    let usual = FlatFieldOptions { eigenflats: 4, ..FlatFieldOptions::default() };
+    let varied = FlatFieldOptions {
+        groups: vec![group(5, 0.0, 1.0), group(4, 8.0, 0.9)],
+        monitor: (0..views).map(|v| 1.0 - 0.01 * v as f64).collect(),
+        bad_pixels: Some(20.0),
+        ..usual.clone()
+    };
+    for order in [Order::Frames, Order::Sinograms] {
+        let g = Geometry { order, ..Geometry::new(Vec::clone(&angles), bins).with_rows(rows) };
+        let values = if order == Order::Frames { &frames } else { &swapped };
+        let shape = g.projection_shape();
+        for (options, outliers, first_row) in
+            [(&usual, None, 0), (&usual, Some(USUAL), 0), (&varied, None, 0), (&varied, Some(USUAL), 7)]
+        {
+            let run = |context: &Arc<Context>, on_gpu: bool| {
+                let mut ct = Ct::new(context.clone());
+                let slices = rows - first_row;
+                ct.set_geometry(Geometry { first_row, slices, ..g.clone() }).expect("a geometry");
+                ct.set_options(Options { filter: Filter::None, ..Options::default() }).expect("options");
+                let flats = Array::new(&flats, [scan.flats, rows, bins]).expect("flats");
+                ct.set_flat_field_by(Some(flats), None, options).expect("a flat field");
+                ct.set_outliers(outliers.clone()).expect("outliers");
+                let host = Array::of(values, shape).expect("projections");
+                let mut out = vec![0.0; values.len()];
+                let to = ArrayMut::new(&mut out, shape).expect("projections");
+                let said = ct.filter(host, to).expect_err("no fit");
+                assert!(said.message.contains("views[0]"), "{said}");
+                let copy = on_gpu.then(|| OnGpu::new(values));
+                let strides = [(shape[1] * shape[2]) as isize, shape[2] as isize, 1];
+                let from = match &copy {
+                    None => host,
+                    // SAFETY: as many elements as were copied there.
+                    Some(copy) => unsafe {
+                        Array::from_raw(copy.address as *const u8, DType::U16, shape, strides, Some(0))
+                    },
+                };
+                let fit = ct.fit_flat_field(from, 0, &FlatFitOptions::default()).expect("a fit");
+                let to = ArrayMut::new(&mut out, shape).expect("projections");
+                ct.filter(host, to).expect("success");
+                let info = ct.info().expect("facts");
+                (fit, (out, info.outliers, info.replaced))
+            };
+            let (expected_fit, expected) = run(&cpu, false);
+            assert!(!expected_fit.weights.is_empty());
+            for on_gpu in [false, true] {
+                let (fit, seen) = run(&gpu, on_gpu);
+                assert!(fit == expected_fit, "{order:?}, {options:?}, on the GPU {on_gpu}");
+                check(&seen, &expected, &format!("{order:?}, {options:?}, {outliers:?}, on the GPU {on_gpu}"));
+            }
+        }
+    }
+}
+
+/// Planes of components, and what views take of them.
+#[test]
+fn eigenflats_are_counted_in_memory() {
+    let Some(gpu) = gpu() else { return };
+    let scan = Drifting { shape: [10, 30, 70], flats: 9, noise: [0.0, 0.0] };
+    let ([views, rows, bins], flats) = (scan.shape, scan.flats().iter().map(|v| *v as f32).collect::<Vec<_>>());
+    let bytes = |eigenflats| {
+        let mut ct = Ct::new(gpu.clone());
+        ct.set_geometry(Geometry::new((0..views).map(|v| v as f64 * 0.3).collect(), bins).with_rows(rows))
+            .expect("a geometry");
+        let group = |frames: usize, position: f64| FlatGroup { frames, position, monitor: 1.0 };
+        let groups = vec![group(5, 0.0), group(4, 8.0)];
+        let options = FlatFieldOptions { groups, eigenflats, ..FlatFieldOptions::default() };
+        let flats = Array::new(&flats, [scan.flats, rows, bins]).expect("flats");
+        ct.set_flat_field_by(Some(flats), None, &options).expect("a flat field");
+        ct.memory().expect("a figure")
+    };
+    // Two patterns, two components.
+    assert_eq!(bytes(4) - bytes(0), 2 * 4 * (rows * bins + views) as u64);
+}
+
+/// Rows of an array on a GPU whose elements do not follow each other.
+#[test]
+fn eigenflats_from_strided_frames_on_the_gpu() {
+    let Some(gpu) = gpu() else { return };
+    let scan = Drifting { shape: [4, 20, 30], flats: 6, noise: [0.5, 1.0] };
+    let ([views, rows, bins], flats) = (scan.shape, scan.flats().iter().map(|v| *v as f32).collect::<Vec<_>>());
+    let frames: Vec<f32> = scan.frames().iter().map(|v| *v as f32).collect();
+    // Every second element of rows that run backwards.
+    let mut apart = vec![0.0f32; 2 * frames.len()];
+    apart.iter_mut().skip(1).step_by(2).zip(frames.iter().rev()).for_each(|(to, v)| *to = *v);
+    let copy = OnGpu::new(&apart);
+    let fit = |from: Array| {
+        let mut ct = Ct::new(gpu.clone());
+        ct.set_geometry(Geometry::new((0..views).map(|v| v as f64).collect(), bins).with_rows(rows))
+            .expect("a geometry");
+        ct.set_options(Options { input: InputKind::Counts, ..Options::default() }).expect("options");
+        let flats = Array::new(&flats, [scan.flats, rows, bins]).expect("flats");
+        let options = FlatFieldOptions { eigenflats: 3, ..FlatFieldOptions::default() };
+        ct.set_flat_field_by(Some(flats), None, &options).expect("a flat field");
+        ct.fit_flat_field(from, 0, &FlatFitOptions::default()).expect("a fit")
+    };
+    let last = copy.address as usize + 4 * (apart.len() - 1);
+    let strides = [rows * bins, bins, 1].map(|s| -2 * s as isize);
+    // SAFETY: the elements that were copied there.
+    let from = unsafe { Array::from_raw(last as *const u8, DType::F32, scan.shape, strides, Some(0)) };
+    assert!(fit(from) == fit(Array::new(&frames, scan.shape).expect("projections")));
 }
 
 #[test]

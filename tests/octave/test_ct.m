@@ -6,6 +6,7 @@ function test_ct()
     filters();
     raw_counts();
     frames();
+    eigenflats();
     distortion();
     phase();
     missing_values();
@@ -237,6 +238,27 @@ function frames()
     clear -global streamed asked
     ct.setOutliers([]);
     check_true('left', max(abs(ct.reconstruct(spoilt)(:) - expected(:))) > 0.02 * max(abs(expected(:))));
+end
+
+% A beam with waves of a strength of its own in each view.
+function eigenflats()
+    ct = isocenter.CT('Angles', (0:39) * pi / 40, 'Bins', 48, 'Rows', 12);
+    lines = ct.phantomProjections(struct('Value', 0.02, 'SemiX', 15, 'SemiY', 15));
+    waves = cos((1:48).' / 3) * ones(1, 12);
+    flats = single(20000 * (1 + 0.05 * waves .* reshape(cos(1:8), 1, 1, [])));
+    raw = single(20000 * (1 + 0.05 * waves .* reshape(sin(1:40), 1, 1, [])) .* exp(-double(lines)));
+    ct.setOptions('Input', 'counts', 'Filter', 'none');
+    ct.setFlatField(flats, 'Eigenflats', 3);
+    check_error('no fit', 'ct:flatField', {'views(1) is not known', 'fitFlatField'}, @() ct.filter(raw));
+    fit = ct.fitFlatField(raw(:, :, 1:25));
+    rest = ct.fitFlatField(raw(:, :, 26:40), 'FirstView', 26, 'Binning', 1);
+    check_true('one eigenflat', fit.Components == 1 && isequal(size(fit.Weights), [1 25]) && isequal(size(rest.Weights), [1 15]));
+    check_true('explained', isscalar(fit.Explained) && fit.Explained > 0.999 && fit.VariationAfter < fit.VariationBefore);
+    % Each view's strength is what the mean flat says.
+    seen = ct.filter(raw);
+    check_near('waves are gone', seen, lines + mean(mean(seen - lines, 1), 2), 1e-4);
+    check_error('a view beyond the scan', 'ct:invalidOptions', 'FirstView is 41', @() ct.fitFlatField(raw, 'FirstView', 41));
+    check_error('views beyond the scan', 'ct:invalidOptions', 'FirstView is 2', @() ct.fitFlatField(raw, 'FirstView', 2));
 end
 
 % Frames by the definition, the centre and rows counted from 1, the perspective's pixels from 0; off again.

@@ -154,6 +154,7 @@ function missing_and_extra_arguments()
         'CT.phantomProjections', {'ellipses'}, 1
         'CT.sheppLogan', {'kind', 'radius'}, 2
         'CT.setFlatField', {}, Inf
+        'CT.fitFlatField', {'projections'}, Inf
         'CT.setAngularWeights', {}, 1
         'CT.info', {}, 0
         'CT.output', {}, 0

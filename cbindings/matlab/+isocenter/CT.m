@@ -14,6 +14,7 @@ classdef CT < handle
 %   setOptions         filter, interpolation, padding
 %   setOutput          volumes of 8 and 16 bits, circular mask, histogram
 %   setFlatField       for raw counts
+%   fitFlatField       the beam of each view, where its shape changes
 %   setOutliers        what stands out in raw frames
 %   setDistortion      the detector's distortion, a tilt, shifts of views
 %   setPhase           phase retrieval from transmissions
@@ -159,7 +160,23 @@ classdef CT < handle
             %                   to 1e6, 10 is usual), and replaces their line integrals by those of their row's nearest good ones;
             %                   ct.info().BadPixels counts them (0, none)
             %   Outliers        removed from each flat and dark first: a struct with options of setOutliers, struct() for the defaults (none)
+            %   Eigenflats      for a beam whose shape changes from view to view: the maximum number of principal components of the flats
+            %                   that fitFlatField then fits to each view, up to 20 (0, none)
             isocenter_mex('ct.set_flat_field', self.id, varargin{:});
+        end
+
+        function found = fitFlatField(self, varargin)
+            % FITFLATFIELD  What the beam of each view has of the eigenflats of setFlatField, by its frame: the weights for which the total
+            % variation of the corrected frame is smallest.
+            %   FOUND = ct.fitFlatField(PROJECTIONS, NAME, VALUE, ...)  whole frames of some views, counts, in the geometry's order
+            %   All views of a scan need it before filter, reconstruct, reconstructStream and findAxis take counts, in one call or in
+            %   parts. setFlatField forgets it.
+            %   FirstView  the view of the scan, counted from 1, that PROJECTIONS begin with (default: 1)
+            %   Binning    rows and bins of the blocks whose means are compared (default: 100 to 200 blocks of the longer side)
+            %   FOUND has Components, how many stand above noise (0: nothing was to be done); Explained, the part of the flats' variance
+            %   of each; Weights, components x views, for which those of the flats have a root mean square of 1; VariationBefore and
+            %   VariationAfter, total variation over the sum of transmissions, on average over the views.
+            found = isocenter_mex('ct.fit_flat_field', self.id, varargin{:});
         end
 
         function setOutliers(self, varargin)

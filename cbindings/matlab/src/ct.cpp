@@ -86,6 +86,26 @@ static const record flat_record{ "options", sizeof(flat_wanted), {
     { "Monitor", field::reals, AT(options.monitor), AT(options.monitor_count) },
     { "BadPixels", field::real, AT(options.bad_pixels) },
     { "Outliers", field::any, AT(outliers) },
+    { "Eigenflats", field::count, AT(options.eigenflats) },
+} };
+#undef AT
+
+struct fit_wanted {
+    isoc_ct_flat_fit_options options;
+    int64_t first;
+};
+#define AT(member) offsetof(fit_wanted, member)
+static const record fit_options_record{ "options", sizeof(fit_wanted), {
+    { "FirstView", field::count, AT(first) },
+    { "Binning", field::count, AT(options.binning) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_flat_fit, member)
+static const record fit_record{ "fit", sizeof(isoc_ct_flat_fit), {
+    { "Components", field::count, AT(components) },
+    { "VariationBefore", field::real, AT(variation_before) },
+    { "VariationAfter", field::real, AT(variation_after) },
 } };
 #undef AT
 
@@ -529,6 +549,48 @@ static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single);
 static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
 static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output); }
 
+// Frames of some views: those that the scan has left, where the number of values does not say how many they are.
+static shape frames_from(const call &c, const mxArray *value, int64_t left) {
+    ct_sizes s = c.plan->ct_size;
+    const int64_t frame = std::max<int64_t>(s.bins * s.rows, 1), values = static_cast<int64_t>(mxGetNumberOfElements(value));
+    const bool whole = values > 0 && values % frame == 0 && values / frame <= s.views;
+    s.views = whole ? values / frame : left;
+    return projections_of(s, s.rows);
+}
+
+static void fit_flat_field(call &c) {
+    fit_wanted wanted = { sized<isoc_ct_flat_fit_options>(), 1 };
+    settings_read(fit_options_record, c, 1, "invalidOptions", &wanted);
+    const mxArray *frames = c.argument(0, "projections");
+    const int64_t all = c.plan->ct_size.views;
+    // Views count from 1 here.
+    if (wanted.first < 1 || wanted.first > std::max<int64_t>(all, 1))
+        fail("invalidOptions", "FirstView is %lld; it must be 1 to %lld", static_cast<long long>(wanted.first), static_cast<long long>(all));
+    const array in(frames, "projections", raw, frames_from(c, frames, all - wanted.first + 1));
+    const isoc_tensor *tensor = in.tensor();
+    const int64_t room = 20, views = tensor->shape[c.plan->ct_size.sinograms && tensor->ndim == 3 ? 1 : 0];
+    if (views > all - wanted.first + 1)
+        fail("invalidOptions", "FirstView is %lld and projections have %lld views; the geometry has %lld", static_cast<long long>(wanted.first),
+             static_cast<long long>(views), static_cast<long long>(all));
+    std::vector<double> explained(room), weights(static_cast<size_t>(room * std::max<int64_t>(views, 0)));
+    auto found = sized<isoc_ct_flat_fit>();
+    found.explained = explained.data(), found.component_count = room;
+    found.weights = weights.data(), found.weight_count = static_cast<int64_t>(weights.size());
+    check(isoc_ct_fit_flat_field(c.plan->ct(), tensor, wanted.first - 1, &wanted.options, &found), "invalidArgument");
+    const size_t kept = static_cast<size_t>(found.components);
+    mxArray *out = settings_write(fit_record, &found);
+    mxArray *matrix = mxCreateDoubleMatrix(kept, static_cast<size_t>(views), mxREAL);
+    double *to = mxGetPr(matrix);
+    for (size_t view = 0; view < static_cast<size_t>(views); view++)
+        for (size_t k = 0; k < kept; k++) *to++ = weights[view * static_cast<size_t>(room) + k];
+    explained.resize(kept);
+    mxAddField(out, "Explained");
+    mxSetField(out, 0, "Explained", row(explained));
+    mxAddField(out, "Weights");
+    mxSetField(out, 0, "Weights", matrix);
+    c.result(0, out);
+}
+
 static void find_axis(call &c) {
     axis_wanted wanted = { sized<isoc_ct_axis_options>(), 0 };
     auto &options = wanted.options;
@@ -682,6 +744,7 @@ const std::vector<command> ct_commands{
     { "adjoint", adjoint },
     { "reconstruct", reconstruct },
     { "find_axis", find_axis },
+    { "fit_flat_field", fit_flat_field },
     { "reconstruct_stream", reconstruct_stream },
     { "shepp_logan", shepp_logan, needs::nothing },
     { "phantom_volume", phantom_volume },

@@ -17,13 +17,13 @@ This is a thin layer over libisocenter, which has to be installed: set ISOCENTER
 """
 from . import enums, errors
 from .context import Context, abi_version, build_info, status_string, version
-from .ct import CT, CTAxis, CTInfo, CTOutput
+from .ct import CT, CTAxis, CTFlatFit, CTInfo, CTOutput
 from .errors import *  # noqa: F403
 from .geometry import from_astra, from_tomopy
 from .mri import MRI, MRIInfo
 from .pet import PET, Body, Dropped, Iteration, PETInfo, Scan, TableSizes, Tally
 
-__all__ = ["CT", "MRI", "PET", "Context", "CTAxis", "CTInfo", "CTOutput", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "Iteration",
+__all__ = ["CT", "MRI", "PET", "Context", "CTAxis", "CTFlatFit", "CTInfo", "CTOutput", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "Iteration",
            "TableSizes", "abi_version", "build_info", "enums", "errors", "from_astra", "from_tomopy", "status_string",
            "version", *errors.__all__]
 __version__ = "0.1.0"

@@ -570,7 +570,17 @@ class isoc_ct_flat_field_options(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("combine", c.c_uint32), ("group_frames", c.c_void_p),
                 ("group_positions", c.c_void_p), ("group_monitor", c.c_void_p), ("group_count", c.c_int64),
                 ("monitor", c.c_void_p), ("monitor_count", c.c_int64), ("bad_pixels", c.c_double),
-                ("outliers", c.POINTER(isoc_ct_outliers))]
+                ("outliers", c.POINTER(isoc_ct_outliers)), ("eigenflats", c.c_int64)]
+
+
+class isoc_ct_flat_fit_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("binning", c.c_int64)]
+
+
+class isoc_ct_flat_fit(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("components", c.c_int64),
+                ("explained", c.c_void_p), ("weights", c.c_void_p), ("component_count", c.c_int64),
+                ("weight_count", c.c_int64), ("variation_before", c.c_double), ("variation_after", c.c_double)]
 
 
 class isoc_ct_stripes(c.Structure):
@@ -740,6 +750,8 @@ FUNCTIONS = {
     "isoc_ct_set_phase": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_phase)]),
     "isoc_ct_set_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                            c.POINTER(isoc_ct_flat_field_options)]),
+    "isoc_ct_fit_flat_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_int64,
+                                           c.POINTER(isoc_ct_flat_fit_options), c.POINTER(isoc_ct_flat_fit)]),
     "isoc_ct_set_stripes": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_stripes)]),
     "isoc_ct_set_half_acquisition": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_half_acquisition)]),
     "isoc_ct_set_output": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_output)]),

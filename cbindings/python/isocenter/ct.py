@@ -21,6 +21,8 @@ CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
                 "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
 CTAxis = namedtuple("CTAxis", "method axis tilt error confidence half_acquisition curve curve_first curve_step")
+CTFlatFit = namedtuple("CTFlatFit", "components explained weights variation_before variation_after")
+CTFlatFit.__doc__ = "What `CT.fit_flat_field` found. See isoc_ct_flat_fit."
 CTAxis.__doc__ = "What `CT.find_axis` found. See isoc_ct_axis."
 
 
@@ -279,7 +281,7 @@ class CT(Plan):
         return counts
 
     def set_flat_field(self, flats, darks=None, *, combine="mean", group_frames=None, group_positions=None, group_monitor=None,
-                       monitor=None, bad_pixels=0.0, outliers=None):
+                       monitor=None, bad_pixels=0.0, outliers=None, eigenflats=0):
         """For counts, of which `filter` and `reconstruct` then make -ln((raw - dark) / (flat - dark)).
 
         Integers are counts; for float32 ``set_options(input="counts")`` says so. Call it after `set_geometry`; it stays until a geometry
@@ -310,6 +312,9 @@ class CT(Plan):
             `info().bad_pixels` counts them. 0: none.
         outliers : dict or True, optional
             Removed from each flat and dark before they are combined: keywords of `set_outliers`, or True for its defaults.
+        eigenflats : int
+            Above 0: for a beam whose shape changes from view to view, the maximum number of principal components of the flats that
+            `fit_flat_field` then fits to each view; 0 to 20. It takes as many flats as components and groups and one more.
 
         Raises
         ------
@@ -336,12 +341,60 @@ class CT(Plan):
             group_frames=address(frames), group_count=next(iter(counts.values()), None),
             group_positions=address(lists["group_positions"]), group_monitor=address(lists["group_monitor"]),
             monitor=address(lists["monitor"]), monitor_count=None if lists["monitor"] is None else lists["monitor"].size,
-            bad_pixels=bad_pixels, outliers=None if removed is None else ctypes.pointer(removed))
+            bad_pixels=bad_pixels, outliers=None if removed is None else ctypes.pointer(removed), eigenflats=eigenflats)
         plain = bytes(options) == bytes(struct(_abi.isoc_ct_flat_field_options))
         self._run(lib.isoc_ct_set_flat_field, self._in(flats, "flats"), self._in(darks, "darks"), None if plain else ctypes.byref(options))
         views, rows, bins = self._detector()
-        varies = monitor is not None or (frames is not None and frames.size > 1)
+        varies = monitor is not None or (frames is not None and frames.size > 1) or options.eigenflats > 0
         self._flat_of = None if flats is None else (rows, bins, views if varies else None)
+
+    def fit_flat_field(self, projections, first_view=0, *, binning=0):
+        """Finds what the beam of each view has of the eigenflats (``set_flat_field(..., eigenflats=)``), by its frame: the weights for
+        which the total variation of the corrected frame is smallest (dynamic flat-field correction, Van Nieuwenhove and others 2015).
+
+        All views of a scan need it before `filter`, `reconstruct`, `reconstruct_stream` and `find_axis` take counts, in one call or in
+        parts, as frames come from disk. `set_flat_field` forgets it.
+
+        Parameters
+        ----------
+        projections : array
+            Whole frames of some views, counts, in the geometry's order.
+        first_view : int
+            The view of the scan that they begin with.
+        binning : int
+            Rows and bins of the blocks whose means are compared; 0 makes 100 to 200 blocks of the longer side.
+
+        Returns
+        -------
+        CTFlatFit
+            `components`, how many stand above noise (0: nothing was to be done); `explained`, the part of the flats' variance of each;
+            `weights`, (views, components), for which those of the flats have a root mean square of 1; `variation_before` and
+            `variation_after`, total variation over the sum of transmissions, on average over the views.
+
+        Raises
+        ------
+        FlatFieldError
+            The flat field was set without eigenflats.
+        OutOfRangeError, NotFiniteDataError
+
+        Examples
+        --------
+        >>> ct.set_flat_field(flats, darks, eigenflats=5)
+        >>> for first in range(0, views, 100):
+        ...     ct.fit_flat_field(frames[first:first + 100], first)
+        """
+        options = struct(_abi.isoc_ct_flat_fit_options, binning=binning)
+        frames, first_view = self._in(projections, "projections"), integer(first_view, "first_view")
+        shape = () if frames is None else frames.shape
+        # Whatever is wrong with the shape, the library says.
+        views = min(shape[int(self._sinograms and len(shape) == 3)] if shape else 0, self._detector()[0] or 0)
+        room = 20
+        explained, weights = numpy.zeros(room), numpy.zeros((views, room))
+        found = struct(_abi.isoc_ct_flat_fit, explained=address(explained), component_count=room,
+                       weights=address(weights) if views else None, weight_count=weights.size)
+        self._run(lib.isoc_ct_fit_flat_field, frames, first_view, ctypes.byref(options), ctypes.byref(found))
+        kept = found.components
+        return CTFlatFit(kept, explained[:kept].copy(), weights[:, :kept].copy(), found.variation_before, found.variation_after)
 
     def set_outliers(self, *, unit="noise", side="bright", window=0, depth=0, threshold=0.0):
         """How `filter`, `reconstruct` and `reconstruct_stream` remove outliers (zingers) from raw frames, before the flat field: a value

@@ -234,6 +234,34 @@ class Ct(unittest.TestCase):
         self.assertGreater(np.abs(self.ct.filter(spoilt) - expected).max(), 1)
         self.assertEqual(self.ct.info().outliers, 0)
 
+    def test_eigenflats(self):
+        views = len(ANGLES)
+        lines = self.ct.phantom_projections([[0.01, 2.0, -1.0, 80.0, 60.0, 0.3]])
+        waves = np.cos(np.arange(BINS) / 5)
+        strengths = np.sin(np.arange(views))
+        flats = (20000 * (1 + 0.05 * np.outer(np.cos(np.arange(8)), waves)))[:, None, :].astype(np.float32)
+        beam = 20000 * (1 + 0.05 * np.outer(strengths, waves))[:, None, :]
+        frames = (np.exp(-lines) * beam).astype(np.float32)
+        self.ct.set_options(input="counts", filter="none")
+        self.ct.set_flat_field(flats, eigenflats=3)
+        self.assertRaisesRegex(isocenter.FlatFieldError, r"views\[0\] is not known.*fit_flat_field", self.ct.filter, frames)
+        fit = self.ct.fit_flat_field(frames[:60])
+        rest = self.ct.fit_flat_field(frames[60:], first_view=60, binning=2)
+        self.assertEqual((fit.components, fit.weights.shape, rest.weights.shape), (1, (60, 1), (views - 60, 1)))
+        self.assertLess(fit.variation_after, fit.variation_before)
+        self.assertGreater(fit.explained[0], 0.999)
+        # One component: weights are strengths but for an offset, that of the mean flat, and a factor.
+        weights = np.concatenate([fit.weights, rest.weights])[:, 0]
+        self.assertGreater(abs(np.corrcoef(weights, strengths)[0, 1]), 0.9999)
+        # A view's strength is what the mean flat says: waves change it by 0.05 / 2 at most.
+        seen = self.ct.filter(frames) - lines
+        np.testing.assert_allclose(seen, np.broadcast_to(seen.mean(2, keepdims=True), seen.shape), atol=1e-4)
+        self.assertLess(np.abs(seen).max(), 0.03)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "first_view is 60", self.ct.fit_flat_field, frames, 60)
+        self.ct.set_flat_field(np.full((4, 1, BINS), 20000, np.uint16), eigenflats=2)
+        self.assertEqual(self.ct.fit_flat_field(frames).components, 0)
+        self.ct.filter(frames)
+
     def test_a_stream_reads_the_rows_beside(self):
         rng = np.random.default_rng(3)
         frames = rng.integers(500, 1000, (20, 12, 48), np.uint16)

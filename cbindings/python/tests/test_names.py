@@ -34,6 +34,7 @@ TAKEN = [
     ("isoc_ct_stripes", isocenter.CT.set_stripes, ()),
     ("isoc_ct_half_acquisition", isocenter.CT.set_half_acquisition, ()),
     ("isoc_ct_axis_options", isocenter.CT.find_axis, ("projections", "curve")),
+    ("isoc_ct_flat_fit_options", isocenter.CT.fit_flat_field, ("projections", "first_view")),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
     ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
@@ -44,7 +45,8 @@ TAKEN = [
 ]
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),
-    ("isoc_ct_info", isocenter.CTInfo), ("isoc_ct_axis", isocenter.CTAxis), ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
+    ("isoc_ct_info", isocenter.CTInfo), ("isoc_ct_axis", isocenter.CTAxis), ("isoc_ct_flat_fit", isocenter.CTFlatFit),
+    ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
     ("isoc_pet_iteration", isocenter.Iteration), ("isoc_pet_table_sizes", isocenter.TableSizes),
     ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_tally", isocenter.Tally),
 ]

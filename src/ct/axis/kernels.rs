@@ -10,6 +10,7 @@
 use super::seams::Seam;
 use crate::cpu::buffer::{append, zeros};
 use crate::error::Result;
+use crate::solve::dense::{cholesky, solve};
 use std::f64::consts::TAU;
 
 /// Weights of the first views of a seam.
@@ -77,46 +78,22 @@ fn fitted(seam: &Seam, views: usize, order: usize) -> Result<Option<Vec<[f64; 2]
     if views < unknowns {
         return Ok(None);
     }
-    let mut normal = [[0.0f64; MAX_ORDER + 2]; MAX_ORDER + 2];
-    for (i, row) in normal.iter_mut().enumerate().take(unknowns) {
-        for (j, sum) in row.iter_mut().enumerate().take(unknowns) {
-            *sum = (0..views).map(|k| design(k, i) * design(k, j)).sum::<f64>() / views as f64;
-        }
+    let mut normal = [0.0f64; (MAX_ORDER + 2) * (MAX_ORDER + 2)];
+    let normal = &mut normal[..unknowns * unknowns];
+    for (at, sum) in normal.iter_mut().enumerate() {
+        let (i, j) = (at / unknowns, at % unknowns);
+        *sum = (0..views).map(|k| design(k, i) * design(k, j)).sum::<f64>() / views as f64;
     }
-    let Some(factor) = cholesky(normal, unknowns) else { return Ok(None) };
+    // Singular to rounding.
+    if !cholesky(normal, unknowns, 1e-10) {
+        return Ok(None);
+    }
     let mut weights: Vec<[f64; 2]> = zeros(views)?;
     for (k, weight) in weights.iter_mut().enumerate() {
         let mut right = [0.0; MAX_ORDER + 2];
         (0..unknowns).for_each(|i| right[i] = design(k, i) / views as f64);
-        let solved = solve(&factor, right, unknowns);
-        *weight = [solved[0], solved[1]];
+        solve(normal, &mut right[..unknowns]);
+        *weight = [right[0], right[1]];
     }
     Ok(Some(weights))
-}
-
-type Square = [[f64; MAX_ORDER + 2]; MAX_ORDER + 2];
-
-/// Lower factor; None of what is singular to rounding.
-fn cholesky(mut a: Square, n: usize) -> Option<Square> {
-    for j in 0..n {
-        let pivot = a[j][j] - (0..j).map(|k| a[j][k] * a[j][k]).sum::<f64>();
-        if pivot < 1e-10 {
-            return None;
-        }
-        a[j][j] = pivot.sqrt();
-        for i in j + 1..n {
-            a[i][j] = (a[i][j] - (0..j).map(|k| a[i][k] * a[j][k]).sum::<f64>()) / a[j][j];
-        }
-    }
-    Some(a)
-}
-
-fn solve(l: &Square, mut x: [f64; MAX_ORDER + 2], n: usize) -> [f64; MAX_ORDER + 2] {
-    for i in 0..n {
-        x[i] = (x[i] - (0..i).map(|k| l[i][k] * x[k]).sum::<f64>()) / l[i][i];
-    }
-    for i in (0..n).rev() {
-        x[i] = (x[i] - (i + 1..n).map(|k| l[k][i] * x[k]).sum::<f64>()) / l[i][i];
-    }
-    x
 }

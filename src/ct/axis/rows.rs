@@ -2,7 +2,8 @@
 
 use super::seams::Seams;
 use super::spread;
-use crate::array::{Array, DType, Layout};
+use crate::array::fetch::Fetched;
+use crate::array::{Array, Layout};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{Buffer, append, collected, zeros};
 use crate::ct::geometry::{Geometry, Order};
@@ -172,31 +173,19 @@ impl Source<'_> {
 
 /// Some rows from a GPU, of which these views have been filled in, in the geometry's order.
 fn copied_from(gpu: &Device, layout: &Layout, g: &Geometry, lines: &Range<usize>, views: &[usize]) -> Result<Vec<f32>> {
-    let (bins, stride, size) = (g.bins, layout.strides[2], layout.dtype.size());
+    let bins = g.bins;
     let Some(values) = g.views().checked_mul(lines.len()).and_then(|n| n.checked_mul(bins)) else {
         fail!(SizeOverflow, "{} views of {} x {bins} bins do not fit the address space", g.views(), lines.len());
     };
     let mut copy: Vec<f32> = zeros(values)?;
-    // Strided bins are read with what lies between them.
-    let step = stride.unsigned_abs() * size;
-    let mut span: Vec<u8> = zeros(step * (bins - 1) + size)?;
     for (&view, line) in views.iter().flat_map(|view| lines.clone().map(move |line| (view, line))) {
         let row = line - lines.start;
-        let ([i, j], to) = match g.order {
-            Order::Sinograms => ([line, view], row * g.views() + view),
-            Order::Frames => ([view, line], view * lines.len() + row),
+        let (at, to) = match g.order {
+            Order::Sinograms => ([line, view, 0], row * g.views() + view),
+            Order::Frames => ([view, line, 0], view * lines.len() + row),
         };
-        let [first, last] = [0, bins - 1].map(|k| layout.element([i, j, k]).addr());
-        gpu.read_into(first.min(last) as u64, &mut span)?;
-        for (k, value) in copy[to * bins..][..bins].iter_mut().enumerate() {
-            let at = if stride < 0 { bins - 1 - k } else { k } * step;
-            *value = match (layout.dtype, &span[at..at + size]) {
-                (DType::F32, &[a, b, c, d]) => f32::from_ne_bytes([a, b, c, d]),
-                (DType::U16, &[a, b]) => u16::from_ne_bytes([a, b]).into(),
-                (DType::U8, &[a]) => a.into(),
-                (dtype, _) => fail!(Internal, "{dtype:?} is no type of projections"),
-            };
-        }
+        let row = Layout { origin: layout.element(at), shape: [1, 1, bins], ..*layout };
+        Fetched::new(gpu, &row)?.array().read_row([0; 3], &mut copy[to * bins..][..bins]);
     }
     Ok(copy)
 }

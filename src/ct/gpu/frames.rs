@@ -20,6 +20,8 @@ struct Frames {
     planes: u64,
     mixtures: u64,
     plane_stride: i64,
+    components: u64,
+    component_weights: u64,
     outliers: u64,
     above: i32,
     below: i32,
@@ -30,9 +32,9 @@ struct Frames {
     first_counted: i32,
     counted: i32,
     transmissions: i32,
-    unused: i32,
+    component_count: i32,
 }
-mirrored!(Frames, 152);
+mirrored!(Frames, 168);
 
 /// Mirrors `Repairs`.
 #[repr(C)]
@@ -74,22 +76,47 @@ impl Kernels {
 pub(super) struct DeviceFlat {
     dark: DeviceMemory,
     gain: DeviceMemory,
-    /// Planes of (group, row, bin), and what each view takes of them.
-    beams: Option<[DeviceMemory; 2]>,
+    beams: Option<DeviceBeams>,
     repairs: Option<DeviceMemory>,
     rows: Range<usize>,
     bins: usize,
 }
 
+/// What varies from view to view.
+#[derive(Debug)]
+struct DeviceBeams {
+    /// (group or component, row, bin).
+    planes: DeviceMemory,
+    groups: usize,
+    /// What each view takes of groups and of components.
+    mixtures: DeviceMemory,
+    components: usize,
+    weights: DeviceMemory,
+}
+
 impl DeviceFlat {
+    /// Memory in bytes, of so many rows.
+    pub(super) fn bytes(flat: &FlatField, rows: usize, bins: usize) -> u64 {
+        let (planes, of_views) = flat.beams().map_or((0, 0), |beams| {
+            (beams.count(), size_of_val(beams.mixtures()) + size_of_val(beams.component_weights()))
+        });
+        (4 * (2 + planes) * rows * bins + of_views) as u64
+    }
+
     /// Of these rows of the detector.
     pub(super) fn new(device: &Arc<Device>, flat: &FlatField, rows: Range<usize>, bins: usize) -> Result<Self> {
         let part = rows.start * bins..rows.end * bins;
         let (dark, gain) = flat.rows(rows.clone());
         let repairs = flat.repairs().of_rows(rows.clone());
         let beams = flat.beams().map(|beams| {
-            let planes = DeviceMemory::from_slice(device, &beams.part(part.clone())?)?;
-            Ok([planes, DeviceMemory::from_slice(device, beams.mixtures())?])
+            let components = beams.components();
+            Ok(DeviceBeams {
+                planes: DeviceMemory::from_slice(device, &beams.part(part.clone())?)?,
+                groups: beams.count() - components,
+                mixtures: DeviceMemory::from_slice(device, beams.mixtures())?,
+                components,
+                weights: DeviceMemory::from_slice(device, beams.component_weights())?,
+            })
         });
         Ok(Self {
             rows,
@@ -166,14 +193,19 @@ pub(super) fn run(
     let Some(at) = KERNELS.iter().position(|kernel| *kernel == wanted) else {
         fail!(Internal, "there is no kernel for outliers in {wanted:?}");
     };
-    let beams = flat.and_then(|(_, on_device)| on_device.beams.as_ref());
-    let address = |k: usize| beams.map_or(0, |b| b[k].address());
+    let beams = flat.and_then(|(_, on_device)| Some((on_device.beams.as_ref()?, on_device)));
+    let plane_stride = flat.map_or(0, |(_, on_device)| on_device.rows.len() * bins);
+    // From the slab's first row on.
+    let plane =
+        |plane: usize| beams.map_or(0, |(b, on)| b.planes.address() + on.at(top) + 4 * (plane * plane_stride) as u64);
     let arguments = Frames {
         raw,
         sinograms,
-        planes: flat.filter(|_| beams.is_some()).map_or(0, |(_, on_device)| address(0) + on_device.at(top)),
-        mixtures: address(1),
-        plane_stride: flat.map_or(0, |(_, on_device)| (on_device.rows.len() * bins) as i64),
+        planes: plane(0),
+        mixtures: beams.map_or(0, |(b, _)| b.mixtures.address()),
+        plane_stride: plane_stride as i64,
+        components: beams.map_or(0, |(b, _)| plane(b.groups)),
+        component_weights: beams.map_or(0, |(b, _)| b.weights.address()),
         outliers: counter,
         above: beside[0] as i32,
         below: beside[1] as i32,
@@ -192,7 +224,7 @@ pub(super) fn run(
         first_counted: counted[0] as i32,
         counted: counted[1] as i32,
         transmissions: transmissions.into(),
-        unused: 0,
+        component_count: beams.map_or(0, |(b, _)| b.components as i32),
     };
     let grid = [bins.div_ceil(TILE), slices, views.div_ceil(VIEWS)];
     // SAFETY: Frames mirrors the kernel's struct; the buffers live until the stream is waited for.

@@ -5,6 +5,7 @@ use super::case::Case;
 use super::choice::{Candidate, Wish};
 use super::format::Format;
 use super::forward;
+use super::frames::DeviceFlat;
 use super::prepare;
 use super::projector::Projector;
 use super::rows::IndexWeights;
@@ -18,6 +19,7 @@ use crate::ct::slab::{Arrays, rows_of};
 use crate::ct::task::{Operator, Task};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
+use std::ops::Range;
 
 /// Slabs that are under way at a time.
 pub(super) const SLOTS: usize = 2;
@@ -194,7 +196,7 @@ impl Sizes {
         if task.pass.converts { n * task.geometry.ny * task.geometry.nx * 4 } else { 0 }
     }
 
-    /// Device memory for slabs of `n` slices, tables not counted.
+    /// Device memory for slabs of `n` slices, tables not counted but for a beam that varies, whose planes are many.
     pub(super) fn bytes(&self, (task, arrays): (&Task, &Arrays), n: usize) -> u64 {
         let g = task.geometry;
         let raw = match arrays.source().gpu {
@@ -208,11 +210,23 @@ impl Sizes {
             _ => self.format.bytes(n, g.views(), g.bins),
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
-        let stages = prepare::bytes(task, n);
+        let stages = prepare::bytes(task, n) + flat_bytes(task);
         let volume = self.volume_bytes(task, n) as u64;
         let slots = SLOTS as u64 * (raw + self.out_bytes(task, n) as u64);
         (slots + packed + volume).saturating_add(sums).saturating_add(stages)
     }
+}
+
+/// What a flat field that varies takes, of the rows of all slices.
+fn flat_bytes(task: &Task) -> u64 {
+    let flat = task.rows.correction.flat().filter(|flat| flat.beams().is_some());
+    flat.map_or(0, |flat| DeviceFlat::bytes(flat, flat_rows(task).len(), task.detector.bins))
+}
+
+/// Rows of the detector whose flat field is on a device.
+pub(super) fn flat_rows(task: &Task) -> Range<usize> {
+    let reach = task.rows.stages.map_or(0, |stages| stages.measured_reach(task.detector));
+    task.detector.rows_around(&(0..task.detector.slices), reach)
 }
 
 /// The next smaller slab: whole blocks of the kernel as long as there are several.

@@ -10,7 +10,7 @@ use super::half_acquisition::DeviceHalves;
 use super::kept_filter::KeptFilter;
 use super::phase::DevicePhase;
 use super::projector::Projector;
-use super::sizes::sampling;
+use super::sizes::{flat_rows, sampling};
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::options::Pair;
 use crate::ct::rows::filter::Padding;
@@ -63,10 +63,8 @@ impl Tables {
         let detector = task.detector;
         let phase = task.rows.stages.and_then(|stages| stages.phase.as_ref());
         let distortion = task.rows.stages.and_then(|stages| stages.distortion.as_ref());
-        let reach = task.rows.stages.map_or(0, |stages| stages.measured_reach(detector));
-        let rows = detector.rows_around(&(0..detector.slices), reach);
         let flat = task.rows.correction.flat();
-        let flat = flat.map(|flat| DeviceFlat::new(device, flat, rows, detector.bins)).transpose()?;
+        let flat = flat.map(|flat| DeviceFlat::new(device, flat, flat_rows(task), detector.bins)).transpose()?;
         Ok(Self {
             lines: DeviceMemory::from_slice(device, &lines)?,
             view_scale: DeviceMemory::from_slice(device, &scales)?,

@@ -46,8 +46,21 @@ impl Corrector {
 }
 
 impl InputKind {
-    /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other.
+    /// What is done to projections of this type; refuses what is contradictory, or might be meant one way or the other, and a flat field
+    /// that is not known of all views.
     pub(in crate::ct) fn correction(
+        self,
+        dtype: DType,
+        flat: Option<&FlatField>,
+        minimum: f64,
+    ) -> Result<Correction<'_>> {
+        let correction = self.intended(dtype, flat, minimum)?;
+        correction.flat().map_or(Ok(()), FlatField::check_fitted)?;
+        Ok(correction)
+    }
+
+    /// The same of any flat field.
+    pub(in crate::ct) fn intended(
         self,
         dtype: DType,
         flat: Option<&FlatField>,

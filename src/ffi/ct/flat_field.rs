@@ -50,6 +50,11 @@ pub struct isoc_ct_flat_field_options {
     pub bad_pixels: f64,
     /// Removed from each flat and dark before they are combined, or NULL; the frames of a group, and the darks, are its views.
     pub outliers: *const isoc_ct_outliers,
+    /// Above 0: for a beam that changes its shape from view to view. The flats of each group, less their mean, have as many principal
+    /// components found, as many as noise cannot have made, up to this number; smoothed, they are what isoc_ct_fit_flat_field fits to each
+    /// view before any call that needs the flat field. 0 to 20, with at least as many flats as components and groups and one more, and at
+    /// most 512. 0: none.
+    pub eigenflats: i64,
 }
 
 // SAFETY: numbers and pointers; all zero is valid.
@@ -121,8 +126,9 @@ impl isoc_ct_flat_field_options {
             // SAFETY: valid, by this function's contract.
             false => Some(unsafe { read_struct(self.outliers)? }.to_outliers()?),
         };
+        let eigenflats = count(self.eigenflats, "options.eigenflats", 0, MAX_SIDE)?;
         let bad_pixels = (self.bad_pixels != 0.0).then_some(self.bad_pixels);
-        Ok(FlatFieldOptions { combine, groups, monitor, bad_pixels, outliers })
+        Ok(FlatFieldOptions { combine, groups, monitor, bad_pixels, outliers, eigenflats })
     }
 }
 

@@ -34,12 +34,7 @@ impl Combination<'_> {
         let mut combined: Vec<f64> = zeros(rows * bins)?;
         combined.par_chunks_exact_mut(bins).enumerate().try_for_each(|(row, combined)| {
             let mut values: Vec<f32> = zeros(which.len() * bins)?;
-            for (frame, values) in which.clone().zip(values.chunks_exact_mut(bins)) {
-                match self.outliers {
-                    None => frames.read_row([frame, row, 0], values),
-                    Some(outliers) => self.clean(outliers, frames, &which, [frame, row], values)?,
-                }
-            }
+            self.read(frames, &which, row, &mut values)?;
             match self.combine {
                 Combine::Mean => {
                     for values in values.chunks_exact(bins) {
@@ -60,6 +55,17 @@ impl Combination<'_> {
             Ok(())
         })?;
         Ok(combined)
+    }
+
+    /// Reads a row of some of the frames, one after the other, without their outliers.
+    pub(super) fn read(&self, frames: &Array, which: &Range<usize>, row: usize, values: &mut [f32]) -> Result<()> {
+        for (frame, values) in which.clone().zip(values.chunks_exact_mut(frames.shape()[2])) {
+            match self.outliers {
+                None => frames.read_row([frame, row, 0], values),
+                Some(outliers) => self.clean(outliers, frames, which, [frame, row], values)?,
+            }
+        }
+        Ok(())
     }
 
     /// A row of a frame without its outliers, by the rows beside it and the other frames.

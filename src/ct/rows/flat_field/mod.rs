@@ -3,20 +3,24 @@
 mod bad_pixels;
 mod beams;
 mod combine;
+mod components;
 mod options;
+mod smoothing;
 
 use super::logarithm::line_integral;
 use crate::array::Array;
 use crate::context::{Context, LogLevel, NanPolicy};
-use crate::cpu::buffer::zeros;
+use crate::cpu::buffer::{collected, reserved, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 pub(in crate::ct) use bad_pixels::{Repair, Repairs};
-pub(in crate::ct) use beams::Beams;
+use beams::Beam;
+pub(in crate::ct) use beams::{Beams, Drifted};
 use combine::Combination;
 pub use combine::Combine;
+use components::{Components, Flats};
 pub use options::{FlatFieldOptions, FlatGroup};
 use std::ops::Range;
 
@@ -30,6 +34,8 @@ pub(in crate::ct) struct FlatField {
     /// Where the beam is not the same in all views.
     beams: Option<Beams>,
     repairs: Repairs,
+    /// Where components were asked for, the part of the flats' variance that each of those kept explains.
+    explained: Option<Vec<f64>>,
 }
 
 impl FlatField {
@@ -96,15 +102,32 @@ impl FlatField {
                 format!("{n} of {of} pixels are dead, hot or far from their neighbours, and are replaced by these")
             });
         }
+        let explained = match options.eigenflats {
+            0 => None,
+            wanted => {
+                let mut bad = collected(beam.iter().map(|beam| !beam.is_finite()))?;
+                repairs.all().iter().for_each(|r| bad[r.row as usize * bins + r.bin as usize] = true);
+                let monitored = !options.monitor.is_empty();
+                let flats = Flats { frames: flats, groups, monitored, combination, bad: &bad, beam: &beam };
+                let Components { planes: components, explained } = context.install(|| flats.components(wanted))?;
+                tell_of_components(&explained, context);
+                let mut all = reserved(planes.len() + components.len())?;
+                all.extend_from_slice(&planes);
+                all.extend_from_slice(&components);
+                planes = all;
+                Some(explained)
+            }
+        };
+        let drifts = explained.as_ref().is_some_and(|explained| !explained.is_empty());
         let beams = match (groups, options.monitor.as_slice()) {
-            ([_], []) => None,
-            (groups, monitor) => Some(Beams::new(planes, groups, g.views(), monitor)?),
+            ([_], []) if !drifts => None,
+            (groups, monitor) => Some(Beams::new(planes, groups, g.views(), monitor, dark.len())?),
         };
         let mut offset = zeros(dark.len())?;
         for (offset, d) in offset.iter_mut().zip(dark) {
             *offset = if d.is_finite() { d as f32 } else { 0.0 };
         }
-        Ok(Self { bins, dark: offset, gain, beams, repairs })
+        Ok(Self { bins, dark: offset, gain, beams, repairs, explained })
     }
 
     /// Whether it is of such a scan.
@@ -144,9 +167,39 @@ impl FlatField {
         self.beams.as_ref()
     }
 
+    /// Takes what was found of the beam in views from this one on.
+    pub(in crate::ct) fn drift(&mut self, first: usize, found: &[Drifted]) {
+        if let Some(beams) = &mut self.beams {
+            beams.drift(first, found);
+        }
+    }
+
+    /// The part of the flats' variance that each component explains; None where none were asked for.
+    pub(in crate::ct) fn explained(&self) -> Option<&[f64]> {
+        self.explained.as_deref()
+    }
+
+    /// Refuses views whose components have not been found.
+    pub(in crate::ct) fn check_fitted(&self) -> Result<()> {
+        match self.beams.as_ref().and_then(Beams::unfitted) {
+            Some(view) => fail!(
+                FlatField,
+                "the beam of views[{view}] is not known: the flat field has eigenflats, and isoc_ct_fit_flat_field has not seen that view since"
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Pixels that are replaced by their neighbours.
     pub(in crate::ct) fn repairs(&self) -> &Repairs {
         &self.repairs
+    }
+
+    /// Bins of a row that cannot be corrected, or not by themselves.
+    pub(in crate::ct) fn unmeasured(&self, row: usize) -> impl Iterator<Item = usize> {
+        let gain = &self.gain[row * self.bins..(row + 1) * self.bins];
+        let unusable = gain.iter().enumerate().filter(|(_, gain)| **gain == 0.0).map(|(bin, _)| bin);
+        unusable.chain(self.repairs.of_rows(row..row + 1).iter().map(|r| r.bin as usize))
     }
 
     /// Whether a pixel can be corrected, or is replaced by its neighbours.
@@ -185,11 +238,16 @@ impl FlatField {
     }
 }
 
-/// Of one row: dark, gain, and the beam of a view as two planes and their weights, where it varies.
+/// Values whose beam is put together before they are divided by it.
+const BLOCK: usize = 64;
+/// Components leave at least this part of what flats say of a pixel's beam, so that no quotient is without bounds.
+pub(in crate::ct) const LOWEST_BEAM: f32 = 0.05;
+
+/// Of one row: dark, gain, and the beam of a view, where it varies.
 struct Planes<'a> {
     dark: &'a [f32],
     gain: &'a [f32],
-    beam: Option<([&'a [f32]; 2], [f32; 2])>,
+    beam: Option<Beam<'a>>,
 }
 
 /// Transmissions of a row, and what is made of each; `gap` where there is none.
@@ -215,15 +273,45 @@ impl<F: Fn(f32) -> f32> Plain for Correcting<'_, F> {
                     *v = if *g == 0.0 { gap } else { made };
                 }
             }
-            Some(([a, b], [wa, wb])) => {
+            Some(Beam { planes: [a, b], weights: [wa, wb], of_components: [], .. }) => {
                 for ((v, (d, g)), (a, b)) in pixels.zip(a.iter().zip(b)) {
                     let made = each((*v - d) / (wa * a + wb * b));
                     *v = if *g == 0.0 { gap } else { made };
                 }
             }
+            Some(Beam { planes: [a, b], weights: [wa, wb], components, stride, of_components }) => {
+                let mut flats = [0.0; BLOCK];
+                let pixels = values.chunks_mut(BLOCK).zip(dark.chunks(BLOCK).zip(gain.chunks(BLOCK)));
+                let pixels = pixels.zip(a.chunks(BLOCK).zip(b.chunks(BLOCK)));
+                for (block, ((values, (dark, gain)), (a, b))) in pixels.enumerate() {
+                    for (flat, (a, b)) in flats.iter_mut().zip(a.iter().zip(b)) {
+                        *flat = wa * a + wb * b;
+                    }
+                    let mut beams = flats;
+                    for (k, weight) in of_components.iter().enumerate() {
+                        let component = &components[k * stride + block * BLOCK..][..values.len()];
+                        beams.iter_mut().zip(component).for_each(|(beam, u)| *beam += weight * u);
+                    }
+                    let beams = flats.iter().zip(&beams).map(|(flat, beam)| beam.max(LOWEST_BEAM * flat));
+                    for ((v, (d, g)), beam) in values.iter_mut().zip(dark.iter().zip(gain)).zip(beams) {
+                        let made = each((*v - d) / beam);
+                        *v = if *g == 0.0 { gap } else { made };
+                    }
+                }
+            }
         }
         gain.iter().map(|g| u32::from(*g == 0.0)).sum::<u32>() as usize
     }
+}
+
+fn tell_of_components(explained: &[f64], context: &Context) {
+    context.log(LogLevel::Info, || match explained {
+        [] => "flats do not differ by more than noise: there are no eigenflats".into(),
+        _ => {
+            let (kept, percent) = (explained.len(), 100.0 * explained.iter().sum::<f64>());
+            format!("{kept} eigenflats explain {percent:.1} % of the variance of flats")
+        }
+    });
 }
 
 /// Refuses a pixel whose flat and dark cannot correct it.

@@ -28,7 +28,14 @@ pub struct FlatFieldOptions {
     pub bad_pixels: Option<f64>,
     /// Removed from each frame before it is combined with others.
     pub outliers: Option<Outliers>,
+    /// Maximum number of components of what differs between flats that views are fitted with; 0 for none.
+    pub eigenflats: usize,
 }
+
+/// Maximum number of components.
+const MAX_EIGENFLATS: usize = 20;
+/// Flats beyond which their eigenvectors would take too long.
+const MAX_FLATS: usize = 512;
 
 impl FlatFieldOptions {
     /// Refuses what is out of range, naming the field, for so many flats and views.
@@ -83,7 +90,31 @@ impl FlatFieldOptions {
                 );
             }
         }
+        self.check_eigenflats(flats)?;
         self.outliers.as_ref().map_or(Ok(()), Outliers::check)
+    }
+
+    /// Each group's mean takes a flat's worth of what there is to know, each component another, and one has to be left for noise.
+    fn check_eigenflats(&self, flats: usize) -> Result<()> {
+        let (wanted, groups) = (self.eigenflats, self.groups.len().max(1));
+        if wanted > MAX_EIGENFLATS {
+            fail!(OutOfRange, "options.eigenflats is {wanted}; it must be 0 to {MAX_EIGENFLATS}");
+        }
+        let needed = wanted + groups + 1;
+        if wanted > 0 && flats < needed {
+            let of = if groups == 1 { String::new() } else { format!(" in {groups} groups") };
+            fail!(
+                OutOfRange,
+                "options.eigenflats is {wanted}, which needs {needed} flats or more{of}; flats has {flats}"
+            );
+        }
+        if wanted > 0 && flats > MAX_FLATS {
+            fail!(
+                OutOfRange,
+                "options.eigenflats is {wanted} with {flats} flats; it takes {MAX_FLATS} of them at most"
+            );
+        }
+        Ok(())
     }
 }
 
