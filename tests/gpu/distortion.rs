@@ -20,7 +20,7 @@ fn geometry([views, rows, bins]: [usize; 3]) -> Geometry {
 fn lens([views, rows, bins]: [usize; 3], shifted: bool) -> Distortion {
     let shifts = random(2 * views, 17);
     let shifts = shifts.chunks_exact(2).map(|s| [6.0 * f64::from(s[0]), 4.0 * f64::from(s[1])]);
-    let far = (bins.max(rows) as f64).min(300.0) / 2.0;
+    let far = bins.max(rows) as f64 / 2.0;
     Distortion {
         centre: [bins as f64 * 0.47, rows as f64 * 0.61 - 3.0],
         radial: vec![1.003, -0.02 / far, 0.03 / far.powi(2)].into_iter().chain(shifted.then_some(-1e-10)).collect(),
