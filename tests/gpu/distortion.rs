@@ -23,7 +23,10 @@ fn lens([views, rows, bins]: [usize; 3], shifted: bool) -> Distortion {
     let far = bins.max(rows) as f64 / 2.0;
     Distortion {
         centre: [bins as f64 * 0.47, rows as f64 * 0.61 - 3.0],
-        radial: vec![1.003, -0.02 / far, 0.03 / far.powi(2)].into_iter().chain(shifted.then_some(-1e-10)).collect(),
+        radial: vec![1.003, -0.02 / far, 0.03 / far.powi(2)]
+            .into_iter()
+            .chain(shifted.then_some(-0.003 / far.powi(3)))
+            .collect(),
         perspective: shifted.then_some([1.001, -0.004, 1.2, 0.001, 0.998, -0.7, 1e-6, -2e-6]),
         tilt: -0.006,
         shifts: if shifted { shifts.collect() } else { Vec::new() },
@@ -35,10 +38,13 @@ fn plan(context: &Arc<Context>, g: &Geometry, distortion: &Distortion, phase: bo
     ct.set_geometry(g.clone()).expect("a geometry");
     ct.set_options(Options { filter: Filter::None, input, ..Options::default() }).expect("options");
     if input == InputKind::Counts {
-        let flats: Vec<f32> = random(g.rows * g.bins, 4).iter().map(|v| 4000.0 + 300.0 * v).collect();
+        // As bright as the counts without an object, so that transmissions are 0.4 to 1.1.
+        let beam = |k: usize| 2000.0 + 40.0 * (k % g.bins) as f32 + 30.0 * (k / g.bins) as f32;
+        let noise = random(g.rows * g.bins, 4);
+        let flats: Vec<f32> = noise.iter().enumerate().map(|(k, v)| beam(k) * (1.0 + 0.05 * v)).collect();
         ct.set_flat_field(Some(Array::new(&flats, [1, g.rows, g.bins]).expect("flats")), None).expect("a flat field");
         let (unit, side) = (OutlierUnit::Noise, OutlierSide::Both);
-        ct.set_outliers(Some(Outliers { window: 3, depth: 3, unit, threshold: 8.0, side })).expect("outliers");
+        ct.set_outliers(Some(Outliers { window: 5, depth: 3, unit, threshold: 8.0, side })).expect("outliers");
     }
     ct.set_distortion(Some(distortion.clone())).expect("a distortion");
     let paganin =
@@ -58,8 +64,8 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d <= m { m } else { d })
 }
 
-/// Places are the same but for the rounding of f64; values round as on the processor, to 1e-7 of transmissions of up to 9 x 2 and of the logarithm of
-/// what may be 1e-3: tolerances are those of `tests/ct/distortion.rs`, for transmissions of 0.1 at least; with phase those of its own test.
+/// Places are the same but for the rounding of f64. Three steps between values of up to 9 (of zingers that are left) round by 6e-8 of that each:
+/// 3e-6 of transmissions, whose logarithm may be of next to nothing. With phase the tolerance is that of its own test.
 #[test]
 fn frames_as_on_the_processor() {
     let Some(gpu) = gpu() else { return };
@@ -84,8 +90,13 @@ fn frames_as_on_the_processor() {
                 let from = Array::of(&raw, g.projection_shape()).expect("counts");
                 let on = |context| rows(&mut plan(context, &g, &distortion, phase, InputKind::Counts), from);
                 let (seen, expected) = (on(&gpu), on(&cpu()));
-                let off = worst(&seen.0, &expected.0);
-                assert!(off < 2e-5, "{shape:?}, {distortion:?}, phase {phase}: {off:e}");
+                let through = |rows: &[f32]| rows.iter().map(|p| (-p).exp()).collect::<Vec<_>>();
+                let off = match phase {
+                    true => worst(&seen.0, &expected.0),
+                    false => worst(&through(&seen.0), &through(&expected.0)),
+                };
+                let most = if phase { 1.5e-5 } else { 3e-6 };
+                assert!(off < most, "{shape:?}, {distortion:?}, phase {phase}: {off:e}");
                 assert_eq!(seen.1, expected.1, "outliers");
             }
         }
