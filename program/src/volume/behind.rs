@@ -3,7 +3,7 @@
 use super::hdf5::Writer;
 use super::journal::Journal;
 use anyhow::{Result, anyhow};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Slabs that wait to be written, at most: more would only take memory.
@@ -16,13 +16,19 @@ enum Work {
     Block(usize),
 }
 
-/// To the thread that writes.
-pub struct Behind(SyncSender<Work>);
+/// To the thread that writes, and what comes back from it: arrays that may be filled again, since new ones cost as much as a copy.
+pub struct Behind {
+    work: SyncSender<Work>,
+    written: Receiver<Vec<u8>>,
+}
 
 impl Behind {
     /// Has bytes of the volume written.
     pub fn bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.send(Work::Bytes(at, bytes.to_vec()))
+        let mut copy = self.written.try_recv().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(bytes);
+        self.send(Work::Bytes(at, copy))
     }
 
     /// Has a block noted, once all of it is on disk.
@@ -32,7 +38,7 @@ impl Behind {
 
     fn send(&self, work: Work) -> Result<()> {
         // Its own error comes when it is waited for.
-        self.0.send(work).map_err(|_| anyhow!("writing has failed"))
+        self.work.send(work).map_err(|_| anyhow!("writing has failed"))
     }
 }
 
@@ -40,8 +46,9 @@ impl Behind {
 pub fn written(writer: &Writer, journal: &mut Journal, work: impl FnOnce(&Behind) -> Result<()>) -> Result<Duration> {
     std::thread::scope(|scope| {
         let (to, from) = sync_channel(WAITING);
-        let thread = scope.spawn(move || write(writer, journal, &from));
-        let behind = Behind(to);
+        let (back, written) = channel();
+        let thread = scope.spawn(move || write(writer, journal, &from, &back));
+        let behind = Behind { work: to, written };
         let done = work(&behind);
         // So that the thread ends.
         drop(behind);
@@ -50,12 +57,16 @@ pub fn written(writer: &Writer, journal: &mut Journal, work: impl FnOnce(&Behind
     })
 }
 
-fn write(writer: &Writer, journal: &mut Journal, from: &Receiver<Work>) -> Result<Duration> {
+fn write(writer: &Writer, journal: &mut Journal, from: &Receiver<Work>, back: &Sender<Vec<u8>>) -> Result<Duration> {
     let mut taken = Duration::ZERO;
     for work in from {
         let begun = Instant::now();
         match work {
-            Work::Bytes(at, bytes) => writer.write(at, &bytes)?,
+            Work::Bytes(at, bytes) => {
+                writer.write(at, &bytes)?;
+                // At the end nobody wants it.
+                let _ = back.send(bytes);
+            }
             Work::Block(block) => {
                 writer.sync()?;
                 journal.note(block)?;
