@@ -1,13 +1,7 @@
 //! The command `isocenter`: from a scan file to a volume file.
 
-mod cli;
-mod commands;
-mod frames;
-mod plan;
-mod scan;
-mod volume;
-
 use clap::Parser;
+use isocenter_program::cli::Cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -16,7 +10,7 @@ fn main() -> ExitCode {
         // SAFETY: there is no other thread yet.
         unsafe { std::env::set_var("HDF5_USE_FILE_LOCKING", "FALSE") };
     }
-    match cli::Cli::parse().run() {
+    match Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

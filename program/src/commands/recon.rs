@@ -1,7 +1,7 @@
 //! `isocenter recon` and `repeat`: slabs of rows from the scan file, through the library, into the volume file.
 
 use super::axis::{Search, told};
-use super::{context, input, plan};
+use super::{context, input, plan, room};
 use crate::cli::{Recon, Repeat};
 use crate::plan::Plan;
 use crate::scan::Scan;
@@ -10,14 +10,17 @@ use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, Geometry, Options, Slab};
 use isocenter::error::{Error, Status};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub fn run(recon: &Recon) -> Result<()> {
     let context = context(&recon.machine)?;
-    let scan = Scan::open(&recon.scan)?;
-    let plan = decide(recon, &context, &scan)?;
+    let mut scan = Scan::open(&recon.scan)?;
+    let rows = rows(recon.rows, &scan)?;
+    scan.hold(&around(rows, &scan).collect::<Vec<_>>(), &mut room(&recon.machine))?;
+    let plan = decide(recon, rows, &context, &scan)?;
     let written = plan.write()?;
     reconstruct(&context, &plan, &scan)?;
     println!("plan {}", written.display());
@@ -27,17 +30,32 @@ pub fn run(recon: &Recon) -> Result<()> {
 pub fn repeat(repeat: &Repeat) -> Result<()> {
     let context = context(&repeat.machine)?;
     let plan = Plan::read(&repeat.plan)?;
-    let scan = Scan::open(&plan.scan)?;
+    let mut scan = Scan::open(&plan.scan)?;
+    let rows = rows(Some(plan.rows), &scan)?;
+    scan.hold(&around(rows, &scan).collect::<Vec<_>>(), &mut room(&repeat.machine))?;
     reconstruct(&context, &plan, &scan)
 }
 
-/// The plan of what was said on the command line: what was left to be found is found.
-fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<Plan> {
+/// Rows on either side of those that are wanted, at which steps may look: they are decoded with them.
+const BESIDE: usize = 64;
+
+/// The rows that are wanted, which have to be there; all of them if none are named.
+fn rows(wanted: Option<[usize; 2]>, scan: &Scan) -> Result<[usize; 2]> {
     let all = scan.views.source.shape()[1];
-    let rows = recon.rows.unwrap_or([0, all]);
-    if rows[1] > all {
-        bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
+    let [first, end] = wanted.unwrap_or([0, all]);
+    if first >= end || end > all {
+        bail!("rows {first}..{end}: the scan has {all}");
     }
+    Ok([first, end])
+}
+
+/// Some rows and those beside them.
+fn around([first, end]: [usize; 2], scan: &Scan) -> Range<usize> {
+    first.saturating_sub(BESIDE)..end.saturating_add(BESIDE).min(scan.views.source.shape()[1])
+}
+
+/// The plan of what was said on the command line: what was left to be found is found.
+fn decide(recon: &Recon, rows: [usize; 2], context: &Arc<Context>, scan: &Scan) -> Result<Plan> {
     let steps = recon.steps.clone();
     let axis = match recon.axis {
         Some(axis) => axis,
@@ -67,9 +85,6 @@ fn reconstruct(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<()>
     let start = Instant::now();
     let [_, all, bins] = scan.views.source.shape();
     let [first, end] = wanted.rows;
-    if first >= end || end > all {
-        bail!("rows {first}..{end}: the scan has {all}");
-    }
     let mut ct = plan(context, scan, wanted.pixel, &wanted.steps.flats, &(0..all).collect::<Vec<_>>())?;
     let mut geometry =
         Geometry { axis: vec![wanted.axis], first_row: first, slices: end - first, ..ct.geometry()?.clone() };
