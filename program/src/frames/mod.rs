@@ -1,5 +1,6 @@
 //! Frames in files: read by rows, on all cores, each part of a file once.
 
+mod ahead;
 mod chunked;
 mod chunks;
 mod contiguous;
@@ -7,8 +8,11 @@ mod element;
 mod filters;
 mod held;
 mod library;
+mod mapping;
 mod memory;
 mod stack;
+
+pub use ahead::Ahead;
 
 use anyhow::{Context, Result, bail};
 use hdf5_metno::Dataset;

@@ -1,9 +1,10 @@
 //! Virtual datasets that are made of whole frames of others: each part is read in the quickest way for itself.
 
+use super::mapping::{self, Mapping};
 use super::{Source, of_dataset};
 use anyhow::{Context, Result};
-use hdf5_metno::plist::dataset_create::VirtualMapping;
-use hdf5_metno::{Dataset, File, Selection, SliceOrIndex};
+use hdf5_metno::plist::dataset_create::Layout;
+use hdf5_metno::{Dataset, File};
 use isocenter::array::DType;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -28,31 +29,6 @@ pub struct Stack {
     fill: Vec<u8>,
 }
 
-/// The frames that a selection takes, if it takes all of each, one after the other.
-fn frames(selection: &Selection, shape: &[usize]) -> Option<Range<usize>> {
-    let &[all, rows, bins] = shape else { return None };
-    let Selection::Hyperslab(slab) = selection else { return selection.is_all().then_some(0..all) };
-    let along = |slice: &SliceOrIndex| match *slice {
-        SliceOrIndex::SliceCount { start, step, count, block } if count == 1 || step == block => {
-            Some(start..start + count * block)
-        }
-        SliceOrIndex::SliceTo { start, step, end, block } if step == block => Some(start..end),
-        SliceOrIndex::Index(at) => Some(at..at + 1),
-        _ => None,
-    };
-    let [frames, r, b] = [along(slab.first()?)?, along(slab.get(1)?)?, along(slab.get(2)?)?];
-    (r == (0..rows) && b == (0..bins)).then_some(frames)
-}
-
-/// A mapping's frames here, and those of its source, if it maps whole frames.
-fn mapped(map: &VirtualMapping, shape: [usize; 3]) -> Option<(Range<usize>, Range<usize>)> {
-    let (here, there) = (frames(&map.vds_selection, &shape)?, frames(&map.src_selection, &map.src_extents.dims())?);
-    // A percent sign stands for numbers of files that may come later.
-    let one = !map.src_filename.contains('%') && !map.src_dataset.contains('%');
-    (one && here.len() == there.len() && here.end <= shape[0] && map.src_extents.dims()[1..] == shape[1..])
-        .then_some((here, there))
-}
-
 /// The file of a mapping: its name counts from the folder of the virtual dataset's file.
 fn path(name: &str, of: &str) -> PathBuf {
     if name == "." {
@@ -66,30 +42,25 @@ fn path(name: &str, of: &str) -> PathBuf {
 impl Stack {
     /// Of a virtual dataset; nothing if it is none, or put together in another way.
     pub fn open(dataset: &Dataset, shape: [usize; 3]) -> Result<Option<Self>> {
-        if dataset.ndim() != 3 || !dataset.layout().eq(&hdf5_metno::plist::dataset_create::Layout::Virtual) {
+        if dataset.ndim() != 3 || dataset.layout() != Layout::Virtual {
             return Ok(None);
         }
+        // Names of files then begin elsewhere.
         if std::env::var_os("HDF5_VDS_PREFIX").is_some() {
             return Ok(None);
         }
-        // Selections that are no boxes are an error there.
-        let Ok(maps) = dataset.dcpl()?.get_virtual_map() else { return Ok(None) };
-        let Some(ranges) = maps.iter().map(|map| mapped(map, shape)).collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
+        let Some(maps) = mapping::of(dataset, shape)? else { return Ok(None) };
         let Some(element) = super::element::Element::of(&dataset.dtype()?) else { return Ok(None) };
         let mut parts = Vec::new();
-        for (map, (here, there)) in maps.iter().zip(ranges) {
-            let path = path(&map.src_filename, &dataset.filename());
-            let source = File::open(&path).and_then(|file| file.dataset(&map.src_dataset));
+        for Mapping { file, name, here, there } in maps {
+            let path = path(&file, &dataset.filename());
+            let source = File::open(&path).and_then(|file| file.dataset(&name));
             let source = source.with_context(|| {
-                format!("frames {} to {} are in {}:{}", here.start, here.end, path.display(), map.src_dataset)
+                format!("frames {} to {} are in {}:{name}", here.start, here.end - 1, path.display())
             })?;
-            if source.shape() != map.src_extents.dims() {
-                return Ok(None);
-            }
             let source = of_dataset(source)?;
-            if source.dtype() != element.dtype() {
+            let [frames, rows, bins] = source.shape();
+            if source.dtype() != element.dtype() || there.end > frames || [rows, bins] != shape[1..] {
                 return Ok(None);
             }
             parts.push(Part { frames: here, source, first: there.start });

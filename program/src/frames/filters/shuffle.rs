@@ -1,6 +1,8 @@
 //! Bytes of elements brought together again that were apart: first the first byte of each element, then the second ...
 
 /// Puts elements of `size` bytes together; bytes behind the last whole element are as they were.
+// Compiled into its callers, for their level of instructions.
+#[inline(always)]
 pub fn decode(from: &[u8], to: &mut [u8], size: usize) {
     let count = from.len() / size.max(1);
     match size {
@@ -20,6 +22,7 @@ pub fn decode(from: &[u8], to: &mut [u8], size: usize) {
 }
 
 /// With a size that the compiler knows, so that it makes shuffles of it.
+#[inline(always)]
 fn fixed<const N: usize>(from: &[u8], to: &mut [u8], count: usize) {
     /// Elements at a time: their bytes are in registers.
     const RUN: usize = 32;
