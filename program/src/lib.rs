@@ -4,5 +4,7 @@ pub mod cli;
 mod commands;
 pub mod frames;
 mod plan;
+mod report;
 mod scan;
 mod volume;
+pub mod watch;

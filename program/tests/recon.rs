@@ -228,6 +228,16 @@ fn plans_are_repeated() {
     let told = succeeds(&folder, &["recon", "scan.nx", "--depth", "u16", "--rows", "2..6", "--device", "cpu"]);
     let axis: f64 = told.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("an axis");
     assert!((axis - AXIS).abs() < 0.1, "{told}");
+    // A page that needs nothing beside it: two pictures and two plots.
+    let page = std::fs::read_to_string(folder.path("scan_volume.html")).expect("a report");
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!(
+        [count("src=\"data:image/png;base64,"), count("<svg"), count("src=\"http"), count("<script")],
+        [2, 2, 0, 0]
+    );
+    for word in ["three rods", "91 of 7 rows x 96 bins", "depth = &quot;u16&quot;"] {
+        assert!(page.contains(word), "{word}");
+    }
     let path = folder.path("scan_volume.h5");
     let first = std::fs::read(&path).expect("a volume");
     std::fs::remove_file(&path).expect("removed");
@@ -249,6 +259,76 @@ fn plans_are_repeated() {
     assert_eq!(far.count(), 0);
 }
 
+/// A run that was killed goes on behind the blocks that are on disk, and comes out as one that was not disturbed.
+#[test]
+fn a_killed_run_goes_on() {
+    let (folder, scan) = (Folder::new("killed"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, Some([1, ROWS, BINS]));
+    let common = ["recon", "scan.nx", "--axis", "45.3", "--depth", "u16", "--device", "cpu", "--threads", "1"];
+    succeeds(&folder, &[common.as_slice(), &["-o", "whole.h5"]].concat());
+    // Blocks of one slice.
+    let plan = |name: &str| {
+        let text = std::fs::read_to_string(folder.path("whole.toml")).expect("a plan");
+        let text = text.replace("block = 128", "block = 1").replace("whole.h5", name);
+        std::fs::write(folder.path("plan.toml"), text).expect("a plan");
+    };
+    plan("undisturbed.h5");
+    let repeat = ["repeat", "plan.toml", "--device", "cpu", "--threads", "1"];
+    succeeds(&folder, &repeat);
+    plan("killed.h5");
+    let journal = folder.path("killed.h5.unfinished.journal");
+    let noted = || std::fs::read_to_string(&journal).map_or(0, |text| text.matches("block").count());
+    let mut run = Command::new(env!("CARGO_BIN_EXE_isocenter"));
+    let mut run = run.args(repeat).current_dir(&folder.0).spawn().expect("the command runs");
+    while noted() < 2 && run.try_wait().expect("a child").is_none() {
+        std::thread::yield_now();
+    }
+    let _ = run.kill();
+    let finished = run.wait().expect("a child").success();
+    // On a quick machine there may have been nothing left to kill.
+    assert!(finished || (2..ROWS).contains(&noted()), "{} blocks", noted());
+    if !finished {
+        // Another plan does not mix with it.
+        let other = [common.as_slice(), &["-o", "killed.h5", "--stripes", "off"]].concat();
+        let output = isocenter(&folder, &other);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains("another plan"), "{error}");
+        let told = succeeds(&folder, &repeat);
+        assert!(told.contains("going on"), "{told}");
+    }
+    let bytes = |name: &str| {
+        let file = File::open(folder.path(name)).expect("a volume");
+        file.dataset("entry/reconstruction/data").and_then(|data| data.read_raw::<u16>()).expect("values")
+    };
+    assert!(bytes("killed.h5") == bytes("undisturbed.h5"));
+    assert!(!journal.exists() && !folder.path("killed.h5.unfinished").exists());
+}
+
+/// Ctrl-C ends a run between two of its steps, with a status of its own.
+#[test]
+fn an_interrupted_run_says_so() {
+    let (folder, scan) = (Folder::new("interrupted"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, None);
+    succeeds(&folder, &["recon", "scan.nx", "--axis", "45.3", "--device", "cpu"]);
+    let text = std::fs::read_to_string(folder.path("scan_volume.toml")).expect("a plan");
+    std::fs::write(folder.path("plan.toml"), text.replace("block = 128", "block = 1")).expect("a plan");
+    std::fs::remove_file(folder.path("scan_volume.h5")).expect("removed");
+    let journal = folder.path("scan_volume.h5.unfinished.journal");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_isocenter"));
+    run.args(["repeat", "plan.toml", "--device", "cpu"]).current_dir(&folder.0).stderr(std::process::Stdio::piped());
+    let mut run = run.spawn().expect("the command runs");
+    while !journal.exists() && run.try_wait().expect("a child").is_none() {
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+    let output = run.wait_with_output().expect("a child");
+    // On a quick machine it was there before.
+    if killed.is_ok_and(|status| status.success()) && !output.status.success() {
+        assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!folder.path("scan_volume.h5").exists());
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let (folder, scan) = (Folder::new("refused"), scan());
@@ -258,7 +338,7 @@ fn what_cannot_be_is_refused() {
     std::fs::write(folder.path("text.h5"), "no scan").expect("a file");
     std::fs::write(
         folder.path("plan.toml"),
-        "scan = \"scan.nx\"\noutput = \"a.h5\"\naxis = 3.0\nrows = [0, 7]\nspeed = 9\n[steps]\n",
+        "scan = \"scan.nx\"\noutput = \"a.h5\"\naxis = 3.0\nrows = [0, 7]\nblock = 4\nspeed = 9\n[steps]\n",
     )
     .expect("a file");
     for (arguments, word) in [
@@ -281,5 +361,7 @@ fn what_cannot_be_is_refused() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && error.contains(word), "{arguments:?}: {error}");
     }
-    assert!(!folder.path("scan_volume.h5").exists(), "a volume of a refused run");
+    for name in ["scan_volume.h5", "scan_volume.h5.unfinished"] {
+        assert!(!folder.path(name).exists(), "{name} of a refused run");
+    }
 }

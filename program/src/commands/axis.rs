@@ -4,6 +4,7 @@ use super::{array, context, input, plan, room};
 use crate::cli::Axis;
 use crate::plan::FlatField;
 use crate::scan::Scan;
+use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
 use isocenter::ct::{AxisOptions, Distortion, FoundAxis, Geometry, Options};
@@ -12,11 +13,13 @@ use std::sync::Arc;
 
 /// Rows that the search looks at, at most.
 const ROWS: usize = 24;
+/// Points of the search's curve.
+const CURVE: usize = 401;
 /// Rows on either side of these that are read where a distortion is taken out.
 const BESIDE: usize = 64;
 
 pub fn run(axis: &Axis) -> Result<()> {
-    let context = context(&axis.machine)?;
+    let context = context(&axis.machine, &Watch::new()?)?;
     let mut scan = Scan::open(&axis.scan)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine))?;
@@ -71,7 +74,7 @@ impl Search<'_> {
         ct.set_distortion(self.distortion.as_ref().map(shifted))?;
         let bytes = self.scan.views.rows(&read)?;
         let (dtype, views) = (self.scan.views.source.dtype(), self.scan.views.which.len());
-        let options = AxisOptions { tilt: self.tilt, ..AxisOptions::default() };
+        let options = AxisOptions { tilt: self.tilt, curve: CURVE, ..AxisOptions::default() };
         let found = ct.find_axis(array(&bytes, dtype, [views, read.len(), bins]), &options);
         let found = found.context("searching the rotation axis")?;
         // Rows that were read are so far apart.

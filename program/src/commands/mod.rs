@@ -1,21 +1,24 @@
 //! The commands.
 
 pub mod axis;
+mod decide;
 pub mod inspect;
 pub mod recon;
+mod run;
 
 use crate::cli::Machine;
 use crate::frames::Room;
 use crate::plan::FlatField;
 use crate::scan::{Flats, Scan};
+use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
-use isocenter::context::{Compute, Context, ContextOptions};
+use isocenter::context::{Compute, Context, ContextOptions, Log};
 use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind};
 use std::sync::Arc;
 
 /// A context of the library.
-fn context(machine: &Machine) -> Result<Arc<Context>> {
+fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
     let compute = match machine.device.as_str() {
         "cpu" => Compute::Cpu,
         "gpu" => Compute::Gpus(Vec::new()),
@@ -23,7 +26,15 @@ fn context(machine: &Machine) -> Result<Arc<Context>> {
     };
     // What reads and decodes heeds the same number; a pool that is there already has it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(machine.threads).build_global();
-    let options = ContextOptions { compute, threads: machine.threads, ..ContextOptions::default() };
+    let log: Log = Box::new(|_, message| eprintln!("warning: {message}"));
+    let options = ContextOptions {
+        compute,
+        threads: machine.threads,
+        progress: Some(watch.progress()),
+        log: Some(log),
+        warnings_only: true,
+        ..ContextOptions::default()
+    };
     Context::new(options).map(Arc::new).context("the library")
 }
 

@@ -5,7 +5,7 @@ use super::memory::at_least;
 use anyhow::{Result, anyhow};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::JoinHandle;
 
 /// Rows and a buffer for them; on their way back with what came of it.
 struct Slab {
@@ -15,40 +15,46 @@ struct Slab {
 }
 
 /// Reads slabs of rows, and the next one already on a thread of its own: of two buffers one is the caller's.
-pub struct Ahead<'scope> {
-    frames: &'scope Frames,
+pub struct Ahead {
+    frames: Frames,
+    /// Nothing where reading waits for no disk, and when it ends.
     wanted: Option<Sender<Slab>>,
     read: Receiver<Slab>,
     /// What the thread is at.
     under_way: Option<Range<usize>>,
     /// Where no thread works on it.
     spare: Vec<u8>,
-    thread: Option<ScopedJoinHandle<'scope, ()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-impl<'scope> Ahead<'scope> {
-    pub fn new(scope: &'scope Scope<'scope, '_>, frames: &'scope Frames) -> Self {
+impl Ahead {
+    pub fn new(frames: &Frames) -> Self {
         let (wanted, orders) = channel::<Slab>();
         let (ready, read) = channel();
-        let thread = scope.spawn(move || {
-            for mut slab in orders {
-                let bytes = frames.bytes(slab.rows.len());
-                slab.done = at_least(&mut slab.values, bytes)
-                    .and_then(|()| frames.source.read(&frames.which, slab.rows.clone(), &mut slab.values[..bytes]));
-                if ready.send(slab).is_err() {
-                    return;
+        let of = frames.clone();
+        let thread = frames.source.waits().then(|| {
+            std::thread::spawn(move || {
+                for mut slab in orders {
+                    let bytes = of.bytes(slab.rows.len());
+                    slab.done = at_least(&mut slab.values, bytes)
+                        .and_then(|()| of.source.read(&of.which, slab.rows.clone(), &mut slab.values[..bytes]));
+                    if ready.send(slab).is_err() {
+                        return;
+                    }
                 }
-            }
+            })
         });
-        Self { frames, wanted: Some(wanted), read, under_way: None, spare: Vec::new(), thread: Some(thread) }
+        let wanted = thread.is_some().then_some(wanted);
+        Self { frames: frames.clone(), wanted, read, under_way: None, spare: Vec::new(), thread }
     }
 
     /// Fills `to`, (frames, rows, bins), and begins with the rows that will be asked for next, if they are known.
     pub fn read(&mut self, rows: Range<usize>, next: Option<Range<usize>>, to: &mut [u8]) -> Result<()> {
+        let ended = || anyhow!("the thread that reads has ended");
         let mut found = false;
         if let Some(at) = self.under_way.take() {
-            let slab = self.read.recv().map_err(|_| anyhow!("the thread that reads has ended"))?;
-            // Others than were expected: read now, errors of what is not needed are none.
+            let slab = self.read.recv().map_err(|_| ended())?;
+            // Where others were expected, nobody needs them, nor their error.
             if at == rows {
                 slab.done?;
                 to.copy_from_slice(&slab.values[..to.len()]);
@@ -62,13 +68,13 @@ impl<'scope> Ahead<'scope> {
         if let (Some(rows), Some(wanted)) = (next, &self.wanted) {
             let values = std::mem::take(&mut self.spare);
             self.under_way = Some(rows.clone());
-            wanted.send(Slab { rows, values, done: Ok(()) }).map_err(|_| anyhow!("the thread that reads has ended"))?;
+            wanted.send(Slab { rows, values, done: Ok(()) }).map_err(|_| ended())?;
         }
         Ok(())
     }
 }
 
-impl Drop for Ahead<'_> {
+impl Drop for Ahead {
     fn drop(&mut self) {
         // Without orders the thread ends.
         self.wanted = None;

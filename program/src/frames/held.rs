@@ -190,4 +190,8 @@ impl Source for Held {
     fn decoded(&self) -> u64 {
         self.source.decoded()
     }
+
+    fn waits(&self) -> bool {
+        matches!(self.store, Store::Scratch(_))
+    }
 }

@@ -41,6 +41,11 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether reading may wait for a disk.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Bytes that were decoded so far.
     fn decoded(&self) -> u64 {
         0
@@ -68,6 +73,11 @@ impl Frames {
     pub fn all(source: Arc<dyn Source>) -> Self {
         let which = (0..source.shape()[0]).collect();
         Self { source, which }
+    }
+
+    /// Bytes of so many rows of them.
+    pub fn bytes(&self, rows: usize) -> usize {
+        self.which.len() * rows * self.source.shape()[2] * self.source.dtype().size()
     }
 
     /// Some of the detector's rows of them, (frames, rows, bins).

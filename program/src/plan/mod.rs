@@ -109,6 +109,8 @@ pub struct Plan {
     pub axis: f64,
     /// First detector row, and the one behind the last.
     pub rows: [usize; 2],
+    /// Slices that are made and recorded together; a run that ended early goes on behind the last of them.
+    pub block: usize,
     /// Side of a pixel in millimetres, where the scan file does not tell it, or wrongly.
     pub pixel: Option<f64>,
     /// What is done.

@@ -44,6 +44,14 @@ impl Volume {
         }
     }
 
+    /// Percentiles that a window is still to be found by.
+    pub fn open(&self) -> Result<Option<[f64; 2]>> {
+        Ok(match self.wanted()?.window {
+            Some(Window::Percentiles { low, high, .. }) => Some([low, high]),
+            _ => None,
+        })
+    }
+
     /// For the library.
     pub fn wanted(&self) -> Result<Output> {
         let pair = |name: &str, values: &Option<Vec<f64>>| match values.as_deref() {

@@ -1,7 +1,7 @@
 //! A volume as a contiguous dataset of an HDF5 file, which the program writes at its offset without the library, and NeXus groups around it,
 //! so that silx, napari and others show it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use hdf5_metno::plist::dataset_create::{AllocTime, FillTime, Layout};
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{Group, Location};
@@ -31,11 +31,40 @@ pub struct About<'a> {
 }
 
 impl Writer {
-    /// Makes the file, with room for (slices, rows, columns).
-    pub fn create(path: &Path, shape: [usize; 3], dtype: DType, about: &About) -> Result<Self> {
+    /// What the file of a volume is called until it is finished.
+    pub fn unfinished(path: &Path) -> Result<PathBuf> {
         let mut name = path.file_name().context("the volume's path has no file name")?.to_owned();
         name.push(".unfinished");
-        let unfinished = path.with_file_name(name);
+        Ok(path.with_file_name(name))
+    }
+
+    /// Goes on with the file of an earlier run.
+    pub fn resume(path: &Path, shape: [usize; 3], dtype: DType) -> Result<Self> {
+        let unfinished = Self::unfinished(path)?;
+        if !unfinished.exists() {
+            bail!("{0} is gone, of which {0}.journal tells: remove that to begin again", unfinished.display());
+        }
+        let found = || -> hdf5_metno::Result<(Vec<usize>, usize, Option<u64>)> {
+            let data = hdf5_metno::File::open(&unfinished)?.dataset(PATH)?;
+            Ok((data.shape(), data.dtype()?.size(), data.offset()))
+        };
+        let (held, size, offset) = found().with_context(|| format!("reading {}", unfinished.display()))?;
+        if held != shape || size != dtype.size() {
+            bail!("{} holds another volume than its journal says", unfinished.display());
+        }
+        Self::at(path, unfinished, offset)
+    }
+
+    fn at(path: &Path, unfinished: PathBuf, offset: Option<u64>) -> Result<Self> {
+        let offset = offset.context("the dataset has no place in the file")?;
+        let file = File::options().read(true).write(true).open(&unfinished);
+        let file = file.with_context(|| format!("opening {}", unfinished.display()))?;
+        Ok(Self { file, offset, unfinished, path: path.to_owned() })
+    }
+
+    /// Makes the file, with room for (slices, rows, columns).
+    pub fn create(path: &Path, shape: [usize; 3], dtype: DType, about: &About) -> Result<Self> {
+        let unfinished = Self::unfinished(path)?;
         let made = || -> hdf5_metno::Result<Option<u64>> {
             let file = hdf5_metno::File::create(&unfinished)?;
             attribute(&file, "default", "entry")?;
@@ -79,9 +108,7 @@ impl Writer {
             Ok(values.offset())
         };
         let offset = made().with_context(|| format!("making {}", unfinished.display()))?;
-        let offset = offset.context("the dataset has no place in the file")?;
-        let file = File::options().write(true).open(&unfinished)?;
-        Ok(Self { file, offset, unfinished, path: path.to_owned() })
+        Self::at(path, unfinished, offset)
     }
 
     /// Writes from a byte of the volume on.
@@ -89,6 +116,18 @@ impl Writer {
         self.file
             .write_all_at(bytes, self.offset + at)
             .with_context(|| format!("writing {}", self.unfinished.display()))
+    }
+
+    /// Has what was written on disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().with_context(|| format!("writing {}", self.unfinished.display()))
+    }
+
+    /// Reads what was written from a byte of the volume on.
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> Result<()> {
+        self.file
+            .read_exact_at(bytes, self.offset + at)
+            .with_context(|| format!("reading {}", self.unfinished.display()))
     }
 
     /// Notes what integers mean, and gives the file its name.

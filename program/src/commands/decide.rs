@@ -1,0 +1,87 @@
+//! The plan of what was said on the command line: what was left to be found is found, so that the rest of a run follows from its plan.
+
+use super::axis::{Search, told};
+use super::run::Prepared;
+use crate::cli::Recon;
+use crate::plan::Plan;
+use crate::scan::Scan;
+use anyhow::{Result, bail};
+use isocenter::context::Context;
+use isocenter::ct::{FoundAxis, Output};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Slices whose values tell the window of integers.
+const SLICES: usize = 16;
+/// Values that are looked at, at most.
+const VALUES: usize = 64 << 20;
+/// Slices of a block: many, for there is nothing to overlap with at its ends.
+const BLOCK: usize = 128;
+
+pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Plan, Option<FoundAxis>)> {
+    let all = scan.views.source.shape()[1];
+    let rows = recon.rows.unwrap_or([0, all]);
+    if rows[1] > all {
+        bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
+    }
+    let steps = recon.steps.clone();
+    let found = match recon.axis {
+        Some(_) => None,
+        None => {
+            let distortion = steps.distortion.wanted()?;
+            let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
+            println!("{}", told(&found));
+            Some(found)
+        }
+    };
+    let axis = recon.axis.or(found.as_ref().map(|found| found.axis)).unwrap_or_default();
+    let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
+    let mut plan = Plan { scan: recon.scan.clone(), output, axis, rows, block: BLOCK, pixel: recon.pixel, steps };
+    if let Some(percentiles) = plan.steps.volume.open()? {
+        let [low, high] = window(context, &plan, scan, percentiles)?;
+        println!("window {low:.6e} to {high:.6e}");
+        (plan.steps.volume.window, plan.steps.volume.percentiles) = (Some(vec![low, high]), None);
+    }
+    Ok((plan, found))
+}
+
+/// The volume's name for a scan's.
+fn beside(scan: &Path) -> PathBuf {
+    let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
+    PathBuf::from(format!("{stem}_volume.h5"))
+}
+
+/// Percentiles of some slices, spread evenly.
+fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2]) -> Result<[f64; 2]> {
+    let mut prepared = Prepared::new(context, plan, scan, &Output::default())?;
+    let [first, end] = plan.rows;
+    let count = SLICES.min(end - first);
+    let [_, ny, nx] = prepared.shape();
+    let step = (count * ny * nx).div_ceil(VALUES);
+    let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * nx.min(ny) as f64 / 2.0;
+    let mut values: Vec<f32> = Vec::new();
+    for k in 0..count {
+        let row = first + (2 * k + 1) * (end - first) / (2 * count);
+        let inside = |at: usize| {
+            let [y, x] = [(at / nx, ny), (at % nx, nx)].map(|(k, n)| k as f64 - (n as f64 - 1.0) / 2.0);
+            x.hypot(y) <= radius
+        };
+        prepared.stream(row..row + 1, |_, bytes| {
+            let floats = bytes.chunks_exact(4).map(|v| f32::from_ne_bytes([v[0], v[1], v[2], v[3]]));
+            values.extend(floats.enumerate().filter(|(at, _)| at % step == 0 && inside(*at)).map(|(_, v)| v));
+            Ok(())
+        })?;
+    }
+    if values.is_empty() {
+        bail!("there are no values to take percentiles of");
+    }
+    let last = (values.len() - 1) as f64;
+    let window = percentiles.map(|p| {
+        let at = (p / 100.0 * last).round().clamp(0.0, last) as usize;
+        f64::from(*values.select_nth_unstable_by(at, f32::total_cmp).1)
+    });
+    if window[0] >= window[1] {
+        bail!("percentiles {percentiles:?} are both {}: give a window", window[0]);
+    }
+    Ok(window)
+}

@@ -1,0 +1,252 @@
+//! A plan at work: block after block of slices, from the scan file through the library into the volume file.
+
+use super::{array, input, plan};
+use crate::frames::Ahead;
+use crate::plan::Plan;
+use crate::report::{Image, Report};
+use crate::scan::Scan;
+use crate::volume::behind;
+use crate::volume::hdf5::{About, Writer};
+use crate::volume::journal::Journal;
+use crate::watch::Watch;
+use anyhow::{Context as _, Result, bail};
+use isocenter::array::{ArrayMut, DType};
+use isocenter::context::Context;
+use isocenter::ct::{Ct, Filter, FoundAxis, Geometry, Options, Output, Slab};
+use isocenter::error::{Error, Status};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A plan, its scan, and what looks after the run.
+pub struct Run {
+    pub context: Arc<Context>,
+    pub watch: Arc<Watch>,
+    pub plan: Plan,
+    pub scan: Scan,
+    /// Of the search, where there was one.
+    pub axis: Option<FoundAxis>,
+    pub start: Instant,
+}
+
+/// The library's plan of a run, for any of its slices.
+pub struct Prepared<'a> {
+    ct: Ct,
+    geometry: Geometry,
+    scan: &'a Scan,
+    /// Bytes of a slice.
+    slice: usize,
+    ahead: Ahead,
+    /// The row behind the last that was asked for.
+    end: usize,
+    read: Duration,
+}
+
+/// An error of this program for the library, which hands it back from callbacks.
+fn handed(error: anyhow::Error) -> Error {
+    Error { status: Status::Callback, message: format!("{error:#}") }
+}
+
+impl<'a> Prepared<'a> {
+    /// With the volume stored in this way.
+    pub fn new(context: &Arc<Context>, wanted: &Plan, scan: &'a Scan, output: &Output) -> Result<Self> {
+        let [_, all, bins] = scan.views.source.shape();
+        let [first, end] = wanted.rows;
+        if first >= end || end > all {
+            bail!("rows {first}..{end}: the scan has {all}");
+        }
+        let rows: Vec<usize> = (0..all).collect();
+        let mut ct = plan(context, scan, wanted.pixel, &wanted.steps.flats, &rows)?;
+        let mut geometry = ct.geometry()?.clone();
+        (geometry.axis, geometry.first_row, geometry.slices) = (vec![wanted.axis], first, end - first);
+        if wanted.steps.slices.half_acquisition.wanted(scan, wanted.axis) {
+            // All that is seen, about the axis.
+            let side = 2.0 * wanted.axis.max(bins as f64 - 1.0 - wanted.axis) + 1.0;
+            (geometry.nx, geometry.ny) = (side.ceil() as usize, side.ceil() as usize);
+        }
+        ct.set_geometry(geometry.clone())?;
+        ct.set_options(Options { input: input(scan), interpolation: wanted.interpolation(), ..Options::default() })?;
+        wanted.set_up(&mut ct, scan)?;
+        ct.set_output(output.clone())?;
+        let slice = geometry.nx * geometry.ny * output.dtype.size();
+        let ahead = Ahead::new(&scan.views);
+        Ok(Self { ct, geometry, scan, slice, ahead, end: usize::MAX, read: Duration::ZERO })
+    }
+
+    /// Of the whole volume.
+    pub fn shape(&self) -> [usize; 3] {
+        self.geometry.volume_shape()
+    }
+
+    /// Makes the slices of some detector rows, and gives them to `write` with the number of the first among them.
+    pub fn stream(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        let Self { ct, geometry, scan, slice, ahead, end, read: reading } = self;
+        // The next rows are known within these, and behind them where they follow those before.
+        let last = if *end == rows.start { geometry.first_row + geometry.slices } else { rows.end };
+        *end = rows.end;
+        let mut most = 0;
+        let all = geometry.rows;
+        let part = Geometry { first_row: rows.start, slices: rows.len(), ..geometry.clone() };
+        if *ct.geometry()? != part {
+            ct.set_geometry(part)?;
+        }
+        let read = |slab: Slab| {
+            let begun = Instant::now();
+            let own = rows.start + slab.first..rows.start + slab.first + slab.count;
+            let read = slab.first_row..slab.first_row + slab.shape[1];
+            most = most.max(slab.count);
+            let next = own.end..own.end.saturating_add(most).min(if own.end < rows.end { rows.end } else { last });
+            // As far beyond its slices as these.
+            let beside = (own.start - read.start).max(read.end - own.end);
+            let next = (!next.is_empty()).then(|| next.start.saturating_sub(beside)..(next.end + beside).min(all));
+            let bytes = slab.shape.iter().product::<usize>() * slab.dtype.size();
+            // SAFETY: the slab's array, (views, rows, bins), lent for this call.
+            let to = unsafe { std::slice::from_raw_parts_mut(slab.data, bytes) };
+            ahead.read(read, next, to).map_err(handed)?;
+            *reading += begun.elapsed();
+            Ok(())
+        };
+        let write = |slab: Slab| {
+            // SAFETY: the slab's array of finished slices, lent for this call.
+            let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * *slice) };
+            write(slab.first, from).map_err(handed)
+        };
+        Ok(ct.reconstruct_stream(scan.views.source.dtype(), read, write)?)
+    }
+}
+
+impl Run {
+    /// Makes the volume, or what is left of it, and the report.
+    pub fn go(&self) -> Result<()> {
+        let Self { plan: wanted, scan, .. } = self;
+        if wanted.steps.volume.open()?.is_some() {
+            bail!("the plan has no window: steps.volume.window says what integers hold");
+        }
+        let output = wanted.steps.volume.wanted()?;
+        let mut prepared = Prepared::new(&self.context, wanted, scan, &output)?;
+        let shape @ [slices, ny, nx] = prepared.shape();
+        let memory = prepared.ct.memory()?;
+        let text = wanted.text()?;
+        let path = Writer::unfinished(&wanted.output)?;
+        let mut journal = Journal::open(&path.with_added_extension("journal"), &text)?;
+        let writer = if journal.done().is_empty() {
+            let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
+            Writer::create(&wanted.output, shape, output.dtype, &about)
+        } else {
+            println!("going on: {} blocks of {} slices are there", journal.done().len(), wanted.block);
+            Writer::resume(&wanted.output, shape, output.dtype)
+        };
+        let writer = writer.inspect_err(|_| self.clear(&journal))?;
+        self.watch.begin();
+        let made = self.blocks(&mut prepared, &writer, &mut journal);
+        self.watch.end();
+        let writing = made.inspect_err(|_| self.clear(&journal))?;
+        let middle = slices / 2;
+        let mut bytes = vec![0; prepared.slice];
+        writer.read((middle * prepared.slice) as u64, &mut bytes)?;
+        let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
+        writer.finish(slope, offset)?;
+        journal.remove()?;
+        println!(
+            "{}: {slices} slices of {ny} x {nx} in {:.1} s",
+            wanted.output.display(),
+            self.start.elapsed().as_secs_f64()
+        );
+        let slice = Image {
+            values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
+            columns: nx,
+            caption: format!("slice of row {}", wanted.rows[0] + middle),
+        };
+        self.report(slice, [prepared.read, writing], shape, memory)
+    }
+
+    /// All blocks that are not there yet; gives the time that writing took.
+    fn blocks(&self, prepared: &mut Prepared, writer: &Writer, journal: &mut Journal) -> Result<Duration> {
+        let [first, end] = self.plan.rows;
+        let (block, slice, there) = (self.plan.block.max(1), prepared.slice, journal.done().clone());
+        let count = (end - first).div_ceil(block);
+        behind::written(writer, journal, |behind| {
+            for k in (0..count).filter(|k| !there.contains(k)) {
+                if self.watch.stopped() {
+                    return Err(Error { status: Status::Cancelled, message: "interrupted".into() }.into());
+                }
+                self.watch.part(k as f64 / count as f64, 1.0 / count as f64);
+                let rows = first + k * block..(first + (k + 1) * block).min(end);
+                prepared.stream(rows, |at, bytes| behind.bytes(((k * block + at) * slice) as u64, bytes))?;
+                behind.block(k)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// After an error: files of a run of which nothing is finished go, others are said to be there.
+    fn clear(&self, journal: &Journal) {
+        let Ok(path) = Writer::unfinished(&self.plan.output) else { return };
+        if journal.done().is_empty() {
+            // One that cannot be removed is written over by the next run.
+            let _ = std::fs::remove_file(path.with_added_extension("journal"));
+            let _ = std::fs::remove_file(&path);
+        } else {
+            eprintln!("{} is kept: the same command goes on with it", path.display());
+        }
+    }
+
+    fn report(&self, slice: Image, [read, write]: [Duration; 2], shape: [usize; 3], memory: u64) -> Result<()> {
+        let Self { plan: wanted, scan, .. } = self;
+        let ([_, all, bins], [slices, ny, nx]) = (scan.views.source.shape(), shape);
+        let (views, dtype) = (scan.views.which.len(), wanted.steps.volume.dtype());
+        let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+        let frames = format!("{:?}, {}", scan.views.source.dtype(), scan.views.source.storage());
+        let megabytes = (shape.iter().product::<usize>() * dtype.size()) as f64 / 1e6;
+        let taken = [self.start.elapsed(), read, write].map(seconds);
+        let facts = vec![
+            ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
+            ("title", scan.title.clone().unwrap_or_default()),
+            ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
+            ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
+            ("axis", format!("{:.3}", wanted.axis)),
+            ("time", format!("{} in all, {} of them reading, {} writing", taken[0], taken[1], taken[2])),
+            ("memory", format!("{:.1} MB of the library", memory as f64 / 1e6)),
+            ("isocenter", env!("CARGO_PKG_VERSION").into()),
+        ];
+        let sinogram = self.sinogram(wanted.rows[0] + slices / 2)?;
+        let title = wanted.output.display().to_string();
+        let report = Report { title, facts, slice, sinogram, axis: self.axis.clone(), plan: wanted.text()? };
+        let path = wanted.output.with_extension("html");
+        report.write(&path)?;
+        println!("report {}", path.display());
+        Ok(())
+    }
+
+    /// Line integrals of a detector row as they are measured.
+    fn sinogram(&self, row: usize) -> Result<Image> {
+        let Self { scan, plan: wanted, .. } = self;
+        let [_, _, bins] = scan.views.source.shape();
+        let views = scan.views.which.len();
+        let mut ct = plan(&self.context, scan, wanted.pixel, &wanted.steps.flats, &[row])?;
+        ct.set_options(Options { input: input(scan), filter: Filter::None, ..Options::default() })?;
+        let bytes = scan.views.rows(&[row])?;
+        let mut values = vec![0.0; views * bins];
+        let to = ArrayMut::new(&mut values, [views, 1, bins])?;
+        ct.filter(array(&bytes, scan.views.source.dtype(), [views, 1, bins]), to).context("the report's sinogram")?;
+        Ok(Image { values, columns: bins, caption: format!("line integrals of row {row}, views from top to bottom") })
+    }
+}
+
+/// Slope and offset of what is stored.
+fn scale(window: &Option<Vec<f64>>, dtype: DType) -> [f64; 2] {
+    match (window.as_deref(), dtype) {
+        (Some(&[low, high]), DType::U8) => [(high - low) / 255.0, low],
+        (Some(&[low, high]), DType::U16) => [(high - low) / 65535.0, low],
+        _ => [1.0, 0.0],
+    }
+}
+
+/// Numbers of a volume, as they are stored.
+fn values(bytes: &[u8], dtype: DType) -> Box<dyn Iterator<Item = f32> + '_> {
+    match dtype {
+        DType::U8 => Box::new(bytes.iter().map(|v| f32::from(*v))),
+        DType::U16 => Box::new(bytes.chunks_exact(2).map(|v| f32::from(u16::from_ne_bytes([v[0], v[1]])))),
+        _ => Box::new(bytes.chunks_exact(4).map(|v| f32::from_ne_bytes([v[0], v[1], v[2], v[3]]))),
+    }
+}

@@ -1,0 +1,61 @@
+//! Values as a picture of greys inside the page.
+
+use super::Image;
+use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// Sides of pictures, at most.
+const SIDE: usize = 1024;
+/// Parts of the values that are black and white.
+const BEYOND: [f64; 2] = [0.002, 0.998];
+
+/// A picture.
+pub struct Picture {
+    /// Of black and of white.
+    pub window: [f64; 2],
+    greys: Vec<u8>,
+    columns: usize,
+}
+
+/// Values below which such parts lie.
+pub fn quantiles(values: &[f32], parts: [f64; 2]) -> [f64; 2] {
+    let mut sorted: Vec<f32> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    if sorted.is_empty() {
+        return [0.0, 1.0];
+    }
+    let last = (sorted.len() - 1) as f64;
+    parts.map(|part| {
+        let (_, value, _) = sorted.select_nth_unstable_by((part * last).round() as usize, f32::total_cmp);
+        f64::from(*value)
+    })
+}
+
+impl Picture {
+    /// Means of blocks, where the image is larger than a picture should be.
+    pub fn new(image: &Image) -> Self {
+        let [low, high] = quantiles(&image.values, BEYOND);
+        let rows = image.values.len() / image.columns.max(1);
+        let block = rows.max(image.columns).div_ceil(SIDE).max(1);
+        let (height, width) = (rows.div_ceil(block), image.columns.div_ceil(block));
+        let grey = |k: usize| {
+            let (top, left) = (k / width * block, k % width * block);
+            let of = (top..(top + block).min(rows))
+                .flat_map(|y| &image.values[y * image.columns..][left..(left + block).min(image.columns)]);
+            let (sum, count) = of.fold((0.0, 0.0), |(sum, count), v| (sum + f64::from(*v), count + 1.0));
+            ((sum / count - low) / (high - low).max(f64::MIN_POSITIVE) * 255.0).round().clamp(0.0, 255.0) as u8
+        };
+        Self { window: [low, high], greys: (0..height * width).map(grey).collect(), columns: width }
+    }
+
+    /// As an address that holds the picture itself.
+    pub fn data(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        let rows = self.greys.len() / self.columns.max(1);
+        let mut encoder = png::Encoder::new(&mut bytes, self.columns as u32, rows as u32);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.write_header()?.write_image_data(&self.greys)?;
+        Ok(format!("data:image/png;base64,{}", STANDARD.encode(&bytes)))
+    }
+}
