@@ -104,8 +104,21 @@ fn plane(from: &[u8], to: &mut [u8]) {
             bytes.copy_from_slice(&from[b * row + at..b * row + at + RUN]);
         }
         transpose(&mut rows);
+        // Bytes k of all rows together, by pairs: what the compiler makes unpacking of. Closures would not be compiled for AVX2.
+        let mut pairs = [[0u16; RUN]; 4];
+        for (pair, rows) in pairs.iter_mut().zip(rows.as_chunks::<2>().0) {
+            for (k, to) in pair.iter_mut().enumerate() {
+                *to = u16::from(rows[0][k]) | u16::from(rows[1][k]) << 8;
+            }
+        }
+        let mut fours = [[0u32; RUN]; 2];
+        for (four, pairs) in fours.iter_mut().zip(pairs.as_chunks::<2>().0) {
+            for (k, to) in four.iter_mut().enumerate() {
+                *to = u32::from(pairs[0][k]) | u32::from(pairs[1][k]) << 16;
+            }
+        }
         for (k, to) in to[8 * at..8 * (at + RUN)].as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            *to = std::array::from_fn(|b| rows[b][k]);
+            *to = (u64::from(fours[0][k]) | u64::from(fours[1][k]) << 32).to_le_bytes();
         }
     }
     for at in whole..row {
