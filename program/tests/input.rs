@@ -448,6 +448,71 @@ fn too_little_room_is_told_before_anything_is_decoded() {
     assert_eq!(source.decoded(), 0);
 }
 
+/// A scan of terabytes, of which nothing was ever written.
+#[test]
+fn a_scan_larger_than_the_disk_is_refused_at_once() {
+    let folder = Folder::new("large");
+    let path = folder.path("scan.h5");
+    let file = File::create(&path).expect("a file");
+    let shape = [400_000, 4096, 40960];
+    file.new_dataset::<u16>().chunk([100, 512, 40960]).deflate(3).shape(shape).create("data").expect("a dataset");
+    drop(file);
+    let source = of_dataset(File::open(&path).expect("a file").dataset("data").expect("data")).expect("a source");
+    let mut frames = Frames::all(source.clone());
+    let rows: Vec<_> = (0..4096).collect();
+    let few = Room { memory: 1 << 30, scratch: folder.0.clone() };
+    let error = format!("{:#}", hold(&mut [&mut frames], &rows, &mut few.clone()).expect_err("too large"));
+    let folder = folder.0.display().to_string();
+    assert!(error.contains("134217.7 GB") && error.contains(&folder) && error.contains("--scratch"), "{error}");
+    assert_eq!(source.decoded(), 0);
+}
+
+/// Whatever the bytes of a chunk are, there is an error or there are values.
+#[test]
+fn damaged_bytes_never_panic() {
+    let folder = Folder::new("random");
+    let path = folder.path("scan.h5");
+    let values = values();
+    let mut random = 1u64;
+    let mut next = move || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize
+    };
+    let mut failed = 0;
+    for kind in 0..8 {
+        let dataset = written(&path, &values, |b| {
+            let b = b.chunk([4, 13, 37]);
+            match kind {
+                0 => b.blosc_blosclz(5, true),
+                1 => b.blosc_lz4(5, true),
+                2 => b.shuffle().lzf(),
+                other => {
+                    let encoder = Encoder::ALL[other - 3];
+                    encoder.register();
+                    b.add_filter(encoder.id(), &encoder.options(2))
+                }
+            }
+        });
+        let (at, length) = place(&dataset, 1);
+        drop(dataset);
+        let file = std::fs::read(&path).expect("read");
+        for _ in 0..200 {
+            let mut file = file.clone();
+            for _ in 0..1 + next() % 4 {
+                // Half of them in front, where lengths are.
+                let reach = if next() % 2 == 0 { length.min(32) } else { length };
+                file[at + next() % reach] = next() as u8;
+            }
+            std::fs::write(&path, &file).expect("written");
+            let source =
+                of_dataset(File::open(&path).expect("a file").dataset("data").expect("data")).expect("a source");
+            let mut to = vec![0; values.len() * 2];
+            failed += usize::from(source.read(&(0..SHAPE[0]).collect::<Vec<_>>(), 0..SHAPE[1], &mut to).is_err());
+        }
+    }
+    assert!(failed > 0, "nothing was noticed");
+}
+
 #[test]
 fn what_is_no_number_is_refused() {
     let folder = Folder::new("text");
