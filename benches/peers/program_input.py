@@ -4,7 +4,7 @@
 usage: program_input.py FOLDER [FRAMES]
 
 Needs numpy, h5py, hdf5plugin, and `cargo build --release -p isocenter-program --example input`. Writes FRAMES (1024) frames of
-1024 x 1024 u16 with photon noise into FOLDER, in chunks of one frame, and reads them: once in their order, and in 32 slabs of rows. The page
+1024 x 1024 u16 with photon noise into FOLDER, in chunks of one frame, unless they are there, and reads them: once in their order, and in 32 slabs of rows. The page
 cache holds the files. Every value that h5py reads is decoded by the HDF5 library's filters; of passes the best of three counts."""
 import json
 import os
@@ -43,6 +43,8 @@ def frames(count):
 
 def write(folder, count):
     paths = {kind: folder / f"{n}.h5" for n, kind in enumerate(KINDS)}
+    if all(path.exists() for path in paths.values()):
+        return paths
     files = {kind: h5py.File(path, "w") for kind, path in paths.items()}
     shape, chunks = (count, SIDE, SIDE), (1, SIDE, SIDE)
     data = {kind: file.create_dataset("data", shape, "u2", chunks=chunks, **KINDS[kind]) for kind, file in files.items()}

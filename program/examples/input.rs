@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let mut frames = Frames::all(source);
     let [count, rows, bins] = frames.source.shape();
     let bytes = count * rows * bins * frames.source.dtype().size();
-    let each = 16 * frames.source.together().unwrap_or(1);
+    let each = 4 * frames.source.together().unwrap_or(1);
     let mut batch = vec![0; bytes / count * each];
     let start = Instant::now();
     for some in frames.which.chunks(each) {

@@ -124,10 +124,20 @@ fn chunks_of_all_shapes() {
     let folder = Folder::new("shapes");
     let values = values();
     for chunk in CHUNKS.into_iter().filter(|chunk| chunk[2] <= SHAPE[2]) {
-        for filter in ["none", "deflate", "shuffle, deflate", "shuffle, deflate, fletcher32", "fletcher32"] {
+        for filter in [
+            "none",
+            "deflate",
+            "shuffle, deflate",
+            "shuffle, deflate, fletcher32",
+            "fletcher32",
+            "deflate, then shuffle",
+        ] {
             let what = format!("{chunk:?} {filter}");
             let dataset = written(&folder.path("scan.h5"), &values, |b| {
                 let b = b.chunk(chunk);
+                if filter.contains("then") {
+                    return b.deflate(4).shuffle();
+                }
                 let b = if filter.contains("shuffle") { b.shuffle() } else { b };
                 let b = if filter.contains("deflate") { b.deflate(4) } else { b };
                 if filter.contains("fletcher32") { b.fletcher32() } else { b }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes that are decoded before they are copied to their place.
-const BATCH: usize = 16 << 20;
+const BATCH: usize = 8 << 20;
 
 /// Some rows of some frames of a source.
 pub struct Held {

@@ -99,11 +99,20 @@ fn plane(from: &[u8], to: &mut [u8]) {
     let row = from.len() / 8;
     let whole = row / RUN * RUN;
     for at in (0..whole).step_by(RUN) {
-        let mut rows: [[u8; RUN]; 8] = [[0; RUN]; 8];
-        for (b, bytes) in rows.iter_mut().enumerate() {
-            bytes.copy_from_slice(&from[b * row + at..b * row + at + RUN]);
+        let mut words = [[0u64; RUN / 8]; 8];
+        for (b, words) in words.iter_mut().enumerate() {
+            let bytes = &from[b * row + at..b * row + at + RUN];
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_ne_bytes(*bytes);
+            }
         }
-        transpose(&mut rows);
+        transpose(&mut words);
+        let mut rows = [[0u8; RUN]; 8];
+        for (bytes, words) in rows.iter_mut().zip(&words) {
+            for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                *bytes = word.to_ne_bytes();
+            }
+        }
         // Bytes k of all rows together, by pairs: what the compiler makes unpacking of. Closures would not be compiled for AVX2.
         let mut pairs = [[0u16; RUN]; 4];
         for (pair, rows) in pairs.iter_mut().zip(rows.as_chunks::<2>().0) {
@@ -122,16 +131,19 @@ fn plane(from: &[u8], to: &mut [u8]) {
         }
     }
     for at in whole..row {
-        let mut rows: [[u8; 1]; 8] = std::array::from_fn(|b| [from[b * row + at]]);
-        transpose(&mut rows);
-        to[8 * at..8 * at + 8].copy_from_slice(rows.as_flattened());
+        let mut words: [[u64; 1]; 8] = std::array::from_fn(|b| [u64::from(from[b * row + at])]);
+        transpose(&mut words);
+        for (to, word) in to[8 * at..8 * at + 8].iter_mut().zip(words) {
+            *to = word[0] as u8;
+        }
     }
 }
 
 /// Bits b of the bytes k of eight rows become the bytes k of rows b: squares of 4, 2 and 1 bits change places.
 #[inline(always)]
-fn transpose<const N: usize>(rows: &mut [[u8; N]; 8]) {
-    for (step, mask) in [(4, 0x0f), (2, 0x33), (1, 0x55)] {
+fn transpose<const N: usize>(rows: &mut [[u64; N]; 8]) {
+    for (step, mask) in [(4, [0x0f; 8]), (2, [0x33; 8]), (1, [0x55; 8])] {
+        let mask = u64::from_ne_bytes(mask);
         for a in (0..8).filter(|a| a & step == 0) {
             let (low, high) = rows.split_at_mut(a + step);
             for (low, high) in low[a].iter_mut().zip(&mut high[0]) {

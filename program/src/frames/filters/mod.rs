@@ -10,7 +10,7 @@ mod lzf;
 mod shuffle;
 
 use crate::frames::memory::at_least;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use hdf5_metno::Dataset;
 use hdf5_metno_sys::h5p::{H5Pget_filter2, H5Pget_nfilters};
 
@@ -31,7 +31,8 @@ impl Codec {
     fn decode(self, from: &[u8], to: &mut [u8], codecs: &mut Codecs) -> Result<()> {
         let length = match self {
             Self::Deflate => codecs.deflate.zlib_decompress(from, to).context("a damaged deflate stream")?,
-            Self::Lz4 => lz4_flex::block::decompress_into(from, to).context("a damaged LZ4 block")?,
+            Self::Lz4 => lz4::block::decompress_to_buffer(from, Some(i32::try_from(to.len())?), to)
+                .context("a damaged LZ4 block")?,
             Self::Lzf => lzf::decode(from, to).context("damaged LZF data")?,
             Self::BloscLz => blosclz::decode(from, to).context("damaged BloscLZ data")?,
             Self::Zstd => codecs.zstd.decompress_to_buffer(from, to).context("a damaged zstd frame")?,
@@ -222,12 +223,12 @@ impl Pipeline {
         }
         let mut length = length;
         for (k, &(stage, bytes)) in stages.iter().enumerate().rev() {
-            // Behind the one that compresses only checksums may be, of a length that is seen now.
-            let compressed = stages[..k].iter().any(|(stage, _)| stage.compresses());
-            if compressed && stage != Stage::Fletcher32 {
-                bail!("{} comes after a filter that compresses", stage.name());
-            }
-            let after = if compressed { length.saturating_sub(fletcher32::BYTES) } else { bytes };
+            // Behind the one that compresses none but a checksum changes the length.
+            let after = match stages[..k].iter().any(|(stage, _)| stage.compresses()) {
+                true if stage == Stage::Fletcher32 => length.saturating_sub(fletcher32::BYTES),
+                true => length,
+                false => bytes,
+            };
             if k == 0 {
                 return stage.decode(&now[..length], to, tools).with_context(|| format!("filter {}", stage.name()));
             }

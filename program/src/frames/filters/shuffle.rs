@@ -7,9 +7,9 @@ pub fn decode(from: &[u8], to: &mut [u8], size: usize) {
     let count = from.len() / size.max(1);
     match size {
         0 | 1 => to.copy_from_slice(from),
-        2 => fixed::<2>(from, to, count),
-        4 => fixed::<4>(from, to, count),
-        8 => fixed::<8>(from, to, count),
+        2 => pairs(from, to, count),
+        4 => fours(from, to, count),
+        8 => eights(from, to, count),
         _ => {
             for (k, element) in to.chunks_exact_mut(size).enumerate() {
                 for (byte, plane) in element.iter_mut().zip(from.chunks_exact(count)) {
@@ -21,27 +21,48 @@ pub fn decode(from: &[u8], to: &mut [u8], size: usize) {
     }
 }
 
-/// With a size that the compiler knows, so that it makes shuffles of it.
-#[inline(always)]
-fn fixed<const N: usize>(from: &[u8], to: &mut [u8], count: usize) {
-    /// Elements at a time: their bytes are in registers.
-    const RUN: usize = 32;
-    let planes: [&[u8]; N] = std::array::from_fn(|b| &from[b * count..(b + 1) * count]);
-    let (elements, _) = to.as_chunks_mut::<N>();
-    let (runs, rest) = elements.as_chunks_mut::<RUN>();
-    let whole = runs.len() * RUN;
-    for (r, run) in runs.iter_mut().enumerate() {
-        let from = r * RUN..(r + 1) * RUN;
-        let planes: [&[u8]; N] = std::array::from_fn(|b| &planes[b][from.clone()]);
-        for k in 0..RUN {
-            run[k] = std::array::from_fn(|b| planes[b][k]);
+/// Elements at a time: their bytes are in registers.
+const RUN: usize = 32;
+
+/// With a size that the compiler knows: bytes are shifted into words, of which it makes unpacking. Closures would not be compiled for
+/// the caller's level.
+macro_rules! fixed {
+    ($name:ident, $word:ty) => {
+        #[inline(always)]
+        fn $name(from: &[u8], to: &mut [u8], count: usize) {
+            const N: usize = size_of::<$word>();
+            let mut planes = [from; N];
+            for (b, plane) in planes.iter_mut().enumerate() {
+                *plane = &from[b * count..(b + 1) * count];
+            }
+            let (elements, _) = to[..count * N].as_chunks_mut::<N>();
+            let (runs, rest) = elements.as_chunks_mut::<RUN>();
+            let whole = runs.len() * RUN;
+            for (r, run) in runs.iter_mut().enumerate() {
+                let mut words = [0; RUN];
+                for (b, plane) in planes.iter().enumerate() {
+                    let bytes = &plane.as_chunks::<RUN>().0[r];
+                    for (word, byte) in words.iter_mut().zip(bytes) {
+                        *word |= <$word>::from(*byte) << (8 * b);
+                    }
+                }
+                for (to, word) in run.iter_mut().zip(words) {
+                    *to = word.to_le_bytes();
+                }
+            }
+            for (k, element) in rest.iter_mut().enumerate() {
+                for (byte, plane) in element.iter_mut().zip(&planes) {
+                    *byte = plane[whole + k];
+                }
+            }
+            tail(from, to, count * N);
         }
-    }
-    for (k, element) in rest.iter_mut().enumerate() {
-        *element = std::array::from_fn(|b| planes[b][whole + k]);
-    }
-    tail(from, to, count * N);
+    };
 }
+
+fixed!(pairs, u16);
+fixed!(fours, u32);
+fixed!(eights, u64);
 
 fn tail(from: &[u8], to: &mut [u8], whole: usize) {
     to[whole..].copy_from_slice(&from[whole..]);
