@@ -57,24 +57,79 @@ impl Chunked {
         let done = self.decode_with(&mut workspace, place, to);
         self.workspaces.lock().unwrap_or_else(|e| e.into_inner()).push(workspace);
         self.decoded.fetch_add(to.len() as u64, Ordering::Relaxed);
-        done.with_context(|| {
-            let [frame, row, bin] = std::array::from_fn(|d| at[d] * self.chunks.shape[d]);
-            format!("{}, chunk of frame {frame}, row {row}, bin {bin}", self.name)
-        })
+        done.with_context(|| self.told(at))
     }
 
     fn decode_with(&self, workspace: &mut Workspace, place: Place, to: &mut [u8]) -> Result<()> {
         let Place { address, length, skipped } = place;
+        self.check(place)?;
+        let length = usize::try_from(length)?;
+        at_least(&mut workspace.now, length)?;
+        self.fetch(address, &mut workspace.now[..length])?;
+        self.pipeline.decode(workspace, length, skipped, to)
+    }
+
+    /// An error unless a chunk is in the file.
+    fn check(&self, Place { address, length, .. }: Place) -> Result<()> {
         ensure!(
             address.checked_add(length).is_some_and(|end| end <= self.length),
             "its {length} bytes at {address} are beyond the end of the file, which has {}: it is truncated",
             self.length
         );
-        let length = usize::try_from(length)?;
-        at_least(&mut workspace.now, length)?;
-        let read = self.file.read_exact_at(&mut workspace.now[..length], address);
-        read.with_context(|| format!("reading {length} bytes at {address}"))?;
-        self.pipeline.decode(workspace, length, skipped, to)
+        Ok(())
+    }
+
+    fn fetch(&self, address: u64, to: &mut [u8]) -> Result<()> {
+        let read = self.file.read_exact_at(to, address);
+        read.with_context(|| format!("reading {} bytes at {address}", to.len()))
+    }
+
+    /// Whether rows lie in the file as they are.
+    fn in_rows(&self) -> bool {
+        self.pipeline.is_empty() && self.chunks.shape[2] == self.shape[2]
+    }
+
+    /// Some rows of a frame, where they lie in the file as they are.
+    fn by_rows(&self, frame: usize, rows: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let [together, high, wide] = self.chunks.shape;
+        let [size, own] = [self.element.size(), self.element.dtype().size()];
+        let mut stored = Vec::new();
+        for r in rows.start / high..rows.end.div_ceil(high) {
+            let part = (r * high).max(rows.start)..((r + 1) * high).min(rows.end);
+            let to = &mut to[(part.start - rows.start) * wide * own..(part.end - rows.start) * wide * own];
+            let at = [frame / together, r, 0];
+            let Some(place) = self.chunks.place(at) else {
+                self.fill(to);
+                continue;
+            };
+            let mut read = || {
+                let bytes = (self.chunks.elements() * size) as u64;
+                ensure!(place.length == bytes, "it has {} bytes where {bytes} are needed", place.length);
+                self.check(place)?;
+                let address =
+                    place.address + (((frame % together) * high + part.start - r * high) * wide * size) as u64;
+                if self.element.plain() {
+                    return self.fetch(address, to);
+                }
+                let length = part.len() * wide * size;
+                at_least(&mut stored, length)?;
+                self.fetch(address, &mut stored[..length])?;
+                self.element.decode(&stored[..length], to);
+                Ok(())
+            };
+            read().with_context(|| self.told(at))?;
+        }
+        Ok(())
+    }
+
+    fn fill(&self, to: &mut [u8]) {
+        to.chunks_exact_mut(self.fill.len()).for_each(|to| to.copy_from_slice(&self.fill));
+    }
+
+    /// Which chunk it is, for messages.
+    fn told(&self, at: [usize; 3]) -> String {
+        let [frame, row, bin] = std::array::from_fn(|d| at[d] * self.chunks.shape[d]);
+        format!("{}, chunk of frame {frame}, row {row}, bin {bin}", self.name)
     }
 
     /// Some rows of frames that are in the same chunks.
@@ -117,7 +172,7 @@ impl Chunked {
                                 let from = ((f % chunk[0]) * chunk[1] + row - first) * chunk[2] * size;
                                 self.element.decode(&values[from..from + columns * size], to);
                             }
-                            None => to.chunks_exact_mut(own).for_each(|to| to.copy_from_slice(&self.fill)),
+                            None => self.fill(to),
                         }
                     }
                 }
@@ -141,6 +196,10 @@ impl Source for Chunked {
         if frame == 0 {
             return Ok(());
         }
+        if self.in_rows() {
+            let frames = to.par_chunks_exact_mut(frame).zip(frames);
+            return frames.try_for_each(|(to, &frame)| self.by_rows(frame, rows.clone(), to));
+        }
         let mut layers = Vec::new();
         let mut rest = to;
         for frames in frames.chunk_by(|a, b| a / self.chunks.shape[0] == b / self.chunks.shape[0]) {
@@ -153,13 +212,16 @@ impl Source for Chunked {
 
     fn storage(&self) -> String {
         let [frames, rows, bins] = self.chunks.shape;
-        let filters = self.pipeline.names();
-        let filters = if filters.is_empty() { "no filter".into() } else { filters };
-        format!("{} in chunks of {frames} x {rows} x {bins}, {filters}, decoded by this program", self.element.name())
+        let how = match self.in_rows() {
+            true => "read by rows by this program".into(),
+            false if self.pipeline.is_empty() => "put together by this program".into(),
+            false => format!("{}, decoded by this program", self.pipeline.names()),
+        };
+        format!("{} in chunks of {frames} x {rows} x {bins}, {how}", self.element.name())
     }
 
     fn together(&self) -> Option<usize> {
-        Some(self.chunks.shape[0])
+        (!self.in_rows()).then_some(self.chunks.shape[0])
     }
 
     fn decoded(&self) -> u64 {

@@ -201,6 +201,10 @@ impl Pipeline {
         Ok(known.map(|stages| Self { stages }))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.stages.is_empty()
+    }
+
     /// In words.
     pub fn names(&self) -> String {
         let names: Vec<_> = self.stages.iter().map(|stage| stage.name()).collect();
