@@ -298,22 +298,26 @@ fn written_as<T: H5Type>(path: &Path, values: &[T], big: bool, chunk: Option<[us
 fn chunks_that_were_never_written_hold_the_fill_value() {
     let folder = Folder::new("missing");
     let path = folder.path("scan.h5");
-    let file = File::create(&path).expect("a file");
-    let dataset = file.new_dataset::<u16>().chunk([2, 5, 37]).deflate(3).fill_value(777u16).shape(SHAPE).create("data");
-    let dataset = dataset.expect("a dataset");
     let values = values();
-    let of =
-        |frame: usize| ndarray::ArrayView2::from_shape((SHAPE[1], SHAPE[2]), &values[frame * 481..(frame + 1) * 481]);
-    for frame in [4, 10] {
-        dataset.write_slice(of(frame).expect("a shape").into_dyn(), (frame, .., ..)).expect("written");
-    }
-    drop((dataset, file));
+    let frame = |frame: usize| &values[frame * 481..(frame + 1) * 481];
     let mut expected = vec![777u16; values.len()];
-    for frame in [4, 10] {
-        expected[frame * 481..(frame + 1) * 481].copy_from_slice(&values[frame * 481..(frame + 1) * 481]);
+    for k in [4, 10] {
+        expected[k * 481..(k + 1) * 481].copy_from_slice(frame(k));
     }
-    let source = of_dataset(File::open(&path).expect("a file").dataset("data").expect("data")).expect("a source");
-    check(&source, &bytes(&expected), "missing chunks");
+    for filtered in [true, false] {
+        let file = File::create(&path).expect("a file");
+        let builder = file.new_dataset::<u16>().chunk([2, 5, 37]).fill_value(777u16);
+        let builder = if filtered { builder.deflate(3) } else { builder };
+        let dataset = builder.shape(SHAPE).create("data").expect("a dataset");
+        for k in [4, 10] {
+            let values = ndarray::ArrayView2::from_shape((SHAPE[1], SHAPE[2]), frame(k)).expect("a shape");
+            dataset.write_slice(values.into_dyn(), (k, .., ..)).expect("written");
+        }
+        drop((dataset, file));
+        let source = of_dataset(File::open(&path).expect("a file").dataset("data").expect("data")).expect("a source");
+        check(&source, &bytes(&expected), &format!("missing chunks, filtered {filtered}"));
+        assert_eq!(source.together().is_some(), filtered);
+    }
 }
 
 #[test]
