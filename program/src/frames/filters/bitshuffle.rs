@@ -87,7 +87,7 @@ fn elements_anywhere(from: &[u8], to: &mut [u8], size: usize, planes: &mut [u8])
         plane(from, to);
     }
     if size > 1 {
-        shuffle::decode(planes, to, size);
+        shuffle::decode_anywhere(planes, to, size);
     }
 }
 
