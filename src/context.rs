@@ -411,6 +411,14 @@ impl HostMemory {
             Held::Ordinary(buffer) => buffer.data().cast(),
         }
     }
+
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.0 {
+            Held::Pinned(memory) => memory.bytes(),
+            Held::Ordinary(buffer) => buffer.len() * size_of::<f32>(),
+        }
+    }
 }
 
 /// Opens the GPUs that are asked for.

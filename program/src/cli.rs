@@ -48,6 +48,12 @@ pub struct Machine {
     /// Worker threads; 0: one per processor
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     pub threads: usize,
+    /// Memory that the decoded frames of a compressed scan may take, as in 48G or 500M [default: half of what is available]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Machine")]
+    pub memory: Option<u64>,
+    /// Where decoded frames are kept if that is too little, in a file that goes with the run [default: TMPDIR, or /tmp]
+    #[arg(long, value_name = "FOLDER", help_heading = "Machine")]
+    pub scratch: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -106,4 +112,16 @@ impl Cli {
 fn rows(text: &str) -> Result<[usize; 2], String> {
     let both = text.split_once("..").and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
     both.filter(|[a, b]| a < b).ok_or_else(|| "two ascending numbers are expected, as in 100..200".into())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1e3),
+        Some((at, 'M' | 'm')) => (&text[..at], 1e6),
+        Some((at, 'G' | 'g')) => (&text[..at], 1e9),
+        Some((at, 'T' | 't')) => (&text[..at], 1e12),
+        _ => (text, 1.0),
+    };
+    let number = digits.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    number.map(|n| (n * factor) as u64).ok_or_else(|| "a number of bytes is expected, as in 48G or 500M".into())
 }

@@ -1,16 +1,9 @@
 //! The command `isocenter`: from a scan file to a volume file.
 
-mod cli;
-mod commands;
-mod frames;
-mod plan;
-mod report;
-mod scan;
-mod volume;
-mod watch;
-
 use clap::Parser;
 use isocenter::error::{Error, Status};
+use isocenter_program::cli::Cli;
+use isocenter_program::watch;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -19,7 +12,7 @@ fn main() -> ExitCode {
         // SAFETY: there is no other thread yet.
         unsafe { std::env::set_var("HDF5_USE_FILE_LOCKING", "FALSE") };
     }
-    match cli::Cli::parse().run() {
+    match Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if cancelled(&error) => {
             eprintln!("interrupted");

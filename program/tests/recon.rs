@@ -203,6 +203,28 @@ fn nxtomo_files_in_every_layout() {
         }
         succeeds(&folder, &["recon", &format!("{name}.nx"), "--axis", "45.3", "--device", "cpu"]);
         same(&volume(&folder.path(&format!("{name}_volume.h5"))), &expected);
+        // Decoded frames in a file.
+        let scratch = ["--memory", "0", "--scratch", ".", "-o", "scratch.h5"];
+        let rest = ["recon", &format!("{name}.nx"), "--axis", "45.3", "--device", "cpu"];
+        succeeds(&folder, &[rest.as_slice(), &scratch].concat());
+        same(&volume(&folder.path("scratch.h5")), &expected);
+    }
+}
+
+/// Only chunks have to be decoded, and kept where there is room.
+#[test]
+fn room_for_decoded_frames() {
+    let (folder, scan) = (Folder::new("room"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, Some([1, ROWS, BINS]));
+    let rest = ["recon", "scan.nx", "--axis", "45.3", "--device", "cpu"];
+    for (words, message) in [
+        (["--memory", "1K", "--scratch", "nowhere"], "nowhere"),
+        (["--memory", "much", "--scratch", "."], "a number of bytes is expected"),
+        (["--memory", "-3", "--scratch", "."], "'-3'"),
+    ] {
+        let output = isocenter(&folder, &[rest.as_slice(), &words].concat());
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(message), "{words:?}: {told}");
     }
 }
 

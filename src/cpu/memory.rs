@@ -3,12 +3,12 @@
 /// Bytes that can be had without pushing anything out; None where the system does not tell. Control groups, which containers and batch
 /// systems limit jobs by, are heeded.
 #[cfg(target_os = "linux")]
-pub(crate) fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     linux::available(std::path::Path::new("/"))
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     None
 }
 

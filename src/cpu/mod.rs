@@ -7,7 +7,7 @@ pub(crate) mod gram;
 pub mod half;
 pub(crate) mod lanes;
 pub mod level;
-pub(crate) mod memory;
+pub mod memory;
 pub(crate) mod prefetch;
 pub(crate) mod random;
 pub(crate) mod shared;

@@ -254,8 +254,14 @@ impl Ct {
                 format!("the flat field is of {of}, the geometry now of {now}: it is forgotten")
             });
         }
-        let flat = self.plan.take().and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
-        self.engine.forget();
+        // What is kept is of sizes, angles and axes: others of the detector's rows change none of these.
+        let old = self.plan.take();
+        let moved =
+            |old: &Plan| Geometry { first_row: geometry.first_row, slices: geometry.slices, ..old.geometry.clone() };
+        if !old.as_ref().is_some_and(|old| moved(old) == geometry) {
+            self.engine.forget();
+        }
+        let flat = old.and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.looked = false;
         self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false });
         Ok(())

@@ -156,6 +156,7 @@ impl<'a> Ends<'a> for Whole<'a> {
 }
 
 /// Buffers of one slab of a stream.
+#[derive(Debug)]
 pub(super) struct Buffers {
     projections: HostMemory,
     volume: HostMemory,
@@ -174,6 +175,19 @@ impl Buffers {
         let (projections, volume) =
             (context.host_memory(bytes(p, dtypes[0]))?, context.host_memory(bytes(v, dtypes[1]))?);
         Ok(Self { projections, volume })
+    }
+
+    /// Whether they hold such slabs, and are not far too large for them.
+    pub(super) fn serve(&self, g: &Geometry, (slices, reach): (usize, usize), dtypes: [DType; 2]) -> bool {
+        let wanted = shapes(g, rows_of(g, slices, reach), slices).into_iter().zip(dtypes);
+        let wanted = wanted.map(|(shape, dtype)| Layout::new(std::ptr::null(), dtype, shape).bytes());
+        let held = [&self.projections, &self.volume].map(HostMemory::bytes);
+        wanted.zip(held).all(|(wanted, held)| held >= wanted && held / 4 <= wanted.max(1 << 16))
+    }
+
+    /// What they hold.
+    pub(super) fn held(&self) -> u64 {
+        [&self.projections, &self.volume].map(|memory| memory.bytes() as u64).iter().sum()
     }
 
     /// What they take.

@@ -1,6 +1,6 @@
 //! `isocenter axis`: the rotation axis, from some rows.
 
-use super::{array, context, input, plan};
+use super::{array, context, input, plan, room};
 use crate::cli::Axis;
 use crate::plan::FlatField;
 use crate::scan::Scan;
@@ -19,10 +19,12 @@ const CURVE: usize = 401;
 const BESIDE: usize = 64;
 
 pub fn run(axis: &Axis) -> Result<()> {
-    let scan = Scan::open(&axis.scan)?;
+    let context = context(&axis.machine, &Watch::new()?)?;
+    let mut scan = Scan::open(&axis.scan)?;
     let rows = scan.views.source.shape()[1];
+    scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine))?;
     let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };
-    let found = search.run(&context(&axis.machine, &Watch::new()?)?, 0..rows)?;
+    let found = search.run(&context, 0..rows)?;
     println!("{}", told(&found));
     if axis.tilt {
         println!("tilt {:.6} bins a row", found.tilt);
@@ -37,6 +39,20 @@ pub fn told(found: &FoundAxis) -> String {
     format!("axis {axis:.3} +- {error:.3} bins, confidence {confidence:.2} ({method:?}){half}")
 }
 
+/// The rows that are read, and those of them that are searched, of a detector that has so many.
+fn looked_at(all: usize, rows: Range<usize>, distorted: bool) -> (Vec<usize>, Range<usize>) {
+    if distorted {
+        // About the middle, where frames are turned about.
+        let count = (ROWS + all % 2).min(all);
+        let first = (all - count) / 2;
+        let beside = first.min(BESIDE);
+        return ((first - beside..first + count + beside).collect(), beside..beside + count);
+    }
+    let count = ROWS.min(rows.len());
+    let step = |k: usize| rows.start + (k * (rows.len() - 1) + (count - 1) / 2) / (count - 1).max(1);
+    ((0..count).map(step).collect(), 0..count)
+}
+
 /// What is searched.
 pub struct Search<'a> {
     pub scan: &'a Scan,
@@ -49,20 +65,7 @@ impl Search<'_> {
     /// The axis at the middle of some rows, or of the detector where a distortion is taken out.
     pub fn run(&self, context: &Arc<Context>, rows: Range<usize>) -> Result<FoundAxis> {
         let [_, all, bins] = self.scan.views.source.shape();
-        let (read, own) = match self.distortion {
-            None => {
-                let count = ROWS.min(rows.len());
-                let step = |k: usize| rows.start + (k * (rows.len() - 1) + (count - 1) / 2) / (count - 1).max(1);
-                ((0..count).map(step).collect::<Vec<_>>(), 0..count)
-            }
-            Some(_) => {
-                // About the middle, where frames are turned about.
-                let count = (ROWS + all % 2).min(all);
-                let first = (all - count) / 2;
-                let beside = first.min(BESIDE);
-                ((first - beside..first + count + beside).collect(), beside..beside + count)
-            }
-        };
+        let (read, own) = looked_at(all, rows, self.distortion.is_some());
         let mut ct = plan(context, self.scan, None, self.flat, &read)?;
         let geometry = ct.geometry()?.clone();
         ct.set_geometry(Geometry { first_row: own.start, slices: own.len(), ..geometry })?;

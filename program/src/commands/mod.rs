@@ -7,6 +7,7 @@ pub mod recon;
 mod run;
 
 use crate::cli::Machine;
+use crate::frames::Room;
 use crate::plan::FlatField;
 use crate::scan::{Flats, Scan};
 use crate::watch::Watch;
@@ -23,6 +24,8 @@ fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
         "gpu" => Compute::Gpus(Vec::new()),
         _ => Compute::Auto,
     };
+    // What reads and decodes heeds the same number; a pool that is there already has it.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(machine.threads).build_global();
     let log: Log = Box::new(|_, message| eprintln!("warning: {message}"));
     let options = ContextOptions {
         compute,
@@ -33,6 +36,13 @@ fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
         ..ContextOptions::default()
     };
     Context::new(options).map(Arc::new).context("the library")
+}
+
+/// Where decoded frames may be kept.
+fn room(machine: &Machine) -> Room {
+    let half = || isocenter::cpu::memory::available().unwrap_or(0) / 2;
+    let memory = machine.memory.unwrap_or_else(half);
+    Room { memory, scratch: machine.scratch.clone().unwrap_or_else(std::env::temp_dir) }
 }
 
 /// Bytes of (frames, rows, bins) as an array of the library.

@@ -1,6 +1,7 @@
 //! A plan at work: block after block of slices, from the scan file through the library into the volume file.
 
 use super::{array, input, plan};
+use crate::frames::Ahead;
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
@@ -35,6 +36,9 @@ pub struct Prepared<'a> {
     scan: &'a Scan,
     /// Bytes of a slice.
     slice: usize,
+    ahead: Ahead,
+    /// The row behind the last that was asked for.
+    end: usize,
     read: Duration,
 }
 
@@ -65,7 +69,8 @@ impl<'a> Prepared<'a> {
         wanted.set_up(&mut ct, scan)?;
         ct.set_output(output.clone())?;
         let slice = geometry.nx * geometry.ny * output.dtype.size();
-        Ok(Self { ct, geometry, scan, slice, read: Duration::ZERO })
+        let ahead = Ahead::new(&scan.views);
+        Ok(Self { ct, geometry, scan, slice, ahead, end: usize::MAX, read: Duration::ZERO })
     }
 
     /// Of the whole volume.
@@ -75,19 +80,29 @@ impl<'a> Prepared<'a> {
 
     /// Makes the slices of some detector rows, and gives them to `write` with the number of the first among them.
     pub fn stream(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let Self { ct, geometry, scan, slice, read: reading } = self;
+        let Self { ct, geometry, scan, slice, ahead, end, read: reading } = self;
+        // The next rows are known within these, and behind them where they follow those before.
+        let last = if *end == rows.start { geometry.first_row + geometry.slices } else { rows.end };
+        *end = rows.end;
+        let mut most = 0;
+        let all = geometry.rows;
         let part = Geometry { first_row: rows.start, slices: rows.len(), ..geometry.clone() };
         if *ct.geometry()? != part {
             ct.set_geometry(part)?;
         }
-        let (source, which) = (&scan.views.source, &scan.views.which);
         let read = |slab: Slab| {
             let begun = Instant::now();
-            let rows = slab.first_row..slab.first_row + slab.shape[1];
+            let own = rows.start + slab.first..rows.start + slab.first + slab.count;
+            let read = slab.first_row..slab.first_row + slab.shape[1];
+            most = most.max(slab.count);
+            let next = own.end..own.end.saturating_add(most).min(if own.end < rows.end { rows.end } else { last });
+            // As far beyond its slices as these.
+            let beside = (own.start - read.start).max(read.end - own.end);
+            let next = (!next.is_empty()).then(|| next.start.saturating_sub(beside)..(next.end + beside).min(all));
             let bytes = slab.shape.iter().product::<usize>() * slab.dtype.size();
             // SAFETY: the slab's array, (views, rows, bins), lent for this call.
             let to = unsafe { std::slice::from_raw_parts_mut(slab.data, bytes) };
-            source.read(which, rows, to).map_err(handed)?;
+            ahead.read(read, next, to).map_err(handed)?;
             *reading += begun.elapsed();
             Ok(())
         };
@@ -96,7 +111,7 @@ impl<'a> Prepared<'a> {
             let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * *slice) };
             write(slab.first, from).map_err(handed)
         };
-        Ok(ct.reconstruct_stream(source.dtype(), read, write)?)
+        Ok(ct.reconstruct_stream(scan.views.source.dtype(), read, write)?)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Values that lie in a file one after the other.
 
 use super::Source;
+use super::element::Element;
+use super::memory::at_least;
 use anyhow::{Context, Result, bail};
-use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
 use isocenter::array::DType;
 use rayon::prelude::*;
 use std::fs::File;
@@ -14,35 +15,23 @@ pub struct Contiguous {
     file: File,
     offset: u64,
     shape: [usize; 3],
-    dtype: DType,
-}
-
-/// The element type, if the library reads it as it is.
-pub fn native(dataset: &hdf5_metno::Dataset) -> Option<DType> {
-    let dtype = dataset.dtype().ok()?;
-    if dtype.byte_order() != hdf5_metno::datatype::ByteOrder::LittleEndian && dtype.size() > 1 {
-        return None;
-    }
-    match dtype.to_descriptor().ok()? {
-        TypeDescriptor::Unsigned(IntSize::U1) => Some(DType::U8),
-        TypeDescriptor::Unsigned(IntSize::U2) => Some(DType::U16),
-        TypeDescriptor::Float(FloatSize::U4) => Some(DType::F32),
-        _ => None,
-    }
+    element: Element,
 }
 
 impl Contiguous {
-    /// Of a dataset that is stored so.
+    /// Of a dataset that is stored so; nothing if its elements are not known here.
     pub fn open(dataset: &hdf5_metno::Dataset, shape: [usize; 3]) -> Result<Option<Self>> {
-        let (Some(dtype), Some(offset)) = (native(dataset), dataset.offset()) else { return Ok(None) };
+        let (Some(element), Some(offset)) = (Element::of(&dataset.dtype()?), dataset.offset()) else {
+            return Ok(None);
+        };
         let path = dataset.filename();
         let file = File::open(&path).with_context(|| format!("opening {path}"))?;
-        let bytes = shape.iter().product::<usize>() as u64 * dtype.size() as u64;
+        let bytes = shape.iter().product::<usize>() as u64 * element.size() as u64;
         let length = file.metadata()?.len();
         if offset + bytes > length {
             bail!("{path} has {length} bytes where {} are needed: it is truncated", offset + bytes);
         }
-        Ok(Some(Self { file, offset, shape, dtype }))
+        Ok(Some(Self { file, offset, shape, element }))
     }
 }
 
@@ -52,19 +41,31 @@ impl Source for Contiguous {
     }
 
     fn dtype(&self) -> DType {
-        self.dtype
+        self.element.dtype()
     }
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
         let [_, all, bins] = self.shape;
-        let row = bins * self.dtype.size();
-        to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames).try_for_each(|(to, &frame)| {
+        let row = bins * self.element.size();
+        let each = (rows.len() * bins * self.element.dtype().size()).max(1);
+        let frames = to.par_chunks_exact_mut(each).zip(frames);
+        frames.try_for_each_init(Vec::new, |stored, (to, &frame)| {
             let at = self.offset + ((frame * all + rows.start) * row) as u64;
-            self.file.read_exact_at(to, at).with_context(|| format!("reading {} bytes at {at}", to.len()))
+            let length = rows.len() * row;
+            let read = |to: &mut [u8]| {
+                self.file.read_exact_at(to, at).with_context(|| format!("reading {length} bytes at {at}"))
+            };
+            if self.element.plain() {
+                return read(to);
+            }
+            at_least(stored, length)?;
+            read(&mut stored[..length])?;
+            self.element.decode(&stored[..length], to);
+            Ok(())
         })
     }
 
     fn storage(&self) -> String {
-        "contiguous".into()
+        format!("{}, contiguous", self.element.name())
     }
 }

@@ -1,12 +1,14 @@
-//! Values that the HDF5 library has to read: of other types, chunked, compressed, or from several files.
+//! Values that the HDF5 library has to read: of unusual types, through filters that are not known here, or of virtual datasets that are
+//! put together in other ways than by whole frames.
 
-use super::{Source, contiguous};
-use anyhow::{Context, Result};
+use super::Source;
+use super::element::Element;
+use anyhow::{Context, Result, bail};
 use hdf5_metno::{Dataset, Hyperslab, SliceOrIndex};
 use isocenter::array::DType;
 use std::ops::Range;
 
-/// A dataset; what is no f32, u16 or u8 is made f32.
+/// A dataset; what is no u16 or u8 is made f32.
 pub struct Library {
     dataset: Dataset,
     shape: [usize; 3],
@@ -15,7 +17,11 @@ pub struct Library {
 
 impl Library {
     pub fn new(dataset: Dataset, shape: [usize; 3]) -> Result<Self> {
-        let dtype = contiguous::native(&dataset).unwrap_or(DType::F32);
+        let dtype = dataset.dtype()?;
+        if dtype.conv_to::<f32>().is_none() {
+            bail!("elements of {} are no numbers", dataset.name());
+        }
+        let dtype = Element::of(&dtype).map_or(DType::F32, Element::dtype);
         Ok(Self { dataset, shape, dtype })
     }
 
@@ -50,7 +56,10 @@ impl Source for Library {
     }
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
-        let each = (rows.len() * self.shape[2] * self.dtype.size()).max(1);
+        let each = rows.len() * self.shape[2] * self.dtype.size();
+        if each == 0 {
+            return Ok(());
+        }
         let mut done = 0;
         // Frames that follow each other at once.
         for run in frames.chunk_by(|a, b| a + 1 == *b) {
@@ -66,9 +75,22 @@ impl Source for Library {
     }
 
     fn storage(&self) -> String {
+        let filters = self.dataset.filters();
+        let filters: Vec<_> = filters.iter().map(|filter| filter.id().to_string()).collect();
+        let by = "read by the HDF5 library";
         match self.dataset.chunk() {
-            Some(chunk) => format!("chunks of {chunk:?}, {} filters", self.dataset.filters().len()),
-            None => "read by the HDF5 library".into(),
+            Some(chunk) if !filters.is_empty() => {
+                format!("chunks of {chunk:?}, filters with the numbers {}, {by}", filters.join(", "))
+            }
+            Some(chunk) => format!("chunks of {chunk:?}, {by}"),
+            None => by.into(),
+        }
+    }
+
+    fn together(&self) -> Option<usize> {
+        match self.dataset.chunk()?.as_slice() {
+            &[frames, _, _] => Some(frames),
+            _ => Some(1),
         }
     }
 }

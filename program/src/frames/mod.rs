@@ -1,11 +1,24 @@
 //! Frames in files: read by rows, on all cores, each part of a file once.
 
+mod ahead;
+mod chunked;
+mod chunks;
 mod contiguous;
+mod element;
+mod filters;
+mod held;
 mod library;
+mod mapping;
+mod memory;
+mod stack;
+
+pub use ahead::Ahead;
 
 use anyhow::{Context, Result, bail};
+use hdf5_metno::Dataset;
 use isocenter::array::DType;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A stack of images, (frames, rows, bins), in a file.
@@ -21,6 +34,31 @@ pub trait Source: Send + Sync {
 
     /// How it is stored, in words.
     fn storage(&self) -> String;
+
+    /// So many frames, counted from the first, are decoded together, whatever is wanted of them; nothing where a part costs no more than
+    /// that part, so that there is no need to hold it.
+    fn together(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether reading may wait for a disk.
+    fn waits(&self) -> bool {
+        true
+    }
+
+    /// Bytes that were decoded so far.
+    fn decoded(&self) -> u64 {
+        0
+    }
+}
+
+/// Where decoded frames may be kept.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// Bytes of memory that are left.
+    pub memory: u64,
+    /// For what does not fit there.
+    pub scratch: PathBuf,
 }
 
 /// Some frames of a source, in their order.
@@ -37,11 +75,16 @@ impl Frames {
         Self { source, which }
     }
 
+    /// Bytes of so many rows of them.
+    pub fn bytes(&self, rows: usize) -> usize {
+        self.which.len() * rows * self.source.shape()[2] * self.source.dtype().size()
+    }
+
     /// Some of the detector's rows of them, (frames, rows, bins).
     pub fn rows(&self, rows: &[usize]) -> Result<Vec<u8>> {
         let [_, _, bins] = self.source.shape();
         let row = bins * self.source.dtype().size();
-        let mut values = vec![0; self.which.len() * rows.len() * row];
+        let mut values = memory::zeros(self.which.len() * rows.len() * row)?;
         let mut done = 0;
         // Those that follow each other at once.
         for run in rows.chunk_by(|a, b| a + 1 == *b) {
@@ -50,7 +93,7 @@ impl Frames {
                 self.source.read(&self.which, range, &mut values)?;
                 break;
             }
-            let mut part = vec![0; self.which.len() * run.len() * row];
+            let mut part = memory::zeros(self.which.len() * run.len() * row)?;
             self.source.read(&self.which, range, &mut part)?;
             let frames = values.chunks_exact_mut(rows.len() * row).zip(part.chunks_exact(run.len() * row));
             frames.for_each(|(to, from)| to[done * row..][..from.len()].copy_from_slice(from));
@@ -60,16 +103,61 @@ impl Frames {
     }
 }
 
+/// Decodes some rows, ascending, of frames that would else be decoded whenever a part of them is read, and has them read from there; frames
+/// of one source are kept together. Other rows can still be read.
+pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room) -> Result<()> {
+    let mut done: Vec<(Arc<dyn Source>, Arc<dyn Source>)> = Vec::new();
+    for k in 0..frames.len() {
+        let source = frames[k].source.clone();
+        if source.together().is_none() {
+            continue;
+        }
+        let held = match done.iter().find(|(of, _)| Arc::ptr_eq(of, &source)) {
+            Some((_, held)) => held.clone(),
+            None => {
+                let same = frames.iter().filter(|other| Arc::ptr_eq(&other.source, &source));
+                let mut which: Vec<_> = same.flat_map(|other| other.which.iter().copied()).collect();
+                which.sort_unstable();
+                which.dedup();
+                let held: Arc<dyn Source> = Arc::new(held::Held::new(source.clone(), &which, rows, room)?);
+                done.push((source, held.clone()));
+                held
+            }
+        };
+        frames[k].source = held;
+    }
+    Ok(())
+}
+
 /// A dataset of an HDF5 file, by the quickest way to its values.
-pub fn of_dataset(dataset: hdf5_metno::Dataset) -> Result<Arc<dyn Source>> {
+pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
     let name = dataset.name();
     let shape = match dataset.shape().as_slice() {
         &[frames, rows, bins] => [frames, rows, bins],
         &[rows, bins] => [1, rows, bins],
         other => bail!("{name} has {} dimensions; it must have 3: frames, rows, bins", other.len()),
     };
-    if let Some(source) = contiguous::Contiguous::open(&dataset, shape).with_context(|| format!("reading {name}"))? {
-        return Ok(Arc::new(source));
-    }
-    Ok(Arc::new(library::Library::new(dataset, shape)?))
+    let opened = || -> Result<Arc<dyn Source>> {
+        if let Some(source) = contiguous::Contiguous::open(&dataset, shape)? {
+            return Ok(Arc::new(source));
+        }
+        if let Some(source) = chunked::Chunked::open(&dataset, shape)? {
+            return Ok(Arc::new(source));
+        }
+        if let Some(source) = stack::Stack::open(&dataset, shape)? {
+            return Ok(Arc::new(source));
+        }
+        Ok(Arc::new(library::Library::new(dataset.clone(), shape)?))
+    };
+    opened().with_context(|| format!("reading {name}"))
+}
+
+/// The value of elements that were never written, as it is read.
+fn fill(dataset: &Dataset, dtype: DType) -> Result<Vec<u8>> {
+    let properties = dataset.dcpl()?;
+    Ok(match dtype {
+        DType::U8 => properties.get_fill_value_as::<u8>()?.unwrap_or_default().to_ne_bytes().to_vec(),
+        DType::U16 => properties.get_fill_value_as::<u16>()?.unwrap_or_default().to_ne_bytes().to_vec(),
+        _ => properties.get_fill_value_as::<f32>()?.unwrap_or_default().to_ne_bytes().to_vec(),
+    })
 }

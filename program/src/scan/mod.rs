@@ -3,7 +3,7 @@
 mod data_exchange;
 mod nxtomo;
 
-use crate::frames::Frames;
+use crate::frames::{Frames, Room, hold};
 use anyhow::{Context, Result, bail};
 use hdf5_metno::{File, Group};
 use std::path::Path;
@@ -42,6 +42,13 @@ impl Scan {
         let scan = scan.with_context(|| path.display().to_string())?;
         scan.check().with_context(|| path.display().to_string())?;
         Ok(scan)
+    }
+
+    /// Decodes some rows, ascending, once, and keeps them for every reading of these rows; other rows are still read from the file.
+    pub fn hold(&mut self, rows: &[usize], room: &mut Room) -> Result<()> {
+        let mut frames: Vec<_> = self.flats.iter_mut().map(|flats| &mut flats.frames).chain(&mut self.darks).collect();
+        frames.push(&mut self.views);
+        hold(&mut frames, rows, room)
     }
 
     /// How far views go round, a step behind the last, in radians.

@@ -20,6 +20,8 @@ use crate::gpu::{Device, then_wait};
 #[derive(Debug, Default)]
 pub(in crate::ct) struct GpuEngine {
     gpus: Vec<Gpu>,
+    /// Of the last stream, page-locked, which takes long: in the order in which slabs take turns.
+    buffers: Vec<Buffers>,
 }
 
 impl GpuEngine {
@@ -121,13 +123,15 @@ impl Engine for GpuEngine {
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         self.open(context)?;
-        let (g, cap) = (task.detector, context.memory_cap(0));
-        let (sharing, whole) = (self.gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
+        let Self { gpus, buffers } = self;
+        let held = buffers.iter().map(Buffers::held).sum();
+        let (g, cap) = (task.detector, context.memory_cap(held));
+        let (sharing, whole) = (gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
         let reach = task.rows.reach(g);
         let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, (slices, reach), dtypes);
         let mut workers = Vec::with_capacity(sharing);
-        for gpu in &mut self.gpus {
+        for gpu in gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
             // The slabs' arrays are the host's memory.
             while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > cap {
@@ -142,11 +146,15 @@ impl Engine for GpuEngine {
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
         }
-        // In the order in which slabs take turns.
-        let turns = (0..SLOTS).flat_map(|_| &workers);
-        let buffers =
-            turns.map(|gpu| Buffers::new(context, g, (gpu.sizes.slab, reach), dtypes)).collect::<Result<Vec<_>>>()?;
-        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers: &buffers, callbacks };
+        let slabs = (0..SLOTS).flat_map(|_| &workers).map(|gpu| (gpu.sizes.slab, reach));
+        let serve = buffers.len() == SLOTS * sharing
+            && buffers.iter().zip(slabs.clone()).all(|(buffers, slab)| buffers.serve(g, slab, dtypes));
+        if !serve {
+            // First away with the old ones: both might not fit.
+            buffers.clear();
+            *buffers = slabs.map(|slab| Buffers::new(context, g, slab, dtypes)).collect::<Result<_>>()?;
+        }
+        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers, callbacks };
         let queue = task.queue()?;
         context.report_part(task.pass.part, |job| {
             job.enter(task.operator.stage());

@@ -1,0 +1,197 @@
+//! Frames that were decoded once and are kept, in memory or in a file: (rows, frames, bins), so that the rows of a slab lie together.
+
+use super::memory::{reserved, zeros};
+use super::{Room, Source};
+use anyhow::{Context, Result, bail};
+use isocenter::array::DType;
+use memmap2::MmapMut;
+use rayon::prelude::*;
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes that are decoded before they are copied to their place.
+const BATCH: usize = 8 << 20;
+
+/// Some rows of some frames of a source.
+pub struct Held {
+    source: Arc<dyn Source>,
+    /// Ascending.
+    rows: Vec<usize>,
+    /// Which of those that are kept a frame is.
+    places: Vec<Option<usize>>,
+    /// How many are.
+    frames: usize,
+    store: Store,
+}
+
+enum Store {
+    Memory(MmapMut),
+    /// It has no name any more, and goes when it is closed.
+    Scratch(File),
+}
+
+impl Held {
+    /// Reads some rows of some frames of a source, both ascending, each of its chunks once.
+    pub fn new(source: Arc<dyn Source>, frames: &[usize], rows: &[usize], room: &mut Room) -> Result<Self> {
+        let [all, _, bins] = source.shape();
+        let row = bins * source.dtype().size();
+        let bytes = [rows.len(), frames.len(), row].into_iter().try_fold(1usize, |n, k| n.checked_mul(k));
+        let bytes = bytes.context("the scan has more bytes than can be counted")?;
+        let mut store = if bytes as u64 <= room.memory {
+            room.memory -= bytes as u64;
+            Store::Memory(reserved(bytes)?)
+        } else {
+            Store::Scratch(scratch(&room.scratch, bytes as u64)?)
+        };
+        let mut places = vec![None; all];
+        for (place, &frame) in frames.iter().enumerate() {
+            places[frame] = Some(place);
+        }
+        if let (Some(&first), Some(&last)) = (rows.first(), rows.last()) {
+            fill(&*source, frames, rows, first..last + 1, &mut store)?;
+        }
+        Ok(Self { source, rows: rows.to_vec(), places, frames: frames.len(), store })
+    }
+
+    /// Rows that are kept, from the `first` of them on, into rows of `to`, (frames, rows, bins), from `at` on.
+    fn copy(&self, places: &[usize], kept: Range<usize>, at: usize, rows: usize, to: &mut [u8]) -> Result<()> {
+        let row = self.source.shape()[2] * self.source.dtype().size();
+        let band = self.frames * row;
+        let pick = |from: &[u8], k: usize, to: &mut [u8]| {
+            to.par_chunks_exact_mut(rows * row).zip(places).for_each(|(to, place)| {
+                to[(at + k) * row..(at + k + 1) * row].copy_from_slice(&from[place * row..(place + 1) * row]);
+            });
+        };
+        match &self.store {
+            Store::Memory(store) => {
+                // All rows of a frame at once: what is written lies together.
+                to.par_chunks_exact_mut(rows * row).zip(places).for_each(|(to, place)| {
+                    for (to, k) in to[at * row..].chunks_exact_mut(row).zip(kept.clone()) {
+                        to.copy_from_slice(&store[k * band + place * row..][..row]);
+                    }
+                });
+            }
+            Store::Scratch(file) => {
+                let mut from = zeros(band)?;
+                for (k, kept) in kept.enumerate() {
+                    file.read_exact_at(&mut from, (kept * band) as u64).context("reading the scratch file")?;
+                    pick(&from, k, to);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads batch after batch, in frames' order, and copies each to its place.
+fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize>, store: &mut Store) -> Result<()> {
+    let row = source.shape()[2] * source.dtype().size();
+    let frame = span.len() * row;
+    let layer = source.together().unwrap_or(1);
+    let band = frames.len() * row;
+    let mut batch = Vec::new();
+    let mut first = 0;
+    while first < frames.len() {
+        // Whole layers of chunks: none is decoded twice.
+        let least = frames[first] / layer * layer + layer * (BATCH / (layer * frame).max(1)).max(1);
+        let count = frames[first..].partition_point(|&f| f < least);
+        super::memory::at_least(&mut batch, count * frame)?;
+        let batch = &mut batch[..count * frame];
+        source.read(&frames[first..first + count], span.clone(), batch)?;
+        let piece = |k: usize, to: &mut [u8]| {
+            let at = (rows[k] - span.start) * row;
+            for (to, from) in to.chunks_exact_mut(row).zip(batch.chunks_exact(frame)) {
+                to.copy_from_slice(&from[at..at + row]);
+            }
+        };
+        let from = first * row;
+        match store {
+            Store::Memory(store) => store
+                .par_chunks_exact_mut(band)
+                .enumerate()
+                .for_each(|(k, to)| piece(k, &mut to[from..from + count * row])),
+            Store::Scratch(file) => {
+                let file = &*file;
+                (0..rows.len()).into_par_iter().try_for_each_init(Vec::new, |to, k| -> Result<()> {
+                    super::memory::at_least(to, count * row)?;
+                    piece(k, to);
+                    file.write_all_at(to, (k * band + from) as u64).context("writing the scratch file")
+                })?;
+            }
+        }
+        first += count;
+    }
+    Ok(())
+}
+
+/// A file without a name that has so much room.
+fn scratch(folder: &Path, bytes: u64) -> Result<File> {
+    let free = free(folder).with_context(|| format!("asking for the room in {}", folder.display()))?;
+    let few = || {
+        let (free, bytes) = (free as f64 / 1e9, bytes as f64 / 1e9);
+        format!("decoded frames take {bytes:.1} GB, more than memory has; {} has {free:.1} GB", folder.display())
+    };
+    if free < bytes {
+        bail!("{}: --scratch names another folder, --memory allows more memory", few());
+    }
+    let file = tempfile::tempfile_in(folder).with_context(|| format!("a scratch file in {}", folder.display()))?;
+    // SAFETY: a file that is open.
+    let status = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, i64::try_from(bytes)?) };
+    if status != 0 {
+        return Err(std::io::Error::from_raw_os_error(status)).with_context(few);
+    }
+    Ok(file)
+}
+
+/// Bytes that may be written to a folder.
+fn free(folder: &Path) -> Result<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(folder.as_os_str().as_bytes())?;
+    let mut about = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: a path that ends with zero, and room for the answer.
+    if unsafe { libc::statvfs(path.as_ptr(), about.as_mut_ptr()) } != 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    // SAFETY: the call has filled it.
+    let about = unsafe { about.assume_init() };
+    Ok(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+impl Source for Held {
+    fn shape(&self) -> [usize; 3] {
+        self.source.shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.source.dtype()
+    }
+
+    fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let places: Option<Vec<_>> = frames.iter().map(|&f| self.places[f]).collect();
+        let kept = self.rows.partition_point(|&r| r < rows.start)..self.rows.partition_point(|&r| r < rows.end);
+        let Some(places) = places.filter(|places| !kept.is_empty() && !places.is_empty()) else {
+            return self.source.read(frames, rows, to);
+        };
+        if kept.len() == rows.len() {
+            return self.copy(&places, kept, 0, rows.len(), to);
+        }
+        // Rows that are not kept are read again.
+        self.source.read(frames, rows, to)
+    }
+
+    fn storage(&self) -> String {
+        self.source.storage()
+    }
+
+    fn decoded(&self) -> u64 {
+        self.source.decoded()
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.store, Store::Scratch(_))
+    }
+}
