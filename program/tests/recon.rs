@@ -5,8 +5,8 @@ use hdf5_metno::{File, Group};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::ct::{
-    Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind, Interpolation, Options, OutlierSide, OutlierUnit, Outliers,
-    Stripes,
+    Ct, FlatFieldOptions, FlatFitOptions, FlatGroup, Geometry, InputKind, Interpolation, Options, OutlierSide,
+    OutlierUnit, Outliers, Stripes,
 };
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,14 @@ fn data_exchange(path: &Path, scan: &Scan) {
 }
 
 /// What the library makes of it.
-fn expected(scan: &Scan, groups: usize, pixel: f64, axis: f64, set: impl FnOnce(&mut Ct)) -> Vec<f32> {
+fn expected(
+    scan: &Scan,
+    groups: usize,
+    pixel: f64,
+    axis: f64,
+    eigenflats: usize,
+    set: impl FnOnce(&mut Ct),
+) -> Vec<f32> {
     let options = ContextOptions { compute: Compute::Cpu, ..ContextOptions::default() };
     let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
     let angles: Vec<f64> = scan.angles.iter().map(|a| a.to_degrees().to_radians()).collect();
@@ -148,10 +155,10 @@ fn expected(scan: &Scan, groups: usize, pixel: f64, axis: f64, set: impl FnOnce(
     let options = Options { interpolation: Interpolation::BandLimited, input: InputKind::Counts, ..Options::default() };
     ct.set_options(options).expect("options");
     let flats = scan.flats[..groups].concat();
-    let flats = Array::of(&flats, [groups * FLATS, ROWS, BINS]).expect("flats");
+    let flats = Array::of(&flats, [flats.len() / (ROWS * BINS), ROWS, BINS]).expect("flats");
     let group = |position: usize| FlatGroup { frames: FLATS, position: position as f64, monitor: 1.0 };
     let list = if groups == 2 { vec![group(0), group(MIDDLE)] } else { Vec::new() };
-    let options = FlatFieldOptions { groups: list, ..FlatFieldOptions::default() };
+    let options = FlatFieldOptions { groups: list, eigenflats, ..FlatFieldOptions::default() };
     let darks = vec![100u16; 2 * ROWS * BINS];
     let darks = Array::of(&darks, [2, ROWS, BINS]).expect("darks");
     ct.set_flat_field_by(Some(flats), Some(darks), &options).expect("a flat field");
@@ -160,6 +167,42 @@ fn expected(scan: &Scan, groups: usize, pixel: f64, axis: f64, set: impl FnOnce(
     let from = Array::of(&scan.views, [VIEWS, ROWS, BINS]).expect("projections");
     ct.reconstruct(from, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("success");
     volume
+}
+
+/// A scan whose beam has a wave that moves from frame to frame, with many flats.
+fn drifting() -> Scan {
+    let mut scan = scan();
+    let wave = |frame: usize, k: usize| {
+        let strength = 0.15 * ((frame * 37 % 23) as f64 / 11.0 - 1.0);
+        1.0 + strength * ((k % BINS) as f64 / 4.0).sin()
+    };
+    let moved = |(k, v): (usize, u16)| ((f64::from(v) - 100.0) * wave(k / (ROWS * BINS), k) + 100.0) as u16;
+    scan.views = scan.views.into_iter().enumerate().map(moved).collect();
+    let still: Vec<u16> = (0..15).flat_map(|_| scan.flats[0][..ROWS * BINS].to_vec()).collect();
+    scan.flats[0] = still.into_iter().enumerate().map(moved).collect();
+    scan
+}
+
+/// The component of the flats is fitted to each view, and leaves less of the wave.
+#[test]
+fn eigenflats_are_fitted() {
+    let (folder, scan) = (Folder::new("eigenflats"), drifting());
+    data_exchange(&folder.path("scan.h5"), &scan);
+    let mut kept = 0;
+    let fitted = expected(&scan, 1, 1.0, AXIS, 2, |ct| {
+        let from = Array::of(&scan.views, [VIEWS, ROWS, BINS]).expect("projections");
+        kept = ct.fit_flat_field(from, 0, &FlatFitOptions::default()).expect("a fit").explained.len();
+    });
+    assert!(kept > 0);
+    let mean = expected(&scan, 1, 1.0, AXIS, 0, |_| {});
+    let rest = ["recon", "scan.h5", "-o", "made.h5", "--axis", "45.3", "--device", "cpu", "--stripes", "off"];
+    succeeds(&folder, &[rest.as_slice(), &["--eigenflats", "2"]].concat());
+    let seen = volume(&folder.path("made.h5"));
+    same(&seen, &fitted);
+    let far = seen.iter().zip(&mean).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    // A hundred times what slabs may differ by.
+    let largest = fitted.iter().fold(0.0f32, |l, v| l.max(v.abs()));
+    assert!(far > 1e-3 * largest, "{far} of {largest}: nothing was fitted");
 }
 
 fn isocenter(folder: &Folder, arguments: &[&str]) -> Output {
@@ -193,7 +236,7 @@ fn significant(ct: &mut Ct) {
 #[test]
 fn nxtomo_files_in_every_layout() {
     let (folder, scan) = (Folder::new("nxtomo"), scan());
-    let expected = expected(&scan, 2, PIXEL, AXIS, significant);
+    let expected = expected(&scan, 2, PIXEL, AXIS, 0, significant);
     for (name, chunk) in [("plain", None), ("frame", Some([1, ROWS, BINS])), ("odd", Some([4, 3, 50]))] {
         nxtomo(&folder.path(&format!("{name}.nx")), &scan, chunk);
         let told = succeeds(&folder, &["inspect", &format!("{name}.nx")]);
@@ -232,7 +275,7 @@ fn room_for_decoded_frames() {
 fn data_exchange_files() {
     let (folder, scan) = (Folder::new("exchange"), scan());
     data_exchange(&folder.path("scan.h5"), &scan);
-    let expected = expected(&scan, 1, 1.0, AXIS, |ct| {
+    let expected = expected(&scan, 1, 1.0, AXIS, 0, |ct| {
         let (unit, side) = (OutlierUnit::Noise, OutlierSide::Bright);
         ct.set_outliers(Some(Outliers { window: 3, depth: 3, unit, threshold: 8.0, side })).expect("outliers");
     });
@@ -271,7 +314,7 @@ fn plans_are_repeated() {
     assert_eq!(data.shape(), [4, BINS, BINS]);
     let number = |name: &str| data.attr(name).and_then(|a| a.read_scalar::<f64>()).expect("an attribute");
     let stored: Vec<u16> = data.read_raw().expect("values");
-    let expected = expected(&scan, 2, PIXEL, axis, significant);
+    let expected = expected(&scan, 2, PIXEL, axis, 0, significant);
     let step = number("scale_factor");
     // Rounded to a step, clipped at percentiles; the axis is told to a thousandth of a bin.
     let far = stored.iter().zip(&expected[2 * BINS * BINS..]).filter(|(s, e)| {

@@ -81,7 +81,13 @@ fn plan(context: &Arc<Context>, scan: &Scan, pixel: Option<f64>, flat: &FlatFiel
     let darks = held.as_ref().zip(scan.darks.as_ref());
     let darks = darks.map(|(bytes, darks)| array(bytes, darks.source.dtype(), [darks.which.len(), rows.len(), bins]));
     let combine = if flat.median_flats { Combine::Median } else { Combine::Mean };
-    let options = FlatFieldOptions { combine, groups, bad_pixels: flat.bad_pixels, ..FlatFieldOptions::default() };
+    let options = FlatFieldOptions {
+        combine,
+        groups,
+        bad_pixels: flat.bad_pixels,
+        eigenflats: flat.eigenflats.unwrap_or(0),
+        ..FlatFieldOptions::default()
+    };
     ct.set_flat_field_by(Some(flats), darks, &options).context("flats and darks")?;
     Ok(ct)
 }

@@ -1,7 +1,7 @@
 //! A plan at work: block after block of slices, from the scan file through the library into the volume file.
 
 use super::{array, input, plan};
-use crate::frames::Ahead;
+use crate::frames::{Ahead, Frames};
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
@@ -12,7 +12,7 @@ use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
 use isocenter::array::{ArrayMut, DType};
 use isocenter::context::Context;
-use isocenter::ct::{Ct, Filter, FoundAxis, Geometry, Options, Output, Slab};
+use isocenter::ct::{Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Options, Output, Slab};
 use isocenter::error::{Error, Status};
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,6 +47,23 @@ fn handed(error: anyhow::Error) -> Error {
     Error { status: Status::Callback, message: format!("{error:#}") }
 }
 
+/// Frames that are read together for their fit.
+const TOGETHER: usize = 32;
+
+/// Fits the flat field's components to all views.
+fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
+    if scan.flats.is_empty() {
+        bail!("--eigenflats: the scan has no flats");
+    }
+    let ([_, _, bins], dtype) = (scan.views.source.shape(), scan.views.source.dtype());
+    for (k, which) in scan.views.which.chunks(TOGETHER).enumerate() {
+        let bytes = Frames { source: scan.views.source.clone(), which: which.to_vec() }.rows(rows)?;
+        let frames = array(&bytes, dtype, [which.len(), rows.len(), bins]);
+        ct.fit_flat_field(frames, k * TOGETHER, &FlatFitOptions::default()).context("eigenflats")?;
+    }
+    Ok(())
+}
+
 impl<'a> Prepared<'a> {
     /// With the volume stored in this way.
     pub fn new(context: &Arc<Context>, wanted: &Plan, scan: &'a Scan, output: &Output) -> Result<Self> {
@@ -66,6 +83,9 @@ impl<'a> Prepared<'a> {
         }
         ct.set_geometry(geometry.clone())?;
         ct.set_options(Options { input: input(scan), interpolation: wanted.interpolation(), ..Options::default() })?;
+        if wanted.steps.flats.eigenflats.is_some() {
+            fit(&mut ct, scan, &rows)?;
+        }
         wanted.set_up(&mut ct, scan)?;
         ct.set_output(output.clone())?;
         let slice = geometry.nx * geometry.ny * output.dtype.size();
@@ -223,7 +243,7 @@ impl Run {
         let Self { scan, plan: wanted, .. } = self;
         let [_, _, bins] = scan.views.source.shape();
         let views = scan.views.which.len();
-        let mut ct = plan(&self.context, scan, wanted.pixel, &wanted.steps.flats, &[row])?;
+        let mut ct = plan(&self.context, scan, wanted.pixel, &wanted.steps.flats.of_rows(), &[row])?;
         ct.set_options(Options { input: input(scan), filter: Filter::None, ..Options::default() })?;
         let bytes = scan.views.rows(&[row])?;
         let mut values = vec![0.0; views * bins];

@@ -84,6 +84,16 @@ pub struct FlatField {
     /// Medians of flats and darks in place of means
     #[arg(long)]
     pub median_flats: bool,
+    /// Fit up to so many principal components of the flats to each view, for a beam whose shape moves; it takes 30 flats or more
+    #[arg(long, value_name = "N")]
+    pub eigenflats: Option<usize>,
+}
+
+impl FlatField {
+    /// For some rows of the detector alone: components are fitted to whole frames.
+    pub fn of_rows(&self) -> Self {
+        Self { eigenflats: None, ..self.clone() }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
