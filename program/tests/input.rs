@@ -1,40 +1,21 @@
 //! Reading of frames from HDF5 files in all layouts, against what was written, exactly.
 
 mod encoders;
+mod folder;
 
 use encoders::Encoder;
+use folder::Folder;
 use hdf5_metno::dataset::DatasetBuilder;
 use hdf5_metno::plist::dataset_create::ChunkOpts;
 use hdf5_metno::types::TypeDescriptor;
 use hdf5_metno::{Dataset, File, H5Type, Hyperslab, Selection, SliceOrIndex};
 use isocenter::array::DType;
 use isocenter_program::frames::{Frames, Room, Source, hold, of_dataset};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Frames, rows and bins that no chunk below divides.
 const SHAPE: [usize; 3] = [11, 13, 37];
-
-/// A folder of its own, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isocenter-input-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn room(memory: u64) -> Room {
     Room { memory, scratch: std::env::temp_dir() }

@@ -1,5 +1,8 @@
 //! The command, from files that the tests write to volumes, against the library called directly.
 
+mod folder;
+
+use folder::Folder;
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{File, Group};
 use isocenter::array::{Array, ArrayMut};
@@ -9,7 +12,7 @@ use isocenter::ct::{
     OutlierUnit, Outliers, Stripes,
 };
 use std::f64::consts::PI;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
@@ -18,27 +21,6 @@ const ROWS: usize = 7;
 const BINS: usize = 96;
 const AXIS: f64 = 45.3;
 const PIXEL: f64 = 0.003;
-
-/// A folder of its own, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("isocenter-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Frames of a scan in their order: flats, half of the views, flats, the other half; darks are of 100 counts.
 struct Scan {
@@ -358,6 +340,7 @@ fn a_killed_run_goes_on() {
         let output = isocenter(&folder, &other);
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && error.contains("another plan"), "{error}");
+        assert!(!folder.path("killed.toml").exists(), "the plan of a refused run");
         let told = succeeds(&folder, &repeat);
         assert!(told.contains("going on"), "{told}");
     }
@@ -419,6 +402,7 @@ fn what_cannot_be_is_refused() {
         (vec!["recon", "scan.nx", "--depth", "u8", "--window", "1", "1"], "window"),
         (vec!["recon", "scan.nx", "--window", "0", "1"], "--depth"),
         (vec!["recon", "scan.nx", "--axis", "nan"], "axis"),
+        (vec!["recon", "scan.nx", "-o", "scan.nx", "--axis", "45"], "needs another name"),
         (vec!["recon", "scan.nx", "-o", "no/such/folder/v.h5", "--axis", "45"], "no/such/folder"),
         (vec!["repeat", "plan.toml"], "speed"),
     ] {

@@ -1,8 +1,10 @@
 //! Raw frames of a scan, (views, rows, bins), and what stages make of them, in f64 from their definitions.
 
 use super::random;
-use isocenter::array::DType;
-use isocenter::ct::{Ct, Distortion, FlatFieldOptions, Order, OutlierSide, OutlierUnit, Outliers, Slab};
+use isocenter::array::{Array, ArrayMut, DType};
+use isocenter::ct::{
+    Ct, Distortion, Filter, FlatFieldOptions, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Slab,
+};
 use isocenter::error::Result;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
@@ -208,4 +210,24 @@ pub fn streamed<T: Copy>(ct: &mut Ct, dtype: DType, data: &[T]) -> Result<(Vec<f
     };
     ct.reconstruct_stream(dtype, read, write)?;
     Ok((volume, asked))
+}
+
+/// In f64.
+pub fn doubles(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|v| f64::from(*v)).collect()
+}
+
+/// What `filter` makes of projections without a filter.
+pub fn filtered(ct: &mut Ct, from: Array, input: InputKind) -> Vec<f32> {
+    let shape = from.shape();
+    ct.set_options(Options { filter: Filter::None, input, ..Options::default() }).expect("options");
+    let mut out = vec![f32::NAN; shape.iter().product()];
+    ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
+    out
+}
+
+/// The largest difference; not a number where one is none.
+pub fn worst(seen: &[f32], expected: &[f64]) -> f64 {
+    assert_eq!(seen.len(), expected.len());
+    seen.iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, |w, d| if d <= w { w } else { d })
 }

@@ -1,6 +1,6 @@
 //! Frames without distortion against their definition in f64.
 
-use crate::common::frames::{counts, retrieved, streamed, undistorted, without_outliers};
+use crate::common::frames::{counts, doubles, filtered, retrieved, streamed, undistorted, without_outliers, worst};
 use crate::common::{on_processor, plan, random};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
@@ -32,23 +32,6 @@ fn lens([views, rows, bins]: [usize; 3]) -> Distortion {
 /// Values of 0.3 to 1 without any order.
 fn transmissions([views, rows, bins]: [usize; 3]) -> Vec<f32> {
     random(views * rows * bins, 5).iter().map(|v| 0.65 + 0.35 * v).collect()
-}
-
-fn doubles(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|v| f64::from(*v)).collect()
-}
-
-fn filtered(ct: &mut Ct, from: Array, input: InputKind) -> Vec<f32> {
-    let shape = from.shape();
-    ct.set_options(Options { filter: Filter::None, input, ..Options::default() }).expect("options");
-    let mut out = vec![f32::NAN; shape.iter().product()];
-    ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
-    out
-}
-
-fn worst(seen: &[f32], expected: &[f64]) -> f64 {
-    assert_eq!(seen.len(), expected.len());
-    seen.iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, |w, d| if d <= w { w } else { d })
 }
 
 /// Three steps between f32 values up to 1 round by 6e-8 each, their parts by 6e-8 of a difference of 0.7, places by less; the logarithm of

@@ -1,12 +1,12 @@
 //! Phase retrieval against its formula in f64.
 
-use crate::common::frames::{counts, retrieved, streamed, without_outliers};
+use crate::common::frames::{counts, doubles, filtered, retrieved, streamed, without_outliers, worst};
 use crate::common::{on_processor, plan, random};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions};
 use isocenter::cpu::level::Level;
 use isocenter::ct::{
-    Ct, Filter, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Phase, PhaseMethod, Stripes,
+    Ct, Geometry, InputKind, Options, Order, OutlierSide, OutlierUnit, Outliers, Phase, PhaseMethod, Stripes,
 };
 use isocenter::error::Status;
 use std::f64::consts::PI;
@@ -30,22 +30,6 @@ fn transmissions([views, rows, bins]: [usize; 3]) -> Vec<f32> {
             (if inside { 0.35 } else { 0.95 }) + 0.04 * noise[k]
         })
         .collect()
-}
-
-fn doubles(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|v| f64::from(*v)).collect()
-}
-
-fn filtered(ct: &mut Ct, from: Array, input: InputKind) -> Vec<f32> {
-    let shape = from.shape();
-    ct.set_options(Options { filter: Filter::None, input, ..Options::default() }).expect("options");
-    let mut out = vec![f32::NAN; shape.iter().product()];
-    ct.filter(from, ArrayMut::new(&mut out, shape).expect("projections")).expect("success");
-    out
-}
-
-fn worst(seen: &[f32], expected: &[f64]) -> f64 {
-    seen.iter().zip(expected).map(|(s, e)| (f64::from(*s) - e).abs()).fold(0.0, |w, d| if d <= w { w } else { d })
 }
 
 /// Of the formulas, by hand.

@@ -49,6 +49,8 @@ fn room(machine: &Machine) -> Room {
 fn array<'a>(bytes: &'a [u8], dtype: DType, shape: [usize; 3]) -> Array<'a> {
     let [frames, rows, bins] = shape;
     assert!(frames * rows * bins * dtype.size() <= bytes.len());
+    // As allocators have it for any element.
+    assert!(bytes.as_ptr().addr().is_multiple_of(dtype.alignment()));
     let strides = [rows * bins, bins, 1].map(|step| step as isize);
     // SAFETY: the bytes hold as many values, which live for 'a; the library reads them where they lie.
     unsafe { Array::from_raw(bytes.as_ptr(), dtype, shape, strides, None) }

@@ -17,10 +17,7 @@ pub fn run(recon: &Recon) -> Result<()> {
     hold(&mut scan, recon.rows, &recon.machine)?;
     let (plan, axis) = decide(recon, &context, &scan)?;
     let run = Run { context, watch, plan, scan, axis, start };
-    let written = run.plan.write()?;
-    run.go()?;
-    println!("plan {}", written.display());
-    Ok(())
+    run.go(true)
 }
 
 pub fn repeat(repeat: &Repeat) -> Result<()> {
@@ -29,7 +26,7 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
     let plan = Plan::read(&repeat.plan)?;
     let mut scan = Scan::open(&plan.scan)?;
     hold(&mut scan, Some(plan.rows), &repeat.machine)?;
-    Run { context, watch, plan, scan, axis: None, start }.go()
+    Run { context, watch, plan, scan, axis: None, start }.go(false)
 }
 
 /// Rows on either side of those that are wanted, at which steps may look: they are decoded with them.

@@ -15,6 +15,8 @@ use isocenter::context::Context;
 use isocenter::ct::{Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Options, Output, Slab};
 use isocenter::error::{Error, Status};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,12 @@ pub struct Prepared<'a> {
 /// An error of this program for the library, which hands it back from callbacks.
 fn handed(error: anyhow::Error) -> Error {
     Error { status: Status::Callback, message: format!("{error:#}") }
+}
+
+/// Whether two paths lead to one file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let of = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    of(a).is_ok_and(|a| of(b).is_ok_and(|b| a == b))
 }
 
 /// Frames that are read together for their fit.
@@ -136,9 +144,12 @@ impl<'a> Prepared<'a> {
 }
 
 impl Run {
-    /// Makes the volume, or what is left of it, and the report.
-    pub fn go(&self) -> Result<()> {
+    /// Makes the volume, or what is left of it, and the report; writes the plan beside them, if that is new.
+    pub fn go(&self, new: bool) -> Result<()> {
         let Self { plan: wanted, scan, .. } = self;
+        if same_file(&wanted.scan, &wanted.output) {
+            bail!("{}: the scan is read from this file; the volume needs another name", wanted.output.display());
+        }
         if wanted.steps.volume.open()?.is_some() {
             bail!("the plan has no window: steps.volume.window says what integers hold");
         }
@@ -149,6 +160,11 @@ impl Run {
         let text = wanted.text()?;
         let path = Writer::unfinished(&wanted.output)?;
         let mut journal = Journal::open(&path.with_added_extension("journal"), &text)?;
+        if new {
+            // Not before: that of a run that ended early, and goes on by it, stays.
+            let plan = wanted.write().inspect_err(|_| self.clear(&journal))?;
+            println!("plan {}", plan.display());
+        }
         let writer = if journal.done().is_empty() {
             let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
             Writer::create(&wanted.output, shape, output.dtype, &about)
