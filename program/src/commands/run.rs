@@ -5,9 +5,8 @@ use crate::frames::{Ahead, Frames};
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
-use crate::volume::behind;
-use crate::volume::hdf5::{About, Writer};
 use crate::volume::journal::Journal;
+use crate::volume::{About, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
 use isocenter::array::{ArrayMut, DType};
@@ -158,30 +157,30 @@ impl Run {
         let shape @ [slices, ny, nx] = prepared.shape();
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
-        let path = Writer::unfinished(&wanted.output)?;
-        let mut journal = Journal::open(&path.with_added_extension("journal"), &text)?;
+        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
+        let volume = Wanted { path: &wanted.output, shape, dtype: output.dtype, about };
+        let mut journal = Journal::open(&unfinished(&wanted.output)?.with_added_extension("journal"), &text)?;
         if new {
             // Not before: that of a run that ended early, and goes on by it, stays.
             let plan = wanted.write().inspect_err(|_| self.clear(&journal))?;
             println!("plan {}", plan.display());
         }
-        let writer = if journal.done().is_empty() {
-            let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
-            Writer::create(&wanted.output, shape, output.dtype, &about)
+        let volume = if journal.done().is_empty() {
+            volume.create()
         } else {
             println!("going on: {} blocks of {} slices are there", journal.done().len(), wanted.block);
-            Writer::resume(&wanted.output, shape, output.dtype)
+            volume.resume()
         };
-        let writer = writer.inspect_err(|_| self.clear(&journal))?;
+        let volume = volume.inspect_err(|_| self.clear(&journal))?;
         self.watch.begin();
-        let made = self.blocks(&mut prepared, &writer, &mut journal);
+        let made = self.blocks(&mut prepared, &*volume, &mut journal);
         self.watch.end();
         let writing = made.inspect_err(|_| self.clear(&journal))?;
         let middle = slices / 2;
         let mut bytes = vec![0; prepared.slice];
-        writer.read((middle * prepared.slice) as u64, &mut bytes)?;
+        volume.read(middle, &mut bytes)?;
         let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
-        writer.finish(slope, offset)?;
+        volume.finish(slope, offset)?;
         journal.remove()?;
         println!(
             "{}: {slices} slices of {ny} x {nx} in {:.1} s",
@@ -197,18 +196,18 @@ impl Run {
     }
 
     /// All blocks that are not there yet; gives the time that writing took.
-    fn blocks(&self, prepared: &mut Prepared, writer: &Writer, journal: &mut Journal) -> Result<Duration> {
+    fn blocks(&self, prepared: &mut Prepared, volume: &dyn Volume, journal: &mut Journal) -> Result<Duration> {
         let [first, end] = self.plan.rows;
-        let (block, slice, there) = (self.plan.block.max(1), prepared.slice, journal.done().clone());
+        let (block, there) = (self.plan.block.max(1), journal.done().clone());
         let count = (end - first).div_ceil(block);
-        behind::written(writer, journal, |behind| {
+        behind::written(volume, journal, |behind| {
             for k in (0..count).filter(|k| !there.contains(k)) {
                 if self.watch.stopped() {
                     return Err(Error { status: Status::Cancelled, message: "interrupted".into() }.into());
                 }
                 self.watch.part(k as f64 / count as f64, 1.0 / count as f64);
                 let rows = first + k * block..(first + (k + 1) * block).min(end);
-                prepared.stream(rows, |at, bytes| behind.bytes(((k * block + at) * slice) as u64, bytes))?;
+                prepared.stream(rows, |at, bytes| behind.slices(k * block + at, bytes))?;
                 behind.block(k)?;
             }
             Ok(())
@@ -217,11 +216,10 @@ impl Run {
 
     /// After an error: files of a run of which nothing is finished go, others are said to be there.
     fn clear(&self, journal: &Journal) {
-        let Ok(path) = Writer::unfinished(&self.plan.output) else { return };
+        let Ok(path) = unfinished(&self.plan.output) else { return };
         if journal.done().is_empty() {
-            // One that cannot be removed is written over by the next run.
             let _ = std::fs::remove_file(path.with_added_extension("journal"));
-            let _ = std::fs::remove_file(&path);
+            discard(&self.plan.output);
         } else {
             eprintln!("{} is kept: the same command goes on with it", path.display());
         }

@@ -1,6 +1,6 @@
 //! Writing behind the work: a thread writes blocks of slices and notes them, while the next ones are made.
 
-use super::hdf5::Writer;
+use super::Volume;
 use super::journal::Journal;
 use anyhow::{Result, anyhow};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 const WAITING: usize = 2;
 
 enum Work {
-    /// From a byte of the volume on.
-    Bytes(u64, Vec<u8>),
+    /// From the slice of this number on.
+    Slices(usize, Vec<u8>),
     /// A block of which all was given.
     Block(usize),
 }
@@ -23,12 +23,12 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// Has bytes of the volume written.
-    pub fn bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
+    /// Has slices written, from the one of this number on.
+    pub fn slices(&self, first: usize, slices: &[u8]) -> Result<()> {
         let mut copy = self.written.try_recv().unwrap_or_default();
         copy.clear();
-        copy.extend_from_slice(bytes);
-        self.send(Work::Bytes(at, copy))
+        copy.extend_from_slice(slices);
+        self.send(Work::Slices(first, copy))
     }
 
     /// Has a block noted, once all of it is on disk.
@@ -43,11 +43,15 @@ impl Behind {
 }
 
 /// Runs `work` with a thread that writes; gives the time that writing took. What that thread could not do is the error of both.
-pub fn written(writer: &Writer, journal: &mut Journal, work: impl FnOnce(&Behind) -> Result<()>) -> Result<Duration> {
+pub fn written(
+    volume: &dyn Volume,
+    journal: &mut Journal,
+    work: impl FnOnce(&Behind) -> Result<()>,
+) -> Result<Duration> {
     std::thread::scope(|scope| {
         let (to, from) = sync_channel(WAITING);
         let (back, written) = channel();
-        let thread = scope.spawn(move || write(writer, journal, &from, &back));
+        let thread = scope.spawn(move || write(volume, journal, &from, &back));
         let behind = Behind { work: to, written };
         let done = work(&behind);
         // So that the thread ends.
@@ -57,18 +61,23 @@ pub fn written(writer: &Writer, journal: &mut Journal, work: impl FnOnce(&Behind
     })
 }
 
-fn write(writer: &Writer, journal: &mut Journal, from: &Receiver<Work>, back: &Sender<Vec<u8>>) -> Result<Duration> {
+fn write(
+    volume: &dyn Volume,
+    journal: &mut Journal,
+    from: &Receiver<Work>,
+    back: &Sender<Vec<u8>>,
+) -> Result<Duration> {
     let mut taken = Duration::ZERO;
     for work in from {
         let begun = Instant::now();
         match work {
-            Work::Bytes(at, bytes) => {
-                writer.write(at, &bytes)?;
+            Work::Slices(first, slices) => {
+                volume.write(first, &slices)?;
                 // At the end nobody wants it.
-                let _ = back.send(bytes);
+                let _ = back.send(slices);
             }
             Work::Block(block) => {
-                writer.sync()?;
+                volume.sync()?;
                 journal.note(block)?;
             }
         }
