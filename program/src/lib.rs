@@ -3,8 +3,10 @@
 pub mod cli;
 mod commands;
 pub mod frames;
+pub mod memory;
 mod plan;
 mod report;
 mod scan;
+mod stopwatch;
 mod volume;
 pub mod watch;

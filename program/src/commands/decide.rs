@@ -5,6 +5,7 @@ use super::run::Prepared;
 use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::stopwatch::Stopwatch;
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
@@ -18,7 +19,12 @@ const VALUES: usize = 64 << 20;
 /// Slices of a block: many, for there is nothing to overlap with at its ends.
 const BLOCK: usize = 128;
 
-pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Plan, Option<FoundAxis>)> {
+pub fn decide(
+    recon: &Recon,
+    context: &Arc<Context>,
+    scan: &Scan,
+    stopwatch: &mut Stopwatch,
+) -> Result<(Plan, Option<FoundAxis>)> {
     let all = scan.views.source.shape()[1];
     let rows = recon.rows.unwrap_or([0, all]);
     if rows[1] > all {
@@ -31,6 +37,7 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
             let distortion = steps.distortion.wanted()?;
             let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
             println!("{}", told(&found));
+            stopwatch.stage("axis");
             Some(found)
         }
     };
@@ -40,6 +47,7 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
     if let Some(percentiles) = plan.steps.volume.open()? {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
+        stopwatch.stage("window");
         (plan.steps.volume.window, plan.steps.volume.percentiles) = (Some(vec![low, high]), None);
     }
     Ok((plan, found))

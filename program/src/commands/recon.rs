@@ -6,27 +6,32 @@ use super::{context, room};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
 use anyhow::Result;
-use std::time::Instant;
 
 pub fn run(recon: &Recon) -> Result<()> {
-    let (watch, start) = (Watch::new()?, Instant::now());
+    let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
     let context = context(&recon.machine, &watch)?;
+    stopwatch.stage("devices");
     let mut scan = Scan::open(&recon.scan)?;
+    stopwatch.stage("opening");
     hold(&mut scan, recon.rows, &recon.machine)?;
-    let (plan, axis) = decide(recon, &context, &scan)?;
-    let run = Run { context, watch, plan, scan, axis, start };
-    run.go(true)
+    stopwatch.stage("decoding");
+    let (plan, axis) = decide(recon, &context, &scan, &mut stopwatch)?;
+    Run { context, watch, plan, scan, axis, stopwatch }.go(true)
 }
 
 pub fn repeat(repeat: &Repeat) -> Result<()> {
-    let (watch, start) = (Watch::new()?, Instant::now());
+    let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
     let context = context(&repeat.machine, &watch)?;
+    stopwatch.stage("devices");
     let plan = Plan::read(&repeat.plan)?;
     let mut scan = Scan::open(&plan.scan)?;
+    stopwatch.stage("opening");
     hold(&mut scan, Some(plan.rows), &repeat.machine)?;
-    Run { context, watch, plan, scan, axis: None, start }.go(false)
+    stopwatch.stage("decoding");
+    Run { context, watch, plan, scan, axis: None, stopwatch }.go(false)
 }
 
 /// Rows on either side of those that are wanted, at which steps may look: they are decoded with them.

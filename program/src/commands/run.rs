@@ -5,6 +5,7 @@ use crate::frames::{Ahead, Frames};
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
+use crate::stopwatch::Stopwatch;
 use crate::volume::journal::Journal;
 use crate::volume::{About, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
@@ -27,7 +28,7 @@ pub struct Run {
     pub scan: Scan,
     /// Of the search, where there was one.
     pub axis: Option<FoundAxis>,
-    pub start: Instant,
+    pub stopwatch: Stopwatch,
 }
 
 /// The library's plan of a run, for any of its slices.
@@ -144,8 +145,9 @@ impl<'a> Prepared<'a> {
 
 impl Run {
     /// Makes the volume, or what is left of it, and the report; writes the plan beside them, if that is new.
-    pub fn go(&self, new: bool) -> Result<()> {
-        let Self { plan: wanted, scan, .. } = self;
+    pub fn go(mut self, new: bool) -> Result<()> {
+        let mut stopwatch = std::mem::take(&mut self.stopwatch);
+        let Self { plan: wanted, scan, .. } = &self;
         if same_file(&wanted.scan, &wanted.output) {
             bail!("{}: the scan is read from this file; the volume needs another name", wanted.output.display());
         }
@@ -154,6 +156,7 @@ impl Run {
         }
         let output = wanted.steps.volume.wanted()?;
         let mut prepared = Prepared::new(&self.context, wanted, scan, &output)?;
+        stopwatch.stage("setting up");
         let shape @ [slices, ny, nx] = prepared.shape();
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
@@ -176,23 +179,27 @@ impl Run {
         let made = self.blocks(&mut prepared, &*volume, &mut journal);
         self.watch.end();
         let writing = made.inspect_err(|_| self.clear(&journal))?;
+        stopwatch.stage("slices");
         let middle = slices / 2;
         let mut bytes = vec![0; prepared.slice];
         volume.read(middle, &mut bytes)?;
         let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
         volume.finish(slope, offset)?;
         journal.remove()?;
-        println!(
-            "{}: {slices} slices of {ny} x {nx} in {:.1} s",
-            wanted.output.display(),
-            self.start.elapsed().as_secs_f64()
-        );
+        stopwatch.stage("finishing");
         let slice = Image {
             values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
             columns: nx,
             caption: format!("slice of row {}", wanted.rows[0] + middle),
         };
-        self.report(slice, [prepared.read, writing], shape, memory)
+        self.report(slice, [prepared.read, writing], shape, memory, &stopwatch)?;
+        stopwatch.stage("report");
+        println!(
+            "{}: {slices} slices of {ny} x {nx} in {:.1} s: {stopwatch}",
+            wanted.output.display(),
+            stopwatch.elapsed().as_secs_f64()
+        );
+        Ok(())
     }
 
     /// All blocks that are not there yet; gives the time that writing took.
@@ -225,14 +232,21 @@ impl Run {
         }
     }
 
-    fn report(&self, slice: Image, [read, write]: [Duration; 2], shape: [usize; 3], memory: u64) -> Result<()> {
+    fn report(
+        &self,
+        slice: Image,
+        [read, write]: [Duration; 2],
+        shape: [usize; 3],
+        memory: u64,
+        stopwatch: &Stopwatch,
+    ) -> Result<()> {
         let Self { plan: wanted, scan, .. } = self;
         let ([_, all, bins], [slices, ny, nx]) = (scan.views.source.shape(), shape);
         let (views, dtype) = (scan.views.which.len(), wanted.steps.volume.dtype());
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         let frames = format!("{:?}, {}", scan.views.source.dtype(), scan.views.source.storage());
         let megabytes = (shape.iter().product::<usize>() * dtype.size()) as f64 / 1e6;
-        let taken = [self.start.elapsed(), read, write].map(seconds);
+        let taken = [stopwatch.elapsed(), read, write].map(seconds);
         let facts = vec![
             ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
             ("title", scan.title.clone().unwrap_or_default()),
@@ -240,6 +254,7 @@ impl Run {
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
             ("axis", format!("{:.3}", wanted.axis)),
             ("time", format!("{} in all, {} of them reading, {} writing", taken[0], taken[1], taken[2])),
+            ("stages", stopwatch.to_string()),
             ("memory", format!("{:.1} MB of the library", memory as f64 / 1e6)),
             ("isocenter", env!("CARGO_PKG_VERSION").into()),
         ];

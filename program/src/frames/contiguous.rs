@@ -2,7 +2,7 @@
 
 use super::Source;
 use super::element::Element;
-use super::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! Frames that were decoded once and are kept, in memory or in a file: (rows, frames, bins), so that the rows of a slab lie together.
 
-use super::memory::{reserved, zeros};
 use super::{Room, Source};
+use crate::memory::{reserved, zeros};
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use memmap2::MmapMut;
@@ -99,7 +99,7 @@ fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize
         // Whole layers of chunks: none is decoded twice.
         let least = frames[first] / layer * layer + layer * (BATCH / (layer * frame).max(1)).max(1);
         let count = frames[first..].partition_point(|&f| f < least);
-        super::memory::at_least(&mut batch, count * frame)?;
+        crate::memory::at_least(&mut batch, count * frame)?;
         let batch = &mut batch[..count * frame];
         source.read(&frames[first..first + count], span.clone(), batch)?;
         let piece = |k: usize, to: &mut [u8]| {
@@ -117,7 +117,7 @@ fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize
             Store::Scratch(file) => {
                 let file = &*file;
                 (0..rows.len()).into_par_iter().try_for_each_init(Vec::new, |to, k| -> Result<()> {
-                    super::memory::at_least(to, count * row)?;
+                    crate::memory::at_least(to, count * row)?;
                     piece(k, to);
                     file.write_all_at(to, (k * band + from) as u64).context("writing the scratch file")
                 })?;

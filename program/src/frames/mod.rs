@@ -9,7 +9,6 @@ mod filters;
 mod held;
 mod library;
 mod mapping;
-mod memory;
 mod stack;
 
 pub use ahead::Ahead;
@@ -84,7 +83,7 @@ impl Frames {
     pub fn rows(&self, rows: &[usize]) -> Result<Vec<u8>> {
         let [_, _, bins] = self.source.shape();
         let row = bins * self.source.dtype().size();
-        let mut values = memory::zeros(self.which.len() * rows.len() * row)?;
+        let mut values = crate::memory::zeros(self.which.len() * rows.len() * row)?;
         let mut done = 0;
         // Those that follow each other at once.
         for run in rows.chunk_by(|a, b| a + 1 == *b) {
@@ -93,7 +92,7 @@ impl Frames {
                 self.source.read(&self.which, range, &mut values)?;
                 break;
             }
-            let mut part = memory::zeros(self.which.len() * run.len() * row)?;
+            let mut part = crate::memory::zeros(self.which.len() * run.len() * row)?;
             self.source.read(&self.which, range, &mut part)?;
             let frames = values.chunks_exact_mut(rows.len() * row).zip(part.chunks_exact(run.len() * row));
             frames.for_each(|(to, from)| to[done * row..][..from.len()].copy_from_slice(from));

@@ -2,6 +2,7 @@
 
 use super::Volume;
 use super::journal::Journal;
+use crate::memory;
 use anyhow::{Result, anyhow};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
@@ -26,8 +27,9 @@ impl Behind {
     /// Has slices written, from the one of this number on.
     pub fn slices(&self, first: usize, slices: &[u8]) -> Result<()> {
         let mut copy = self.written.try_recv().unwrap_or_default();
-        copy.clear();
-        copy.extend_from_slice(slices);
+        memory::at_least(&mut copy, slices.len())?;
+        copy.truncate(slices.len());
+        memory::copy(slices, &mut copy);
         self.send(Work::Slices(first, copy))
     }
 

@@ -2,6 +2,10 @@
 
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
+use rayon::prelude::*;
+
+/// Bytes that a thread copies at a time.
+const PART: usize = 1 << 20;
 
 /// Lengthens a buffer to so many bytes; what it holds says nothing.
 pub fn at_least(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
@@ -26,4 +30,9 @@ pub fn reserved(bytes: usize) -> Result<MmapMut> {
     #[cfg(target_os = "linux")]
     let _ = memory.advise(memmap2::Advice::HugePage);
     Ok(memory)
+}
+
+/// Copies as many bytes, on all cores.
+pub fn copy(from: &[u8], to: &mut [u8]) {
+    to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
 }
