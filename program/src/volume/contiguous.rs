@@ -1,5 +1,6 @@
 //! Slices that lie in a file one after the other.
 
+use crate::memory::in_memory;
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::fs::File;
@@ -44,6 +45,11 @@ impl Contiguous {
         written.with_context(|| format!("writing {}", self.path.display()))
     }
 
+    /// Whether writing may wait for a disk.
+    pub fn waits(&self) -> bool {
+        !self.mapped
+    }
+
     pub fn sync(&self) -> Result<()> {
         self.file.sync_data().with_context(|| format!("writing {}", self.path.display()))
     }
@@ -51,17 +57,6 @@ impl Contiguous {
     pub fn read(&self, slice: usize, to: &mut [u8]) -> Result<()> {
         let at = self.offset + slice as u64 * self.slice as u64;
         self.file.read_exact_at(to, at).with_context(|| format!("reading {}", self.path.display()))
-    }
-}
-
-/// Whether a file is on a file system in memory.
-#[cfg(target_os = "linux")]
-fn in_memory(file: &File) -> bool {
-    use std::os::fd::AsRawFd;
-    let mut about = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: a file that is open, and room for the answer, which is looked at where there is one.
-    unsafe {
-        libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) == 0 && about.assume_init().f_type == libc::TMPFS_MAGIC
     }
 }
 
@@ -77,11 +72,6 @@ fn map(file: &File, at: u64, part: &[u8]) -> bool {
     }
     pages.copy_from_slice(part);
     true
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_memory(_: &File) -> bool {
-    false
 }
 
 #[cfg(not(target_os = "linux"))]

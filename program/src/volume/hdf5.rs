@@ -87,6 +87,10 @@ impl Volume for Hdf5 {
         self.values.write(first, slices)
     }
 
+    fn waits(&self) -> bool {
+        self.values.waits()
+    }
+
     fn sync(&self) -> Result<()> {
         self.values.sync()
     }

@@ -14,6 +14,11 @@ pub trait Volume: Sync {
     /// Writes slices, from the one of this number on.
     fn write(&self, first: usize, slices: &[u8]) -> Result<()>;
 
+    /// Whether writing may wait for a disk.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Has what was written on disk.
     fn sync(&self) -> Result<()>;
 
