@@ -4,6 +4,7 @@ pub mod behind;
 mod contiguous;
 mod hdf5;
 pub mod journal;
+mod reserve;
 
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
