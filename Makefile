@@ -13,6 +13,9 @@ STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
+# What the command isocenter needs, and what MPI's binding needs besides.
+FOR_PROGRAM := cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+FOR_MPI := cmd:mpicc:libopenmpi-dev cmd:mpirun:openmpi-bin so:clang:libclang-dev
 # A sinogram alone.
 OF_TIFF := $(filter %.tif %.tiff %.TIF %.TIFF,$(DATA))
 STAGED_LIBDIR := $(DESTDIR)$(abspath $(LIBDIR))
@@ -22,7 +25,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -33,6 +36,7 @@ help:
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
 	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
+	@echo 'make program-mpi                the same for runs of many processes under mpirun or srun; MPICC says which MPI'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       imports, formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
@@ -50,8 +54,12 @@ build:
 	$(CARGO) build --release
 
 program:
-	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	scripts/need.sh $(FOR_PROGRAM)
 	$(CARGO) build --release -p isocenter-program
+
+program-mpi:
+	scripts/need.sh $(FOR_PROGRAM) $(FOR_MPI)
+	$(CARGO) build --release -p isocenter-program --features mpi
 
 cuda:
 	scripts/cuda.sh
@@ -106,9 +114,9 @@ test: cuda
 
 test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
-		cmd:octave-cli:octave cmd:mkoctfile:octave-dev
+		cmd:octave-cli:octave cmd:mkoctfile:octave-dev $(FOR_PROGRAM) $(FOR_MPI)
 	$(CARGO) test --release
-	$(CARGO) test --release -p isocenter-program
+	$(CARGO) test --release -p isocenter-program --features mpi
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
