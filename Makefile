@@ -13,7 +13,9 @@ STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
-# What the command isocenter needs, and what MPI's binding needs besides.
+# The command isocenter, where it can be built.
+PROGRAM = $(if $(shell pkg-config --exists hdf5 2>/dev/null && echo 1),$(dir $(LIBRARY))isocenter)
+# What it needs, and what MPI's binding needs besides.
 FOR_PROGRAM := cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
 FOR_MPI := cmd:mpicc:libopenmpi-dev cmd:mpirun:openmpi-bin so:clang:libclang-dev
 # A sinogram alone.
@@ -40,7 +42,7 @@ help:
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       imports, formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
-	@echo 'make install PREFIX=/usr/local  library, headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
+	@echo 'make install PREFIX=/usr/local  library, command (if HDF5 is there; MPI=1: for mpirun), headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
@@ -65,7 +67,8 @@ cuda:
 	scripts/cuda.sh
 
 install: build
-	CARGO="$(CARGO)" DESTDIR="$(DESTDIR)" LIBDIR="$(abspath $(LIBDIR))" INCLUDEDIR="$(abspath $(INCLUDEDIR))" \
+	$(if $(PROGRAM),$(CARGO) build --release -p isocenter-program $(if $(MPI),--features mpi),@echo 'without the command isocenter: HDF5 (libhdf5-dev) is not there')
+	PROGRAM="$(PROGRAM)" CARGO="$(CARGO)" DESTDIR="$(DESTDIR)" LIBDIR="$(abspath $(LIBDIR))" INCLUDEDIR="$(abspath $(INCLUDEDIR))" \
 		DATADIR="$(abspath $(DATADIR))" scripts/install.sh $(LIBRARY) $(abspath $(PREFIX))
 
 uninstall:
@@ -148,8 +151,9 @@ lint:
 	scripts/imports.py
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
-	scripts/need.sh cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	scripts/need.sh $(FOR_PROGRAM) $(FOR_MPI)
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release -p isocenter-program --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --release --no-deps
 
 header:

@@ -9,7 +9,7 @@ missing_packages() {
         case $item in
             cmd:*) command -v "${item#cmd:}" ;;
             pc:*) pkg-config --exists "${item#pc:}" ;;
-            so:*) ldconfig -p | grep -q "lib${item#so:}[-.]" ;;
+            so:*) ldconfig -p | grep -q "lib${item#so:}\(-[0-9]*\)\{0,1\}\.so" ;;
             py:*) python3 -c "import ${item#py:}" ;;
         esac >/dev/null 2>&1 || printf '%s ' "$package"
     done
