@@ -5,7 +5,7 @@ mod folder;
 use folder::Folder;
 use hdf5_metno::File;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 
 const VIEWS: usize = 60;
 const ROWS: usize = 27;
@@ -174,6 +174,7 @@ fn parts_make_a_volume() {
 #[cfg(feature = "mpi")]
 mod mpi {
     use super::*;
+    use std::process::Stdio;
 
     /// Under mpirun, of which OpenMPI asks to be allowed what machines of tests are.
     fn mpirun(folder: &Folder, processes: usize, arguments: &[&str]) -> Command {
