@@ -8,5 +8,5 @@ mod plan;
 mod report;
 mod scan;
 mod stopwatch;
-mod volume;
+pub mod volume;
 pub mod watch;

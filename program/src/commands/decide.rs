@@ -6,10 +6,11 @@ use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
+use crate::volume::Format;
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Slices whose values tell the window of integers.
@@ -30,7 +31,7 @@ pub fn decide(
     if rows[1] > all {
         bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
     }
-    let steps = recon.steps.clone();
+    let mut steps = recon.steps.clone();
     let found = match recon.axis {
         Some(_) => None,
         None => {
@@ -42,7 +43,9 @@ pub fn decide(
         }
     };
     let axis = recon.axis.or(found.as_ref().map(|found| found.axis)).unwrap_or_default();
-    let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
+    let (output, format) = output(recon);
+    steps.volume.format = Some(format);
+    steps.volume.kind(&output)?;
     let mut plan = Plan { scan: recon.scan.clone(), output, axis, rows, block: BLOCK, pixel: recon.pixel, steps };
     if let Some(percentiles) = plan.steps.volume.open()? {
         let [low, high] = window(context, &plan, scan, percentiles)?;
@@ -53,10 +56,16 @@ pub fn decide(
     Ok((plan, found))
 }
 
-/// The volume's name for a scan's.
-fn beside(scan: &Path) -> PathBuf {
-    let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
-    PathBuf::from(format!("{stem}_volume.h5"))
+/// The volume's name, made of the scan's where none is given, and its kind.
+fn output(recon: &Recon) -> (PathBuf, Format) {
+    let format = recon.steps.volume.format;
+    let beside = |format: Format| {
+        let stem = recon.scan.file_stem().unwrap_or_default().to_string_lossy();
+        PathBuf::from(format!("{stem}_volume{}", format.ending()))
+    };
+    let output = recon.output.clone().unwrap_or_else(|| beside(format.unwrap_or(Format::Hdf5)));
+    let format = format.unwrap_or_else(|| Format::of(&output));
+    (output, format)
 }
 
 /// Percentiles of some slices, spread evenly.

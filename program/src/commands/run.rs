@@ -160,8 +160,11 @@ impl Run {
         let shape @ [slices, ny, nx] = prepared.shape();
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
-        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
-        let volume = Wanted { path: &wanted.output, shape, dtype: output.dtype, about };
+        let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
+        let (row, scale) = (wanted.rows[0], scale(&wanted.steps.volume.window, output.dtype));
+        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), row, scale, plan: &text };
+        let (dtype, block) = (output.dtype, wanted.block.max(1));
+        let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
         let mut journal = Journal::open(&unfinished(&wanted.output)?.with_added_extension("journal"), &text)?;
         if new {
             // Not before: that of a run that ended early, and goes on by it, stays.
@@ -183,10 +186,10 @@ impl Run {
         let middle = slices / 2;
         let mut bytes = vec![0; prepared.slice];
         volume.read(middle, &mut bytes)?;
-        let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
-        volume.finish(slope, offset)?;
+        volume.finish()?;
         journal.remove()?;
         stopwatch.stage("finishing");
+        let [slope, offset] = scale;
         let slice = Image {
             values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
             columns: nx,

@@ -1,5 +1,6 @@
 //! Slices that lie in a file one after the other.
 
+use super::disk::{in_memory, reserve};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::fs::File;
@@ -33,6 +34,16 @@ impl Contiguous {
         &self.path
     }
 
+    /// Bytes of a slice.
+    pub fn slice(&self) -> usize {
+        self.slice
+    }
+
+    /// Has room for so many slices set aside.
+    pub fn reserve(&self, slices: usize) -> Result<()> {
+        reserve(&self.file, &self.path, self.offset + slices as u64 * self.slice as u64)
+    }
+
     /// Writes slices, from the one of this number on, on all cores.
     pub fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
         let start = self.offset + first as u64 * self.slice as u64;
@@ -54,17 +65,6 @@ impl Contiguous {
     }
 }
 
-/// Whether a file is on a file system in memory.
-#[cfg(target_os = "linux")]
-fn in_memory(file: &File) -> bool {
-    use std::os::fd::AsRawFd;
-    let mut about = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: a file that is open, and room for the answer, which is looked at where there is one.
-    unsafe {
-        libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) == 0 && about.assume_init().f_type == libc::TMPFS_MAGIC
-    }
-}
-
 /// Writes to pages of a file; says no where that cannot be done, as where there is no room for them.
 #[cfg(target_os = "linux")]
 fn map(file: &File, at: u64, part: &[u8]) -> bool {
@@ -77,11 +77,6 @@ fn map(file: &File, at: u64, part: &[u8]) -> bool {
     }
     pages.copy_from_slice(part);
     true
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_memory(_: &File) -> bool {
-    false
 }
 
 #[cfg(not(target_os = "linux"))]
