@@ -91,8 +91,9 @@ impl Folder {
 
     /// Gives the folder its name. One that has it, and is a volume, goes: not before this one is whole, and by another name first, so that
     /// none of the two is ever there in part under that name.
-    pub fn finish(&self, to: &Path) -> Result<()> {
+    pub fn finish(&self, to: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
         self.sync()?;
+        replaceable(to, ours)?;
         let old = ending(to, ".replaced");
         if to.exists() {
             remove(&old)?;

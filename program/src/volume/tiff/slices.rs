@@ -72,6 +72,6 @@ impl Volume for Slices {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        self.folder.finish(&self.path)
+        self.folder.finish(&self.path, ours)
     }
 }

@@ -86,6 +86,6 @@ impl Volume for Zarr {
         if let Some(slice) = self.levels.iter().find_map(Level::waiting) {
             bail!("{}: not all slices about number {slice} were written", self.path.display());
         }
-        self.folder.finish(&self.path)
+        self.folder.finish(&self.path, ours)
     }
 }
