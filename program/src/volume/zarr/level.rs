@@ -2,8 +2,8 @@
 
 use super::super::folder::Folder;
 use super::super::{Compression, Wanted};
+use super::buffers::Buffers;
 use super::shard;
-use crate::memory::zeros;
 use anyhow::{Context, Result};
 use isocenter::array::DType;
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 /// Sides of chunks, at most: a megabyte of 16-bit integers, flat, since slices are what is mostly looked at.
 const CHUNK: [usize; 3] = [32, 128, 128];
 /// Chunks of a shard along rows and columns, at most.
-const SHARD: usize = 8;
+const SHARD: usize = 4;
 /// The smallest array is not larger than this.
 const SMALL: usize = 256;
 
@@ -27,6 +27,9 @@ pub struct Level {
     pub compression: Compression,
     /// Slices of chunks that are not whole.
     held: Mutex<BTreeMap<usize, Held>>,
+    /// For chunks, and for layers of them.
+    chunks_free: Buffers,
+    layers_free: Buffers,
 }
 
 struct Held {
@@ -37,8 +40,8 @@ struct Held {
 /// All of a volume.
 pub fn all(wanted: &Wanted) -> Vec<Level> {
     let Wanted { mut shape, block, dtype, compression, .. } = *wanted;
-    // Chunks of each array end where a block does.
-    let within = if block >= shape[0] { shape[0].next_power_of_two() } else { 1 << block.trailing_zeros() };
+    // Chunks of each array end where a block does; one block alone ends nothing.
+    let within = if block >= shape[0] { usize::MAX } else { 1 << block.trailing_zeros() };
     let mut levels = Vec::new();
     loop {
         let depth = (within >> levels.len()).min(CHUNK[0]);
@@ -47,7 +50,17 @@ pub fn all(wanted: &Wanted) -> Vec<Level> {
         let shards = |k: usize| chunk[k] * shape[k].div_ceil(chunk[k]).min(SHARD);
         let shard = [chunk[0], shards(1), shards(2)];
         let name = levels.len().to_string();
-        levels.push(Level { name, shape, chunk, shard, dtype, compression, held: Mutex::default() });
+        levels.push(Level {
+            name,
+            shape,
+            chunk,
+            shard,
+            dtype,
+            compression,
+            held: Mutex::default(),
+            chunks_free: Buffers::default(),
+            layers_free: Buffers::default(),
+        });
         if shape.iter().all(|n| *n <= SMALL) || within >> levels.len() == 0 {
             return levels;
         }
@@ -87,6 +100,7 @@ impl Level {
                 whole(layer, part)?;
             } else if let Some(values) = self.hold(layer, inside, part)? {
                 whole(layer, &values)?;
+                self.layers_free.give_back(values);
             }
             (at, rest) = (at + count, more);
         }
@@ -97,7 +111,7 @@ impl Level {
     fn hold(&self, layer: usize, inside: usize, part: &[u8]) -> Result<Option<Vec<u8>>> {
         let all = self.slices(layer);
         let mut held = self.held.lock().unwrap_or_else(|e| e.into_inner());
-        let new = || Ok(Held { values: zeros(all * self.slice())?, there: vec![false; all] });
+        let new = || Ok(Held { values: self.layers_free.of(all * self.slice())?, there: vec![false; all] });
         let mut of = held.remove(&layer).map_or_else(new, Ok::<_, anyhow::Error>)?;
         of.values[inside * self.slice()..][..part.len()].copy_from_slice(part);
         of.there[inside..][..part.len() / self.slice()].fill(true);
@@ -142,30 +156,38 @@ impl Level {
         let [down, across] = self.shards();
         (0..down * across).into_par_iter().try_for_each(|k| {
             let chunks = self.chunks().iter().product::<usize>();
-            let of = |chunk: usize| shard::encoded(&self.cut(values, self.corner(k, chunk)), self.compression);
-            let chunks: Vec<_> = (0..chunks).into_par_iter().map(of).collect::<Result<_>>()?;
+            let encode = |chunk: usize| {
+                let [mut cut, mut encoded] = [self.chunks_free.take(), self.chunks_free.take()];
+                self.cut(values, self.corner(k, chunk), &mut cut);
+                shard::encode(&cut, self.compression, &mut encoded)?;
+                self.chunks_free.give_back(cut);
+                Ok(encoded)
+            };
+            let chunks: Vec<_> = (0..chunks).into_par_iter().map(encode).collect::<Result<_>>()?;
             let places = shard::places(&chunks);
             let mut parts: Vec<&[u8]> = chunks.iter().map(Vec::as_slice).collect();
             parts.push(&places);
-            folder.write(&self.path(layer, k), &parts)
+            folder.write(&self.path(layer, k), &parts)?;
+            chunks.into_iter().for_each(|chunk| self.chunks_free.give_back(chunk));
+            Ok(())
         })
     }
 
     /// The values of a chunk, zeros beyond the array; nothing where it lies outside.
-    fn cut(&self, values: &[u8], [top, left]: [usize; 2]) -> Vec<u8> {
+    fn cut(&self, values: &[u8], [top, left]: [usize; 2], cut: &mut Vec<u8>) {
+        cut.clear();
         let (size, [rows, columns]) = (self.dtype.size(), self.rows());
         if top >= rows || left >= columns {
-            return Vec::new();
+            return;
         }
         let [depth, down, across] = self.chunk;
         let (wide, tall) = (across.min(columns - left), down.min(rows - top));
-        let mut cut = vec![0; depth * down * across * size];
+        cut.resize(depth * down * across * size, 0);
         for (slice, to) in values.chunks(self.slice()).zip(cut.chunks_mut(down * across * size)) {
             for (y, to) in (top..top + tall).zip(to.chunks_mut(across * size)) {
                 to[..wide * size].copy_from_slice(&slice[(y * columns + left) * size..][..wide * size]);
             }
         }
-        cut
     }
 
     /// Reads a slice.

@@ -6,6 +6,7 @@
 //! Shards are written here, and not by the crate `zarrs`, for a chunk is compressed and written once, by a thread of its own, and what that
 //! takes is small beside a general library: the chunks, their places, and a checksum.
 
+mod buffers;
 mod halves;
 mod level;
 mod metadata;
@@ -14,6 +15,7 @@ mod shard;
 use super::folder::Folder;
 use super::{Volume, Wanted};
 use anyhow::{Context, Result, bail};
+use buffers::Buffers;
 use level::Level;
 use metadata::METADATA;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ pub struct Zarr {
     folder: Folder,
     path: PathBuf,
     levels: Vec<Level>,
+    halves_free: Buffers,
 }
 
 /// Makes a folder.
@@ -46,7 +49,7 @@ pub fn resume(unfinished: &Path, wanted: &Wanted) -> Result<Zarr> {
 }
 
 fn at(folder: Folder, wanted: &Wanted) -> Zarr {
-    Zarr { folder, path: wanted.path.to_owned(), levels: level::all(wanted) }
+    Zarr { folder, path: wanted.path.to_owned(), levels: level::all(wanted), halves_free: Buffers::default() }
 }
 
 /// Whether files and folders of this name are in such folders.
@@ -63,8 +66,10 @@ impl Zarr {
             if k + 1 == self.levels.len() {
                 return Ok(());
             }
-            let half = halves::of(values, level.rows(), level.dtype)?;
-            self.add(k + 1, layer * level.depth() / 2, &half)
+            let half = halves::of(values, level.rows(), level.dtype, &self.halves_free)?;
+            self.add(k + 1, layer * level.depth() / 2, &half)?;
+            self.halves_free.give_back(half);
+            Ok(())
         })
     }
 }

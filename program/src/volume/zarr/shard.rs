@@ -2,6 +2,8 @@
 
 use super::super::Compression;
 use anyhow::{Context, Result, bail, ensure};
+use std::cell::RefCell;
+use zstd::bulk::Compressor;
 
 /// Of Zstandard: higher ones take several times as long for noise that hardly becomes smaller.
 pub const ZSTD: i32 = 1;
@@ -11,15 +13,34 @@ const MISSING: u64 = u64::MAX;
 const PLACE: usize = 16;
 const SUM: usize = 4;
 
+thread_local! {
+    /// Its tables take a megabyte, and time, to make.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
 /// A chunk as it is stored: nothing, where it holds zeros alone.
-pub fn encoded(values: &[u8], compression: Compression) -> Result<Vec<u8>> {
+pub fn encode(values: &[u8], compression: Compression, to: &mut Vec<u8>) -> Result<()> {
+    to.clear();
     if values.iter().all(|v| *v == 0) {
-        return Ok(Vec::new());
+        return Ok(());
     }
+    let compress = |to: &mut Vec<u8>| {
+        to.reserve(zstd::zstd_safe::compress_bound(values.len()));
+        COMPRESSOR.with_borrow_mut(|kept| {
+            let compressor = match kept {
+                Some(compressor) => compressor,
+                None => kept.insert(Compressor::new(ZSTD)?),
+            };
+            compressor.compress_to_buffer(values, to)
+        })
+    };
     match compression {
-        Compression::None => Ok(values.to_vec()),
-        Compression::Zstd => zstd::bulk::compress(values, ZSTD).context("compressing a chunk"),
+        Compression::None => to.extend_from_slice(values),
+        Compression::Zstd => {
+            compress(to).context("compressing a chunk")?;
+        }
     }
+    Ok(())
 }
 
 /// What stands behind the chunks.
@@ -79,7 +100,13 @@ mod tests {
     fn chunks_come_back() {
         for compression in [Compression::None, Compression::Zstd] {
             let values = [vec![7u8; 64], vec![0; 64], (0..64).collect()];
-            let chunks: Vec<_> = values.iter().map(|v| encoded(v, compression).expect("a chunk")).collect();
+            let encoded = |values: &Vec<u8>| {
+                // What was in it before says nothing.
+                let mut chunk = vec![9; 3];
+                encode(values, compression, &mut chunk).expect("a chunk");
+                chunk
+            };
+            let chunks: Vec<_> = values.iter().map(encoded).collect();
             assert!(chunks[1].is_empty());
             let mut shard = chunks.concat();
             shard.extend(places(&chunks));
