@@ -11,6 +11,7 @@ export ISOC_NVCC := $(or $(ISOC_NVCC),$(wildcard $(CURDIR)/target/cuda/nvidia/cu
 
 STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
+PROGRAM := $(or $(CARGO_TARGET_DIR),target)/release/isocenter
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
 # A sinogram alone.
@@ -106,13 +107,14 @@ test: cuda
 
 test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
-		cmd:octave-cli:octave cmd:mkoctfile:octave-dev
+		cmd:octave-cli:octave cmd:mkoctfile:octave-dev cmd:chromium:chromium cmd:prlimit:util-linux
 	$(CARGO) test --release
 	$(CARGO) test --release -p isocenter-program
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
 	scripts/test_python.sh $(STAGE)
+	scripts/test_program_volumes.sh $(PROGRAM)
 	scripts/test_octave.sh $(STAGE) target/octave-tests
 
 bench:
