@@ -73,6 +73,9 @@ pub struct Axis {
 pub struct Repeat {
     /// The plan that `recon` has written beside a volume
     pub plan: PathBuf,
+    /// Just one of several equal parts of a volume that `recon --begin` has begun, as in 3/8; whoever is done last finishes it
+    #[arg(long, value_parser = part, value_name = "WHICH/OF")]
+    pub part: Option<[usize; 2]>,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -91,6 +94,9 @@ pub struct Recon {
     /// First detector row and the one behind the last, as in 100..200 [default: all]
     #[arg(long, value_parser = rows, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
+    /// Just find what is to be found, write the plan, and begin the volume: `repeat --part` does the rest, in as many processes
+    #[arg(long)]
+    pub begin: bool,
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,
@@ -115,6 +121,11 @@ impl Cli {
 fn rows(text: &str) -> Result<[usize; 2], String> {
     let both = text.split_once("..").and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
     both.filter(|[a, b]| a < b).ok_or_else(|| "two ascending numbers are expected, as in 100..200".into())
+}
+
+fn part(text: &str) -> Result<[usize; 2], String> {
+    let both = text.split_once('/').and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
+    both.filter(|[a, b]| (1..=*b).contains(a)).ok_or_else(|| "a part is expected, 1/8 to 8/8 for example".into())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

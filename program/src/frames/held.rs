@@ -28,6 +28,12 @@ pub struct Held {
     store: Store,
 }
 
+/// Where frames are decoded to.
+pub enum To<'a> {
+    Memory(&'a mut [u8]),
+    Scratch(&'a File),
+}
+
 enum Store {
     Memory(MmapMut),
     /// It has no name any more, and goes when it is closed.
@@ -52,7 +58,11 @@ impl Held {
             places[frame] = Some(place);
         }
         if let (Some(&first), Some(&last)) = (rows.first(), rows.last()) {
-            fill(&*source, frames, rows, first..last + 1, &mut store)?;
+            let to = match &mut store {
+                Store::Memory(memory) => To::Memory(memory),
+                Store::Scratch(file) => To::Scratch(file),
+            };
+            fill(&*source, frames, rows, first..last + 1, to)?;
         }
         Ok(Self { source, rows: rows.to_vec(), places, frames: frames.len(), store })
     }
@@ -88,7 +98,7 @@ impl Held {
 }
 
 /// Reads batch after batch, in frames' order, and copies each to its place.
-fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize>, store: &mut Store) -> Result<()> {
+pub fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize>, mut to: To) -> Result<()> {
     let row = source.shape()[2] * source.dtype().size();
     let frame = span.len() * row;
     let layer = source.together().unwrap_or(1);
@@ -109,13 +119,13 @@ fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize
             }
         };
         let from = first * row;
-        match store {
-            Store::Memory(store) => store
+        match &mut to {
+            To::Memory(memory) => memory
                 .par_chunks_exact_mut(band)
                 .enumerate()
                 .for_each(|(k, to)| piece(k, &mut to[from..from + count * row])),
-            Store::Scratch(file) => {
-                let file = &*file;
+            To::Scratch(file) => {
+                let file = &**file;
                 (0..rows.len()).into_par_iter().try_for_each_init(Vec::new, |to, k| -> Result<()> {
                     crate::memory::at_least(to, count * row)?;
                     piece(k, to);

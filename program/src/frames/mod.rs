@@ -9,13 +9,16 @@ mod filters;
 mod held;
 mod library;
 mod mapping;
+mod spread;
 mod stack;
 
 pub use ahead::Ahead;
 
+use crate::team::Team;
 use anyhow::{Context, Result, bail};
 use hdf5_metno::Dataset;
 use isocenter::array::DType;
+use spread::Spread;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,8 +106,8 @@ impl Frames {
 }
 
 /// Decodes some rows, ascending, of frames that would else be decoded whenever a part of them is read, and has them read from there; frames
-/// of one source are kept together. Other rows can still be read.
-pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room) -> Result<()> {
+/// of one source are kept together. Other rows can still be read. All of a team call it, and decode what they have memory for between them.
+pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room, team: &dyn Team) -> Result<()> {
     let mut done: Vec<(Arc<dyn Source>, Arc<dyn Source>)> = Vec::new();
     for k in 0..frames.len() {
         let source = frames[k].source.clone();
@@ -118,7 +121,12 @@ pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room) -> Resu
                 let mut which: Vec<_> = same.flat_map(|other| other.which.iter().copied()).collect();
                 which.sort_unstable();
                 which.dedup();
-                let held: Arc<dyn Source> = Arc::new(held::Held::new(source.clone(), &which, rows, room)?);
+                let between =
+                    if team.size() > 1 { Spread::new(&source, &which, rows, &mut room.memory, team)? } else { None };
+                let held: Arc<dyn Source> = match between {
+                    Some(spread) => Arc::new(spread),
+                    None => Arc::new(held::Held::new(source.clone(), &which, rows, room)?),
+                };
                 done.push((source, held.clone()));
                 held
             }

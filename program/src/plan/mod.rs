@@ -124,13 +124,22 @@ pub struct Plan {
     /// Side of a pixel in millimetres, where the scan file does not tell it, or wrongly.
     pub pixel: Option<f64>,
     /// What is done.
+    #[serde(default)]
     pub steps: Steps,
 }
 
 impl Plan {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        toml::from_str(&text).with_context(|| path.display().to_string())
+        Self::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    pub fn parse(text: &str) -> Result<Self> {
+        let plan: Self = toml::from_str(text)?;
+        if plan.block == 0 {
+            bail!("block is 0: slices are made so many at a time");
+        }
+        Ok(plan)
     }
 
     /// Its text.

@@ -4,6 +4,7 @@ mod data_exchange;
 mod nxtomo;
 
 use crate::frames::{Frames, Room, hold};
+use crate::team::Team;
 use anyhow::{Context, Result, bail};
 use hdf5_metno::{File, Group};
 use std::path::Path;
@@ -45,10 +46,10 @@ impl Scan {
     }
 
     /// Decodes some rows, ascending, once, and keeps them for every reading of these rows; other rows are still read from the file.
-    pub fn hold(&mut self, rows: &[usize], room: &mut Room) -> Result<()> {
+    pub fn hold(&mut self, rows: &[usize], room: &mut Room, team: &dyn Team) -> Result<()> {
         let mut frames: Vec<_> = self.flats.iter_mut().map(|flats| &mut flats.frames).chain(&mut self.darks).collect();
         frames.push(&mut self.views);
-        hold(&mut frames, rows, room)
+        hold(&mut frames, rows, room, team)
     }
 
     /// How far views go round, a step behind the last, in radians.

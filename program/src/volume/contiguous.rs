@@ -1,7 +1,10 @@
 //! Slices that lie in a file one after the other.
 
-use super::disk::{in_memory, reserve};
+use super::disk::reserve;
+use super::reserve::Reserve;
+use crate::memory::in_memory;
 use anyhow::{Context, Result};
+use memmap2::MmapOptions;
 use rayon::prelude::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,16 +21,18 @@ pub struct Contiguous {
     offset: u64,
     /// Bytes of a slice.
     slice: usize,
-    /// The file is in memory, where one thread at a time may write to a file, but any number to pages of it.
-    mapped: bool,
+    /// Of a file in memory.
+    room: Option<Reserve>,
 }
 
 impl Contiguous {
-    /// A file that is as long as the volume needs.
-    pub fn open(path: &Path, offset: u64, slice: usize) -> Result<Self> {
+    /// A file with room for so many slices, which is set aside.
+    pub fn open(path: &Path, offset: u64, slice: usize, slices: usize) -> Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
-        let mapped = in_memory(&file);
-        Ok(Self { file, path: path.to_owned(), offset, slice, mapped })
+        let bytes = offset + slices as u64 * slice as u64;
+        reserve(&file, path, bytes)?;
+        let room = in_memory(&file).then(|| Reserve::begin(&file, bytes)).transpose()?;
+        Ok(Self { file, path: path.to_owned(), offset, slice, room })
     }
 
     pub fn path(&self) -> &Path {
@@ -39,20 +44,21 @@ impl Contiguous {
         self.slice
     }
 
-    /// Has room for so many slices set aside.
-    pub fn reserve(&self, slices: usize) -> Result<()> {
-        reserve(&self.file, &self.path, self.offset + slices as u64 * self.slice as u64)
-    }
-
     /// Writes slices, from the one of this number on, on all cores.
     pub fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
         let start = self.offset + first as u64 * self.slice as u64;
+        let paged = self.room.as_ref().is_some_and(|room| room.until(start + slices.len() as u64));
         let write = |(k, part): (usize, &[u8])| {
             let at = start + (k * PART) as u64;
-            if self.mapped && map(&self.file, at, part) { Ok(()) } else { self.file.write_all_at(part, at) }
+            if paged && map(&self.file, at, part) { Ok(()) } else { self.file.write_all_at(part, at) }
         };
         let written = slices.par_chunks(PART).enumerate().try_for_each(write);
         written.with_context(|| format!("writing {}", self.path.display()))
+    }
+
+    /// Whether writing may wait for a disk.
+    pub fn waits(&self) -> bool {
+        self.room.is_none()
     }
 
     pub fn sync(&self) -> Result<()> {
@@ -65,21 +71,10 @@ impl Contiguous {
     }
 }
 
-/// Writes to pages of a file; says no where that cannot be done, as where there is no room for them.
-#[cfg(target_os = "linux")]
+/// Writes to pages that a file has; says no where that cannot be done.
 fn map(file: &File, at: u64, part: &[u8]) -> bool {
-    use memmap2::{Advice, MmapOptions};
     // SAFETY: the file is this run's own; nobody shortens it.
     let Ok(mut pages) = (unsafe { MmapOptions::new().offset(at).len(part.len()).map_mut(file) }) else { return false };
-    // All pages at once, and an error in place of a signal where there are none left.
-    if pages.advise(Advice::PopulateWrite).is_err() {
-        return false;
-    }
     pages.copy_from_slice(part);
     true
-}
-
-#[cfg(not(target_os = "linux"))]
-fn map(_: &File, _: u64, _: &[u8]) -> bool {
-    false
 }

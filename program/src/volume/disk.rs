@@ -1,18 +1,11 @@
 //! What is asked of file systems: room, names that change at once, folders that are on disk.
 
+use crate::memory::in_memory;
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FallocateFlags, fallocate, fstatfs, statvfs};
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-
-/// Of file systems in memory.
-const TMPFS: u64 = 0x0102_1994;
-
-/// Whether a file is on a file system in memory.
-pub fn in_memory(file: &File) -> bool {
-    fstatfs(file).is_ok_and(|about| about.f_type as u64 == TMPFS)
-}
 
 /// The folder that a file is in.
 pub fn parent(path: &Path) -> &Path {

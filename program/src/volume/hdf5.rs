@@ -36,8 +36,7 @@ pub fn resume(unfinished: &Path, wanted: &Wanted) -> Result<Hdf5> {
 
 fn at(unfinished: &Path, wanted: &Wanted, offset: Option<u64>) -> Result<Hdf5> {
     let offset = offset.context("the dataset has no place in the file")?;
-    let values = Contiguous::open(unfinished, offset, wanted.slice())?;
-    values.reserve(wanted.shape[0])?;
+    let values = Contiguous::open(unfinished, offset, wanted.slice(), wanted.shape[0])?;
     Ok(Hdf5 { values, path: wanted.path.to_owned() })
 }
 
@@ -91,6 +90,10 @@ fn make(unfinished: &Path, wanted: &Wanted) -> hdf5_metno::Result<Option<u64>> {
 impl Volume for Hdf5 {
     fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
         self.values.write(first, slices)
+    }
+
+    fn waits(&self) -> bool {
+        self.values.waits()
     }
 
     fn sync(&self) -> Result<()> {

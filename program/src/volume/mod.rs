@@ -8,6 +8,7 @@ mod format;
 mod hdf5;
 pub mod journal;
 mod range;
+mod reserve;
 mod tiff;
 mod vol;
 mod zarr;
@@ -25,6 +26,11 @@ use std::path::{Path, PathBuf};
 pub trait Volume: Sync {
     /// Writes slices, from the one of this number on.
     fn write(&self, first: usize, slices: &[u8]) -> Result<()>;
+
+    /// Whether writing may wait for a disk.
+    fn waits(&self) -> bool {
+        true
+    }
 
     /// Has what was written on disk.
     fn sync(&self) -> Result<()>;

@@ -39,8 +39,7 @@ pub fn resume(unfinished: &Path, wanted: &Wanted) -> Result<Vol> {
 
 fn at(unfinished: &Path, wanted: &Wanted, ranges: Ranges) -> Result<Vol> {
     let Wanted { path, shape, dtype, about: About { pixel, .. }, .. } = *wanted;
-    let values = Contiguous::open(unfinished, 0, wanted.slice())?;
-    values.reserve(shape[0])?;
+    let values = Contiguous::open(unfinished, 0, wanted.slice(), shape[0])?;
     Ok(Vol { values, ranges, path: path.to_owned(), shape, dtype, pixel })
 }
 
@@ -70,6 +69,10 @@ impl Volume for Vol {
     fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
         self.ranges.add(first, self.dtype, self.values.slice(), slices)?;
         self.values.write(first, slices)
+    }
+
+    fn waits(&self) -> bool {
+        self.values.waits()
     }
 
     fn sync(&self) -> Result<()> {

@@ -37,14 +37,17 @@ fn head(wanted: &Wanted) -> Vec<u8> {
 }
 
 fn at(unfinished: &Path, wanted: &Wanted, head: usize) -> Result<Pages> {
-    let values = Contiguous::open(unfinished, head as u64, wanted.slice())?;
-    values.reserve(wanted.shape[0])?;
+    let values = Contiguous::open(unfinished, head as u64, wanted.slice(), wanted.shape[0])?;
     Ok(Pages { values, path: wanted.path.to_owned() })
 }
 
 impl Volume for Pages {
     fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
         self.values.write(first, slices)
+    }
+
+    fn waits(&self) -> bool {
+        self.values.waits()
     }
 
     fn sync(&self) -> Result<()> {

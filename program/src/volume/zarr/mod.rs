@@ -33,6 +33,8 @@ pub fn create(unfinished: &Path, wanted: &Wanted) -> Result<Zarr> {
     for (name, text) in metadata::files(wanted, &zarr.levels)? {
         zarr.folder.write(&name, &[text.as_bytes()])?;
     }
+    // Others may be the ones that write the rest.
+    zarr.folder.sync()?;
     Ok(zarr)
 }
 
