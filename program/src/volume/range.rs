@@ -68,15 +68,52 @@ fn told([low, high]: [f32; 2]) -> impl Iterator<Item = u8> {
     low.to_le_bytes().into_iter().chain(high.to_le_bytes())
 }
 
+/// Numbers that are compared at once.
+const LANES: usize = 16;
+
 /// Of values that are finite.
 fn of(bytes: &[u8], dtype: DType) -> [f32; 2] {
-    let both = |[low, high]: [f32; 2], v: f32| [low.min(v), high.max(v)];
     match dtype {
-        DType::U8 => bytes.iter().map(|v| f32::from(*v)).fold(NONE, both),
-        DType::U16 => bytes.as_chunks().0.iter().map(|v| f32::from(u16::from_ne_bytes(*v))).fold(NONE, both),
-        _ => {
-            let values = bytes.as_chunks().0.iter().map(|v| f32::from_ne_bytes(*v));
-            values.fold(NONE, |all, v| if v.is_finite() { both(all, v) } else { all })
+        DType::U8 => integers(bytes.iter().copied()),
+        DType::U16 => integers(bytes.as_chunks().0.iter().map(|v| u16::from_ne_bytes(*v))),
+        _ => floats(bytes.as_chunks().0),
+    }
+}
+
+fn integers<T: Ord + Copy + Into<f32>>(mut values: impl Iterator<Item = T>) -> [f32; 2] {
+    let Some(first) = values.next() else { return NONE };
+    let (low, high) = values.fold((first, first), |(low, high), v| (low.min(v), high.max(v)));
+    [low.into(), high.into()]
+}
+
+fn floats(values: &[[u8; 4]]) -> [f32; 2] {
+    let mut both = [[NONE[0]; LANES], [NONE[1]; LANES]];
+    let [low, high] = &mut both;
+    for values in values.chunks(LANES) {
+        for ((low, high), v) in low.iter_mut().zip(high.iter_mut()).zip(values) {
+            let v = f32::from_ne_bytes(*v);
+            let finite = v.abs() < f32::INFINITY;
+            *low = if finite && v < *low { v } else { *low };
+            *high = if finite && v > *high { v } else { *high };
         }
+    }
+    let [low, high] = both;
+    [low.into_iter().fold(NONE[0], f32::min), high.into_iter().fold(NONE[1], f32::max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_are_finite() {
+        let mut values: Vec<f32> = (0..37).map(|k| (k as f32 - 20.0) * if k % 2 == 0 { 1.0 } else { -0.5 }).collect();
+        (values[3], values[18], values[36]) = (f32::NAN, f32::NEG_INFINITY, f32::INFINITY);
+        let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+        assert_eq!(of(&bytes(&values), DType::F32), [-20.0, 14.0]);
+        assert_eq!(of(&bytes(&values[3..4]), DType::F32), NONE);
+        assert_eq!(of(&[7, 3, 200], DType::U8), [3.0, 200.0]);
+        let wide: Vec<u8> = [700u16, 65535, 3].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        assert_eq!(of(&wide, DType::U16), [3.0, 65535.0]);
     }
 }
