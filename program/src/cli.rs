@@ -50,10 +50,11 @@ pub struct Machine {
     /// Worker threads; 0: one per processor
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     pub threads: usize,
-    /// Memory that the decoded frames of a compressed scan may take, as in 48G or 500M [default: half of what is available]
+    /// Memory that a run may take, as in 48G or 500M: half of it for the decoded frames of a compressed scan, half for the work [default:
+    /// what is available]
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Machine")]
     pub memory: Option<u64>,
-    /// Where decoded frames are kept if that is too little, in a file that goes with the run [default: TMPDIR, or /tmp]
+    /// Where decoded frames are kept if half of it is too little, in a file that goes with the run [default: TMPDIR, or /tmp]
     #[arg(long, value_name = "FOLDER", help_heading = "Machine")]
     pub scratch: Option<PathBuf>,
 }

@@ -36,6 +36,7 @@ fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc
     let options = ContextOptions {
         compute,
         threads,
+        memory_cap: machine.memory.map_or(0, |memory| (memory / 2).max(1)),
         progress: Some(watch.progress()),
         log: Some(log),
         warnings_only: true,
@@ -54,9 +55,9 @@ fn own(team: &dyn Team) -> Option<Compute> {
 
 /// Where decoded frames may be kept.
 fn room(machine: &Machine, team: &dyn Team) -> Room {
-    let half = || isocenter::cpu::memory::available().unwrap_or(0) / 2 / team.neighbours()[1] as u64;
-    let memory = machine.memory.unwrap_or_else(half);
-    Room { memory, scratch: machine.scratch.clone().unwrap_or_else(std::env::temp_dir) }
+    let all = || isocenter::cpu::memory::available().unwrap_or(0) / team.neighbours()[1] as u64;
+    let memory = machine.memory.unwrap_or_else(all);
+    Room { memory: memory / 2, scratch: machine.scratch.clone().unwrap_or_else(std::env::temp_dir) }
 }
 
 /// Bytes of (frames, rows, bins) as an array of the library.

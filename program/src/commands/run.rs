@@ -238,6 +238,7 @@ impl Run<'_> {
         let (team, plan) = (self.team, volume.about.plan);
         let unfinished = unfinished(volume.path)?;
         if let Task::Part([which, _]) = task {
+            journal::begun(&unfinished, plan).context("`recon --begin` comes before `repeat --part`")?;
             let done = journal::done(&unfinished, plan)?;
             let journal = Journal::follow(&unfinished, plan, which)?;
             return Ok(Begun { volume: volume.resume()?, journal, done });

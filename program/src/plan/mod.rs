@@ -136,8 +136,9 @@ impl Plan {
 
     pub fn parse(text: &str) -> Result<Self> {
         let plan: Self = toml::from_str(text)?;
-        if plan.block == 0 {
-            bail!("block is 0: slices are made so many at a time");
+        if plan.block == 0 || !plan.block.is_multiple_of(2) {
+            // Slices are made in pairs, which blocks must not part: a run that goes on would make other ones.
+            bail!("block is {}; it must be an even number of slices", plan.block);
         }
         Ok(plan)
     }

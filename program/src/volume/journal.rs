@@ -39,6 +39,16 @@ fn all(unfinished: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// An error unless a volume has begun by this plan.
+pub fn begun(unfinished: &Path, plan: &str) -> Result<()> {
+    let path = leading(unfinished);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("{} has not begun", unfinished.display()))?;
+    if text.lines().next() != Some(&head(plan)) {
+        bail!("{} is of another plan", path.display());
+    }
+    Ok(())
+}
+
 /// Blocks that are on disk, by all journals of a volume.
 pub fn done(unfinished: &Path, plan: &str) -> Result<BTreeSet<usize>> {
     let mut done = BTreeSet::new();
