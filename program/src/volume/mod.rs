@@ -15,6 +15,8 @@ mod zarr;
 
 pub use format::{Compression, Format};
 
+pub use contiguous::Contiguous;
+
 use anyhow::{Context, Result, bail};
 use disk::{parent, room, sync_folder};
 use folder::replaceable;
