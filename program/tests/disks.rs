@@ -181,3 +181,32 @@ fn what_another_run_writes_and_what_cannot_be_written() {
         assert_eq!(read(&folder.path(name)).0, [ROWS, BINS, BINS]);
     }
 }
+
+/// Parts of one volume of each kind, each by a process of its own, all at once.
+#[test]
+fn processes_write_one_volume() {
+    let folder = Folder::new("parts");
+    scan(&folder.path("scan.h5"));
+    plan(&folder, "whole.h5");
+    succeeds(&folder);
+    let whole = read(&folder.path("whole.h5"));
+    for name in NAMES {
+        let command = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_isocenter"));
+            command.current_dir(&folder.0).stdout(Stdio::null()).stderr(Stdio::piped());
+            command
+        };
+        let begin =
+            ["recon", "scan.h5", "-o", name, "--axis", "23.5", "--stripes", "off", "--device", "cpu", "--begin"];
+        assert!(command().args(begin).status().expect("the command runs").success(), "{name}");
+        let parts = ["1/3", "2/3", "3/3"].map(|part| {
+            let words = ["repeat", "v.toml", "--device", "cpu", "--threads", "1", "--part", part];
+            command().args(words).spawn().expect("the command runs")
+        });
+        for part in parts {
+            let output = part.wait_with_output().expect("a child");
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert!(read(&folder.path(name)) == whole, "{name}");
+    }
+}

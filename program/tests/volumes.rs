@@ -174,34 +174,6 @@ fn volumes_tell_about_themselves() {
     assert_eq!(offset.expect("an attribute"), -3.0);
 }
 
-/// More than 4 GB of pages take 64 bits for their places. Nothing is written but the first and the last slice.
-#[test]
-fn large_files_of_pages() {
-    let folder = Folder::new("large");
-    let (path, shape) = (folder.path("v.tif"), [4100, 1024, 1024]);
-    let wanted = wanted(&path, shape, DType::U8);
-    let error = wanted.create().err().map(|e| format!("{e:#}"));
-    if let Some(error) = error {
-        // There is no room for it here: that has to be what it says.
-        assert!(error.contains("GB"), "{error}");
-        return;
-    }
-    let volume = wanted.resume().expect("the same");
-    let slices: Vec<_> = [3u8, 8].iter().map(|v| vec![*v; 1 << 20]).collect();
-    volume.write(0, &slices[0]).expect("written");
-    volume.write(4099, &slices[1]).expect("written");
-    volume.finish().expect("finished");
-    let file = std::fs::File::open(&path).expect("a file");
-    let mut decoder = tiff::decoder::Decoder::new(std::io::BufReader::new(file)).expect("a TIFF file");
-    for (page, expected) in [(0, &slices[0]), (4099, &slices[1])] {
-        decoder.seek_to_image(page).expect("a page");
-        match decoder.read_image().expect("values") {
-            tiff::decoder::DecodingResult::U8(seen) => assert!(seen == *expected),
-            _ => panic!("other numbers"),
-        }
-    }
-}
-
 /// What is in the way of a volume, and what another plan has left, is an error that names it; nothing is lost.
 #[test]
 fn what_is_in_the_way() {

@@ -180,3 +180,47 @@ fn rational(value: f64) -> Vec<u8> {
     let above = (value * below).round().clamp(0.0, most);
     [above as u32, below as u32].into_iter().flat_map(u32::to_ne_bytes).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{About, Compression, Format};
+    use super::*;
+    use std::os::unix::fs::FileExt;
+    use tiff::decoder::{Decoder, DecodingResult};
+
+    /// More than 4 GB of pages take 64 bits for their places. The file has holes but for its last page.
+    #[test]
+    fn large_files_of_pages() {
+        for (pages, magic) in [(4000, 42), (4100, 43)] {
+            let path = std::env::temp_dir().join(format!("isocenter-pages-{pages}-{}", std::process::id()));
+            let about = About { title: None, pixel: Some(0.002), row: 0, scale: [1.0, 0.0], plan: "" };
+            let (shape, dtype) = ([pages, 1024, 1024], DType::U8);
+            let (format, compression) = (Format::Tiff, Compression::None);
+            let wanted = Wanted { path: &path, format, compression, shape, dtype, block: 128, about };
+            let head = Head::new(&wanted, pages).bytes(&wanted);
+            assert_eq!(head[2], magic);
+            let last: Vec<u8> = (0..1 << 20).map(|k| (k % 251) as u8).collect();
+            let at = head.len() as u64 + wanted.bytes() - (1 << 20);
+            let file = std::fs::File::create(&path).expect("a file");
+            file.write_all_at(&head, 0).and_then(|()| file.write_all_at(&last, at)).expect("written");
+            let mut decoder = Decoder::new(std::fs::File::open(&path).expect("a file")).expect("a TIFF file");
+            decoder.seek_to_image(pages - 1).expect("a page");
+            let DecodingResult::U8(seen) = decoder.read_image().expect("values") else { panic!("other numbers") };
+            assert!(seen == last);
+            assert!(!decoder.more_images());
+            std::fs::remove_file(&path).expect("removed");
+        }
+    }
+
+    #[test]
+    fn resolutions_are_fractions() {
+        for value in [1.0, 3333.333, 1e5, 5e8, 0.02] {
+            let bytes = rational(value);
+            let [above, below] =
+                [0, 4].map(|at| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
+            let seen = f64::from(above) / f64::from(below);
+            // Half a step of the numerator, which is 2e4 or more.
+            assert!((seen - value).abs() <= value * 2.5e-5, "{seen} of {value}");
+        }
+    }
+}
