@@ -122,13 +122,15 @@ test: cuda
 
 test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
-		cmd:octave-cli:octave cmd:mkoctfile:octave-dev $(FOR_PROGRAM) $(FOR_MPI)
+		cmd:octave-cli:octave cmd:mkoctfile:octave-dev $(FOR_PROGRAM) $(FOR_MPI) \
+		cmd:chromium:chromium cmd:prlimit:util-linux
 	$(CARGO) test --release
 	$(CARGO) test --release -p isocenter-program --features mpi
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer
 	scripts/test_python.sh $(STAGE)
+	scripts/test_program_volumes.sh $(dir $(LIBRARY))isocenter
 	scripts/test_octave.sh $(STAGE) target/octave-tests
 
 bench:

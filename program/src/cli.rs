@@ -36,6 +36,8 @@ enum Command {
 const EXAMPLES: &str = "examples:
   isocenter recon tooth.h5
   isocenter recon scan.nx -o volume.h5 --depth u16 --outliers --bad-pixels
+  isocenter recon scan.nx -o slices/
+  isocenter recon scan.nx -o volume.zarr --depth u16
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 
@@ -83,7 +85,8 @@ pub struct Repeat {
 pub struct Recon {
     /// The scan file
     pub scan: PathBuf,
-    /// The volume file [default: the scan's name with _volume.h5, in this folder]
+    /// The volume: its name tells its kind (.h5, .tif, .vol, .zarr, or folder/ for a TIFF file a slice), as --format does [default: the scan's name with
+    /// _volume.h5, in this folder]
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Rotation axis as a fractional bin, counted from 0 [default: it is searched]

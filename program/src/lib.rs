@@ -10,5 +10,5 @@ mod scan;
 pub mod status;
 mod stopwatch;
 pub mod team;
-mod volume;
+pub mod volume;
 mod watch;

@@ -11,6 +11,9 @@ fn main() -> ExitCode {
         // SAFETY: there is no other thread yet.
         unsafe { std::env::set_var("HDF5_USE_FILE_LOCKING", "FALSE") };
     }
+    // A limit on the size of files is an error that says so, as a full disk is, and no signal that ends the program.
+    // SAFETY: no handler is set, and there is no other thread yet.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     match Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

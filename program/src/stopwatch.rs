@@ -25,6 +25,11 @@ impl Stopwatch {
         self.last = now;
     }
 
+    /// All that have ended.
+    pub fn stages(&self) -> &[(&'static str, Duration)] {
+        &self.stages
+    }
+
     /// Since the beginning.
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()

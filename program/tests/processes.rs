@@ -232,7 +232,7 @@ mod mpi {
         scan(&folder.path("scan.h5"), MANY, Some([2, 9, BINS]));
         let expected = undisturbed(&folder, "scan.h5", MANY);
         plan(&folder, "scan.h5", "lost.h5", MANY);
-        let mut all = mpirun(&folder, 3, &REPEAT).stderr(Stdio::null()).spawn().expect("mpirun runs");
+        let mut all = mpirun(&folder, 3, &REPEAT).stderr(std::process::Stdio::null()).spawn().expect("mpirun runs");
         at_work(&folder, "lost.h5", &mut all);
         let name = std::fs::canonicalize(ISOCENTER).expect("a program");
         let ours = |process: &Path| {

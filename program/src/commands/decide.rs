@@ -6,11 +6,11 @@ use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
-use crate::volume::{journal, unfinished};
+use crate::volume::{Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Slices whose values tell the window of integers.
@@ -31,8 +31,10 @@ pub fn decide(
     if rows[1] > all {
         bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
     }
-    let steps = recon.steps.clone();
-    let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
+    let mut steps = recon.steps.clone();
+    let (output, format) = output(recon);
+    steps.volume.format = Some(format);
+    steps.volume.kind(&output)?;
     let (scan_path, axis) = (recon.scan.clone(), recon.axis.unwrap_or_default());
     let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, steps };
     let percentiles = plan.steps.volume.open()?;
@@ -72,10 +74,16 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
     (same == earlier).then_some(earlier)
 }
 
-/// The volume's name for a scan's.
-fn beside(scan: &Path) -> PathBuf {
-    let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
-    PathBuf::from(format!("{stem}_volume.h5"))
+/// The volume's name, made of the scan's where none is given, and its kind.
+fn output(recon: &Recon) -> (PathBuf, Format) {
+    let format = recon.steps.volume.format;
+    let beside = |format: Format| {
+        let stem = recon.scan.file_stem().unwrap_or_default().to_string_lossy();
+        PathBuf::from(format!("{stem}_volume{}", format.ending()))
+    };
+    let output = recon.output.clone().unwrap_or_else(|| beside(format.unwrap_or(Format::Hdf5)));
+    let format = format.unwrap_or_else(|| Format::of(&output));
+    (output, format)
 }
 
 /// Percentiles of some slices, spread evenly.

@@ -9,7 +9,6 @@ use crate::team::Team;
 use crate::volume::Contiguous;
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -111,7 +110,6 @@ fn write(plan: &Plan, team: &dyn Team) -> Result<f64> {
     let folder = plan.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = tempfile::Builder::new().prefix(".isocenter-probe").tempfile_in(folder);
     let file = file.with_context(|| format!("writing into {}", folder.display()))?;
-    File::set_len(file.as_file(), WRITTEN as u64)?;
     // Nothing that a file system could make smaller.
     let mut part = zeros(PART / 4)?;
     let mut state = 1u64;
@@ -121,7 +119,7 @@ fn write(plan: &Plan, team: &dyn Team) -> Result<f64> {
     }
     team.meet()?;
     let begun = Instant::now();
-    let values = Contiguous::open(file.path(), 0, part.len())?;
+    let values = Contiguous::open(file.path(), 0, part.len(), WRITTEN / part.len())?;
     (0..WRITTEN / part.len()).try_for_each(|k| values.write(k, &part))?;
     values.sync()?;
     Ok(WRITTEN as f64 / begun.elapsed().as_secs_f64())

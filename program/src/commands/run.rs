@@ -4,7 +4,7 @@ use super::shares;
 use super::{array, input, plan};
 use crate::frames::{Ahead, Frames};
 use crate::plan::Plan;
-use crate::report::{Image, Report};
+use crate::report::{Image, Report, peak};
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::team::Team;
@@ -176,8 +176,11 @@ impl Run<'_> {
         let shape @ [slices, ny, nx] = prepared.shape();
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
-        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
-        let volume = Wanted { path: &wanted.output, shape, dtype: output.dtype, about };
+        let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
+        let (row, scale) = (wanted.rows[0], scale(&wanted.steps.volume.window, output.dtype));
+        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), row, scale, plan: &text };
+        let (dtype, block) = (output.dtype, wanted.block);
+        let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
         let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;
         let count = slices.div_ceil(wanted.block);
         if task == Task::Begin {
@@ -211,10 +214,10 @@ impl Run<'_> {
         let middle = slices / 2;
         let mut bytes = vec![0; prepared.slice];
         volume.read(middle, &mut bytes)?;
-        let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
-        volume.finish(slope, offset)?;
+        volume.finish()?;
         journal::remove(&unfinished)?;
         stopwatch.stage("finishing");
+        let [slope, offset] = scale;
         let slice = Image {
             values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
             columns: nx,
@@ -330,6 +333,8 @@ impl Run<'_> {
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         let frames = format!("{:?}, {}", scan.views.source.dtype(), scan.views.source.storage());
         let megabytes = (shape.iter().product::<usize>() * dtype.size()) as f64 / 1e6;
+        let peak =
+            peak::memory().map(|bytes| format!("{:.1} MB at its peak, ", bytes as f64 / 1e6)).unwrap_or_default();
         let taken = [stopwatch.elapsed(), read, write].map(seconds);
         let facts = vec![
             ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
@@ -337,14 +342,15 @@ impl Run<'_> {
             ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
             ("axis", format!("{:.3}", wanted.axis)),
-            ("time", format!("{} in all, {} of them reading, {} writing", taken[0], taken[1], taken[2])),
-            ("stages", stopwatch.to_string()),
-            ("memory", format!("{:.1} MB of the library", memory as f64 / 1e6)),
+            ("time", format!("{} in all; {} went on reading, {} on writing beside", taken[0], taken[1], taken[2])),
+            ("memory", format!("{peak}{:.1} MB of the library", memory as f64 / 1e6)),
             ("isocenter", env!("CARGO_PKG_VERSION").into()),
         ];
         let sinogram = self.sinogram(wanted.rows[0] + slices / 2)?;
         let title = wanted.output.display().to_string();
-        let report = Report { title, facts, slice, sinogram, axis: self.axis.clone(), plan: wanted.text()? };
+        let (axis, found, pixel) = (wanted.axis, self.axis.clone(), wanted.pixel.or(scan.pixel));
+        let (stages, plan) = (stopwatch.stages().to_vec(), wanted.text()?);
+        let report = Report { title, facts, stages, slice, pixel, sinogram, axis, found, plan };
         let path = wanted.output.with_extension("html");
         report.write(&path)?;
         println!("report {}", path.display());

@@ -71,7 +71,7 @@ fn frames(space: hid_t, shape: [usize; 3]) -> Option<Range<usize>> {
     };
     let sides: [u64; 3] = std::array::from_fn(|k| last[k] - first[k] + 1);
     // As many points as there are in the box about them: it is the box.
-    let all = u64::try_from(points).ok()? == sides.iter().product();
+    let all = u64::try_from(points).ok()? == sides.iter().product::<u64>();
     let whole = (1..3).all(|k| first[k] == 0 && sides[k] == shape[k] as u64);
     (all && whole).then(|| first[0] as usize..last[0] as usize + 1)
 }

@@ -1,10 +1,12 @@
 //! What is written.
 
+use crate::volume::{Compression, Format};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use isocenter::array::DType;
 use isocenter::ct::{Output, Window};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -21,6 +23,12 @@ pub enum Depth {
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Volume {
+    /// Kind of volume [default: by the output's name, else hdf5]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// How chunks of zarr are compressed [default: zstd]
+    #[arg(long, value_enum)]
+    pub compression: Option<Compression>,
     /// Element type of the volume
     #[arg(long, value_enum, default_value_t)]
     pub depth: Depth,
@@ -42,6 +50,15 @@ impl Volume {
             Depth::U16 => DType::U16,
             Depth::U8 => DType::U8,
         }
+    }
+
+    /// Kind of the volume of this name, and how its chunks are compressed.
+    pub fn kind(&self, output: &Path) -> Result<(Format, Compression)> {
+        let format = self.format.unwrap_or_else(|| Format::of(output));
+        if self.compression.is_some() && format != Format::Zarr {
+            bail!("--compression belongs to --format zarr");
+        }
+        Ok((format, self.compression.unwrap_or_default()))
     }
 
     /// Percentiles that a window is still to be found by.

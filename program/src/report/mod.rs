@@ -1,26 +1,34 @@
 //! The page that tells of a run: one file, which needs nothing beside it.
 
+pub mod peak;
 mod picture;
 mod plot;
 
 use anyhow::{Context, Result};
 use isocenter::ct::FoundAxis;
 use picture::Picture;
-use plot::Plot;
+use plot::{Axis, Data, Plot};
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
 /// What is told.
 pub struct Report {
     pub title: String,
     /// Name and value.
     pub facts: Vec<(&'static str, String)>,
-    /// A slice, (rows, columns), and its number.
+    /// What went on one after the other.
+    pub stages: Vec<(&'static str, Duration)>,
+    /// A slice, (rows, columns).
     pub slice: Image,
+    /// Side of its pixels in millimetres.
+    pub pixel: Option<f64>,
     /// Line integrals of its row, (views, bins).
     pub sinogram: Image,
-    /// Of the search, where there was one.
-    pub axis: Option<FoundAxis>,
+    /// The rotation axis.
+    pub axis: f64,
+    /// The search for it, where there was one.
+    pub found: Option<FoundAxis>,
     pub plan: String,
 }
 
@@ -34,6 +42,12 @@ pub struct Image {
 /// Bars of a histogram.
 const BARS: usize = 128;
 
+impl Image {
+    fn rows(&self) -> usize {
+        self.values.len() / self.columns.max(1)
+    }
+}
+
 impl Report {
     /// Writes the page.
     pub fn write(&self, path: &Path) -> Result<()> {
@@ -45,38 +59,133 @@ impl Report {
         let mut page = String::new();
         let title = escaped(&self.title);
         write!(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n")?;
+        // Nothing is fetched, and nothing runs, whatever names and titles of a scan hold.
+        page.push_str(
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n",
+        );
         write!(
             page,
-            "<meta name=\"viewport\" content=\"width=device-width\">\n<style>{STYLE}</style>\n<h1>{title}</h1>\n<table>\n"
+            "<meta name=\"viewport\" content=\"width=device-width\">\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
         )?;
-        for (name, value) in &self.facts {
+        page.push_str("<header>\n<table>\n");
+        for (name, value) in self.facts.iter().filter(|(_, value)| !value.is_empty()) {
             writeln!(page, "<tr><th>{}<td>{}", escaped(name), escaped(value))?;
         }
-        page.push_str("</table>\n<main>\n");
-        for image in [&self.slice, &self.sinogram] {
-            let picture = Picture::new(image);
-            let [low, high] = picture.window;
-            let caption = escaped(&image.caption);
-            let data = picture.data()?;
-            writeln!(page, "<figure><img alt=\"{caption}\" src=\"{data}\">")?;
-            writeln!(page, "<figcaption>{caption}; black {low:.4}, white {high:.4}</figcaption></figure>")?;
+        page.push_str("</table>\n");
+        self.times(&mut page)?;
+        page.push_str("</header>\n<main>\n");
+        self.slice(&mut page)?;
+        self.sinogram(&mut page)?;
+        if let Some(found) = &self.found {
+            search(&mut page, found)?;
         }
-        if let Some(found) = &self.axis {
-            let [first, step] = found.curve_at;
-            let points = found.curve.iter().enumerate().map(|(k, v)| [first + k as f64 * step, *v]).collect();
-            let plot = Plot { points, bars: false, marked: Some(found.axis), labels: ["axis (bin)", "score"] };
-            let caption = format!(
-                "search for the axis: {:.3} +- {:.3} bins, confidence {:.2}",
-                found.axis, found.error, found.confidence
-            );
-            writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.svg()?)?;
-        }
-        let plot =
-            Plot { points: histogram(&self.slice.values), bars: true, marked: None, labels: ["value", "pixels"] };
-        writeln!(page, "<figure>{}<figcaption>histogram of the slice</figcaption></figure>", plot.svg()?)?;
         writeln!(page, "</main>\n<h2>Plan</h2>\n<pre>{}</pre>\n</html>", escaped(&self.plan))?;
         Ok(page)
     }
+
+    /// A bar for each stage.
+    fn times(&self, page: &mut String) -> Result<()> {
+        let longest = self.stages.iter().map(|(_, taken)| taken.as_secs_f64()).fold(0.0, f64::max);
+        if longest == 0.0 {
+            return Ok(());
+        }
+        page.push_str("<table class=\"times\">\n");
+        for (name, taken) in &self.stages {
+            let width = 100.0 * taken.as_secs_f64() / longest;
+            let (name, taken) = (escaped(name), told(*taken));
+            writeln!(page, "<tr><th>{name}<td><div style=\"width:{width:.1}%\"></div><td>{taken}")?;
+        }
+        page.push_str("</table>\n");
+        Ok(())
+    }
+
+    /// The slice with its scale, and its histogram.
+    fn slice(&self, page: &mut String) -> Result<()> {
+        let picture = Picture::new(&self.slice);
+        let [low, high] = picture.window;
+        let unit = if self.pixel.is_some() { "mm" } else { "pixel" };
+        let step = self.pixel.unwrap_or(1.0);
+        let side = |n: usize| step * n as f64;
+        let [width, height] = [self.slice.columns, self.slice.rows()].map(side);
+        let about = escaped(&self.slice.caption);
+        let length = plot::bar(width);
+        let name = match self.pixel {
+            Some(_) if length < 0.1 => format!("{} \u{b5}m", plot::number(length * 1e3)),
+            Some(_) => format!("{} mm", plot::number(length)),
+            None => format!("{} pixels", plot::number(length)),
+        };
+        let (x, y) = (format!("x ({unit})"), format!("y ({unit})"));
+        let plot = Plot {
+            data: Data::Picture { address: &picture.data()?, about: &about, side: height / width },
+            x: Axis { label: &x, range: [-width / 2.0, width / 2.0] },
+            // Rows go downwards.
+            y: Axis { label: &y, range: [height / 2.0, -height / 2.0] },
+            marked: &[],
+            bar: Some((length, name)),
+        };
+        let caption = format!("{about}; black {}, white {} per {unit}", rounded(low), rounded(high));
+        writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
+        let points = histogram(&self.slice.values);
+        let label = format!("attenuation (1/{unit})");
+        let most = points.iter().map(|p| p[1]).fold(1.0, f64::max);
+        let plot = Plot {
+            data: Data::Bars(&points),
+            x: Axis { label: &label, range: plot::range(points.iter().map(|p| p[0])) },
+            y: Axis { label: "pixels", range: [0.0, most] },
+            marked: &[low, high],
+            bar: None,
+        };
+        let caption = "histogram of the slice; lines at the picture's black and white";
+        writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
+        Ok(())
+    }
+
+    fn sinogram(&self, page: &mut String) -> Result<()> {
+        let picture = Picture::new(&self.sinogram);
+        let [low, high] = picture.window;
+        let (views, bins) = (self.sinogram.rows() as f64, self.sinogram.columns as f64);
+        let about = escaped(&self.sinogram.caption);
+        let plot = Plot {
+            // Wide or tall ones have a shape that can be looked at.
+            data: Data::Picture { address: &picture.data()?, about: &about, side: (views / bins).clamp(0.4, 1.0) },
+            x: Axis { label: "bin", range: [-0.5, bins - 0.5] },
+            y: Axis { label: "view", range: [views - 0.5, -0.5] },
+            marked: &[self.axis],
+            bar: None,
+        };
+        let caption = format!("{about}; black {}, white {}, a line at the axis", rounded(low), rounded(high));
+        writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
+        Ok(())
+    }
+}
+
+/// The curve of the search for the axis.
+fn search(page: &mut String, found: &FoundAxis) -> Result<()> {
+    let [first, step] = found.curve_at;
+    let points: Vec<_> = found.curve.iter().enumerate().map(|(k, v)| [first + k as f64 * step, *v]).collect();
+    let plot = Plot {
+        data: Data::Curve(&points),
+        x: Axis { label: "axis (bin)", range: plot::range(points.iter().map(|p| p[0])) },
+        y: Axis { label: "score", range: plot::range(points.iter().map(|p| p[1])) },
+        marked: &[found.axis],
+        bar: None,
+    };
+    let FoundAxis { axis, error, confidence, .. } = found;
+    let caption = format!("search for the axis: {axis:.3} \u{b1} {error:.3} bins, confidence {confidence:.2}");
+    writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
+    Ok(())
+}
+
+/// In a unit that fits.
+fn told(taken: Duration) -> String {
+    let seconds = taken.as_secs_f64();
+    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
+}
+
+/// Four digits.
+fn rounded(v: f64) -> String {
+    let digits = (3.0 - v.abs().max(1e-30).log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{v:.digits$}")
 }
 
 /// Middles of bars over all but the outermost thousandths, and how many values each has.
@@ -99,17 +208,34 @@ fn escaped(text: &str) -> String {
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --mark: #d9730d; --curve: #2f6fb7; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1.5rem; }
-h1 { font-size: 1.5rem; font-weight: 600; margin: 0 0 1rem; }
+@media (prefers-color-scheme: dark) { :root { --mark: #ff9d4a; --curve: #6ba6ea; } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1.5rem; }
+h1 { font-size: 1.5rem; font-weight: 600; margin: 0 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; font-weight: 600; }
-table { border-collapse: collapse; margin-bottom: 1.5rem; }
+header { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem 2rem; align-items: start; }
+table { border-collapse: collapse; margin-bottom: 1rem; }
 th, td { text-align: left; vertical-align: top; padding: .15rem 1.5rem .15rem 0; border-bottom: 1px solid var(--line); }
-th { font-weight: 500; opacity: .7; }
-main { columns: 2 26rem; column-gap: 1.5rem; }
+td { overflow-wrap: anywhere; }
+th { font-weight: 500; opacity: .7; white-space: nowrap; }
+.times td { border: 0; white-space: nowrap; padding-right: .5rem; vertical-align: middle; }
+.times th { border: 0; }
+.times td:nth-child(2) { width: 100%; }
+.times td:last-child { text-align: right; }
+.times div { background: var(--curve); height: .8rem; min-width: 1px; }
+main { columns: 2 26rem; column-gap: 2rem; margin-top: 1rem; }
 figure { margin: 0 0 1.5rem; break-inside: avoid; }
-figure img { width: 100%; max-height: 42rem; object-fit: contain; background: #000; image-rendering: auto; }
-figcaption { font-size: .85rem; opacity: .75; margin-top: .3rem; }
-svg { width: 100%; font: 11px system-ui, sans-serif; }
+figcaption { font-size: .85rem; opacity: .75; margin-top: .2rem; }
+.plot { position: relative; }
+.plot img { position: absolute; }
+svg { position: relative; display: block; width: 100%; font: 11px system-ui, sans-serif; }
 svg text { fill: currentColor; opacity: .75; }
-pre { padding: 1rem; border: 1px solid var(--line); overflow: auto; }
+svg path, svg polyline { fill: none; stroke-width: 1.5; }
+.grid { stroke: var(--line); }
+svg .mark { stroke: var(--mark); }
+svg .curve { stroke: var(--curve); }
+svg .bars { fill: var(--curve); }
+path.bar { stroke: #fff; stroke-width: 4; filter: drop-shadow(0 0 1px #000); }
+svg text.bar { fill: #fff; opacity: 1; font-size: 13px; font-weight: 600; paint-order: stroke; stroke: #000; stroke-width: 2.5px; }
+pre { padding: 1rem; border: 1px solid var(--line); overflow: auto; font-size: 13px; }
+@media print { body { margin: 0; max-width: none; } main { columns: 2; } pre { white-space: pre-wrap; border: 0; padding: 0; } * { print-color-adjust: exact; } }
 ";

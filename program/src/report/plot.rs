@@ -1,105 +1,157 @@
-//! Curves and bars as SVG.
+//! Curves, bars and pictures with axes, as SVG.
 
 use std::fmt::{Result, Write};
 
 /// A plot.
-pub struct Plot {
+pub struct Plot<'a> {
+    pub data: Data<'a>,
+    pub x: Axis<'a>,
+    /// Upwards.
+    pub y: Axis<'a>,
+    /// Lines across at these x.
+    pub marked: &'a [f64],
+    /// Length of a bar that shows the scale, in units of x, and what it is called.
+    pub bar: Option<(f64, String)>,
+}
+
+pub enum Data<'a> {
     /// x ascending, y.
-    pub points: Vec<[f64; 2]>,
-    /// In place of a curve.
-    pub bars: bool,
-    /// A line across at this x.
-    pub marked: Option<f64>,
-    /// Of x and y.
-    pub labels: [&'static str; 2],
+    Curve(&'a [[f64; 2]]),
+    Bars(&'a [[f64; 2]]),
+    /// An address, and its height over its width.
+    Picture {
+        address: &'a str,
+        about: &'a str,
+        side: f64,
+    },
+}
+
+pub struct Axis<'a> {
+    pub label: &'a str,
+    /// From here to there.
+    pub range: [f64; 2],
 }
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 280.0;
-const MARGINS: [f64; 4] = [10.0, 12.0, 40.0, 64.0];
+const TOP: f64 = 10.0;
+const RIGHT: f64 = 12.0;
+const BOTTOM: f64 = 40.0;
+const LEFT: f64 = 64.0;
+/// Width of the data.
+const INNER: f64 = WIDTH - LEFT - RIGHT;
 
-impl Plot {
-    pub fn svg(&self) -> std::result::Result<String, std::fmt::Error> {
-        let mut svg = String::new();
-        let range = |axis: usize| {
-            let of = self.points.iter().map(|p| p[axis]).filter(|v| v.is_finite());
-            let (low, high) = of.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
-            if low < high { [low, high] } else { [low.min(0.0), low.min(0.0) + 1.0] }
+/// The smallest and the largest of these, as far as they are finite.
+pub fn range(of: impl Iterator<Item = f64>) -> [f64; 2] {
+    let (low, high) = of.filter(|v| v.is_finite()).fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
+    if low < high { [low, high] } else { [low.min(0.0), low.min(0.0) + 1.0] }
+}
+
+impl Plot<'_> {
+    /// A `<div>`.
+    pub fn html(&self) -> std::result::Result<String, std::fmt::Error> {
+        let height = match self.data {
+            Data::Picture { side, .. } => TOP + INNER * side + BOTTOM,
+            _ => HEIGHT,
         };
-        let [x, mut y] = [range(0), range(1)];
-        if self.bars {
-            y[0] = 0.0;
-        }
-        let [top, right, bottom, left] = MARGINS;
-        let across = |v: f64| left + (v - x[0]) / (x[1] - x[0]) * (WIDTH - left - right);
-        let up = |v: f64| HEIGHT - bottom - (v - y[0]) / (y[1] - y[0]) * (HEIGHT - top - bottom);
-        write!(svg, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">")?;
-        for v in ticks(x) {
-            let at = across(v);
-            write!(svg, "<path d=\"M{at:.1} {top}V{:.1}\" stroke=\"var(--line)\"/>", HEIGHT - bottom)?;
+        let bottom = height - BOTTOM;
+        let along = |v: f64, [low, high]: [f64; 2]| (v - low) / (high - low);
+        let across = |v: f64| LEFT + along(v, self.x.range) * INNER;
+        let up = |v: f64| bottom - along(v, self.y.range) * (bottom - TOP);
+        let mut html = String::from("<div class=\"plot\">");
+        if let Data::Picture { address, about, .. } = self.data {
+            let percent = |v: f64, of: f64| 100.0 * v / of;
             write!(
-                svg,
-                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-                HEIGHT - bottom + 15.0,
-                number(v)
+                html,
+                "<img alt=\"{about}\" src=\"{address}\" style=\"left:{:.3}%;top:{:.3}%;width:{:.3}%;height:{:.3}%\">",
+                percent(LEFT, WIDTH),
+                percent(TOP, height),
+                percent(INNER, WIDTH),
+                percent(bottom - TOP, height)
             )?;
         }
-        for v in ticks(y) {
-            let at = up(v);
-            write!(svg, "<path d=\"M{left} {at:.1}H{:.1}\" stroke=\"var(--line)\"/>", WIDTH - right)?;
+        write!(html, "<svg viewBox=\"0 0 {WIDTH} {height:.1}\" role=\"img\">")?;
+        let picture = matches!(self.data, Data::Picture { .. });
+        for v in ticks(self.x.range) {
+            let (at, from) = (across(v), if picture { bottom + 4.0 } else { TOP });
+            write!(html, "<path class=\"grid\" d=\"M{at:.1} {from:.1}V{bottom:.1}\"/>")?;
+            write!(html, "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", bottom + 16.0, number(v))?;
+        }
+        for v in ticks(self.y.range) {
+            let (at, to) = (up(v), if picture { LEFT - 4.0 } else { WIDTH - RIGHT });
+            write!(html, "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{to:.1}\"/>")?;
             write!(
-                svg,
+                html,
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                left - 6.0,
+                LEFT - 7.0,
                 at + 4.0,
                 number(v)
             )?;
         }
-        self.data(&mut svg, across, up)?;
-        if let Some(v) = self.marked {
-            let at = across(v);
+        self.drawn(&mut html, across, up)?;
+        for v in self.marked.iter().filter(|v| along(**v, self.x.range).clamp(0.0, 1.0) == along(**v, self.x.range)) {
+            write!(html, "<path class=\"mark\" d=\"M{:.1} {TOP}V{bottom:.1}\"/>", across(*v))?;
+        }
+        if let Some((length, name)) = &self.bar {
+            let (right, length) = (WIDTH - RIGHT - 16.0, across(*length) - across(0.0));
+            let (left, at) = (right - length, bottom - 18.0);
+            write!(html, "<path class=\"bar\" d=\"M{left:.1} {at:.1}h{length:.1}\"/>")?;
+            let middle = right - length / 2.0;
             write!(
-                svg,
-                "<path d=\"M{at:.1} {top}V{:.1}\" stroke=\"var(--mark)\" stroke-width=\"1.5\"/>",
-                HEIGHT - bottom
+                html,
+                "<text class=\"bar\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
+                at - 8.0
             )?;
         }
-        let [below, beside] = self.labels;
+        let (below, middle) = (LEFT + INNER / 2.0, (TOP + bottom) / 2.0);
         write!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{below}</text>",
-            (left + WIDTH - right) / 2.0,
-            HEIGHT - 6.0
+            html,
+            "<text x=\"{below:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            height - 6.0,
+            self.x.label
         )?;
-        let middle = (top + HEIGHT - bottom) / 2.0;
         write!(
-            svg,
-            "<text transform=\"translate(12 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{beside}</text></svg>"
+            html,
+            "<text transform=\"translate(12 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text></svg></div>",
+            self.y.label
         )?;
-        Ok(svg)
+        Ok(html)
     }
 
-    fn data(&self, svg: &mut String, across: impl Fn(f64) -> f64, up: impl Fn(f64) -> f64) -> Result {
-        if !self.bars {
-            svg.push_str("<polyline fill=\"none\" stroke=\"var(--curve)\" stroke-width=\"1.5\" points=\"");
-            for [x, y] in self.points.iter().filter(|p| p.iter().all(|v| v.is_finite())) {
-                write!(svg, "{:.1},{:.1} ", across(*x), up(*y))?;
+    fn drawn(&self, html: &mut String, across: impl Fn(f64) -> f64, up: impl Fn(f64) -> f64) -> Result {
+        match self.data {
+            Data::Curve(points) => {
+                html.push_str("<polyline class=\"curve\" points=\"");
+                for [x, y] in points.iter().filter(|p| p.iter().all(|v| v.is_finite())) {
+                    write!(html, "{:.1},{:.1} ", across(*x), up(*y))?;
+                }
+                html.push_str("\"/>");
             }
-            svg.push_str("\"/>");
-            return Ok(());
+            Data::Bars(points) => {
+                let step = INNER / points.len().max(1) as f64;
+                html.push_str("<path class=\"bars\" d=\"");
+                for [x, y] in points {
+                    let left = across(*x) - step / 2.0;
+                    write!(html, "M{left:.2} {:.2}h{step:.2}V{:.2}h-{step:.2}z", up(*y), up(0.0))?;
+                }
+                html.push_str("\"/>");
+            }
+            Data::Picture { .. } => {}
         }
-        let step = (WIDTH - MARGINS[1] - MARGINS[3]) / self.points.len().max(1) as f64;
-        svg.push_str("<path fill=\"var(--curve)\" d=\"");
-        for [x, y] in &self.points {
-            write!(svg, "M{:.2} {:.2}h{step:.2}V{:.2}h-{step:.2}z", across(*x) - step / 2.0, up(*y), up(0.0))?;
-        }
-        svg.push_str("\"/>");
         Ok(())
     }
 }
 
+/// A round length, a quarter of this at most.
+pub fn bar(length: f64) -> f64 {
+    let rough = length / 4.0;
+    let power = 10f64.powf(rough.log10().floor());
+    [5.0, 2.0].into_iter().map(|k| k * power).find(|bar| *bar <= rough).unwrap_or(power)
+}
+
 /// Round numbers between two.
-fn ticks([low, high]: [f64; 2]) -> Vec<f64> {
+fn ticks([a, b]: [f64; 2]) -> Vec<f64> {
+    let (low, high) = (a.min(b), a.max(b));
     let rough = (high - low) / 5.0;
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter().find(|s| *s >= rough).unwrap_or(10.0 * power);
@@ -108,7 +160,7 @@ fn ticks([low, high]: [f64; 2]) -> Vec<f64> {
 }
 
 /// As short as it can be.
-fn number(v: f64) -> String {
+pub fn number(v: f64) -> String {
     if v != 0.0 && !(1e-3..1e5).contains(&v.abs()) {
         format!("{v:.1e}")
     } else {
@@ -123,7 +175,13 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(ticks([0.0, 10.0]), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(ticks([10.0, 0.0]), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(ticks([294.3, 297.1]), [295.0, 296.0, 297.0]);
         assert!(ticks([-0.0021, 0.0013]).len() >= 3);
+    }
+
+    #[test]
+    fn bars_are_round() {
+        assert_eq!([4.0, 2.9, 640.0, 0.03].map(bar), [1.0, 0.5, 100.0, 0.005]);
     }
 }

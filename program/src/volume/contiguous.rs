@@ -1,5 +1,6 @@
 //! Slices that lie in a file one after the other.
 
+use super::disk::reserve;
 use super::reserve::Reserve;
 use crate::memory::in_memory;
 use anyhow::{Context, Result};
@@ -25,16 +26,22 @@ pub struct Contiguous {
 }
 
 impl Contiguous {
-    /// A file that is as long as the volume needs.
-    pub fn open(path: &Path, offset: u64, slice: usize) -> Result<Self> {
+    /// A file with room for so many slices, which is set aside.
+    pub fn open(path: &Path, offset: u64, slice: usize, slices: usize) -> Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
-        let bytes = file.metadata()?.len();
+        let bytes = offset + slices as u64 * slice as u64;
+        reserve(&file, path, bytes)?;
         let room = in_memory(&file).then(|| Reserve::begin(&file, bytes)).transpose()?;
         Ok(Self { file, path: path.to_owned(), offset, slice, room })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Bytes of a slice.
+    pub fn slice(&self) -> usize {
+        self.slice
     }
 
     /// Writes slices, from the one of this number on, on all cores.

@@ -2,6 +2,7 @@
 //! so that silx, napari and others show it.
 
 use super::contiguous::Contiguous;
+use super::disk::rename;
 use super::{Volume, Wanted};
 use anyhow::{Context, Result, bail};
 use hdf5_metno::plist::dataset_create::{AllocTime, FillTime, Layout};
@@ -35,7 +36,8 @@ pub fn resume(unfinished: &Path, wanted: &Wanted) -> Result<Hdf5> {
 
 fn at(unfinished: &Path, wanted: &Wanted, offset: Option<u64>) -> Result<Hdf5> {
     let offset = offset.context("the dataset has no place in the file")?;
-    Ok(Hdf5 { values: Contiguous::open(unfinished, offset, wanted.slice())?, path: wanted.path.to_owned() })
+    let values = Contiguous::open(unfinished, offset, wanted.slice(), wanted.shape[0])?;
+    Ok(Hdf5 { values, path: wanted.path.to_owned() })
 }
 
 fn make(unfinished: &Path, wanted: &Wanted) -> hdf5_metno::Result<Option<u64>> {
@@ -73,13 +75,16 @@ fn make(unfinished: &Path, wanted: &Wanted) -> hdf5_metno::Result<Option<u64>> {
                 .create("data")?
         };
     }
-    let values = match dtype {
+    let data = match dtype {
         DType::U8 => values!(u8),
         DType::U16 => values!(u16),
         _ => values!(f32),
     };
+    for (name, value) in ["scale_factor", "add_offset"].into_iter().zip(about.scale) {
+        data.new_attr::<f64>().create(name)?.write_scalar(&value)?;
+    }
     file.flush()?;
-    Ok(values.offset())
+    Ok(data.offset())
 }
 
 impl Volume for Hdf5 {
@@ -99,19 +104,9 @@ impl Volume for Hdf5 {
         self.values.read(slice, to)
     }
 
-    fn finish(self: Box<Self>, slope: f64, offset: f64) -> Result<()> {
-        let unfinished = self.values.path();
+    fn finish(self: Box<Self>) -> Result<()> {
         self.values.sync()?;
-        let noted = || -> hdf5_metno::Result<()> {
-            let file = hdf5_metno::File::open_rw(unfinished)?;
-            let values = file.dataset(PATH)?;
-            for (name, value) in [("scale_factor", slope), ("add_offset", offset)] {
-                values.new_attr::<f64>().create(name)?.write_scalar(&value)?;
-            }
-            file.flush()
-        };
-        noted().with_context(|| format!("writing {}", unfinished.display()))?;
-        std::fs::rename(unfinished, &self.path).with_context(|| format!("naming {}", self.path.display()))
+        rename(self.values.path(), &self.path)
     }
 }
 

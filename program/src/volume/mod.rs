@@ -2,13 +2,25 @@
 
 pub mod behind;
 mod contiguous;
+mod disk;
+mod folder;
+mod format;
 mod hdf5;
 pub mod journal;
+mod range;
 mod reserve;
+mod tiff;
+mod vol;
+mod zarr;
+
+pub use format::{Compression, Format};
 
 pub use contiguous::Contiguous;
 
 use anyhow::{Context, Result, bail};
+use disk::{parent, room, sync_folder};
+use folder::replaceable;
+use format::one_file;
 use isocenter::array::DType;
 use std::path::{Path, PathBuf};
 
@@ -28,8 +40,8 @@ pub trait Volume: Sync {
     /// Reads a slice that was written.
     fn read(&self, slice: usize, to: &mut [u8]) -> Result<()>;
 
-    /// Notes what integers mean, slope times value plus offset, and gives the volume its name.
-    fn finish(self: Box<Self>, slope: f64, offset: f64) -> Result<()>;
+    /// Gives the volume its name.
+    fn finish(self: Box<Self>) -> Result<()>;
 }
 
 /// What is written.
@@ -37,9 +49,14 @@ pub trait Volume: Sync {
 pub struct Wanted<'a> {
     /// The volume's own name.
     pub path: &'a Path,
+    pub format: Format,
+    /// Of Zarr.
+    pub compression: Compression,
     /// Slices, rows, columns.
     pub shape: [usize; 3],
     pub dtype: DType,
+    /// Slices that are made and noted together. What is written of several slices at once never crosses from one block into the next.
+    pub block: usize,
     pub about: About<'a>,
 }
 
@@ -49,6 +66,10 @@ pub struct About<'a> {
     pub title: Option<&'a str>,
     /// Side of a pixel in millimetres.
     pub pixel: Option<f64>,
+    /// Detector row of the first slice.
+    pub row: usize,
+    /// What integers mean: slope and offset.
+    pub scale: [f64; 2],
     /// The plan.
     pub plan: &'a str,
 }
@@ -57,8 +78,21 @@ impl Wanted<'_> {
     /// Begins the volume anew, with room for all of it.
     pub fn create(&self) -> Result<Box<dyn Volume>> {
         let unfinished = unfinished(self.path)?;
-        let made = hdf5::create(&unfinished, self);
-        Ok(Box::new(made.with_context(|| format!("making {}", unfinished.display()))?))
+        self.place()?;
+        room(parent(self.path), if self.format == Format::Zarr { 0 } else { self.bytes() })?;
+        let made = self.made(&unfinished).with_context(|| format!("making {}", unfinished.display()))?;
+        sync_folder(parent(&unfinished))?;
+        Ok(made)
+    }
+
+    fn made(&self, unfinished: &Path) -> Result<Box<dyn Volume>> {
+        Ok(match self.format {
+            Format::Hdf5 => Box::new(hdf5::create(unfinished, self)?),
+            Format::Vol => Box::new(vol::create(unfinished, self)?),
+            Format::Tiff if one_file(self.path) => Box::new(tiff::pages::create(unfinished, self)?),
+            Format::Tiff => Box::new(tiff::slices::create(unfinished, self)?),
+            Format::Zarr => Box::new(zarr::create(unfinished, self)?),
+        })
     }
 
     /// Goes on with a volume that an earlier run, or another process, has begun.
@@ -67,26 +101,51 @@ impl Wanted<'_> {
         if !unfinished.exists() {
             bail!("{0} is gone, of which {0}.journal tells: remove that to begin again", unfinished.display());
         }
-        let found = hdf5::resume(&unfinished, self);
-        Ok(Box::new(found.with_context(|| format!("reading {}", unfinished.display()))?))
+        self.place()?;
+        self.found(&unfinished).with_context(|| format!("reading {}", unfinished.display()))
+    }
+
+    fn found(&self, unfinished: &Path) -> Result<Box<dyn Volume>> {
+        Ok(match self.format {
+            Format::Hdf5 => Box::new(hdf5::resume(unfinished, self)?),
+            Format::Vol => Box::new(vol::resume(unfinished, self)?),
+            Format::Tiff if one_file(self.path) => Box::new(tiff::pages::resume(unfinished, self)?),
+            Format::Tiff => Box::new(tiff::slices::resume(unfinished, self)?),
+            Format::Zarr => Box::new(zarr::resume(unfinished, self)?),
+        })
+    }
+
+    /// That the volume can have its name: what has it is replaced if it is of the same kind, and a folder only if it holds a volume.
+    fn place(&self) -> Result<()> {
+        match self.format {
+            Format::Tiff if !one_file(self.path) => replaceable(self.path, tiff::slices::ours),
+            Format::Zarr => replaceable(self.path, zarr::ours),
+            _ if self.path.is_dir() => bail!("{} is a folder; the volume is to be a file", self.path.display()),
+            _ => Ok(()),
+        }
     }
 
     /// Bytes of a slice.
     fn slice(&self) -> usize {
         self.shape[1] * self.shape[2] * self.dtype.size()
     }
+
+    /// Bytes of all values.
+    fn bytes(&self) -> u64 {
+        self.shape[0] as u64 * self.slice() as u64
+    }
 }
 
 /// What a volume is called until it is finished.
 pub fn unfinished(path: &Path) -> Result<PathBuf> {
-    let mut name = path.file_name().context("the volume's path has no file name")?.to_owned();
-    name.push(".unfinished");
-    Ok(path.with_file_name(name))
+    path.file_name().context("the volume's path has no file name")?;
+    Ok(disk::ending(path, ".unfinished"))
 }
 
 /// Removes what was begun; what cannot be removed is written over by the next run.
 pub fn discard(path: &Path) {
     if let Ok(path) = unfinished(path) {
-        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(range::beside(&path));
+        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
     }
 }
