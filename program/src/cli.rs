@@ -2,6 +2,7 @@
 
 use crate::commands;
 use crate::plan::Steps;
+use crate::scan::Input;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -19,11 +20,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tell what a scan file holds
-    Inspect {
-        /// The scan file
-        scan: PathBuf,
-    },
+    /// Tell what a scan holds
+    Inspect(Inspect),
     /// Search the rotation axis
     Axis(Axis),
     /// Reconstruct a volume
@@ -57,9 +55,19 @@ pub struct Machine {
 }
 
 #[derive(Debug, Args)]
-pub struct Axis {
-    /// The scan file
+pub struct Inspect {
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
     pub scan: PathBuf,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
+}
+
+#[derive(Debug, Args)]
+pub struct Axis {
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    pub scan: PathBuf,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
     /// Look at rows far apart, and tell how the axis moves from row to row
     #[arg(long)]
     pub tilt: bool,
@@ -77,7 +85,7 @@ pub struct Repeat {
 
 #[derive(Debug, Args)]
 pub struct Recon {
-    /// The scan file
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
     pub scan: PathBuf,
     /// The volume file [default: the scan's name with _volume.h5, in this folder]
     #[arg(short, long)]
@@ -91,6 +99,8 @@ pub struct Recon {
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
     #[command(flatten)]
     pub steps: Steps,
     #[command(flatten)]
@@ -101,7 +111,7 @@ impl Cli {
     /// Does what is said.
     pub fn run(self) -> Result<()> {
         match self.command {
-            Command::Inspect { scan } => commands::inspect::run(&scan),
+            Command::Inspect(inspect) => commands::inspect::run(&inspect),
             Command::Axis(axis) => commands::axis::run(&axis),
             Command::Recon(recon) => commands::recon::run(&recon),
             Command::Repeat(repeat) => commands::recon::repeat(&repeat),

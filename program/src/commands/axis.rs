@@ -20,7 +20,7 @@ const BESIDE: usize = 64;
 
 pub fn run(axis: &Axis) -> Result<()> {
     let context = context(&axis.machine, &Watch::new()?)?;
-    let mut scan = Scan::open(&axis.scan)?;
+    let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine))?;
     let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };

@@ -36,7 +36,8 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
     };
     let axis = recon.axis.or(found.as_ref().map(|found| found.axis)).unwrap_or_default();
     let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
-    let mut plan = Plan { scan: recon.scan.clone(), output, axis, rows, block: BLOCK, pixel: recon.pixel, steps };
+    let (scan_path, input) = (recon.scan.clone(), recon.input.clone());
+    let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, input, steps };
     if let Some(percentiles) = plan.steps.volume.open()? {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
@@ -47,8 +48,15 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
 
 /// The volume's name for a scan's.
 fn beside(scan: &Path) -> PathBuf {
-    let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
-    PathBuf::from(format!("{stem}_volume.h5"))
+    let folder = scan.is_dir().then(|| scan.canonicalize().ok()).flatten();
+    let name = match &folder {
+        Some(folder) => folder.file_name(),
+        None => scan.file_stem(),
+    };
+    // Of a pattern what comes before its signs.
+    let name = name.unwrap_or_default().to_string_lossy();
+    let stem = name.split(['*', '?']).next().unwrap_or_default().trim_end_matches(['_', '-', '.']);
+    PathBuf::from(format!("{}_volume.h5", if stem.is_empty() { "scan" } else { stem }))
 }
 
 /// Percentiles of some slices, spread evenly.

@@ -1,11 +1,12 @@
 //! `isocenter inspect`.
 
+use crate::cli::Inspect;
 use crate::scan::Scan;
 use anyhow::Result;
-use std::path::Path;
 
-pub fn run(path: &Path) -> Result<()> {
-    let scan = Scan::open(path)?;
+pub fn run(inspect: &Inspect) -> Result<()> {
+    let path = &inspect.scan;
+    let scan = Scan::open(path, &inspect.input)?;
     let [_, rows, bins] = scan.views.source.shape();
     let (views, dtype) = (scan.views.which.len(), scan.views.source.dtype());
     println!("{}: {}", path.display(), scan.format);
@@ -22,6 +23,9 @@ pub fn run(path: &Path) -> Result<()> {
     match scan.pixel {
         Some(pixel) => println!("  pixel       {pixel} mm"),
         None => println!("  pixel       not told"),
+    }
+    for note in &scan.notes {
+        println!("  note        {note}");
     }
     Ok(())
 }

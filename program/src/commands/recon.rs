@@ -13,7 +13,7 @@ use std::time::Instant;
 pub fn run(recon: &Recon) -> Result<()> {
     let (watch, start) = (Watch::new()?, Instant::now());
     let context = context(&recon.machine, &watch)?;
-    let mut scan = Scan::open(&recon.scan)?;
+    let mut scan = Scan::open(&recon.scan, &recon.input)?;
     hold(&mut scan, recon.rows, &recon.machine)?;
     let (plan, axis) = decide(recon, &context, &scan)?;
     let run = Run { context, watch, plan, scan, axis, start };
@@ -24,7 +24,7 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
     let (watch, start) = (Watch::new()?, Instant::now());
     let context = context(&repeat.machine, &watch)?;
     let plan = Plan::read(&repeat.plan)?;
-    let mut scan = Scan::open(&plan.scan)?;
+    let mut scan = Scan::open(&plan.scan, &plan.input)?;
     hold(&mut scan, Some(plan.rows), &repeat.machine)?;
     Run { context, watch, plan, scan, axis: None, start }.go(false)
 }

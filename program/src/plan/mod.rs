@@ -6,7 +6,7 @@ mod phase;
 mod stripes;
 mod volume;
 
-use crate::scan::Scan;
+use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use distortion::Distortion;
@@ -111,7 +111,7 @@ pub struct Slices {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The scan file.
+    /// The scan: a file, a folder of images, or a pattern.
     pub scan: PathBuf,
     /// The volume file.
     pub output: PathBuf,
@@ -123,6 +123,9 @@ pub struct Plan {
     pub block: usize,
     /// Side of a pixel in millimetres, where the scan file does not tell it, or wrongly.
     pub pixel: Option<f64>,
+    /// What is said of the scan besides.
+    #[serde(default, skip_serializing_if = "Input::is_empty")]
+    pub input: Input,
     /// What is done.
     pub steps: Steps,
 }

@@ -1,10 +1,9 @@
 //! Data Exchange: `/exchange/data`, `data_white`, `data_dark`, `theta`.
 
-use super::{Flats, Scan, in_radians, numbers, text, units};
+use super::{Flats, Scan, half_turn, in_radians, numbers, text, units};
 use crate::frames::{Frames, of_dataset};
 use anyhow::{Context, Result};
 use hdf5_metno::File;
-use std::f64::consts::PI;
 
 pub fn read(file: &File) -> Result<Scan> {
     let exchange = file.group("exchange")?;
@@ -16,12 +15,15 @@ pub fn read(file: &File) -> Result<Scan> {
     };
     let views = frames("data")?.context("there is no exchange/data")?;
     let count = views.which.len();
+    let mut notes = Vec::new();
     let angles = match numbers(&exchange, "theta")? {
         Some(theta) => in_radians(theta, units(&exchange, "theta").as_deref())?,
-        // As the format says of files without.
-        None => (0..count).map(|k| k as f64 * PI / count as f64).collect(),
+        None => {
+            notes.push("angles are half a turn, its end left out, as the format says of files without theta".into());
+            half_turn(count)
+        }
     };
     let flats = frames("data_white")?.map(|frames| Flats { frames, position: 0 }).into_iter().collect();
     let title = text(&exchange, "title");
-    Ok(Scan { format: "Data Exchange", title, views, angles, flats, darks: frames("data_dark")?, pixel: None })
+    Ok(Scan { format: "Data Exchange", title, views, angles, flats, darks: frames("data_dark")?, pixel: None, notes })
 }

@@ -38,5 +38,6 @@ pub fn read(entry: &Group) -> Result<Scan> {
     let pixel = pixel.map(|length| in_millimetres(length, units(&detector, "x_pixel_size").as_deref())).transpose()?;
     let angles = views.iter().map(|&v| angles[v]).collect();
     let darks = (!darks.is_empty()).then(|| part(darks));
-    Ok(Scan { format: "NXtomo", title: text(entry, "title"), views: part(views), angles, flats, darks, pixel })
+    let title = text(entry, "title");
+    Ok(Scan { format: "NXtomo", title, views: part(views), angles, flats, darks, pixel, notes: Vec::new() })
 }
