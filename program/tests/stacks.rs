@@ -82,7 +82,8 @@ fn tiff_in_every_layout() {
         for packing in [Packing::Lzw, Packing::Deflate, Packing::PackBits, Packing::Zstd] {
             for pieces in [Pieces::Strips(4), Pieces::Tiles(16, 16)] {
                 let packed = Layout { big_endian, pieces, packing, ..PLAIN };
-                layouts.push(Layout { differences: true, ..packed });
+                let differences = |(bits, form)| Layout { differences: true, bits, form, ..packed };
+                layouts.extend([(8, 1), (16, 1), (32, 1), (32, 3), (64, 2), (64, 3)].map(differences));
                 layouts.extend(KINDS.map(|(bits, form)| Layout { bits, form, ..packed }));
             }
         }
@@ -151,7 +152,7 @@ fn edf_of_every_kind() {
             check(of(&folder, &["all.edf"]), &values, &what);
             let told = format!("Size = {}.0 ;\nCompression = None ;\nmotor_pos = 1 2 3 ;\n", images[0].len());
             for (k, image) in images.iter().enumerate() {
-                edf(&folder.path(&format!("p{k}.edf")), &[image.clone()], size, name, big_endian, &told);
+                edf(&folder.path(&format!("p{k}.edf")), std::slice::from_ref(image), size, name, big_endian, &told);
             }
             let names: Vec<_> = (0..SHAPE[0]).map(|k| format!("p{k}.edf")).collect();
             check(of(&folder, &names.iter().map(String::as_str).collect::<Vec<_>>()), &values, &what);
@@ -383,8 +384,9 @@ fn what_cannot_be_is_refused() {
         image(name, PLAIN);
     }
     let values = bytes(&flat(0), 16, 1, false);
-    let write =
-        |name: &str, more: &str| edf(&folder.path(name), &[values.clone()], [ROWS, BINS], "UnsignedShort", false, more);
+    let write = |name: &str, more: &str| {
+        edf(&folder.path(name), std::slice::from_ref(&values), [ROWS, BINS], "UnsignedShort", false, more)
+    };
     write("mixed/p_0.edf", "");
     write("packed.edf", "Compression = GzipCompression ;\n");
     write("short.edf", "");
@@ -418,7 +420,7 @@ fn what_cannot_be_is_refused() {
         (vec!["header.edf"], "truncated"),
         (vec!["type.edf"], "Quadruple"),
         (vec!["order.edf"], "Middle"),
-        (vec!["big.edf"], "needed"),
+        (vec!["big.edf"], "counted"),
         (vec!["side.edf"], "Dim_1"),
         (vec!["outside.edf"], "EDF_BinaryFileName"),
         (vec!["one.tif", "--angles", "0..x"], "0..x"),

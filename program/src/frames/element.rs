@@ -79,9 +79,9 @@ impl Element {
         Some(Self { kind, big_endian })
     }
 
-    /// The same in this machine's order of bytes.
-    pub fn native(self) -> Self {
-        Self { big_endian: cfg!(target_endian = "big"), ..self }
+    /// Whether its highest byte comes first.
+    pub fn big_endian(self) -> bool {
+        self.big_endian
     }
 
     /// Bytes of one.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -51,10 +51,6 @@ impl Files {
 
     pub fn len(&self) -> usize {
         self.0.len()
-    }
-
-    pub fn path(&self, k: usize) -> &Path {
-        &self.0[k].path
     }
 
     /// Works with one of them; errors have its name.

@@ -105,7 +105,8 @@ impl Images {
     }
 }
 
-fn fetch(file: &File, at: u64, to: &mut [u8]) -> Result<()> {
+/// Fills `to` with what lies at a place of a file.
+pub fn fetch(file: &File, at: u64, to: &mut [u8]) -> Result<()> {
     file.read_exact_at(to, at).with_context(|| format!("reading {} bytes at {at}", to.len()))
 }
 

@@ -1,8 +1,9 @@
 //! TIFF files: what their tags say, and which way leads to their values.
 
-use super::coded::Coded;
+use super::coded::{Coded, Coding, Differences};
 use super::element::{Element, Form};
 use super::files::Files;
+use super::filters::Codec;
 use super::images::{Images, Place};
 use super::{Source, alike};
 use anyhow::{Context, Result, bail, ensure};
@@ -19,13 +20,13 @@ struct Image {
     /// Rows and bins.
     size: [usize; 2],
     element: Element,
-    compression: CompressionMethod,
+    /// Nothing where values are stored as they are.
+    coding: Option<Coding>,
     /// Rows and bins of a strip or tile.
     piece: [usize; 2],
-    /// Of strips or tiles.
+    /// Of strips or tiles, and their bytes.
     offsets: Vec<u64>,
-    /// What only whole decoding gives right: compression, differences of neighbours.
-    coded: bool,
+    lengths: Vec<u64>,
 }
 
 /// All images of some files as one stack.
@@ -36,18 +37,21 @@ pub fn open(paths: Vec<PathBuf>) -> Result<Arc<dyn Source>> {
     let first = &found.first().and_then(|images| images.first()).context("there are no images")?;
     let described = all().map(|(k, image)| (paths[k].as_path(), image.size, image.element));
     alike(described)?;
-    let (size, element) = (first.size, first.element);
-    let coded = all().find(|(_, image)| image.coded).map(|(_, image)| image.compression);
-    let files = Files::new(paths.iter().cloned());
-    if let Some(compression) = coded {
-        let images = found.iter().enumerate().flat_map(|(k, images)| (0..images.len()).map(move |image| [k, image]));
-        let codec = format!("{compression:?}");
-        return Ok(Arc::new(Coded::new(files, size, element.native(), images.collect(), codec)));
+    let (size, element, coding) = (first.size, first.element, first.coding);
+    if let Some((k, _)) = all().find(|(_, image)| image.coding != coding) {
+        bail!("{} is compressed in another way than {}", paths[k].display(), paths[0].display());
     }
+    let files = Files::new(paths.iter().cloned());
     let places = found.into_iter().enumerate().flat_map(|(file, images)| {
-        images.into_iter().map(move |image| Place { file, piece: image.piece, offsets: image.offsets })
+        images.into_iter().map(move |image| {
+            let Image { piece, offsets, lengths, .. } = image;
+            (Place { file, piece, offsets }, lengths)
+        })
     });
-    Ok(Arc::new(Images::new("TIFF", files, size, element, places.collect())?))
+    Ok(match coding {
+        Some(coding) => Arc::new(Coded::new(files, size, element, coding, places.collect())?),
+        None => Arc::new(Images::new("TIFF", files, size, element, places.map(|(place, _)| place).collect())?),
+    })
 }
 
 /// The images of a file.
@@ -81,12 +85,15 @@ fn imagej(text: &str) -> Option<usize> {
 /// Images that lie behind the first.
 fn together(first: &Image, count: usize) -> Result<Vec<Image>> {
     let [rows, bins] = first.size;
-    ensure!(!first.coded && first.offsets.len() == 1, "an ImageJ stack of {count} images that is not in one piece");
+    ensure!(
+        first.coding.is_none() && first.offsets.len() == 1,
+        "an ImageJ stack of {count} images that is not in one piece"
+    );
     let bytes = (rows * bins * first.element.size()) as u64;
     let all = (0..count as u64).map(|k| {
         let offset = k.checked_mul(bytes).and_then(|at| at.checked_add(first.offsets[0]));
         let offset = offset.context("an ImageJ stack of more images than can be counted")?;
-        Ok(Image { offsets: vec![offset], ..*first })
+        Ok(Image { offsets: vec![offset], lengths: Vec::new(), ..*first })
     });
     all.collect()
 }
@@ -111,39 +118,55 @@ fn image(decoder: &mut Decoder<BufReader<File>>) -> Result<Image> {
     let big_endian = matches!(decoder.byte_order(), ByteOrder::BigEndian);
     let element = Element::of_form(form, bits, big_endian);
     let element = element.with_context(|| format!("its values have {bits} bits, which are not known here"))?;
-    let compression = number(decoder, Tag::Compression, CompressionMethod::None.to_u16())?;
-    let compression = CompressionMethod::from_u16_exhaustive(compression);
-    let lossy = matches!(compression, CompressionMethod::JPEG | CompressionMethod::ModernJPEG);
-    ensure!(!lossy, "it is compressed as JPEG, which is not read");
-    let coded = compression != CompressionMethod::None || number(decoder, Tag::Predictor, 1)? != 1;
-    // The decoder turns these values over, other programs do not.
-    let turned = number(decoder, Tag::PhotometricInterpretation, 1)? == 0;
-    ensure!(!coded || !turned, "it is compressed with white as 0, which programs read in two ways");
+    let codec = match CompressionMethod::from_u16_exhaustive(number(decoder, Tag::Compression, 1)?) {
+        CompressionMethod::None => None,
+        CompressionMethod::LZW => Some(Codec::Lzw),
+        CompressionMethod::Deflate | CompressionMethod::OldDeflate => Some(Codec::Deflate),
+        CompressionMethod::PackBits => Some(Codec::PackBits),
+        CompressionMethod::ZSTD => Some(Codec::Zstd),
+        other => bail!("it is compressed by {other:?}; LZW, deflate, PackBits and zstd are read"),
+    };
+    let differences = match (number(decoder, Tag::Predictor, 1)?, form) {
+        (1, _) => Differences::None,
+        (2, _) => Differences::Values,
+        (3, Form::Float) => Differences::Bytes,
+        (other, _) => bail!("its predictor has the number {other}; 1, 2 and, of floating point, 3 are known"),
+    };
+    let plain = codec.is_none() && differences == Differences::None;
+    let coding = (!plain).then_some(Coding { codec, differences });
     ensure!(
         number(decoder, Tag::FillOrder, 1)? == 1,
         "the bits of its bytes are in reverse order, which is not known here"
     );
-    let (piece, tag) = match decoder.get_chunk_type() {
+    let (piece, tags) = match decoder.get_chunk_type() {
         ChunkType::Strip => {
             let high = decoder.find_tag_unsigned::<u32>(Tag::RowsPerStrip)?.unwrap_or(rows as u32) as usize;
-            ([high.min(rows), bins], Tag::StripOffsets)
+            ([high.min(rows), bins], [Tag::StripOffsets, Tag::StripByteCounts])
         }
         ChunkType::Tile => {
             let [wide, high] = [Tag::TileWidth, Tag::TileLength].map(|tag| decoder.get_tag_unsigned::<u32>(tag));
-            ([high? as usize, wide? as usize], Tag::TileOffsets)
+            ([high? as usize, wide? as usize], [Tag::TileOffsets, Tag::TileByteCounts])
         }
     };
     ensure!(piece.iter().all(|&n| n > 0), "its pieces have {piece:?} rows and bins");
-    if coded {
-        return Ok(Image { size: [rows, bins], element, compression, piece, offsets: Vec::new(), coded });
-    }
-    let offsets = decoder.find_tag_unsigned_vec::<u64>(tag)?.context("it does not say where its values are")?;
+    let bytes = piece.iter().try_fold(element.size(), |n, &side| n.checked_mul(side));
+    ensure!(bytes.is_some(), "its pieces have more bytes than can be counted");
+    let [offsets, lengths] = tags.map(|tag| decoder.find_tag_unsigned_vec::<u64>(tag));
+    let told = "it does not say where its values are";
+    let (offsets, lengths) = (offsets?.context(told)?, lengths?.context(told)?);
     let count = rows.div_ceil(piece[0]) * bins.div_ceil(piece[1]);
-    ensure!(offsets.len() == count, "it says where {} pieces are; there are {count}", offsets.len());
+    ensure!(
+        [offsets.len(), lengths.len()] == [count; 2],
+        "it says where {} pieces are, and the bytes of {}; there are {count}",
+        offsets.len(),
+        lengths.len()
+    );
     ensure!(offsets.iter().all(|&at| at > 0), "a piece of it was never written");
-    let (piece, offsets) =
-        if piece[1] == bins { joined(piece, offsets, rows, bins * element.size()) } else { (piece, offsets) };
-    Ok(Image { size: [rows, bins], element, compression, piece, offsets, coded })
+    let (piece, offsets) = match coding {
+        None if piece[1] == bins => joined(piece, offsets, rows, bins * element.size()),
+        _ => (piece, offsets),
+    };
+    Ok(Image { size: [rows, bins], element, coding, piece, offsets, lengths })
 }
 
 /// Strips, of rows of so many bytes; one where they lie behind each other.

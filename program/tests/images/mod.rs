@@ -31,7 +31,7 @@ pub struct Layout {
     pub big_tiff: bool,
     pub pieces: Pieces,
     pub packing: Packing,
-    /// Differences of neighbours: of integers of two bytes alone.
+    /// Differences of neighbours, of floating point those of bytes.
     pub differences: bool,
     /// Bits of a value, and 1, 2 or 3: unsigned, signed, floating point.
     pub bits: u16,
@@ -93,14 +93,24 @@ impl Writer {
     /// A piece, packed; where it begins and how long it is.
     fn piece(&mut self, rows: &[Vec<u8>]) -> [u64; 2] {
         let size = usize::from(self.layout.bits / 8);
-        let order = |bytes: &[u8]| match self.layout.big_endian {
-            true => u16::from_be_bytes([bytes[0], bytes[1]]),
-            false => u16::from_le_bytes([bytes[0], bytes[1]]),
+        let order = |bytes: &[u8]| {
+            let mut bytes = bytes.to_vec();
+            if self.layout.big_endian {
+                bytes.reverse();
+            }
+            bytes.resize(8, 0);
+            u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+        };
+        let less = |values: Vec<u64>| -> Vec<u64> {
+            (0..values.len()).map(|k| values[k].wrapping_sub(if k > 0 { values[k - 1] } else { 0 })).collect()
         };
         let differences = |row: &Vec<u8>| -> Vec<u8> {
-            let values: Vec<u16> = row.chunks_exact(size).map(order).collect();
-            let less = |k: usize| values[k].wrapping_sub(if k > 0 { values[k - 1] } else { 0 });
-            (0..values.len()).flat_map(|k| self.number(u64::from(less(k)), 2)).collect()
+            let values: Vec<u64> = row.chunks_exact(size).map(order).collect();
+            if self.layout.form == 3 {
+                let planes = (0..size).rev().flat_map(|b| values.iter().map(move |v| v >> (8 * b) & 0xff));
+                return less(planes.collect()).into_iter().map(|byte| byte as u8).collect();
+            }
+            less(values).into_iter().flat_map(|value| self.number(value, size)).collect()
         };
         let rows: Vec<Vec<u8>> = match self.layout.differences {
             true => rows.iter().map(differences).collect(),
@@ -242,7 +252,7 @@ pub fn tiff(path: &Path, images: &[&[u16]], bins: usize, layout: Layout, descrip
             (339, short(u64::from(layout.form))),
         ];
         if layout.differences {
-            tags.push((317, short(2)));
+            tags.push((317, short(if layout.form == 3 { 3 } else { 2 })));
         }
         if !description.is_empty() {
             tags.push((270, (2, [description.as_bytes(), &[0]].concat())));
@@ -278,7 +288,7 @@ pub fn edf(path: &Path, images: &[Vec<u8>], [rows, bins]: [usize; 2], kind: &str
             k + 1
         );
         let length = (text.len() + 2).next_multiple_of(512);
-        write!(file, "{text:width$}}}\n", width = length - 2).expect("a header");
+        writeln!(file, "{text:width$}}}", width = length - 2).expect("a header");
         file.write_all(values).expect("values");
     }
 }
