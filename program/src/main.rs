@@ -1,6 +1,5 @@
 //! The command `isocenter`: from a scan file to a volume file.
 
-use clap::Parser;
 use isocenter::error::{Error, Status};
 use isocenter_program::cli::Cli;
 use isocenter_program::watch;
@@ -12,7 +11,7 @@ fn main() -> ExitCode {
         // SAFETY: there is no other thread yet.
         unsafe { std::env::set_var("HDF5_USE_FILE_LOCKING", "FALSE") };
     }
-    match Cli::parse().run() {
+    match Cli::read(std::env::args_os().collect()).and_then(Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if cancelled(&error) => {
             eprintln!("interrupted");

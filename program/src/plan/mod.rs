@@ -10,7 +10,7 @@ use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use distortion::Distortion;
-use isocenter::ct::{Ct, HalfAcquisition, Interpolation};
+use isocenter::ct::{Ct, HalfAcquisition, Interpolation, Options, Padding};
 use outliers::Outliers;
 use phase::Phase;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,17 @@ pub enum Reading {
     Fourier,
     /// Between two bins
     Linear,
+}
+
+/// What is beyond the ends of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// Nothing: the sample lies within the detector
+    #[default]
+    Zero,
+    /// The row's outermost values: the sample goes on beyond the detector
+    Edge,
 }
 
 /// The steps, in their order.
@@ -105,6 +116,9 @@ pub struct Slices {
     /// How a pixel reads a filtered row
     #[arg(long, value_enum, default_value_t)]
     pub interpolation: Reading,
+    /// What the filter sees beyond the ends of a row
+    #[arg(long, value_enum, default_value_t)]
+    pub padding: Ends,
 }
 
 /// A run.
@@ -156,6 +170,12 @@ impl Plan {
         if !counts && (outliers.is_some() || phase.method.is_some()) {
             bail!("the scan has no flats: its projections are line integrals, which have no outliers and no phase");
         }
+        let padding = match slices.padding {
+            Ends::Zero => Padding::Zero,
+            Ends::Edge => Padding::Edge,
+        };
+        let interpolation = self.interpolation();
+        ct.set_options(Options { input: scan.input(), interpolation, padding, ..Options::default() })?;
         ct.set_outliers(outliers)?;
         ct.set_distortion(distortion.wanted()?)?;
         ct.set_phase(phase.wanted(self.pixel.or(scan.pixel))?)?;

@@ -5,14 +5,17 @@ mod esrf;
 mod input;
 mod listing;
 mod nxtomo;
+pub mod pyhst;
 mod stack;
 
 pub use input::Input;
+use input::listed;
 
 use crate::frames::{Converted, Frames, Room, hold};
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
 use isocenter::array::DType;
+use isocenter::ct::InputKind;
 use std::f64::consts::PI;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,9 +48,12 @@ impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
         let of = || path.display().to_string();
-        let mut scan = match stack::is(path) {
-            true => stack::read(path, input)?,
-            false => in_file(path, input)?,
+        let mut scan = if stack::is(path) {
+            stack::read(path, input)?
+        } else if pyhst::is(path) {
+            pyhst::scan(path, input)?
+        } else {
+            in_file(path, input)?
         };
         input.apply(&mut scan)?;
         scan.one_type();
@@ -78,6 +84,11 @@ impl Scan {
         let (low, high) = self.angles.iter().fold((f64::MAX, f64::MIN), |(l, h), a| (l.min(*a), h.max(*a)));
         let steps = (self.angles.len() - 1).max(1) as f64;
         (high - low) * (1.0 + 1.0 / steps)
+    }
+
+    /// What projections are.
+    pub fn input(&self) -> InputKind {
+        if self.flats.is_empty() { InputKind::Auto } else { InputKind::Counts }
     }
 
     fn check(&self) -> Result<()> {
