@@ -3,6 +3,8 @@
 pub mod cli;
 mod commands;
 pub mod frames;
+#[cfg(test)]
+mod mutations;
 mod plan;
 mod report;
 mod scan;

@@ -19,15 +19,15 @@ const LONGEST: usize = 1 << 20;
 
 /// What a header says, keys in capitals, and where its values begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
+struct Header {
     keys: Vec<(String, String)>,
     /// Bytes from its first on.
-    pub length: usize,
+    length: usize,
 }
 
 impl Header {
     /// A key's value, whatever its case.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    fn get(&self, key: &str) -> Option<&str> {
         self.keys.iter().rev().find(|(k, _)| k.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
     }
 
@@ -41,7 +41,7 @@ impl Header {
 }
 
 /// What comes next in a file.
-pub enum Found {
+enum Found {
     Header(Header),
     /// It goes on behind these bytes.
     More,
@@ -50,7 +50,7 @@ pub enum Found {
 }
 
 /// Reads a header from the bytes where one may begin.
-pub fn header_of(bytes: &[u8]) -> Found {
+fn header_of(bytes: &[u8]) -> Found {
     let blank = |b: &u8| b.is_ascii_whitespace() || *b == 0;
     let Some(open) = bytes.iter().position(|b| !blank(b)) else { return Found::Nothing };
     if bytes[open] != b'{' {
@@ -191,4 +191,28 @@ fn image(header: &Header, offset: u64) -> Result<(Image, u64)> {
     let kept = header.number("Size")?.or(header.number("EDF_BinarySize")?).unwrap_or(needed);
     ensure!(kept >= needed, "its values take {needed} bytes, of which it has {kept}");
     Ok((Image { size, element, offset }, kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "{\nHeaderID = EH:000001 ;\nEDF_BinarySize = 24 ;\nByteOrder = LowByteFirst ;\n\
+        DataType = UnsignedShort ;\nDim_1 = 4 ;\nDim_2 = 3.0 ;\nSize = 24 ;\nCompression = None ;\n   }\n";
+
+    #[test]
+    fn headers_that_are_damaged() {
+        let Found::Header(header) = header_of(TEXT.as_bytes()) else { panic!("a header") };
+        assert_eq!(header.length, TEXT.len());
+        assert_eq!([header.get("dim_1"), header.get("Dim_2"), header.get("x")], [Some("4"), Some("3.0"), None]);
+        let (image, bytes) = image(&header, 7).expect("an image");
+        assert_eq!((image.size, image.offset, bytes), ([3, 4], 7, 24));
+        crate::mutations::each(TEXT.as_bytes(), |bytes| {
+            if let Found::Header(header) = header_of(bytes) {
+                assert!(header.length <= bytes.len());
+                // Errors are in order, others are not.
+                let _ = super::image(&header, u64::MAX);
+            }
+        });
+    }
 }

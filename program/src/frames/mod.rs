@@ -20,7 +20,6 @@ mod tiff;
 
 pub use ahead::Ahead;
 pub use converted::Converted;
-pub use edf::header_of;
 
 use anyhow::{Context, Result, bail};
 use element::Element;

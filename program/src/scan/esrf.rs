@@ -190,3 +190,22 @@ fn behind(files: &mut Vec<PathBuf>, count: usize, notes: &mut Vec<String>) {
     let names: Vec<_> = files.drain(count..).map(|file| listing::name(&file)).collect();
     notes.push(format!("behind TOMO_N, left out: {}", names.join(", ")));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_files_that_are_damaged() {
+        let text = "Prefix=  bone_\nTOMO_N=   1500\nREF_ON= 500\nScanRange=  180.0\nPixelSize= 0.7\n";
+        let info = Info::parse(text);
+        assert_eq!(info.count("TOMO_N").expect("a number"), Some(1500));
+        assert_eq!(info.number("pixelsize").expect("a number"), Some(0.7));
+        assert_eq!(info.number("Nothing").expect("nothing"), None);
+        crate::mutations::each(text.as_bytes(), |bytes| {
+            let info = Info::parse(&String::from_utf8_lossy(bytes));
+            // Errors are in order, others are not.
+            let _ = (info.count("TOMO_N"), info.number("ScanRange"), info.number("PixelSize"));
+        });
+    }
+}

@@ -48,6 +48,8 @@ impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
         let of = || path.display().to_string();
+        let in_hdf5 = !stack::is(path) && !pyhst::is(path);
+        ensure!(in_hdf5 || input.entry.is_none(), "--entry names an NXtomo entry, and {} is no HDF5 file", of());
         let mut scan = if stack::is(path) {
             stack::read(path, input)?
         } else if pyhst::is(path) {
@@ -114,12 +116,9 @@ impl Scan {
 /// Of an HDF5 file.
 fn in_file(path: &Path, input: &Input) -> Result<Scan> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
-    let read = || match nxtomo::entry(&file)? {
+    let read = || match nxtomo::entry(&file, input.entry.as_deref())? {
         Some(entry) => nxtomo::read(&entry),
-        None if file.link_exists("exchange") => {
-            ensure!(input.entry.is_none(), "--entry names an NXtomo entry; the file is Data Exchange");
-            data_exchange::read(&file)
-        }
+        None if file.link_exists("exchange") => data_exchange::read(&file),
         None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
     };
     read().with_context(|| path.display().to_string())

@@ -1,5 +1,6 @@
 //! Scans in other files than HDF5: read exactly as they were written, and reconstructed as the same scan in an NXtomo file.
 
+mod entries;
 mod files;
 #[path = "../folder/mod.rs"]
 mod folder;

@@ -34,8 +34,12 @@ pub const DARK: [u16; PLANE] = [100; PLANE];
 
 /// The same scan in an NXtomo file, with a flat at each of these places; angles in degrees.
 pub fn nxtomo(path: PathBuf, angles: &[f64], flats: &[usize]) {
-    let file = File::create(path).expect("a file");
-    let entry = file.create_group("entry").expect("a group");
+    nxtomo_entry(&File::create(path).expect("a file"), "entry", angles, flats);
+}
+
+/// The same in an entry of a file.
+pub fn nxtomo_entry(file: &File, name: &str, angles: &[f64], flats: &[usize]) {
+    let entry = file.create_group(name).expect("a group");
     let detector = entry.create_group("instrument/detector").expect("a group");
     let (mut frames, mut keys, mut degrees) = (DARK.to_vec(), vec![2], vec![0.0]);
     for k in 0..=angles.len() {

@@ -58,7 +58,7 @@ pub fn scan(path: &Path, input: &Input) -> Result<Scan> {
     read(&parameters, input).with_context(|| path.display().to_string())
 }
 
-fn read(parameters: &Parameters, input: &Input) -> Result<Scan> {
+pub fn read(parameters: &Parameters, input: &Input) -> Result<Scan> {
     let first = parameters.count("NUM_FIRST_IMAGE")?.unwrap_or(0);
     let last = parameters.count("NUM_LAST_IMAGE")?.context("NUM_LAST_IMAGE is not said")?;
     ensure!(first <= last, "NUM_FIRST_IMAGE is {first} and NUM_LAST_IMAGE {last}");

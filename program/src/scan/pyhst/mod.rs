@@ -130,3 +130,52 @@ impl Parameters {
         &self.keys
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"! HST_SLAVE PARAMETER FILE
+FILE_PREFIX = "/no/such/folder/a # b_" # quoted
+NUM_LAST_IMAGE = 12 ! the last
+FILE_POSTFIX=.edf
+ar[0]=0.0
+OPTIONS= { 'padding':'E' , 'avoidhalftomo':'N'} # Padding
+START_VOXEL_3 = 3
+END_VOXEL_3 = 7
+DO_PAGANIN = 1
+PAGANIN_Lmicron = 34.5
+PUC = 3
+PUS = 0.8
+ROTATION_AXIS_POSITION = 12.5
+ROTATION_AXIS_POSITION = 13.5
+BACKGROUND_FILE = N.A.
+"#;
+
+    #[test]
+    fn lines() {
+        let parameters = Parameters::parse(TEXT, PathBuf::new());
+        let is = |key: &str, value: Option<&str>| assert_eq!(parameters.get(key), value, "{key}");
+        is("FILE_PREFIX", Some("/no/such/folder/a # b_"));
+        is("NUM_LAST_IMAGE", Some("12"));
+        is("ROTATION_AXIS_POSITION", Some("13.5"));
+        is("BACKGROUND_FILE", None);
+        is("ar", None);
+        assert_eq!([parameters.option("padding"), parameters.option("avoidhalftomo")], [Some("E"), Some("N")]);
+        let taken = parameters.taken(|option| option == "--axis").expect("fates");
+        let words: Vec<_> = taken.words().map(String::as_str).collect();
+        let expected =
+            ["--padding=edge", "--rows=2..7", "--phase=paganin", "--phase-length=34.5", "--unsharp", "0.8", "3"];
+        assert_eq!(words, [&expected[..], &["--stripes=off"]].concat());
+    }
+
+    #[test]
+    fn damaged_files() {
+        crate::mutations::each(TEXT.as_bytes(), |bytes| {
+            let parameters = Parameters::parse(&String::from_utf8_lossy(bytes), PathBuf::from("/no/such/folder"));
+            // Errors are in order, others are not.
+            let taken = parameters.taken(|_| false).map(|taken| (taken.check().is_ok(), taken.to_string()));
+            let _ = (taken, files::read(&parameters, &Default::default()).err());
+        });
+    }
+}
