@@ -9,9 +9,9 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// From a scan file to a volume file: parallel-beam CT
+/// From a scan to a volume file: parallel-beam CT
 ///
-/// A scan is an NXtomo or a Data Exchange file. With no option `recon` searches the rotation axis, removes stripes that stand out from
+/// A scan is an NXtomo or a Data Exchange file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
 /// noise, and writes attenuation in 32-bit floating point.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
@@ -36,6 +36,9 @@ enum Command {
 const EXAMPLES: &str = "examples:
   isocenter recon tooth.h5
   isocenter recon scan.nx -o volume.h5 --depth u16 --outliers --bad-pixels
+  isocenter recon folder --angles 0..180
+  isocenter recon \"proj_*.tif\" --flats before --flats after --darks dark.tif
+  isocenter recon scan.par --axis 1023.4
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 

@@ -2,6 +2,7 @@
 
 use crate::cli::Inspect;
 use crate::scan::Scan;
+use crate::scan::pyhst::{self, Parameters};
 use anyhow::Result;
 
 pub fn run(inspect: &Inspect) -> Result<()> {
@@ -23,6 +24,13 @@ pub fn run(inspect: &Inspect) -> Result<()> {
     match scan.pixel {
         Some(pixel) => println!("  pixel       {pixel} mm"),
         None => println!("  pixel       not told"),
+    }
+    if pyhst::is(path) {
+        let taken = Parameters::read(path)?.taken(|_| false)?;
+        print!("{taken}");
+        if let Err(refused) = taken.check() {
+            println!("{refused}");
+        }
     }
     for note in &scan.notes {
         println!("  note        {note}");

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 pub struct Converted {
     source: Arc<dyn Source>,
     factor: f32,
+    /// For what is read, between calls.
     stored: Mutex<Vec<u8>>,
 }
 
@@ -31,7 +32,8 @@ impl Source for Converted {
     }
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
-        let mut stored = self.stored.lock().unwrap_or_else(|e| e.into_inner());
+        let kept = || self.stored.lock().unwrap_or_else(|e| e.into_inner());
+        let mut stored = std::mem::take(&mut *kept());
         let dtype = self.source.dtype();
         let length = to.len() / DType::F32.size() * dtype.size();
         at_least(&mut stored, length)?;
@@ -46,6 +48,7 @@ impl Source for Converted {
             };
             to.copy_from_slice(&(value * self.factor).to_ne_bytes());
         });
+        *kept() = stored;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use super::{Source, alike};
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tiff::decoder::{ChunkType, Decoder};
@@ -56,7 +56,14 @@ pub fn open(paths: Vec<PathBuf>) -> Result<Arc<dyn Source>> {
 
 /// The images of a file.
 fn images(path: &Path) -> Result<Vec<Image>> {
-    let mut decoder = Decoder::new(BufReader::new(File::open(path)?))?;
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    images_of(BufReader::new(file), length)
+}
+
+/// The images of so many bytes.
+fn images_of(reader: impl Read + Seek, length: u64) -> Result<Vec<Image>> {
+    let mut decoder = Decoder::new(reader)?;
     let mut images = Vec::new();
     loop {
         let what = || format!("image {}", images.len());
@@ -71,7 +78,7 @@ fn images(path: &Path) -> Result<Vec<Image>> {
         && let Some(count) = imagej(&text)
         && count > 1
     {
-        return together(one, count);
+        return together(one, count, length);
     }
     Ok(images)
 }
@@ -82,27 +89,28 @@ fn imagej(text: &str) -> Option<usize> {
     lines.filter_map(|line| line.strip_prefix("images=")).find_map(|count| count.trim().parse().ok())
 }
 
-/// Images that lie behind the first.
-fn together(first: &Image, count: usize) -> Result<Vec<Image>> {
+/// Images that lie behind the first, in a file of so many bytes.
+fn together(first: &Image, count: usize, length: u64) -> Result<Vec<Image>> {
     let [rows, bins] = first.size;
     ensure!(
         first.coding.is_none() && first.offsets.len() == 1,
         "an ImageJ stack of {count} images that is not in one piece"
     );
-    let bytes = (rows * bins * first.element.size()) as u64;
-    let all = (0..count as u64).map(|k| {
-        let offset = k.checked_mul(bytes).and_then(|at| at.checked_add(first.offsets[0]));
-        let offset = offset.context("an ImageJ stack of more images than can be counted")?;
-        Ok(Image { offsets: vec![offset], lengths: Vec::new(), ..*first })
-    });
-    all.collect()
+    let (start, bytes) = (first.offsets[0], (rows * bins * first.element.size()) as u64);
+    let end = bytes.checked_mul(count as u64).and_then(|all| all.checked_add(start));
+    ensure!(
+        end.is_some_and(|end| end <= length),
+        "it has {length} bytes, too few for the {count} images that it says it has: it is truncated"
+    );
+    let image = |k| Image { offsets: vec![start + k * bytes], lengths: Vec::new(), ..*first };
+    Ok((0..count as u64).map(image).collect())
 }
 
 /// The image that a decoder is at.
-fn image(decoder: &mut Decoder<BufReader<File>>) -> Result<Image> {
+fn image<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Image> {
     let (bins, rows) = decoder.dimensions()?;
     let (rows, bins) = (rows as usize, bins as usize);
-    let number = |decoder: &mut Decoder<BufReader<File>>, tag, default: u16| {
+    let number = |decoder: &mut Decoder<R>, tag, default: u16| {
         let values = decoder.find_tag_unsigned_vec::<u16>(tag)?.unwrap_or_default();
         Ok::<_, anyhow::Error>(values.first().copied().unwrap_or(default))
     };
@@ -149,8 +157,10 @@ fn image(decoder: &mut Decoder<BufReader<File>>) -> Result<Image> {
         }
     };
     ensure!(piece.iter().all(|&n| n > 0), "its pieces have {piece:?} rows and bins");
-    let bytes = piece.iter().try_fold(element.size(), |n, &side| n.checked_mul(side));
-    ensure!(bytes.is_some(), "its pieces have more bytes than can be counted");
+    for sides in [piece, [rows, bins]] {
+        let bytes = sides.iter().try_fold(element.size().max(4), |n, &side| n.checked_mul(side));
+        ensure!(bytes.is_some(), "it has more bytes than can be counted");
+    }
     let [offsets, lengths] = tags.map(|tag| decoder.find_tag_unsigned_vec::<u64>(tag));
     let told = "it does not say where its values are";
     let (offsets, lengths) = (offsets?.context(told)?, lengths?.context(told)?);
@@ -174,4 +184,46 @@ fn joined(piece: [usize; 2], offsets: Vec<u64>, rows: usize, row: usize) -> ([us
     let [high, wide] = piece;
     let next = |pair: &[u64]| pair[0].checked_add((high * row) as u64) == Some(pair[1]);
     if offsets.windows(2).all(next) { ([rows, wide], vec![offsets[0]]) } else { (piece, offsets) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    /// Tags of three rows of four bins, the values behind them.
+    fn file() -> Vec<u8> {
+        let tags: [(u16, u32, u32); 11] = [
+            (256, 1, 4),
+            (257, 1, 3),
+            (258, 1, 16),
+            (259, 1, 1),
+            (262, 1, 1),
+            (270, 20, 170),
+            (273, 1, 146),
+            (277, 1, 1),
+            (278, 1, 3),
+            (279, 1, 24),
+            (339, 1, 1),
+        ];
+        let entry = |(tag, count, value): (u16, u32, u32)| {
+            let kind = if tag == 270 { 2u16 } else { 4 };
+            [tag.to_le_bytes().as_slice(), &kind.to_le_bytes(), &count.to_le_bytes(), &value.to_le_bytes()].concat()
+        };
+        let head = [b"II*\0".as_slice(), &8u32.to_le_bytes(), &(tags.len() as u16).to_le_bytes()].concat();
+        let entries = tags.into_iter().flat_map(entry).collect();
+        [head, entries, vec![0; 4 + 24], b"ImageJ=1.5\nimages=1\0".to_vec(), vec![0; 48]].concat()
+    }
+
+    #[test]
+    fn files_that_are_damaged() {
+        let bytes = file();
+        let read = |bytes: &[u8]| images_of(Cursor::new(bytes), bytes.len() as u64);
+        let images = read(&bytes).expect("an image");
+        assert_eq!((images.len(), images[0].size, &images[0].offsets), (1, [3, 4], &vec![146]));
+        let more = bytes.iter().map(|b| if *b == b'1' { b'3' } else { *b }).collect::<Vec<_>>();
+        assert_eq!(read(&more).expect("images").iter().map(|i| i.offsets[0]).collect::<Vec<_>>(), [146, 170, 194]);
+        // Errors are in order, others are not.
+        crate::mutations::each(&bytes, |bytes| drop(read(bytes)));
+    }
 }

@@ -29,7 +29,8 @@ const AFTER: [&str; 4] = ["after", "post", "last", "end"];
 
 /// Whether a path is that of a stack.
 pub fn is(path: &Path) -> bool {
-    path.is_dir() || listing::is_pattern(path) || Kind::of(path).is_some()
+    let packed = path.extension().is_some_and(|extension| extension == "gz");
+    path.is_dir() || listing::is_pattern(path) || Kind::of(path).is_some() || packed
 }
 
 /// Whether a word of a name is one of these.
@@ -75,7 +76,10 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
 /// An error unless files are one series.
 fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
     let Some(first) = files.first() else {
-        bail!("{} has no projections: all of its images have names of flats or darks", path.display());
+        bail!(
+            "{} has no projections: all of its images have names of flats or darks; a pattern may name them all the same",
+            path.display()
+        );
     };
     let of = listing::series(first);
     let Some(other) = files.iter().find(|file| listing::series(file) != of) else { return Ok(()) };

@@ -31,6 +31,21 @@ fn folders_of_tiff() {
     for word in ["TIFF images", "91 of 6 rows x 64 bins", "0.0000 to 178.0220", "1 after 0 views", "half a turn"] {
         assert!(told.contains(word), "{word}: {told}");
     }
+    // More files than may be open.
+    let words = format!("ulimit -n 40; exec {} recon scan {} few.h5", env!("CARGO_BIN_EXE_isocenter"), RUN.join(" "));
+    let done = std::process::Command::new("sh")
+        .args(["-c", &words])
+        .current_dir(&folder.0)
+        .output()
+        .expect("the command runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let file = File::open(folder.path("few.h5")).expect("a volume");
+    same(
+        &file.dataset("entry/reconstruction/data").and_then(|d| d.read_raw()).expect("values"),
+        &expected,
+        "few files",
+    );
+    drop(file);
     // Angles and images are in the plan.
     let words =
         ["recon", "scan/bone_*.tif", "--angles", "0..180", "--flats", "scan/flat_0.tif", "--darks", "scan/dark_0.tif"];

@@ -71,6 +71,7 @@ fn what_cannot_be_is_refused() {
         (vec!["text.tif"], "text.tif"),
         (vec!["text.edf"], "braces"),
         (vec!["packed.edf"], "GzipCompression"),
+        (vec!["packed.edf.gz"], "gunzip"),
         (vec!["short.edf"], "truncated"),
         (vec!["header.edf"], "truncated"),
         (vec!["type.edf"], "Quadruple"),
