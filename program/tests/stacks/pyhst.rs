@@ -161,6 +161,35 @@ fn steps_are_taken_over_and_options_win() {
     assert!(told.contains("--unsharp is given") && seen.len() == 2 * BINS * BINS, "{told}");
 }
 
+/// Projections, flats and darks in HDF5 files.
+#[test]
+fn frames_in_hdf5() {
+    let folder = scan("pyhst-hdf5");
+    let write = |name: &str, dataset: &str, frames: Vec<u16>| {
+        let file = hdf5_metno::File::create(folder.path(name)).expect("a file");
+        let shape = [frames.len() / PLANE, ROWS, BINS];
+        let data = file.new_dataset::<u16>().shape(shape).create(dataset).expect("a dataset");
+        data.write_raw(&frames).expect("frames");
+    };
+    let views = half_turn(VIEWS).into_iter().enumerate().flat_map(|(k, angle)| projection(k, angle.to_radians()));
+    write("views.h5", "projections", views.collect());
+    [0, 45, 90].iter().for_each(|k| write(&format!("flat{k}.h5"), "flats", flat(*k)));
+    write("dark.h5", "darks", DARK.to_vec());
+    let keys =
+        "FILE_PREFIX = views.h5\nPROJ_DS_NAME = projections\nBACKGROUND_FILE = dark.h5\nBACKGROUND_DS_NAME = /darks\n";
+    let flats = "FF_PREFIX = [\"flat0.h5\", \"flat45.h5\", \"flat90.h5\"]\nFF_DS_NAME = flats\n";
+    let (_, seen) = run(&folder, &format!("{keys}{flats}"), &[]).expect("success");
+    same(&seen, &volume(&folder, "whole.nx", &STEPS), "HDF5");
+    for (more, word) in [
+        ("NUM_LAST_IMAGE = 91\n", "there are 91 frames"),
+        ("PROJ_DS_NAME = nothing\n", "views.h5:nothing"),
+        ("FF_PREFIX = [\"flat0.h5\", \"flat1.h5\"]\n", "flat1.h5"),
+    ] {
+        let told = run(&folder, &format!("{keys}{flats}{more}"), &[]).expect_err(more);
+        assert!(told.contains(word), "{more}: {told}");
+    }
+}
+
 #[test]
 fn what_is_not_to_be_had_is_refused_at_once() {
     let folder = scan("pyhst-refused");

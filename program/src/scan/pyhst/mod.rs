@@ -108,7 +108,11 @@ impl Parameters {
 
     /// A file that a key names: as it is named, in the parameter file's folder, or of that name there, for scans that were moved.
     fn file(&self, key: &str, postfix: &str) -> Result<PathBuf> {
-        let named = self.get(key).with_context(|| format!("{key} is not said"))?;
+        self.found(key, self.get(key).with_context(|| format!("{key} is not said"))?, postfix)
+    }
+
+    /// The same of a name that is one of the key's.
+    fn found(&self, key: &str, named: &str, postfix: &str) -> Result<PathBuf> {
         let with = |path: PathBuf| PathBuf::from(format!("{}{postfix}", path.display()));
         let last = Path::new(named).file_name().map(|name| self.folder.join(name));
         let places = [Some(PathBuf::from(named)), Some(self.folder.join(named)), last];

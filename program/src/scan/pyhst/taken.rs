@@ -20,8 +20,11 @@ enum Fate {
 pub struct Taken(Vec<(String, String, Fate)>);
 
 /// Keys about files and angles, which the scan is read by.
-const SCAN: [(&str, &str); 23] = [
+const SCAN: [(&str, &str); 26] = [
     ("FILE_PREFIX", "projections"),
+    ("PROJ_DS_NAME", "projections, of an HDF5 file"),
+    ("FF_DS_NAME", "flats, of HDF5 files"),
+    ("BACKGROUND_DS_NAME", "darks, of an HDF5 file"),
     ("NUM_FIRST_IMAGE", "the first projection"),
     ("NUM_LAST_IMAGE", "the last projection"),
     ("NUMBER_LENGTH_VARIES", "names of projections"),
@@ -91,7 +94,7 @@ const IGNORED: [(&str, &str); 40] = [
 ];
 
 /// Keys whose steps are not to be had, unless they are off.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 19] = [
     ("CONICITY", "a cone beam"),
     ("CONICITY_FAN", "a fan beam"),
     ("BINNING", "binning"),
@@ -110,8 +113,6 @@ const REFUSED: [(&str, &str); 21] = [
     ("DO_PROJECTION_MEAN", "frames as output"),
     ("IGNORE_FILE", "views that are left out"),
     ("MULTIFRAME", "files of several frames in a numbered series; name the file itself"),
-    ("PROJ_DS_NAME", "HDF5 files of PyHST; name an NXtomo file itself"),
-    ("FF_DS_NAME", "HDF5 files of PyHST; name an NXtomo file itself"),
     ("MULTI_PAGANIN_PARS", "several materials"),
 ];
 
