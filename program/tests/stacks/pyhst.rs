@@ -126,7 +126,8 @@ fn keys_become_options() {
 fn steps_are_taken_over_and_options_win() {
     let folder = scan("pyhst-steps");
     std::fs::write(folder.path("correct.txt"), "0.5\n".repeat(VIEWS)).expect("a file");
-    let shifted = "DO_AXIS_CORRECTION = YES\nDO_CCD_FILTER = YES\nDO_RING_FILTER = 1\nZEROOFFMASK = 1\n";
+    let shifted =
+        "DO_AXIS_CORRECTION = YES\nDO_CCD_FILTER = YES\nDO_RING_FILTER = 1\nDO_SINO_FILTER = YES\nZEROOFFMASK = 1\n";
     let (_, seen) = run(&folder, shifted, &["--axis", "31.2"]).expect("success");
     let words = [
         "--pixel",
@@ -206,6 +207,11 @@ fn what_is_not_to_be_had_is_refused_at_once() {
         ("FILE_INTERVAL = 2\n", "--angles"),
         ("TAKE_LOGARITHM = NO\n", "TAKE_LOGARITHM"),
         ("TAKE_LOGARITHM = PERHAPS\n", "PERHAPS"),
+        ("TAKE_LOGARITHM = N.A.\n", "what projections are"),
+        (
+            "TAKE_LOGARITHM = NO\nCORRECT_FLATFIELD = NO\nSUBTRACT_BACKGROUND = NO\nDO_CCD_FILTER = YES\n",
+            "outliers of line",
+        ),
         ("NUM_LAST_IMAGE = 200\n", "bone_0091.edf is missing"),
         ("NUM_IMAGE_1 = 63\n", "NUM_IMAGE_1"),
         ("FF_NUM_LAST_IMAGE = 135\n", "refHST0135.edf is missing"),

@@ -127,6 +127,11 @@ impl Parameters {
             };
             taken.0.push((key.clone(), value.clone(), fate));
         }
+        if self.get("TAKE_LOGARITHM").is_none() {
+            let fate = Fate::Refused("what projections are: YES with CORRECT_FLATFIELD, NO for line integrals".into());
+            taken.0.retain(|(key, ..)| key != "TAKE_LOGARITHM");
+            taken.0.push(("TAKE_LOGARITHM".into(), "not said".into(), fate));
+        }
         // What PyHST does not do unless it is told.
         if !["DO_SINO_FILTER", "DO_RING_FILTER"].iter().any(|key| self.yes(key).unwrap_or(true)) && !given("--stripes")
         {
@@ -177,7 +182,12 @@ impl Parameters {
                     Some(end) => unless(&["--rows"], &[format!("--rows={}..{end}", start - 1)]),
                 }
             }
+            "DO_CCD_FILTER" if on() && !self.yes("CORRECT_FLATFIELD")? && !given("--outliers") => {
+                Fate::Refused("outliers of line integrals; # before it leaves them".into())
+            }
             "DO_CCD_FILTER" if on() => unless(&["--outliers"], &["--outliers=noise".into()]),
+            // Its old name.
+            "DO_SINO_FILTER" if on() && self.yes("DO_RING_FILTER")? => Fate::Scan("with DO_RING_FILTER".into()),
             "DO_SINO_FILTER" | "DO_RING_FILTER" if on() => unless(&["--stripes"], &["--stripes=significant".into()]),
             "DO_AXIS_CORRECTION" if on() => {
                 let path = self.file("AXIS_CORRECTION_FILE", "")?;
