@@ -89,7 +89,7 @@ class Formats(unittest.TestCase):
         views, flats, darks = scan("u2")
         tifffile.imwrite(self.folder / "flats.tif", flats, photometric="minisblack")
         tifffile.imwrite(self.folder / "darks.tif", darks, photometric="minisblack")
-        for options in ({}, dict(imagej=True), dict(bigtiff=True), dict(compression="zlib"), dict(ome=True)):
+        for options in ({}, dict(imagej=True), dict(truncate=True), dict(bigtiff=True), dict(compression="zlib"), dict(ome=True)):
             with self.subTest(options):
                 photometric = {} if options.get("imagej") else dict(photometric="minisblack")
                 tifffile.imwrite(self.folder / "rods.tif", views, **options, **photometric)

@@ -75,7 +75,7 @@ fn images_of(reader: impl Read + Seek, length: u64) -> Result<Vec<Image>> {
     }
     if let [one] = images.as_slice()
         && let Ok(text) = decoder.get_tag_ascii_string(Tag::ImageDescription)
-        && let Some(count) = imagej(&text)
+        && let Some(count) = imagej(&text).or_else(|| shaped(&text))
         && count > 1
     {
         return together(one, count, length);
@@ -89,12 +89,20 @@ fn imagej(text: &str) -> Option<usize> {
     lines.filter_map(|line| line.strip_prefix("images=")).find_map(|count| count.trim().parse().ok())
 }
 
+/// How many images a file of tifffile's says it has, of which the first alone has a directory: by the shape of the array.
+fn shaped(text: &str) -> Option<usize> {
+    let (_, shape) = text.split_once("\"truncated\": true").and(text.split_once("\"shape\": ["))?;
+    let sides = shape.split_once(']')?.0.split(',').map(|side| side.trim().parse::<usize>().ok());
+    let sides = sides.collect::<Option<Vec<_>>>()?;
+    sides[..sides.len().checked_sub(2)?].iter().try_fold(1usize, |n, &side| n.checked_mul(side))
+}
+
 /// Images that lie behind the first, in a file of so many bytes.
 fn together(first: &Image, count: usize, length: u64) -> Result<Vec<Image>> {
     let [rows, bins] = first.size;
     ensure!(
         first.coding.is_none() && first.offsets.len() == 1,
-        "an ImageJ stack of {count} images that is not in one piece"
+        "a stack of {count} images with one directory, which are not in one piece"
     );
     let (start, bytes) = (first.offsets[0], (rows * bins * first.element.size()) as u64);
     let end = bytes.checked_mul(count as u64).and_then(|all| all.checked_add(start));
