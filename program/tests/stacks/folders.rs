@@ -31,6 +31,14 @@ fn folders_of_tiff() {
     for word in ["TIFF images", "91 of 6 rows x 64 bins", "0.0000 to 178.0220", "1 after 0 views", "half a turn"] {
         assert!(told.contains(word), "{word}: {told}");
     }
+    let told = succeeds(&folder, &["inspect", "scan", "--angles", "-90..90"]);
+    assert!(told.contains("-90.0000 to 90.0000") && !told.contains("half a turn"), "{told}");
+    // Flats of two series, whose names tell when they were taken.
+    std::fs::rename(folder.path("scan/flat_0.tif"), folder.path("scan/flat_pre_0.tif")).expect("renamed");
+    write_tiff(&folder, "scan/flat_post_0.tif", &flat(VIEWS), PLAIN);
+    same(&volume(&folder, "scan", &[]), &twice, "flats before and after");
+    std::fs::rename(folder.path("scan/flat_pre_0.tif"), folder.path("scan/flat_0.tif")).expect("renamed");
+    std::fs::remove_file(folder.path("scan/flat_post_0.tif")).expect("removed");
     // More files than may be open.
     let words = format!("ulimit -n 40; exec {} recon scan {} few.h5", env!("CARGO_BIN_EXE_isocenter"), RUN.join(" "));
     let done = std::process::Command::new("sh")
