@@ -42,6 +42,16 @@ const EXAMPLES: &str = "examples:
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 
+/// What a scan may be.
+const SCAN: &str = "The scan:
+  an HDF5 file     NXtomo or Data Exchange
+  a folder         TIFF images, of which names with a word such as flat, ref or white are flats, with dark darks, all others one series of
+                   projections; or an ESRF folder of EDF images with refHST, dark.edf and .info
+  a pattern        in quotes, as in \"proj_*.tif\": projections alone, beside --flats and --darks
+  an image file    TIFF or EDF, with all projections
+  scan.par         PyHST's parameters
+`isocenter inspect` tells what was found, assumed and left out.";
+
 /// Where to compute.
 #[derive(Debug, Args)]
 pub struct Machine {
@@ -62,6 +72,7 @@ pub struct Machine {
 #[derive(Debug, Args)]
 pub struct Inspect {
     /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
     pub scan: PathBuf,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
@@ -70,6 +81,7 @@ pub struct Inspect {
 #[derive(Debug, Args)]
 pub struct Axis {
     /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
     pub scan: PathBuf,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
@@ -91,6 +103,7 @@ pub struct Repeat {
 #[derive(Debug, Args)]
 pub struct Recon {
     /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
     pub scan: PathBuf,
     /// The volume file [default: the scan's name with _volume.h5, in this folder]
     #[arg(short, long)]

@@ -4,12 +4,22 @@ use crate::files::{Layout, PLAIN, Packing, bytes, edf, tiff};
 use crate::folder::Folder;
 use crate::scans::{BINS, ROWS, flat, isocenter, write_tiff};
 
+/// Writes another value into a tag of a TIFF file, of which only the last of a tag counts.
+fn patch(folder: &Folder, name: &str, tag: u16, value: u32) {
+    let mut whole = std::fs::read(folder.path(name)).expect("a file");
+    let tag = tag.to_le_bytes();
+    let is = |bytes: &[u8]| bytes[..2] == tag && matches!(bytes[2..], [3 | 4, 0, 1, 0, 0, 0]);
+    let at = whole.windows(8).rposition(is).expect("a tag");
+    whole[at + 8..at + 12].copy_from_slice(&value.to_le_bytes());
+    std::fs::write(folder.path(name), whole).expect("a file");
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let folder = Folder::new("stacks-refused");
     let dir = |name: &str| std::fs::create_dir_all(folder.path(name)).expect("a folder");
     let image = |name: &str, layout: Layout| write_tiff(&folder, name, &flat(0), layout);
-    for name in ["empty", "gap", "sizes", "types", "cut", "two", "flats", "mixed", "damaged", "colours"] {
+    for name in ["empty", "gap", "sizes", "types", "cut", "two", "flats", "mixed", "damaged"] {
         dir(name);
     }
     for k in [0, 1, 3] {
@@ -27,11 +37,27 @@ fn what_cannot_be_is_refused() {
         let whole = std::fs::read(folder.path(name)).expect("a file");
         std::fs::write(folder.path(name), &whole[..length]).expect("a file");
     };
-    // The values come before the directory: only strips can be cut from a file that still has one.
-    let mut whole = std::fs::read(folder.path("cut/p_2.tif")).expect("a file");
-    let at = whole.windows(4).rposition(|bytes| bytes == [0x11, 1, 4, 0]).expect("a tag of strips");
-    whole[at + 8..at + 12].copy_from_slice(&1_000_000u32.to_le_bytes());
-    std::fs::write(folder.path("cut/p_2.tif"), whole).expect("a file");
+    // The values come before the directory: only their place can be beyond the end of a file that still has one.
+    patch(&folder, "cut/p_2.tif", 273, 1_000_000);
+    for (name, tag, value) in [
+        ("colours.tif", 277, 3),
+        ("jpeg.tif", 259, 7),
+        ("bits.tif", 258, 12),
+        ("complex.tif", 339, 6),
+        ("order.tif", 266, 2),
+        ("rows.tif", 278, 2),
+        ("high.tif", 257, 4_000_000_000),
+    ] {
+        image(name, PLAIN);
+        // The order of bits takes the place of a tag that says what goes without saying.
+        if name == "order.tif" {
+            let mut whole = std::fs::read(folder.path(name)).expect("a file");
+            let at = whole.windows(4).rposition(|bytes| bytes == [21, 1, 3, 0]).expect("a tag");
+            whole[at..at + 2].copy_from_slice(&266u16.to_le_bytes());
+            std::fs::write(folder.path(name), whole).expect("a file");
+        }
+        patch(&folder, name, tag, value);
+    }
     let mut whole = std::fs::read(folder.path("damaged/p_1.tif")).expect("a file");
     whole[12..40].fill(0x5a);
     std::fs::write(folder.path("damaged/p_1.tif"), whole).expect("a file");
@@ -69,6 +95,13 @@ fn what_cannot_be_is_refused() {
         (vec!["nothing_*.tif"], "no file has a name like"),
         (vec!["nothing/*.tif"], "nothing"),
         (vec!["text.tif"], "text.tif"),
+        (vec!["colours.tif"], "3 values a pixel"),
+        (vec!["jpeg.tif"], "ModernJPEG"),
+        (vec!["bits.tif"], "12 bits"),
+        (vec!["complex.tif"], "format"),
+        (vec!["order.tif"], "reverse order"),
+        (vec!["rows.tif"], "rows.tif"),
+        (vec!["high.tif"], "high.tif"),
         (vec!["text.edf"], "braces"),
         (vec!["packed.edf"], "GzipCompression"),
         (vec!["packed.edf.gz"], "gunzip"),
