@@ -5,7 +5,7 @@ use crate::plan::Steps;
 use crate::scan::Input;
 use crate::scan::pyhst::{self, Parameters};
 use anyhow::{Context as _, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -128,20 +128,17 @@ pub struct Recon {
 impl Cli {
     /// Of a command line's words. What they leave open, PyHST's parameter file says, if that is the scan of `recon`.
     pub fn read(words: Vec<OsString>) -> Result<Self> {
-        let is_help = |word: &OsString| word == "--help" || word == "-h";
-        let scan = words.iter().skip(2).map(PathBuf::from).find(|path| pyhst::is(path) && path.is_file());
-        let (Some(scan), Some("recon"), false) =
-            (scan, words.get(1).and_then(|word| word.to_str()), words.iter().any(is_help))
-        else {
-            return Ok(Self::parse_from(words));
-        };
+        // Before what the file says there may be options without those that they need.
+        let first = Self::command().ignore_errors(true).try_get_matches_from(&words).ok();
+        let scan = first.as_ref().and_then(|first| first.subcommand_matches("recon")?.get_one::<PathBuf>("scan"));
+        let Some(scan) = scan.filter(|scan| pyhst::is(scan)) else { return Ok(Self::parse_from(words)) };
         let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let given = |option: &str| {
             let rest = texts.iter().filter_map(|word| word.strip_prefix(option));
             rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('='))
         };
         let told = || scan.display().to_string();
-        let taken = Parameters::read(&scan)?.taken(given).with_context(told)?;
+        let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
         println!("{}: PyHST parameters\n{taken}", scan.display());
         taken.check().with_context(told)?;
         let more: Vec<_> = taken.words().map(OsString::from).collect();

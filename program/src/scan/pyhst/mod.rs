@@ -4,6 +4,7 @@
 //! from files that the ESRF's own scripts write.
 
 mod files;
+mod keys;
 mod taken;
 
 pub use files::scan;

@@ -1,6 +1,7 @@
 //! What becomes of each key of a parameter file: options of this program, nothing, or an error.
 
 use super::Parameters;
+use super::keys::{IGNORED, REFUSED, SCAN};
 use anyhow::{Result, bail};
 use std::fmt::{Display, Formatter};
 
@@ -18,103 +19,6 @@ enum Fate {
 /// Keys, their values, and what became of them.
 #[derive(Clone, Debug, Default)]
 pub struct Taken(Vec<(String, String, Fate)>);
-
-/// Keys about files and angles, which the scan is read by.
-const SCAN: [(&str, &str); 26] = [
-    ("FILE_PREFIX", "projections"),
-    ("PROJ_DS_NAME", "projections, of an HDF5 file"),
-    ("FF_DS_NAME", "flats, of HDF5 files"),
-    ("BACKGROUND_DS_NAME", "darks, of an HDF5 file"),
-    ("NUM_FIRST_IMAGE", "the first projection"),
-    ("NUM_LAST_IMAGE", "the last projection"),
-    ("NUMBER_LENGTH_VARIES", "names of projections"),
-    ("LENGTH_OF_NUMERICAL_PART", "names of projections"),
-    ("FILE_POSTFIX", "names of projections"),
-    ("NUM_IMAGE_1", "bins, which projections must have"),
-    ("NUM_IMAGE_2", "rows, which projections must have"),
-    ("IMAGE_PIXEL_SIZE_1", "side of a pixel in um; values are per millimetre, where PyHST has them per centimetre"),
-    ("SUBTRACT_BACKGROUND", "darks"),
-    ("BACKGROUND_FILE", "darks"),
-    ("FLATFIELD_CHANGING", "flats"),
-    ("FLATFIELD_FILE", "flats"),
-    ("FF_PREFIX", "flats, at their places in the scan"),
-    ("FF_NUM_FIRST_IMAGE", "flats"),
-    ("FF_NUM_LAST_IMAGE", "flats"),
-    ("FF_NUMBER_LENGTH_VARIES", "names of flats"),
-    ("FF_LENGTH_OF_NUMERICAL_PART", "names of flats"),
-    ("FF_POSTFIX", "names of flats"),
-    ("FF_FILE_INTERVAL", "flats"),
-    ("ANGLE_BETWEEN_PROJECTIONS", "angles, in degrees"),
-    ("ANGLES_FILE", "angles, in degrees"),
-    ("ANGLE_OFFSET", "angle of the first projection, in degrees"),
-];
-
-/// Keys that say nothing here.
-const IGNORED: [(&str, &str); 40] = [
-    ("OUTPUT_FILE", "-o names the volume"),
-    ("OUTPUT_SINOGRAMS", ""),
-    ("OUTPUT_RECONSTRUCTION", ""),
-    ("RECONSTRUCT_FROM_SINOGRAMS", ""),
-    ("START_VOXEL_1", "slices are whole"),
-    ("START_VOXEL_2", "slices are whole"),
-    ("END_VOXEL_1", "slices are whole"),
-    ("END_VOXEL_2", "slices are whole"),
-    ("IMAGE_PIXEL_SIZE_2", "a slice depends on the horizontal side alone"),
-    ("OVERSAMPLING_FACTOR", "rows are read by Fourier transforms"),
-    ("ZEROCLIPVALUE", "transmissions go no lower than 1e-6"),
-    ("PAGANIN_MARGE", "margins follow from the filter's length"),
-    ("OUTPUT_PAGANIN_FILE", ""),
-    ("PAGANIN_TRY_CUFFT", ""),
-    ("PAGANIN_TRY_FFTW", ""),
-    ("CCD_FILTER", ""),
-    ("CCD_FILTER_PARA", "outliers are told by noise"),
-    ("SINO_FILTER", ""),
-    ("SINO_FILTER_PARA", "stripes are told by noise"),
-    ("RING_FILTER", ""),
-    ("RING_FILTER_PARA", "stripes are told by noise"),
-    ("AXIS_CORRECTION_FILE", ""),
-    ("SINOGRAM_MEGABYTES", ""),
-    ("CACHE_KILOBYTES", ""),
-    ("DISPLAY_GRAPHICS", ""),
-    ("TRYEDFCONSTANTHEADER", ""),
-    ("TRYGPU", "--device says where to compute"),
-    ("NSLICESATONCE", ""),
-    ("PROJECTION_MEDIAN_FILENAME", ""),
-    ("PROJECTION_MEAN_FILENAME", ""),
-    ("PROJ_OUTPUT_FILE", ""),
-    ("FF2_SIGMA", "of a second flat field"),
-    ("DETECTOR_DISTANCE", "of a cone beam"),
-    ("SOURCE_DISTANCE", "of a cone beam"),
-    ("SOURCE_X", "of a cone beam"),
-    ("SOURCE_Y", "of a cone beam"),
-    ("ITER_RING_HEIGHT", "of iterations"),
-    ("ITER_RING_SIZE", "of iterations"),
-    ("ITER_RING_BETA", "of iterations"),
-    ("USE_DFI", "slices are made by Fourier transforms, filtered as for back projection"),
-];
-
-/// Keys whose steps are not to be had, unless they are off.
-const REFUSED: [(&str, &str); 19] = [
-    ("CONICITY", "a cone beam"),
-    ("CONICITY_FAN", "a fan beam"),
-    ("BINNING", "binning"),
-    ("DOUBLEFFCORRECTION", "a second flat field from the projections"),
-    ("DOUBLEFFCORRECTION_ONTHEFLY", "a second flat field from the projections"),
-    ("DISTORTION_FILE", "a map of distortion; --lens takes out a lens's"),
-    ("CURRENT_NAME", "the ring's current from headers"),
-    ("ONECLIPVALUE", "a largest transmission"),
-    ("BH_LUT_FILE", "beam hardening"),
-    ("ITERATIVE_CORRECTIONS", "iterations"),
-    ("DZPERPROJ", "a helical scan"),
-    ("DXPERPROJ", "an axis that moves from view to view"),
-    ("STEAM_INVERTER", "projections of a volume"),
-    ("DO_OUTPUT_PAGANIN", "frames as output"),
-    ("DO_PROJECTION_MEDIAN", "frames as output"),
-    ("DO_PROJECTION_MEAN", "frames as output"),
-    ("IGNORE_FILE", "views that are left out"),
-    ("MULTIFRAME", "files of several frames in a numbered series; name the file itself"),
-    ("MULTI_PAGANIN_PARS", "several materials"),
-];
 
 impl Parameters {
     /// What becomes of all keys, beside options that are given and go before them.
