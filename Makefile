@@ -13,6 +13,11 @@ STAGE := $(DESTDIR)$(abspath $(PREFIX))
 LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/libisocenter.so
 EXAMPLES := cbindings/examples/c
 OUT := target/demo
+# The command isocenter, where it can be built.
+PROGRAM = $(if $(shell pkg-config --exists hdf5 2>/dev/null && echo 1),$(dir $(LIBRARY))isocenter)
+# What it needs, and what MPI's binding needs besides.
+FOR_PROGRAM := cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+FOR_MPI := cmd:mpicc:libopenmpi-dev cmd:mpirun:openmpi-bin so:clang:libclang-dev
 # A sinogram alone.
 OF_TIFF := $(filter %.tif %.tiff %.TIF %.TIFF,$(DATA))
 STAGED_LIBDIR := $(DESTDIR)$(abspath $(LIBDIR))
@@ -22,7 +27,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -33,10 +38,11 @@ help:
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
 	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
+	@echo 'make program-mpi                the same for runs of many processes under mpirun or srun; MPICC says which MPI'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
 	@echo 'make lint                       imports, formatting, clippy and documentation, warnings denied'
 	@echo 'make bench                      benchmarks, alone and beside other packages'
-	@echo 'make install PREFIX=/usr/local  library, headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
+	@echo 'make install PREFIX=/usr/local  library, command (if HDF5 is there; MPI=1: for mpirun), headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
 	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
@@ -50,14 +56,19 @@ build:
 	$(CARGO) build --release
 
 program:
-	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	scripts/need.sh $(FOR_PROGRAM)
 	$(CARGO) build --release -p isocenter-program
+
+program-mpi:
+	scripts/need.sh $(FOR_PROGRAM) $(FOR_MPI)
+	$(CARGO) build --release -p isocenter-program --features mpi
 
 cuda:
 	scripts/cuda.sh
 
 install: build
-	CARGO="$(CARGO)" DESTDIR="$(DESTDIR)" LIBDIR="$(abspath $(LIBDIR))" INCLUDEDIR="$(abspath $(INCLUDEDIR))" \
+	$(if $(PROGRAM),$(CARGO) build --release -p isocenter-program $(if $(MPI),--features mpi),@echo 'without the command isocenter: HDF5 (libhdf5-dev) is not there')
+	PROGRAM="$(PROGRAM)" CARGO="$(CARGO)" DESTDIR="$(DESTDIR)" LIBDIR="$(abspath $(LIBDIR))" INCLUDEDIR="$(abspath $(INCLUDEDIR))" \
 		DATADIR="$(abspath $(DATADIR))" scripts/install.sh $(LIBRARY) $(abspath $(PREFIX))
 
 uninstall:
@@ -106,9 +117,9 @@ test: cuda
 
 test-all: install
 	scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:valgrind:valgrind cmd:cmake:cmake pc:hdf5:libhdf5-dev \
-		cmd:octave-cli:octave cmd:mkoctfile:octave-dev
+		cmd:octave-cli:octave cmd:mkoctfile:octave-dev $(FOR_PROGRAM) $(FOR_MPI)
 	$(CARGO) test --release
-	$(CARGO) test --release -p isocenter-program
+	$(CARGO) test --release -p isocenter-program --features mpi
 	scripts/test_program_formats.sh $(or $(CARGO_TARGET_DIR),target)/release/isocenter
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
@@ -141,8 +152,9 @@ lint:
 	scripts/imports.py
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs
-	scripts/need.sh cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
+	scripts/need.sh $(FOR_PROGRAM) $(FOR_MPI)
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release -p isocenter-program --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --release --no-deps
 
 header:

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs library, headers, pkg-config file, CMake package, examples, MATLAB's and Python's sources, pages and licences, and a manifest of
+# Installs library, command, headers, pkg-config file, CMake package, examples, MATLAB's and Python's sources, pages and licences, and a manifest of
 # them for uninstall.sh.
 # usage: install.sh LIBRARY PREFIX
 #   DESTDIR   goes before every path that is written to
 #   LIBDIR, INCLUDEDIR, DATADIR   where libraries, headers and the rest go: PREFIX/lib, PREFIX/include, PREFIX/share
+#   PROGRAM   the command isocenter, if it is to be installed, with licences of its own parts
 #   NOTICES   a file of third-party notices; made by notices.py where this is not set
 set -eu
 export LC_ALL=C
@@ -61,6 +62,7 @@ file 644 include/isocenter.hpp "$includedir"
 file 755 "$library" "$libdir" "libisocenter.so.$version"
 link "libisocenter.so.$version" "$libdir" "$soname"
 link "$soname" "$libdir" libisocenter.so
+if [ -n "${PROGRAM:-}" ]; then file 755 "$PROGRAM" "$prefix/bin"; fi
 fill cbindings/isocenter.pc.in "$libdir/pkgconfig" '${prefix}'
 fill cbindings/cmake/isocenterConfig.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
 fill cbindings/cmake/isocenterConfigVersion.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
@@ -97,6 +99,10 @@ if [ -z "${NOTICES:-}" ]; then
     python3 scripts/notices.py "$NOTICES"
 fi
 file 644 "$NOTICES" "$licences" THIRD-PARTY-NOTICES
+if [ -n "${PROGRAM:-}" ]; then
+    python3 scripts/notices.py --program "$work/notices-program"
+    file 644 "$work/notices-program" "$licences" THIRD-PARTY-NOTICES-PROGRAM
+fi
 rust=$(rustc --print sysroot 2>/dev/null || true)/share/doc/rust/COPYRIGHT-library.html
 if [ -f "$rust" ]; then file 644 "$rust" "$licences" rust-library.html; fi
 

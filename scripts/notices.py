@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the licences of everything that is linked into the library, from `cargo metadata` and the crates' own licence files.
+"""Writes the licences of everything that is linked into the library, or into the command isocenter, from `cargo metadata` and the crates' own licence files.
 
-usage: notices.py OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
+usage: notices.py [--program] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
 """
 import json
 import os
@@ -15,26 +15,26 @@ Toolkit's End User License Agreement allows to distribute in an application.
 """
 
 
-def linked():
-    """The packages that end up in the library: normal dependencies from the root on, without those of builds and tests."""
-    command = [os.environ.get("CARGO", "cargo"), "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]
-    metadata = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    root = metadata["resolve"]["root"]
-    found, ahead = set(), [root]
-    while ahead:
-        package = ahead.pop()
-        if package not in found:
-            found.add(package)
-            ahead += [d["pkg"] for d in nodes[package]["deps"] if any(kind["kind"] is None for kind in d["dep_kinds"])]
-    return sorted((p for p in metadata["packages"] if p["id"] in found - {root}), key=lambda p: p["name"])
+def linked(program):
+    """The packages that end up in library or command, without those of builds and tests."""
+    cargo, of = os.environ.get("CARGO", "cargo"), ["--all-features"] if program else []
+    said = lambda *words: subprocess.run([cargo, *words, "--locked", *of], check=True, stdout=subprocess.PIPE, text=True).stdout
+    name = "isocenter-program" if program else "isocenter"
+    tree = said("tree", "--package", name, "--edges", "normal", "--prefix", "none", "--target", TARGET)
+    found = {tuple(line.split()[:2]) for line in tree.splitlines()}
+    packages = json.loads(said("metadata", "--format-version", "1", "--filter-platform", TARGET))["packages"]
+    found = [p for p in packages if (p["name"], "v" + p["version"]) in found and p["source"]]
+    return sorted(found, key=lambda p: p["name"])
 
 
 def licence_files(package):
-    """The file of the MIT licence where that may be chosen, else all of them; none is an error."""
+    """The file of the MIT licence where that may be chosen, else all of them; Apache's own text where there is none; else an error."""
     files = sorted(f for f in Path(package["manifest_path"]).parent.iterdir() if f.name.upper().startswith(("LICEN", "COPYING", "NOTICE")))
     if "MIT" in (package["license"] or "").replace("/", " OR ").split(" OR "):
         files = [f for f in files if "MIT" in f.name.upper()] or files
+    if not files and "Apache-2.0" in (package["license"] or ""):
+        # The text of this licence is the same for all.
+        files = [Path(__file__).parent.parent / "LICENSE-APACHE"]
     if not files:
         sys.exit(f"{package['name']} {package['version']} ({package['license']}) has no licence file")
     return files
@@ -42,10 +42,12 @@ def licence_files(package):
 
 def main():
     arguments = sys.argv[1:]
+    program = arguments[:1] == ["--program"]
+    del arguments[: int(program)]
     if not arguments or len(arguments) % 3 != 1 or any(word != "--also" for word in arguments[1::3]):
         sys.exit(__doc__)
     parts = []
-    for package in linked():
+    for package in linked(program):
         text = "\n\n".join(f.read_text(encoding="utf-8").strip() for f in licence_files(package))
         parts.append((f"{package['name']} {package['version']}", package["license"], package["repository"] or "", text))
     for name, file in zip(arguments[2::3], arguments[3::3]):

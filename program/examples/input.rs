@@ -4,6 +4,7 @@
 
 use anyhow::{Context, Result};
 use isocenter_program::frames::{Frames, Kind, Room, Source, hold, of_dataset, of_files};
+use isocenter_program::team::Alone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +45,7 @@ fn main() -> Result<()> {
     }
     println!("pass {:.4} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
-    hold(&mut [&mut frames], &(0..rows).collect::<Vec<_>>(), &mut room)?;
+    hold(&mut [&mut frames], &(0..rows).collect::<Vec<_>>(), &mut room, &Alone::default())?;
     let held = start.elapsed().as_secs_f64();
     let mut slab = vec![0; bytes / rows * rows.div_ceil(slabs.max(1))];
     for k in 0..slabs {

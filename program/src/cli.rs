@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::plan::Steps;
 use crate::scan::Input;
-use crate::scan::pyhst::{self, Parameters};
+use crate::scan::pyhst::{self, Parameters, Taken};
 use anyhow::{Context as _, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -61,10 +61,11 @@ pub struct Machine {
     /// Worker threads; 0: one per processor
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     pub threads: usize,
-    /// Memory that the decoded frames of a compressed scan may take, as in 48G or 500M [default: half of what is available]
+    /// Memory that a run may take, as in 48G or 500M: half of it for the decoded frames of a compressed scan, half for the work [default:
+    /// what is available]
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Machine")]
     pub memory: Option<u64>,
-    /// Where decoded frames are kept if that is too little, in a file that goes with the run [default: TMPDIR, or /tmp]
+    /// Where decoded frames are kept if half of it is too little, in a file that goes with the run [default: TMPDIR, or /tmp]
     #[arg(long, value_name = "FOLDER", help_heading = "Machine")]
     pub scratch: Option<PathBuf>,
 }
@@ -96,6 +97,9 @@ pub struct Axis {
 pub struct Repeat {
     /// The plan that `recon` has written beside a volume
     pub plan: PathBuf,
+    /// Just one of several equal parts of a volume that `recon --begin` has begun, as in 3/8; whoever is done last finishes it
+    #[arg(long, value_parser = part, value_name = "WHICH/OF")]
+    pub part: Option<[usize; 2]>,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -114,11 +118,17 @@ pub struct Recon {
     /// First detector row and the one behind the last, as in 100..200 [default: all]
     #[arg(long, value_parser = rows, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
+    /// Just find what is to be found, write the plan, and begin the volume: `repeat --part` does the rest, in as many processes
+    #[arg(long)]
+    pub begin: bool,
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
+    /// What became of PyHST's parameters, if they are the scan.
+    #[arg(skip)]
+    pub taken: Option<Taken>,
     #[command(flatten)]
     pub steps: Steps,
     #[command(flatten)]
@@ -139,10 +149,12 @@ impl Cli {
         };
         let told = || scan.display().to_string();
         let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
-        println!("{}: PyHST parameters\n{taken}", scan.display());
-        taken.check().with_context(told)?;
         let more: Vec<_> = taken.words().map(OsString::from).collect();
-        Ok(Self::parse_from(words.into_iter().chain(more)))
+        let mut cli = Self::parse_from(words.iter().cloned().chain(more));
+        if let Command::Recon(recon) = &mut cli.command {
+            recon.taken = Some(taken);
+        }
+        Ok(cli)
     }
 
     /// Does what is said.
@@ -159,6 +171,11 @@ impl Cli {
 fn rows(text: &str) -> Result<[usize; 2], String> {
     let both = text.split_once("..").and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
     both.filter(|[a, b]| a < b).ok_or_else(|| "two ascending numbers are expected, as in 100..200".into())
+}
+
+fn part(text: &str) -> Result<[usize; 2], String> {
+    let both = text.split_once('/').and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
+    both.filter(|[a, b]| (1..=*b).contains(a)).ok_or_else(|| "a part is expected, 1/8 to 8/8 for example".into())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

@@ -3,10 +3,14 @@
 pub mod cli;
 mod commands;
 pub mod frames;
+pub mod memory;
 #[cfg(test)]
 mod mutations;
 mod plan;
 mod report;
 mod scan;
+pub mod status;
+mod stopwatch;
+pub mod team;
 mod volume;
-pub mod watch;
+mod watch;

@@ -1,8 +1,7 @@
 //! The command `isocenter`: from a scan file to a volume file.
 
-use isocenter::error::{Error, Status};
 use isocenter_program::cli::Cli;
-use isocenter_program::watch;
+use isocenter_program::status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -13,18 +12,9 @@ fn main() -> ExitCode {
     }
     match Cli::read(std::env::args_os().collect()).and_then(Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if cancelled(&error) => {
-            eprintln!("interrupted");
-            ExitCode::from(watch::INTERRUPTED)
-        }
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            eprintln!("{}", status::told(&error));
+            ExitCode::from(status::of(&error))
         }
     }
-}
-
-/// Whether Ctrl-C has ended the run.
-fn cancelled(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Error>().is_some_and(|error| error.status == Status::Cancelled)
 }

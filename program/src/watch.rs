@@ -1,5 +1,6 @@
 //! Progress on a terminal or in a log, and Ctrl-C.
 
+use crate::status;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isocenter::context::{Progress, Stage};
@@ -8,8 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The status of programs that Ctrl-C has ended.
-pub const INTERRUPTED: u8 = 130;
 /// Steps of the bar.
 const STEPS: u64 = 10_000;
 const MILLION: u64 = 1_000_000;
@@ -42,7 +41,7 @@ impl Watch {
         let handler = watch.clone();
         let interrupted = move || {
             if handler.stop.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED.into());
+                std::process::exit(status::INTERRUPTED.into());
             }
             eprintln!("interrupted: ending after this step; Ctrl-C again ends at once");
         };

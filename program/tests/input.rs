@@ -11,6 +11,7 @@ use hdf5_metno::types::TypeDescriptor;
 use hdf5_metno::{Dataset, File, H5Type, Hyperslab, Selection, SliceOrIndex};
 use isocenter::array::DType;
 use isocenter_program::frames::{Frames, Room, Source, hold, of_dataset};
+use isocenter_program::team::Alone;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn check(source: &Arc<dyn Source>, expected: &[u8], what: &str) {
     for memory in [u64::MAX, 0] {
         let mut frames = Frames { source: source.clone(), which: all.clone() };
         let mut others = Frames { source: source.clone(), which: some.to_vec() };
-        hold(&mut [&mut frames, &mut others], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(memory))
+        hold(&mut [&mut frames, &mut others], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(memory), &Alone::default())
             .unwrap_or_else(|e| panic!("{what}: {e:#}"));
         let after = source.decoded();
         for rows in [0..SHAPE[1], 0..5, 5..6, 6..13] {
@@ -77,7 +78,7 @@ fn check(source: &Arc<dyn Source>, expected: &[u8], what: &str) {
             assert!(layer > 0, "{what}");
         }
         let mut frames = Frames { source: source.clone(), which: some.to_vec() };
-        hold(&mut [&mut frames], &[2, 3, 4, 7, 12], &mut room(memory)).expect("held");
+        hold(&mut [&mut frames], &[2, 3, 4, 7, 12], &mut room(memory), &Alone::default()).expect("held");
         for rows in [2..5, 3..4, 12..13, 1..8] {
             read(&*frames.source, &some, rows);
         }
@@ -136,7 +137,8 @@ fn every_chunk_is_decoded_once() {
         let dataset = written(&folder.path("scan.h5"), &values, |b| b.chunk(chunk).deflate(4));
         let source = of_dataset(dataset).expect("a source");
         let mut frames = Frames::all(source.clone());
-        hold(&mut [&mut frames], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(u64::MAX)).expect("held");
+        hold(&mut [&mut frames], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(u64::MAX), &Alone::default())
+            .expect("held");
         let chunks: usize = (0..3).map(|d| SHAPE[d].div_ceil(chunk[d])).product();
         assert_eq!(source.decoded(), (chunks * chunk.iter().product::<usize>() * 2) as u64, "{chunk:?}");
     }
@@ -387,7 +389,7 @@ fn place(dataset: &Dataset, index: usize) -> (usize, usize) {
 fn message(path: &Path) -> String {
     let source = of_dataset(File::open(path).expect("a file").dataset("data").expect("data")).expect("a source");
     let mut frames = Frames::all(source);
-    let held = hold(&mut [&mut frames], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(u64::MAX));
+    let held = hold(&mut [&mut frames], &(0..SHAPE[1]).collect::<Vec<_>>(), &mut room(u64::MAX), &Alone::default());
     format!("{:#}", held.expect_err("damaged"))
 }
 
@@ -441,7 +443,7 @@ fn too_little_room_is_told_before_anything_is_decoded() {
     let mut frames = Frames::all(source.clone());
     let nowhere = Room { memory: 100, scratch: folder.path("nowhere") };
     let rows: Vec<_> = (0..SHAPE[1]).collect();
-    let error = hold(&mut [&mut frames], &rows, &mut nowhere.clone()).expect_err("no folder");
+    let error = hold(&mut [&mut frames], &rows, &mut nowhere.clone(), &Alone::default()).expect_err("no folder");
     assert!(format!("{error:#}").contains("nowhere"), "{error:#}");
     assert_eq!(source.decoded(), 0);
 }
@@ -459,7 +461,8 @@ fn a_scan_larger_than_the_disk_is_refused_at_once() {
     let mut frames = Frames::all(source.clone());
     let rows: Vec<_> = (0..4096).collect();
     let few = Room { memory: 1 << 30, scratch: folder.0.clone() };
-    let error = format!("{:#}", hold(&mut [&mut frames], &rows, &mut few.clone()).expect_err("too large"));
+    let error =
+        format!("{:#}", hold(&mut [&mut frames], &rows, &mut few.clone(), &Alone::default()).expect_err("too large"));
     let folder = folder.0.display().to_string();
     assert!(error.contains("134217.7 GB") && error.contains(&folder) && error.contains("--scratch"), "{error}");
     assert_eq!(source.decoded(), 0);

@@ -4,6 +4,7 @@ use super::{array, context, input, plan, room};
 use crate::cli::Axis;
 use crate::plan::FlatField;
 use crate::scan::Scan;
+use crate::team::Alone;
 use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
@@ -19,10 +20,11 @@ const CURVE: usize = 401;
 const BESIDE: usize = 64;
 
 pub fn run(axis: &Axis) -> Result<()> {
-    let context = context(&axis.machine, &Watch::new()?)?;
+    let team = Alone::default();
+    let context = context(&axis.machine, &Watch::new()?, &team)?;
     let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
-    scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine))?;
+    scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
     let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };
     let found = search.run(&context, 0..rows)?;
     println!("{}", told(&found));

@@ -5,6 +5,7 @@ use super::run::Prepared;
 use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::stopwatch::Stopwatch;
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
@@ -14,11 +15,16 @@ use std::sync::Arc;
 /// Slices whose values tell the window of integers.
 const SLICES: usize = 16;
 /// Values that are looked at, at most.
-const VALUES: usize = 64 << 20;
+const VALUES: usize = 8 << 20;
 /// Slices of a block: many, for there is nothing to overlap with at its ends.
 const BLOCK: usize = 128;
 
-pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Plan, Option<FoundAxis>)> {
+pub fn decide(
+    recon: &Recon,
+    context: &Arc<Context>,
+    scan: &Scan,
+    stopwatch: &mut Stopwatch,
+) -> Result<(Plan, Option<FoundAxis>)> {
     let all = scan.views.source.shape()[1];
     let rows = recon.rows.unwrap_or([0, all]);
     if rows[1] > all {
@@ -31,6 +37,7 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
             let distortion = steps.distortion.wanted()?;
             let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
             println!("{}", told(&found));
+            stopwatch.stage("axis");
             Some(found)
         }
     };
@@ -41,6 +48,7 @@ pub fn decide(recon: &Recon, context: &Arc<Context>, scan: &Scan) -> Result<(Pla
     if let Some(percentiles) = plan.steps.volume.open()? {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
+        stopwatch.stage("window");
         (plan.steps.volume.window, plan.steps.volume.percentiles) = (Some(vec![low, high]), None);
     }
     Ok((plan, found))
@@ -65,7 +73,8 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
     let [first, end] = plan.rows;
     let count = SLICES.min(end - first);
     let [_, ny, nx] = prepared.shape();
-    let step = (count * ny * nx).div_ceil(VALUES);
+    // Odd, so that columns take turns.
+    let step = (count * ny * nx).div_ceil(VALUES) | 1;
     let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * nx.min(ny) as f64 / 2.0;
     let mut values: Vec<f32> = Vec::new();
     for k in 0..count {
@@ -75,8 +84,8 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
             x.hypot(y) <= radius
         };
         prepared.stream(row..row + 1, |_, bytes| {
-            let floats = bytes.chunks_exact(4).map(|v| f32::from_ne_bytes([v[0], v[1], v[2], v[3]]));
-            values.extend(floats.enumerate().filter(|(at, _)| at % step == 0 && inside(*at)).map(|(_, v)| v));
+            let float = |at: usize| bytes[4 * at..][..4].try_into().map(f32::from_ne_bytes);
+            values.extend((0..ny * nx).step_by(step).filter(|at| inside(*at)).flat_map(float));
             Ok(())
         })?;
     }

@@ -5,31 +5,38 @@ mod decide;
 pub mod inspect;
 pub mod recon;
 mod run;
+mod shares;
 
 use crate::cli::Machine;
 use crate::frames::Room;
 use crate::plan::FlatField;
 use crate::scan::{Flats, Scan};
+use crate::team::Team;
 use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
-use isocenter::context::{Compute, Context, ContextOptions, Log};
+use isocenter::context::{Compute, Context, ContextOptions, Log, LogLevel};
 use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind};
 use std::sync::Arc;
 
 /// A context of the library.
-fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
+fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc<Context>> {
     let compute = match machine.device.as_str() {
         "cpu" => Compute::Cpu,
-        "gpu" => Compute::Gpus(Vec::new()),
-        _ => Compute::Auto,
+        "gpu" => own(team).unwrap_or(Compute::Gpus(Vec::new())),
+        _ => own(team).unwrap_or(Compute::Auto),
     };
+    let threads = if machine.threads > 0 { machine.threads } else { team.threads() };
     // What reads and decodes heeds the same number; a pool that is there already has it.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(machine.threads).build_global();
-    let log: Log = Box::new(|_, message| eprintln!("warning: {message}"));
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let log: Log = Box::new(|level, message| match level {
+        LogLevel::Warning => eprintln!("warning: {message}"),
+        _ => eprintln!("{message}"),
+    });
     let options = ContextOptions {
         compute,
-        threads: machine.threads,
+        threads,
+        memory_cap: machine.memory.map_or(0, |memory| (memory / 2).max(1)),
         progress: Some(watch.progress()),
         log: Some(log),
         warnings_only: true,
@@ -38,11 +45,19 @@ fn context(machine: &Machine, watch: &Arc<Watch>) -> Result<Arc<Context>> {
     Context::new(options).map(Arc::new).context("the library")
 }
 
+/// The GPUs of a process that has its machine not for itself.
+fn own(team: &dyn Team) -> Option<Compute> {
+    let [which, of] = team.neighbours();
+    let count = isocenter::gpu::device_count().ok().filter(|_| of > 1)?;
+    let own = (0..count).filter(|gpu| gpu % of == which % count.min(of)).collect();
+    Some(Compute::Gpus(own))
+}
+
 /// Where decoded frames may be kept.
-fn room(machine: &Machine) -> Room {
-    let half = || isocenter::cpu::memory::available().unwrap_or(0) / 2;
-    let memory = machine.memory.unwrap_or_else(half);
-    Room { memory, scratch: machine.scratch.clone().unwrap_or_else(std::env::temp_dir) }
+fn room(machine: &Machine, team: &dyn Team) -> Room {
+    let all = || isocenter::cpu::memory::available().unwrap_or(0) / team.neighbours()[1] as u64;
+    let memory = machine.memory.unwrap_or_else(all);
+    Room { memory: memory / 2, scratch: machine.scratch.clone().unwrap_or_else(std::env::temp_dir) }
 }
 
 /// Bytes of (frames, rows, bins) as an array of the library.

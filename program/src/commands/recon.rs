@@ -1,41 +1,66 @@
 //! `isocenter recon` and `repeat`.
 
 use super::decide::decide;
-use super::run::Run;
+use super::run::{Run, Task};
 use super::{context, room};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::stopwatch::Stopwatch;
+use crate::team::{self, Team};
 use crate::watch::Watch;
-use anyhow::Result;
-use std::time::Instant;
+use anyhow::{Context as _, Result};
 
 pub fn run(recon: &Recon) -> Result<()> {
-    let (watch, start) = (Watch::new()?, Instant::now());
-    let context = context(&recon.machine, &watch)?;
-    let mut scan = Scan::open(&recon.scan, &recon.input)?;
-    hold(&mut scan, recon.rows, &recon.machine)?;
-    let (plan, axis) = decide(recon, &context, &scan)?;
-    let run = Run { context, watch, plan, scan, axis, start };
-    run.go(true)
+    team::with(|team| {
+        if let Some(taken) = &recon.taken {
+            if team.rank() == 0 {
+                println!("{}: PyHST parameters\n{taken}", recon.scan.display());
+            }
+            taken.check().with_context(|| recon.scan.display().to_string())?;
+        }
+        let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
+        let context = context(&recon.machine, &watch, team)?;
+        stopwatch.stage("devices");
+        let mut scan = Scan::open(&recon.scan, &recon.input)?;
+        stopwatch.stage("opening");
+        hold(&mut scan, recon.rows, &recon.machine, team)?;
+        stopwatch.stage("decoding");
+        // Found once, for all.
+        let (plan, axis) = if team.rank() == 0 {
+            let (plan, axis) = decide(recon, &context, &scan, &mut stopwatch)?;
+            team.told(plan.text()?.into_bytes())?;
+            (plan, axis)
+        } else {
+            (Plan::parse(&String::from_utf8(team.told(Vec::new())?)?)?, None)
+        };
+        let task = if recon.begin { Task::Begin } else { Task::All };
+        Run { team, context, watch, plan, scan, axis, stopwatch }.go(true, task)
+    })
 }
 
 pub fn repeat(repeat: &Repeat) -> Result<()> {
-    let (watch, start) = (Watch::new()?, Instant::now());
-    let context = context(&repeat.machine, &watch)?;
-    let plan = Plan::read(&repeat.plan)?;
-    let mut scan = Scan::open(&plan.scan, &plan.input)?;
-    hold(&mut scan, Some(plan.rows), &repeat.machine)?;
-    Run { context, watch, plan, scan, axis: None, start }.go(false)
+    team::with(|team| {
+        let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
+        let context = context(&repeat.machine, &watch, team)?;
+        stopwatch.stage("devices");
+        let plan = Plan::read(&repeat.plan)?;
+        let mut scan = Scan::open(&plan.scan, &plan.input)?;
+        stopwatch.stage("opening");
+        hold(&mut scan, Some(plan.rows), &repeat.machine, team)?;
+        stopwatch.stage("decoding");
+        let task = repeat.part.map_or(Task::All, Task::Part);
+        Run { team, context, watch, plan, scan, axis: None, stopwatch }.go(false, task)
+    })
 }
 
 /// Rows on either side of those that are wanted, at which steps may look: they are decoded with them.
 const BESIDE: usize = 64;
 
 /// Decodes the rows that are wanted, all of them if none are named, and keeps them.
-fn hold(scan: &mut Scan, wanted: Option<[usize; 2]>, machine: &Machine) -> Result<()> {
+fn hold(scan: &mut Scan, wanted: Option<[usize; 2]>, machine: &Machine, team: &dyn Team) -> Result<()> {
     let all = scan.views.source.shape()[1];
     let [first, end] = wanted.unwrap_or([0, all]);
     let rows: Vec<_> = (first.saturating_sub(BESIDE)..end.saturating_add(BESIDE).min(all)).collect();
-    scan.hold(&rows, &mut room(machine))
+    scan.hold(&rows, &mut room(machine, team), team)
 }

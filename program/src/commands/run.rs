@@ -1,34 +1,56 @@
 //! A plan at work: block after block of slices, from the scan file through the library into the volume file.
 
+use super::shares;
 use super::{array, input, plan};
 use crate::frames::{Ahead, Frames};
 use crate::plan::Plan;
 use crate::report::{Image, Report};
 use crate::scan::Scan;
-use crate::volume::behind;
-use crate::volume::hdf5::{About, Writer};
-use crate::volume::journal::Journal;
+use crate::stopwatch::Stopwatch;
+use crate::team::Team;
+use crate::volume::journal::{self, Journal};
+use crate::volume::{About, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
 use isocenter::array::{ArrayMut, DType};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Options, Output, Slab};
 use isocenter::error::{Error, Status};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What of a plan a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// All of it, together with the others of its team.
+    All,
+    /// Just the beginning.
+    Begin,
+    /// One of several parts, counted from 1, of a volume that has begun.
+    Part([usize; 2]),
+}
+
+/// A volume that has begun, and blocks of it that are on disk.
+struct Begun {
+    volume: Box<dyn Volume>,
+    journal: Journal,
+    done: BTreeSet<usize>,
+}
+
 /// A plan, its scan, and what looks after the run.
-pub struct Run {
+pub struct Run<'a> {
+    pub team: &'a dyn Team,
     pub context: Arc<Context>,
     pub watch: Arc<Watch>,
     pub plan: Plan,
     pub scan: Scan,
     /// Of the search, where there was one.
     pub axis: Option<FoundAxis>,
-    pub start: Instant,
+    pub stopwatch: Stopwatch,
 }
 
 /// The library's plan of a run, for any of its slices.
@@ -39,8 +61,6 @@ pub struct Prepared<'a> {
     /// Bytes of a slice.
     slice: usize,
     ahead: Ahead,
-    /// The row behind the last that was asked for.
-    end: usize,
     read: Duration,
 }
 
@@ -98,7 +118,7 @@ impl<'a> Prepared<'a> {
         ct.set_output(output.clone())?;
         let slice = geometry.nx * geometry.ny * output.dtype.size();
         let ahead = Ahead::new(&scan.views);
-        Ok(Self { ct, geometry, scan, slice, ahead, end: usize::MAX, read: Duration::ZERO })
+        Ok(Self { ct, geometry, scan, slice, ahead, read: Duration::ZERO })
     }
 
     /// Of the whole volume.
@@ -108,10 +128,7 @@ impl<'a> Prepared<'a> {
 
     /// Makes the slices of some detector rows, and gives them to `write` with the number of the first among them.
     pub fn stream(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let Self { ct, geometry, scan, slice, ahead, end, read: reading } = self;
-        // The next rows are known within these, and behind them where they follow those before.
-        let last = if *end == rows.start { geometry.first_row + geometry.slices } else { rows.end };
-        *end = rows.end;
+        let Self { ct, geometry, scan, slice, ahead, read: reading } = self;
         let mut most = 0;
         let all = geometry.rows;
         let part = Geometry { first_row: rows.start, slices: rows.len(), ..geometry.clone() };
@@ -123,7 +140,7 @@ impl<'a> Prepared<'a> {
             let own = rows.start + slab.first..rows.start + slab.first + slab.count;
             let read = slab.first_row..slab.first_row + slab.shape[1];
             most = most.max(slab.count);
-            let next = own.end..own.end.saturating_add(most).min(if own.end < rows.end { rows.end } else { last });
+            let next = own.end..own.end.saturating_add(most).min(rows.end);
             // As far beyond its slices as these.
             let beside = (own.start - read.start).max(read.end - own.end);
             let next = (!next.is_empty()).then(|| next.start.saturating_sub(beside)..(next.end + beside).min(all));
@@ -143,10 +160,11 @@ impl<'a> Prepared<'a> {
     }
 }
 
-impl Run {
-    /// Makes the volume, or what is left of it, and the report; writes the plan beside them, if that is new.
-    pub fn go(&self, new: bool) -> Result<()> {
-        let Self { plan: wanted, scan, .. } = self;
+impl Run<'_> {
+    /// Makes the volume, or what is left of it, and the report; of a new run also its plan, beside the volume.
+    pub fn go(mut self, new: bool, task: Task) -> Result<()> {
+        let mut stopwatch = std::mem::take(&mut self.stopwatch);
+        let Self { plan: wanted, scan, team, .. } = &self;
         if same_file(&wanted.scan, &wanted.output) {
             bail!("{}: the scan is read from this file; the volume needs another name", wanted.output.display());
         }
@@ -158,83 +176,161 @@ impl Run {
         let shape @ [slices, ny, nx] = prepared.shape();
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
-        let path = Writer::unfinished(&wanted.output)?;
-        let mut journal = Journal::open(&path.with_added_extension("journal"), &text)?;
-        if new {
-            // Not before: that of a run that ended early, and goes on by it, stays.
-            let plan = wanted.write().inspect_err(|_| self.clear(&journal))?;
-            println!("plan {}", plan.display());
+        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
+        let volume = Wanted { path: &wanted.output, shape, dtype: output.dtype, about };
+        let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;
+        let count = slices.div_ceil(wanted.block);
+        if task == Task::Begin {
+            println!("begun: {count} blocks of {} slices, {} of them there", wanted.block, done.len());
+            return Ok(());
         }
-        let writer = if journal.done().is_empty() {
-            let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), plan: &text };
-            Writer::create(&wanted.output, shape, output.dtype, &about)
-        } else {
-            println!("going on: {} blocks of {} slices are there", journal.done().len(), wanted.block);
-            Writer::resume(&wanted.output, shape, output.dtype)
+        stopwatch.stage("setting up");
+        let mine = match task {
+            Task::Part(part) => shares::part(part, count),
+            _ => 0..count,
         };
-        let writer = writer.inspect_err(|_| self.clear(&journal))?;
-        self.watch.begin();
-        let made = self.blocks(&mut prepared, &writer, &mut journal);
+        let blocks: Vec<_> = mine.filter(|k| !done.contains(k)).collect();
+        let leads = team.rank() == 0;
+        if leads {
+            self.watch.begin();
+        }
+        let made = self.blocks(&blocks, &mut prepared, &*volume, &mut journal);
         self.watch.end();
-        let writing = made.inspect_err(|_| self.clear(&journal))?;
+        let writing = made.inspect_err(|_| self.clear(&text))?;
+        // What others have made is on disk.
+        team.meet()?;
+        stopwatch.stage("slices");
+        let unfinished = unfinished(&wanted.output)?;
+        let last = match task {
+            Task::Part(_) => journal::done(&unfinished, &text)?.len() == count && journal::claim(&unfinished)?,
+            _ => leads,
+        };
+        if !last {
+            return Ok(());
+        }
         let middle = slices / 2;
         let mut bytes = vec![0; prepared.slice];
-        writer.read((middle * prepared.slice) as u64, &mut bytes)?;
+        volume.read(middle, &mut bytes)?;
         let [slope, offset] = scale(&wanted.steps.volume.window, output.dtype);
-        writer.finish(slope, offset)?;
-        journal.remove()?;
-        println!(
-            "{}: {slices} slices of {ny} x {nx} in {:.1} s",
-            wanted.output.display(),
-            self.start.elapsed().as_secs_f64()
-        );
+        volume.finish(slope, offset)?;
+        journal::remove(&unfinished)?;
+        stopwatch.stage("finishing");
         let slice = Image {
             values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
             columns: nx,
             caption: format!("slice of row {}", wanted.rows[0] + middle),
         };
-        self.report(slice, [prepared.read, writing], shape, memory)
+        self.report(slice, [prepared.read, writing], shape, memory, &stopwatch)?;
+        stopwatch.stage("report");
+        println!(
+            "{}: {slices} slices of {ny} x {nx} in {:.1} s: {stopwatch}",
+            wanted.output.display(),
+            stopwatch.elapsed().as_secs_f64()
+        );
+        Ok(())
     }
 
-    /// All blocks that are not there yet; gives the time that writing took.
-    fn blocks(&self, prepared: &mut Prepared, writer: &Writer, journal: &mut Journal) -> Result<Duration> {
-        let [first, end] = self.plan.rows;
-        let (block, slice, there) = (self.plan.block.max(1), prepared.slice, journal.done().clone());
-        let count = (end - first).div_ceil(block);
-        behind::written(writer, journal, |behind| {
-            for k in (0..count).filter(|k| !there.contains(k)) {
+    /// Begins the volume, or goes on with it.
+    fn begin(&self, volume: &Wanted, new: bool, task: Task) -> Result<Begun> {
+        let (team, plan) = (self.team, volume.about.plan);
+        let unfinished = unfinished(volume.path)?;
+        if let Task::Part([which, _]) = task {
+            journal::begun(&unfinished, plan).context("`recon --begin` comes before `repeat --part`")?;
+            let done = journal::done(&unfinished, plan)?;
+            let journal = Journal::follow(&unfinished, plan, which)?;
+            return Ok(Begun { volume: volume.resume()?, journal, done });
+        }
+        if team.rank() > 0 {
+            // Not before the leader has looked for other runs, and made what was not there.
+            let done = team.told(Vec::new())?.chunks_exact(8).map(number).collect();
+            let journal = Journal::follow(&unfinished, plan, team.rank())?;
+            return Ok(Begun { volume: volume.resume()?, journal, done });
+        }
+        let journal = Journal::lead(&unfinished, plan)?;
+        if new {
+            // Not before: that of a run that ended early, and goes on by it, stays.
+            let path = self.plan.write().inspect_err(|_| self.clear(plan))?;
+            println!("plan {}", path.display());
+        }
+        let done = journal.done().clone();
+        let made = if done.is_empty() {
+            volume.create()
+        } else {
+            println!("going on: {} blocks of {} slices are there", done.len(), self.plan.block);
+            volume.resume()
+        };
+        let volume = made.inspect_err(|_| self.clear(plan))?;
+        team.told(done.iter().flat_map(|&k| (k as u64).to_le_bytes()).collect())?;
+        Ok(Begun { volume, journal, done })
+    }
+
+    /// Some blocks, which are shared out as processes ask for them; gives the time that writing took.
+    fn blocks(
+        &self,
+        blocks: &[usize],
+        prepared: &mut Prepared,
+        volume: &dyn Volume,
+        journal: &mut Journal,
+    ) -> Result<Duration> {
+        let ([first, end], block, slice) = (self.plan.rows, self.plan.block, prepared.slice);
+        let shares = shares::shares(blocks, self.team.size());
+        let all = blocks.len().max(1) as f64;
+        behind::written(volume, journal, |behind| {
+            let mut before = 0;
+            let mut taken = 0..self.team.next()?;
+            while let Some(share) = shares.get(taken.end) {
                 if self.watch.stopped() {
                     return Err(Error { status: Status::Cancelled, message: "interrupted".into() }.into());
                 }
-                self.watch.part(k as f64 / count as f64, 1.0 / count as f64);
-                let rows = first + k * block..(first + (k + 1) * block).min(end);
-                prepared.stream(rows, |at, bytes| behind.bytes(((k * block + at) * slice) as u64, bytes))?;
-                behind.block(k)?;
+                // Others have taken those in between.
+                before += shares[taken.clone()].iter().map(Range::len).sum::<usize>();
+                self.watch.part(before as f64 / all, share.len() as f64 / all);
+                let start = share.start * block;
+                let rows = first + start..(first + share.end * block).min(end);
+                let mut begun = share.start;
+                prepared.stream(rows.clone(), |at, slices| {
+                    behind.slices(start + at, slices)?;
+                    let made = rows.start + at + slices.len() / slice;
+                    while begun < share.end && (first + (begun + 1) * block).min(end) <= made {
+                        behind.block(begun)?;
+                        begun += 1;
+                    }
+                    Ok(())
+                })?;
+                taken = taken.end..self.team.next()?;
             }
             Ok(())
         })
     }
 
     /// After an error: files of a run of which nothing is finished go, others are said to be there.
-    fn clear(&self, journal: &Journal) {
-        let Ok(path) = Writer::unfinished(&self.plan.output) else { return };
-        if journal.done().is_empty() {
-            // One that cannot be removed is written over by the next run.
-            let _ = std::fs::remove_file(path.with_added_extension("journal"));
-            let _ = std::fs::remove_file(&path);
-        } else {
+    fn clear(&self, plan: &str) {
+        let Ok(path) = unfinished(&self.plan.output) else { return };
+        let nothing = journal::done(&path, plan).is_ok_and(|done| done.is_empty());
+        if !nothing {
             eprintln!("{} is kept: the same command goes on with it", path.display());
+        } else if self.team.size() == 1 {
+            // Those that cannot be removed are written over by the next run.
+            let _ = journal::remove(&path);
+            discard(&self.plan.output);
         }
     }
 
-    fn report(&self, slice: Image, [read, write]: [Duration; 2], shape: [usize; 3], memory: u64) -> Result<()> {
+    fn report(
+        &self,
+        slice: Image,
+        [read, write]: [Duration; 2],
+        shape: [usize; 3],
+        memory: u64,
+        stopwatch: &Stopwatch,
+    ) -> Result<()> {
         let Self { plan: wanted, scan, .. } = self;
         let ([_, all, bins], [slices, ny, nx]) = (scan.views.source.shape(), shape);
         let (views, dtype) = (scan.views.which.len(), wanted.steps.volume.dtype());
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         let frames = format!("{:?}, {}", scan.views.source.dtype(), scan.views.source.storage());
         let megabytes = (shape.iter().product::<usize>() * dtype.size()) as f64 / 1e6;
-        let taken = [self.start.elapsed(), read, write].map(seconds);
+        let taken = [stopwatch.elapsed(), read, write].map(seconds);
         let facts = vec![
             ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
             ("title", scan.title.clone().unwrap_or_default()),
@@ -242,6 +338,7 @@ impl Run {
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
             ("axis", format!("{:.3}", wanted.axis)),
             ("time", format!("{} in all, {} of them reading, {} writing", taken[0], taken[1], taken[2])),
+            ("stages", stopwatch.to_string()),
             ("memory", format!("{:.1} MB of the library", memory as f64 / 1e6)),
             ("isocenter", env!("CARGO_PKG_VERSION").into()),
         ];
@@ -267,6 +364,11 @@ impl Run {
         ct.filter(array(&bytes, scan.views.source.dtype(), [views, 1, bins]), to).context("the report's sinogram")?;
         Ok(Image { values, columns: bins, caption: format!("line integrals of row {row}, views from top to bottom") })
     }
+}
+
+/// A number that was told.
+fn number(bytes: &[u8]) -> usize {
+    bytes.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte))
 }
 
 /// Slope and offset of what is stored.

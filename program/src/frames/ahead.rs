@@ -1,7 +1,7 @@
 //! Rows that are read while the ones before them are worked on.
 
 use super::Frames;
-use super::memory::at_least;
+use crate::memory::{at_least, copy};
 use anyhow::{Result, anyhow};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -57,7 +57,7 @@ impl Ahead {
             // Where others were expected, nobody needs them, nor their error.
             if at == rows {
                 slab.done?;
-                to.copy_from_slice(&slab.values[..to.len()]);
+                copy(&slab.values[..to.len()], to);
                 found = true;
             }
             self.spare = slab.values;

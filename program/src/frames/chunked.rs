@@ -4,7 +4,7 @@ use super::Source;
 use super::chunks::{Chunks, Place};
 use super::element::Element;
 use super::filters::{Pipeline, Workspace};
-use super::memory::{at_least, zeros};
+use crate::memory::{at_least, zeros};
 use anyhow::{Context, Result, ensure};
 use hdf5_metno::Dataset;
 use isocenter::array::DType;

@@ -5,7 +5,7 @@ use super::element::Element;
 use super::files::Files;
 use super::filters::{Codec, Codecs};
 use super::images::{Place, fetch};
-use super::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Context, Result, ensure};
 use isocenter::array::DType;
 use rayon::prelude::*;

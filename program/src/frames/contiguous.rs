@@ -2,7 +2,7 @@
 
 use super::Source;
 use super::element::Element;
-use super::memory::at_least;
+use crate::memory::{at_least, in_memory};
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ pub struct Contiguous {
     offset: u64,
     shape: [usize; 3],
     element: Element,
+    in_memory: bool,
 }
 
 impl Contiguous {
@@ -31,7 +32,8 @@ impl Contiguous {
         if offset + bytes > length {
             bail!("{path} has {length} bytes where {} are needed: it is truncated", offset + bytes);
         }
-        Ok(Some(Self { file, offset, shape, element }))
+        let in_memory = in_memory(&file);
+        Ok(Some(Self { file, offset, shape, element, in_memory }))
     }
 }
 
@@ -63,6 +65,10 @@ impl Source for Contiguous {
             self.element.decode(&stored[..length], to);
             Ok(())
         })
+    }
+
+    fn waits(&self) -> bool {
+        !self.in_memory
     }
 
     fn storage(&self) -> String {

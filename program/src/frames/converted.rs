@@ -1,7 +1,7 @@
 //! Frames as floating point, times a number: of types that differ, and sums of frames.
 
 use super::Source;
-use super::memory::at_least;
+use crate::memory::at_least;
 use anyhow::Result;
 use isocenter::array::DType;
 use rayon::prelude::*;

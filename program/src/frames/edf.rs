@@ -3,8 +3,8 @@
 use super::element::{Element, Form};
 use super::files::Files;
 use super::images::{Images, Place};
-use super::memory::at_least;
 use super::{Source, alike};
+use crate::memory::at_least;
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use std::fs::File;

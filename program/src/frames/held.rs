@@ -1,7 +1,7 @@
 //! Frames that were decoded once and are kept, in memory or in a file: (rows, frames, bins), so that the rows of a slab lie together.
 
-use super::memory::{reserved, zeros};
 use super::{Room, Source};
+use crate::memory::{reserved, zeros};
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use memmap2::MmapMut;
@@ -28,6 +28,12 @@ pub struct Held {
     store: Store,
 }
 
+/// Where frames are decoded to.
+pub enum To<'a> {
+    Memory(&'a mut [u8]),
+    Scratch(&'a File),
+}
+
 enum Store {
     Memory(MmapMut),
     /// It has no name any more, and goes when it is closed.
@@ -52,7 +58,11 @@ impl Held {
             places[frame] = Some(place);
         }
         if let (Some(&first), Some(&last)) = (rows.first(), rows.last()) {
-            fill(&*source, frames, rows, first..last + 1, &mut store)?;
+            let to = match &mut store {
+                Store::Memory(memory) => To::Memory(memory),
+                Store::Scratch(file) => To::Scratch(file),
+            };
+            fill(&*source, frames, rows, first..last + 1, to)?;
         }
         Ok(Self { source, rows: rows.to_vec(), places, frames: frames.len(), store })
     }
@@ -88,7 +98,7 @@ impl Held {
 }
 
 /// Reads batch after batch, in frames' order, and copies each to its place.
-fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize>, store: &mut Store) -> Result<()> {
+pub fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize>, mut to: To) -> Result<()> {
     let row = source.shape()[2] * source.dtype().size();
     let frame = span.len() * row;
     let layer = source.together().unwrap_or(1);
@@ -99,7 +109,7 @@ fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize
         // Whole layers of chunks: none is decoded twice.
         let least = frames[first] / layer * layer + layer * (BATCH / (layer * frame).max(1)).max(1);
         let count = frames[first..].partition_point(|&f| f < least);
-        super::memory::at_least(&mut batch, count * frame)?;
+        crate::memory::at_least(&mut batch, count * frame)?;
         let batch = &mut batch[..count * frame];
         source.read(&frames[first..first + count], span.clone(), batch)?;
         let piece = |k: usize, to: &mut [u8]| {
@@ -109,15 +119,15 @@ fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<usize
             }
         };
         let from = first * row;
-        match store {
-            Store::Memory(store) => store
+        match &mut to {
+            To::Memory(memory) => memory
                 .par_chunks_exact_mut(band)
                 .enumerate()
                 .for_each(|(k, to)| piece(k, &mut to[from..from + count * row])),
-            Store::Scratch(file) => {
-                let file = &*file;
+            To::Scratch(file) => {
+                let file = &**file;
                 (0..rows.len()).into_par_iter().try_for_each_init(Vec::new, |to, k| -> Result<()> {
-                    super::memory::at_least(to, count * row)?;
+                    crate::memory::at_least(to, count * row)?;
                     piece(k, to);
                     file.write_all_at(to, (k * band + from) as u64).context("writing the scratch file")
                 })?;

@@ -3,7 +3,7 @@
 use super::Source;
 use super::element::Element;
 use super::files::Files;
-use super::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Context, Result, ensure};
 use isocenter::array::DType;
 use rayon::prelude::*;

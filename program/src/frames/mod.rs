@@ -14,17 +14,19 @@ mod held;
 mod images;
 mod library;
 mod mapping;
-mod memory;
+mod spread;
 mod stack;
 mod tiff;
 
 pub use ahead::Ahead;
 pub use converted::Converted;
 
+use crate::team::Team;
 use anyhow::{Context, Result, bail};
 use element::Element;
 use hdf5_metno::Dataset;
 use isocenter::array::DType;
+use spread::Spread;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +94,7 @@ impl Frames {
     pub fn rows(&self, rows: &[usize]) -> Result<Vec<u8>> {
         let [_, _, bins] = self.source.shape();
         let row = bins * self.source.dtype().size();
-        let mut values = memory::zeros(self.which.len() * rows.len() * row)?;
+        let mut values = crate::memory::zeros(self.which.len() * rows.len() * row)?;
         let mut done = 0;
         // Those that follow each other at once.
         for run in rows.chunk_by(|a, b| a + 1 == *b) {
@@ -101,7 +103,7 @@ impl Frames {
                 self.source.read(&self.which, range, &mut values)?;
                 break;
             }
-            let mut part = memory::zeros(self.which.len() * run.len() * row)?;
+            let mut part = crate::memory::zeros(self.which.len() * run.len() * row)?;
             self.source.read(&self.which, range, &mut part)?;
             let frames = values.chunks_exact_mut(rows.len() * row).zip(part.chunks_exact(run.len() * row));
             frames.for_each(|(to, from)| to[done * row..][..from.len()].copy_from_slice(from));
@@ -112,8 +114,8 @@ impl Frames {
 }
 
 /// Decodes some rows, ascending, of frames that would else be decoded whenever a part of them is read, and has them read from there; frames
-/// of one source are kept together. Other rows can still be read.
-pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room) -> Result<()> {
+/// of one source are kept together. Other rows can still be read. All of a team call it, and decode what they have memory for between them.
+pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room, team: &dyn Team) -> Result<()> {
     let mut done: Vec<(Arc<dyn Source>, Arc<dyn Source>)> = Vec::new();
     for k in 0..frames.len() {
         let source = frames[k].source.clone();
@@ -127,7 +129,12 @@ pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room) -> Resu
                 let mut which: Vec<_> = same.flat_map(|other| other.which.iter().copied()).collect();
                 which.sort_unstable();
                 which.dedup();
-                let held: Arc<dyn Source> = Arc::new(held::Held::new(source.clone(), &which, rows, room)?);
+                let between =
+                    if team.size() > 1 { Spread::new(&source, &which, rows, &mut room.memory, team)? } else { None };
+                let held: Arc<dyn Source> = match between {
+                    Some(spread) => Arc::new(spread),
+                    None => Arc::new(held::Held::new(source.clone(), &which, rows, room)?),
+                };
                 done.push((source, held.clone()));
                 held
             }

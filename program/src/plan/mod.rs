@@ -141,13 +141,23 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Input::is_empty")]
     pub input: Input,
     /// What is done.
+    #[serde(default)]
     pub steps: Steps,
 }
 
 impl Plan {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        toml::from_str(&text).with_context(|| path.display().to_string())
+        Self::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    pub fn parse(text: &str) -> Result<Self> {
+        let plan: Self = toml::from_str(text)?;
+        if plan.block == 0 || !plan.block.is_multiple_of(2) {
+            // Slices are made in pairs, which blocks must not part: a run that goes on would make other ones.
+            bail!("block is {}; it must be an even number of slices", plan.block);
+        }
+        Ok(plan)
     }
 
     /// Its text.

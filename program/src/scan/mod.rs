@@ -12,6 +12,7 @@ pub use input::Input;
 use input::listed;
 
 use crate::frames::{Converted, Frames, Room, hold};
+use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
 use isocenter::array::DType;
@@ -75,10 +76,10 @@ impl Scan {
     }
 
     /// Decodes some rows, ascending, once, and keeps them for every reading of these rows; other rows are still read from the file.
-    pub fn hold(&mut self, rows: &[usize], room: &mut Room) -> Result<()> {
+    pub fn hold(&mut self, rows: &[usize], room: &mut Room, team: &dyn Team) -> Result<()> {
         let mut frames: Vec<_> = self.flats.iter_mut().map(|flats| &mut flats.frames).chain(&mut self.darks).collect();
         frames.push(&mut self.views);
-        hold(&mut frames, rows, room)
+        hold(&mut frames, rows, room, team)
     }
 
     /// How far views go round, a step behind the last, in radians.

@@ -1,8 +1,10 @@
 //! Writing behind the work: a thread writes blocks of slices and notes them, while the next ones are made.
 
-use super::hdf5::Writer;
+use super::Volume;
 use super::journal::Journal;
+use crate::memory;
 use anyhow::{Result, anyhow};
+use std::cell::Cell;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -10,25 +12,36 @@ use std::time::{Duration, Instant};
 const WAITING: usize = 2;
 
 enum Work {
-    /// From a byte of the volume on.
-    Bytes(u64, Vec<u8>),
+    /// From the slice of this number on.
+    Slices(usize, Vec<u8>),
     /// A block of which all was given.
     Block(usize),
 }
 
-/// To the thread that writes, and what comes back from it: arrays that may be filled again, since new ones cost as much as a copy.
-pub struct Behind {
+/// To a thread that writes, and what comes back from it: arrays that may be filled again, since new ones cost as much as a copy.
+pub struct Behind<'a> {
+    volume: &'a dyn Volume,
+    /// What writing took that did not wait for the thread.
+    taken: Cell<Duration>,
     work: SyncSender<Work>,
     written: Receiver<Vec<u8>>,
 }
 
-impl Behind {
-    /// Has bytes of the volume written.
-    pub fn bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
+impl Behind<'_> {
+    /// Has slices written, from the one of this number on.
+    pub fn slices(&self, first: usize, slices: &[u8]) -> Result<()> {
+        if !self.volume.waits() {
+            // It takes no longer than the copy.
+            let begun = Instant::now();
+            self.volume.write(first, slices)?;
+            self.taken.set(self.taken.get() + begun.elapsed());
+            return Ok(());
+        }
         let mut copy = self.written.try_recv().unwrap_or_default();
-        copy.clear();
-        copy.extend_from_slice(bytes);
-        self.send(Work::Bytes(at, copy))
+        memory::at_least(&mut copy, slices.len())?;
+        copy.truncate(slices.len());
+        memory::copy(slices, &mut copy);
+        self.send(Work::Slices(first, copy))
     }
 
     /// Has a block noted, once all of it is on disk.
@@ -43,32 +56,42 @@ impl Behind {
 }
 
 /// Runs `work` with a thread that writes; gives the time that writing took. What that thread could not do is the error of both.
-pub fn written(writer: &Writer, journal: &mut Journal, work: impl FnOnce(&Behind) -> Result<()>) -> Result<Duration> {
+pub fn written(
+    volume: &dyn Volume,
+    journal: &mut Journal,
+    work: impl FnOnce(&Behind) -> Result<()>,
+) -> Result<Duration> {
     std::thread::scope(|scope| {
         let (to, from) = sync_channel(WAITING);
         let (back, written) = channel();
-        let thread = scope.spawn(move || write(writer, journal, &from, &back));
-        let behind = Behind { work: to, written };
+        let thread = scope.spawn(move || write(volume, journal, &from, &back));
+        let behind = Behind { volume, taken: Cell::default(), work: to, written };
         let done = work(&behind);
+        let own = behind.taken.get();
         // So that the thread ends.
         drop(behind);
         let wrote = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        done.map(|()| wrote)
+        done.map(|()| wrote + own)
     })
 }
 
-fn write(writer: &Writer, journal: &mut Journal, from: &Receiver<Work>, back: &Sender<Vec<u8>>) -> Result<Duration> {
+fn write(
+    volume: &dyn Volume,
+    journal: &mut Journal,
+    from: &Receiver<Work>,
+    back: &Sender<Vec<u8>>,
+) -> Result<Duration> {
     let mut taken = Duration::ZERO;
     for work in from {
         let begun = Instant::now();
         match work {
-            Work::Bytes(at, bytes) => {
-                writer.write(at, &bytes)?;
+            Work::Slices(first, slices) => {
+                volume.write(first, &slices)?;
                 // At the end nobody wants it.
-                let _ = back.send(bytes);
+                let _ = back.send(slices);
             }
             Work::Block(block) => {
-                writer.sync()?;
+                volume.sync()?;
                 journal.note(block)?;
             }
         }

@@ -4,6 +4,7 @@ use crate::files::{Layout, PLAIN, Packing, Pieces, bytes, edf, tiff};
 use crate::folder::Folder;
 use isocenter::array::DType;
 use isocenter_program::frames::{Frames, Kind, Room, Source, hold, of_files};
+use isocenter_program::team::Alone;
 use std::sync::Arc;
 
 /// Frames, rows and bins that no piece below divides.
@@ -42,7 +43,7 @@ fn check(source: Arc<dyn Source>, values: &[u16], what: &str) {
     }
     let mut held = Frames::all(source.clone());
     let mut room = Room { memory: u64::MAX, scratch: std::env::temp_dir() };
-    hold(&mut [&mut held], &(0..rows).collect::<Vec<_>>(), &mut room).expect("held");
+    hold(&mut [&mut held], &(0..rows).collect::<Vec<_>>(), &mut room, &Alone::default()).expect("held");
     read(&*held.source, &all, 2..11);
 }
 

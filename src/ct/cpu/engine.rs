@@ -70,6 +70,8 @@ struct Loaded<'a> {
 
 /// Prepared slices are more than these bytes only where one slice is.
 const PREPARED: u64 = 1 << 30;
+/// The same of slabs of streams: callers read and write others while one is worked on, which takes many.
+const STREAMED: u64 = 256 << 20;
 
 impl Loaded<'_> {
     fn bytes(&self, slices: usize) -> u64 {
@@ -80,10 +82,10 @@ impl Loaded<'_> {
     /// Slices that are loaded at a time, and the memory for the work, where that and what they are loaded into stay within `cap` bytes.
     fn share(&self, slices: usize, cap: u64, threads: usize, work: &dyn Work) -> Result<(usize, u64)> {
         let left = |slices| cap.checked_sub(self.bytes(slices));
+        let enough = if self.stream.is_some() { STREAMED } else { PREPARED };
+        let wanted = self.preparation.as_ref().map_or(enough, |p| self.bytes(p.wanted()).max(enough));
         // Half of it at most, where there is a choice.
-        let wanted = self.preparation.as_ref().map_or(PREPARED, |p| self.bytes(p.wanted()).max(PREPARED));
-        let most = if self.stream.is_some() { cap / 2 } else { wanted.min(cap / 2) };
-        let max = usize::try_from(most / self.bytes(1)).unwrap_or(usize::MAX);
+        let max = usize::try_from(wanted.min(cap / 2) / self.bytes(1)).unwrap_or(usize::MAX);
         let minimum = work.unit().min(slices);
         let whole = |n: usize| n.next_multiple_of(work.unit()).min(slices);
         let mut count = whole(max.clamp(1, slices));

@@ -24,6 +24,10 @@ pub(in crate::ct) struct GpuEngine {
     buffers: Vec<Buffers>,
 }
 
+/// Bytes of page-locked memory that a stream takes, if slabs can be so small: each gigabyte takes a third of a second to lock, more than
+/// larger slabs save.
+const PINNED: u64 = 1 << 30;
+
 impl GpuEngine {
     fn open(&mut self, context: &Context) -> Result<()> {
         if self.gpus.is_empty() {
@@ -133,8 +137,10 @@ impl Engine for GpuEngine {
         let mut workers = Vec::with_capacity(sharing);
         for gpu in gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
-            // The slabs' arrays are the host's memory.
-            while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > cap {
+            // The slabs' arrays are the host's memory. Neighbours of slabs are read for them alone.
+            let few = (sizes.unit() / 4).max(4 * reach).max(sizes.minimum());
+            let limit = |slab: usize| if slab > few { cap.min(PINNED) } else { cap };
+            while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > limit(sizes.slab) {
                 sizes.slab = smaller(sizes.slab, &sizes);
             }
             if host_bytes(sizes.slab) > cap {

@@ -2,7 +2,7 @@
 //! block first the first bit of each element, then the second ...
 
 use super::{Codec, Tools, blocks, shuffle};
-use crate::frames::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Result, ensure};
 
 /// Elements of a block are multiples of this.

@@ -1,7 +1,7 @@
 //! Blosc 1: blocks, of which each is split by the bytes of its elements or not, shuffled by bytes or bits, and compressed.
 
 use super::{Codec, Tools, bitshuffle, shuffle};
-use crate::frames::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Context, Result, bail, ensure};
 
 /// Bytes in front of the blocks' places.

@@ -11,7 +11,7 @@ mod lzw;
 mod packbits;
 mod shuffle;
 
-use crate::frames::memory::at_least;
+use crate::memory::at_least;
 use anyhow::{Context, Result, ensure};
 use hdf5_metno::Dataset;
 use hdf5_metno_sys::h5p::{H5Pget_filter2, H5Pget_nfilters};

@@ -8,6 +8,7 @@ mod keys;
 mod taken;
 
 pub use files::scan;
+pub use taken::Taken;
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
