@@ -27,11 +27,12 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program program-mpi cuda install uninstall dist tarball demo demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball demo demo-program demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
 	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan, or the sinogram of one row in a TIFF file'
+	@echo 'make demo-program DATA=scan.nx  volume, picture and report of a scan by the command isocenter; PROCESSES=3 under mpirun'
 	@echo 'make demo-mri                   reconstruct a non-Cartesian MRI scan of a phantom from C, draw a picture'
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
@@ -94,6 +95,10 @@ else
 	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,shepp_logan.c picture.c demo.c),$(OUT)/shepp_logan)
 	$(OUT)/shepp_logan $(OUT)/shepp_logan.png
 endif
+
+demo-program: $(if $(PROCESSES),program-mpi,program)
+	@mkdir -p $(OUT)
+	$(if $(PROCESSES),mpirun -n $(PROCESSES)) $(dir $(LIBRARY))isocenter recon $(DATA) -o $(OUT)/$(notdir $(basename $(DATA)))_volume.h5
 
 demo-mri: install
 	@mkdir -p $(OUT)

@@ -74,6 +74,7 @@ tree() { # tree FROM FOLDER WORDS...: the files below FROM that find's WORDS cho
     done <"$work/tree"
 }
 tree cbindings/examples "$home/examples"
+if [ -n "${PROGRAM:-}" ]; then tree program/slurm "$home/slurm"; fi
 tree cbindings/matlab "$home/matlab" \( -name '*.m' -o -name '*.[ch]pp' -o -name '*.cc' \)
 tree cbindings/python/isocenter "$home/python/isocenter" -name '*.py'
 tree cbindings/python/examples "$home/python/examples" -name '*.py'
@@ -86,7 +87,7 @@ tree docs "$pages" \( -name '*.svg' -o -name '*.png' \)
 to() { realpath -ms --relative-to="$pages" "$1"; }
 for page in docs/*.md; do
     sed -e "s|](\.\./include/|]($(to "$includedir")/|g" -e "s|](\.\./cbindings/examples|]($(to "$home")/examples|g" \
-        -e "s|](\.\./cbindings/python|]($(to "$home")/python|g" -e 's|\[\([^]]*\)\](\.\./benches/[^)]*)|\1|g' "$page" >"$work/page"
+        -e "s|](\.\./cbindings/python|]($(to "$home")/python|g" -e "s|](\.\./program/slurm|]($(to "$home")/slurm|g" -e 's|\[\([^]]*\)\](\.\./benches/[^)]*)|\1|g' "$page" >"$work/page"
     file 644 "$work/page" "$pages" "$(basename "$page")"
 done
 

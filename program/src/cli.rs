@@ -118,6 +118,9 @@ pub struct Recon {
     /// First detector row and the one behind the last, as in 100..200 [default: all]
     #[arg(long, value_parser = rows, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
+    /// Just measure how fast the scan is read, slices are made and the volume's folder is written, and tell how long a run takes
+    #[arg(long, conflicts_with = "begin")]
+    pub probe: bool,
     /// Just find what is to be found, write the plan, and begin the volume: `repeat --part` does the rest, in as many processes
     #[arg(long)]
     pub begin: bool,

@@ -44,7 +44,7 @@ fn plan(folder: &Folder, scan: &str, output: &str, rows: usize) {
     std::fs::write(folder.path("plan.toml"), text).expect("a plan");
 }
 
-/// So little memory that slabs are small.
+/// So little memory that slabs are small, and that decoded frames of many rows go into a file.
 const REPEAT: [&str; 8] = ["repeat", "plan.toml", "--device", "cpu", "--threads", "1", "--memory", "4M"];
 
 fn run(folder: &Folder, program: &str, arguments: &[&str]) -> Output {
@@ -125,6 +125,24 @@ fn a_killed_run_goes_on() {
     tidy(&folder);
 }
 
+/// What a run has found before it ended is not searched again by the one that goes on with it, unless another thing was wanted.
+#[test]
+fn what_was_found_stays() {
+    let folder = Folder::new("found");
+    scan(&folder.path("scan.h5"), ROWS, None);
+    let find = ["recon", "scan.h5", "-o", "found.h5", "--depth", "u16", "--device", "cpu"];
+    let told = succeeds(&run(&folder, ISOCENTER, &[find.as_slice(), &["--begin"]].concat()));
+    assert!(told.contains(" +- ") && told.contains("window"), "{told}");
+    let plan = std::fs::read(folder.path("found.toml")).expect("a plan");
+    let told = succeeds(&run(&folder, ISOCENTER, &find));
+    assert!(told.contains("as the run has it") && !told.contains("window"), "{told}");
+    assert!(std::fs::read(folder.path("found.toml")).expect("a plan") == plan);
+    // It is over, and so is found again; another percentile is another plan.
+    succeeds(&run(&folder, ISOCENTER, &[find.as_slice(), &["--begin"]].concat()));
+    let told = succeeds(&run(&folder, ISOCENTER, &[find.as_slice(), &["--percentiles", "1", "99"]].concat()));
+    assert!(told.contains(" +- ") && told.contains("window"), "{told}");
+}
+
 /// Parts of a volume, each by a process that knows nothing of the others; the last that is done finishes it.
 #[test]
 fn parts_make_a_volume() {
@@ -201,7 +219,7 @@ mod mpi {
         let find = |output| ["recon", "scan.h5", "-o", output, "--depth", "u16", "--device", "cpu"];
         succeeds(&run(&folder, ISOCENTER, &find("one.h5")));
         let told = succeeds(&runs(&folder, 3, &find("three.h5")));
-        assert_eq!(told.matches("axis ").count(), 1, "{told}");
+        assert_eq!(told.matches(" +- ").count(), 1, "{told}");
         assert_eq!(told.matches("\nwindow ").count(), 1, "{told}");
         assert!(stored("one.h5") == stored("three.h5"));
     }

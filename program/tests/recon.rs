@@ -228,11 +228,6 @@ fn nxtomo_files_in_every_layout() {
         }
         succeeds(&folder, &["recon", &format!("{name}.nx"), "--axis", "45.3", "--device", "cpu"]);
         same(&volume(&folder.path(&format!("{name}_volume.h5"))), &expected);
-        // Decoded frames in a file.
-        let scratch = ["--memory", "0", "--scratch", ".", "-o", "scratch.h5"];
-        let rest = ["recon", &format!("{name}.nx"), "--axis", "45.3", "--device", "cpu"];
-        succeeds(&folder, &[rest.as_slice(), &scratch].concat());
-        same(&volume(&folder.path("scratch.h5")), &expected);
     }
 }
 

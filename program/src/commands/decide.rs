@@ -6,6 +6,7 @@ use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
+use crate::volume::{journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
@@ -31,27 +32,44 @@ pub fn decide(
         bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
     }
     let steps = recon.steps.clone();
-    let found = match recon.axis {
-        Some(_) => None,
-        None => {
-            let distortion = steps.distortion.wanted()?;
-            let found = Search { scan, flat: &steps.flats, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
-            println!("{}", told(&found));
-            stopwatch.stage("axis");
-            Some(found)
-        }
-    };
-    let axis = recon.axis.or(found.as_ref().map(|found| found.axis)).unwrap_or_default();
     let output = recon.output.clone().unwrap_or_else(|| beside(&recon.scan));
-    let (scan_path, input) = (recon.scan.clone(), recon.input.clone());
+    let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
     let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, input, steps };
-    if let Some(percentiles) = plan.steps.volume.open()? {
+    let percentiles = plan.steps.volume.open()?;
+    // What they were stays in the plan, beside what is found by them.
+    plan.steps.volume.percentiles = percentiles.map(Vec::from);
+    if let Some(earlier) = earlier(&plan, recon) {
+        println!("axis {:.3}, as the run has it that ended early", earlier.axis);
+        return Ok((earlier, None));
+    }
+    let mut found = None;
+    if recon.axis.is_none() {
+        let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted()?);
+        let axis = Search { scan, flat, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
+        println!("{}", told(&axis));
+        stopwatch.stage("axis");
+        plan.axis = axis.axis;
+        found = Some(axis);
+    }
+    if let Some(percentiles) = percentiles {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
         stopwatch.stage("window");
-        (plan.steps.volume.window, plan.steps.volume.percentiles) = (Some(vec![low, high]), None);
+        plan.steps.volume.window = Some(vec![low, high]);
     }
     Ok((plan, found))
+}
+
+/// The plan of a run that ended early, if it is the one that is wanted now, but for what it has found.
+fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
+    let earlier = Plan::read(&wanted.path()).ok()?;
+    journal::begun(&unfinished(&wanted.output).ok()?, &earlier.text().ok()?).ok()?;
+    let mut same = wanted.clone();
+    same.axis = recon.axis.unwrap_or(earlier.axis);
+    if same.steps.volume.percentiles.is_some() {
+        same.steps.volume.window = earlier.steps.volume.window.clone();
+    }
+    (same == earlier).then_some(earlier)
 }
 
 /// The volume's name for a scan's.

@@ -3,6 +3,7 @@
 pub mod axis;
 mod decide;
 pub mod inspect;
+mod probe;
 pub mod recon;
 mod run;
 mod shares;
@@ -29,8 +30,11 @@ fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc
     let threads = if machine.threads > 0 { machine.threads } else { team.threads() };
     // What reads and decodes heeds the same number; a pool that is there already has it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    let log: Log = Box::new(|level, message| match level {
+    let (rank, size) = (team.rank(), team.size());
+    let log: Log = Box::new(move |level, message| match level {
+        LogLevel::Warning if rank > 0 => eprintln!("process {rank} of {size}: warning: {message}"),
         LogLevel::Warning => eprintln!("warning: {message}"),
+        _ if rank > 0 => {}
         _ => eprintln!("{message}"),
     });
     let options = ContextOptions {
@@ -42,7 +46,12 @@ fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc
         warnings_only: true,
         ..ContextOptions::default()
     };
-    Context::new(options).map(Arc::new).context("the library")
+    let context = Context::new(options).map(Arc::new).context("the library")?;
+    let without = team.gathered(context.gpus().len() as f64)?.iter().filter(|&&gpus| gpus == 0.0).count();
+    if rank == 0 && (1..size).contains(&without) {
+        eprintln!("{without} of {size} processes have no GPU, and compute on the processor");
+    }
+    Ok(context)
 }
 
 /// The GPUs of a process that has its machine not for itself.

@@ -2,7 +2,7 @@
 
 use super::decide::decide;
 use super::run::{Run, Task};
-use super::{context, room};
+use super::{context, probe, room};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
 use crate::scan::Scan;
@@ -24,8 +24,10 @@ pub fn run(recon: &Recon) -> Result<()> {
         stopwatch.stage("devices");
         let mut scan = Scan::open(&recon.scan, &recon.input)?;
         stopwatch.stage("opening");
-        hold(&mut scan, recon.rows, &recon.machine, team)?;
-        stopwatch.stage("decoding");
+        if !recon.probe {
+            hold(&mut scan, recon.rows, &recon.machine, team)?;
+            stopwatch.stage("decoding");
+        }
         // Found once, for all.
         let (plan, axis) = if team.rank() == 0 {
             let (plan, axis) = decide(recon, &context, &scan, &mut stopwatch)?;
@@ -34,6 +36,9 @@ pub fn run(recon: &Recon) -> Result<()> {
         } else {
             (Plan::parse(&String::from_utf8(team.told(Vec::new())?)?)?, None)
         };
+        if recon.probe {
+            return probe::run(&context, &plan, &scan, team);
+        }
         let task = if recon.begin { Task::Begin } else { Task::All };
         Run { team, context, watch, plan, scan, axis, stopwatch }.go(true, task)
     })

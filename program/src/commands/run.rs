@@ -61,7 +61,7 @@ pub struct Prepared<'a> {
     /// Bytes of a slice.
     slice: usize,
     ahead: Ahead,
-    read: Duration,
+    pub read: Duration,
 }
 
 /// An error of this program for the library, which hands it back from callbacks.

@@ -166,8 +166,12 @@ impl Plan {
     }
 
     /// Beside the volume.
+    pub fn path(&self) -> PathBuf {
+        self.output.with_extension("toml")
+    }
+
     pub fn write(&self) -> Result<PathBuf> {
-        let path = self.output.with_extension("toml");
+        let path = self.path();
         std::fs::write(&path, self.text()?).with_context(|| format!("writing {}", path.display()))?;
         Ok(path)
     }

@@ -27,7 +27,7 @@ pub struct Volume {
     /// What integers hold: the smallest and the largest value [default: --percentiles]
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, conflicts_with = "percentiles")]
     pub window: Option<Vec<f64>>,
-    /// The same, as percentiles of the volume [default: 0.1 99.9]
+    /// The same, as percentiles of the volume [default: 0.1 99.9]; in a plan with a window, what that was found by
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"])]
     pub percentiles: Option<Vec<f64>>,
     /// Radius of the circle outside which pixels become 0, in parts of half the slice's side

@@ -35,8 +35,8 @@ impl Team for Alone {
         Ok(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn all(&self, so: bool) -> Result<bool> {
-        Ok(so)
+    fn gathered(&self, own: f64) -> Result<Vec<f64>> {
+        Ok(vec![own])
     }
 
     fn meet(&self) -> Result<()> {

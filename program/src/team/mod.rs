@@ -28,8 +28,13 @@ pub trait Team: Send + Sync {
     /// The next of the numbers from 0 on: each goes to one process.
     fn next(&self) -> Result<usize>;
 
+    /// A number of every process: all of them call this.
+    fn gathered(&self, own: f64) -> Result<Vec<f64>>;
+
     /// Whether all processes say so: all of them call this.
-    fn all(&self, so: bool) -> Result<bool>;
+    fn all(&self, so: bool) -> Result<bool> {
+        Ok(self.gathered(f64::from(u8::from(so)))?.iter().all(|&said| said == 1.0))
+    }
 
     /// Returns when all of them have called it.
     fn meet(&self) -> Result<()>;

@@ -6,6 +6,8 @@ mod hdf5;
 pub mod journal;
 mod reserve;
 
+pub use contiguous::Contiguous;
+
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use std::path::{Path, PathBuf};

@@ -169,16 +169,16 @@ impl Team for Ranks {
         Ok(self.counter.add_one(0) as usize)
     }
 
-    fn all(&self, so: bool) -> Result<bool> {
-        let (own, mut say) = ([u8::from(so)], vec![0u8; self.size]);
+    fn gathered(&self, own: f64) -> Result<Vec<f64>> {
+        let (own, mut all) = ([own], vec![0.0; self.size]);
         scope(|scope| {
             let request = {
                 let _one = one_call();
-                SimpleCommunicator::world().immediate_all_gather_into(scope, &own[..], &mut say[..])
+                SimpleCommunicator::world().immediate_all_gather_into(scope, &own[..], &mut all[..])
             };
             wait(request);
         });
-        Ok(say.iter().all(|&so| so == 1))
+        Ok(all)
     }
 
     fn meet(&self) -> Result<()> {
