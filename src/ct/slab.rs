@@ -269,8 +269,10 @@ pub(super) trait Worker {
     fn begin(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<()>;
     /// Begins with a slab of the first of these slices; says how many they are.
     fn start(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Self::Pending)>;
-    /// Sends the results to the target; with `wait`, they are there when it returns.
-    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Self::Pending, wait: bool) -> Result<()>;
+    /// Sends the results to the target. What was loaded is not needed any more.
+    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: &Self::Pending) -> Result<()>;
+    /// Waits until they are there.
+    fn arrived(&mut self, pending: &Self::Pending) -> Result<()>;
     /// After a slab for which there was no memory, and with none under way: makes the next ones smaller, if they can be.
     fn shrink(&mut self, job: &Job) -> Result<bool>;
 }
@@ -330,10 +332,16 @@ pub(super) fn run<'a, W: Worker>(workers: &mut [W], queue: &Queue, ends: &mut im
     let mut line = Line { workers, ends, job, under_way: VecDeque::new() };
     for turn in 0.. {
         let worker = turn % line.workers.len();
-        line.make_way(worker)?;
+        let mut leaving = Vec::new();
+        while line.is_full(worker) {
+            leaving.extend(line.send_first()?);
+        }
         job.check()?;
-        let Some(slices) = queue.take(line.workers[worker].share()) else { break };
-        let arrays = line.ends.load(turn, slices.clone())?;
+        let next = queue.take(line.workers[worker].share());
+        // Results come down while the next data are loaded.
+        let next = next.map(|slices| Ok((line.ends.load(turn, slices.clone())?, slices))).transpose()?;
+        leaving.into_iter().try_for_each(|slab| line.store(slab))?;
+        let Some((arrays, slices)) = next else { break };
         line.work(worker, arrays, slices)?;
     }
     line.finish_all()
@@ -345,7 +353,9 @@ impl<'a, W: Worker, E: Ends<'a>> Line<'a, '_, W, E> {
         self.workers[worker].begin(self.job, &arrays, slices.clone())?;
         let mut left = slices.clone();
         while !left.is_empty() {
-            self.make_way(worker)?;
+            while self.is_full(worker) {
+                self.finish_first()?;
+            }
             self.job.check()?;
             match self.workers[worker].start(self.job, &arrays, left.clone()) {
                 Ok((count, pending)) => {
@@ -367,12 +377,9 @@ impl<'a, W: Worker, E: Ends<'a>> Line<'a, '_, W, E> {
         Ok(())
     }
 
-    /// Until the worker may start another slab.
-    fn make_way(&mut self, worker: usize) -> Result<()> {
-        while self.under_way.iter().filter(|u| u.worker == worker).count() >= W::DEPTH {
-            self.finish_first()?;
-        }
-        Ok(())
+    /// Whether a worker has as many slabs as it may.
+    fn is_full(&self, worker: usize) -> bool {
+        self.under_way.iter().filter(|u| u.worker == worker).count() >= W::DEPTH
     }
 
     fn finish_all(&mut self) -> Result<()> {
@@ -383,9 +390,22 @@ impl<'a, W: Worker, E: Ends<'a>> Line<'a, '_, W, E> {
     }
 
     fn finish_first(&mut self) -> Result<()> {
-        let Some(UnderWay { worker, arrays, pending, stored }) = self.under_way.pop_front() else { return Ok(()) };
-        self.workers[worker].finish(self.job, &arrays, pending, E::STORES && stored.is_some())?;
+        self.send_first()?.map_or(Ok(()), |slab| self.store(slab))
+    }
+
+    /// Has the first slab's results sent to where they belong.
+    fn send_first(&mut self) -> Result<Option<UnderWay<'a, W::Pending>>> {
+        let Some(slab) = self.under_way.pop_front() else { return Ok(None) };
+        self.workers[slab.worker].finish(self.job, &slab.arrays, &slab.pending)?;
+        Ok(Some(slab))
+    }
+
+    /// Stores them, when they are there.
+    fn store(&mut self, UnderWay { worker, arrays, pending, stored }: UnderWay<'a, W::Pending>) -> Result<()> {
         if let Some(slices) = stored {
+            if E::STORES {
+                self.workers[worker].arrived(&pending)?;
+            }
             self.ends.store(&arrays, slices)?;
         }
         self.ends.report(self.job);

@@ -155,7 +155,11 @@ impl Worker for Processor<'_> {
         Ok((slab.count, ()))
     }
 
-    fn finish(&mut self, _: &Job, _: &Arrays, (): (), _: bool) -> Result<()> {
+    fn finish(&mut self, _: &Job, _: &Arrays, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn arrived(&mut self, (): &()) -> Result<()> {
         Ok(())
     }
 

@@ -469,13 +469,19 @@ impl Worker for AtWork<'_> {
         Ok((count, pending))
     }
 
-    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: Pending, wait: bool) -> Result<()> {
+    fn finish(&mut self, job: &Job, arrays: &Arrays, pending: &Pending) -> Result<()> {
         let Self { context, task, gpu, sizes, output, treated, .. } = self;
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
-        *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, &pending)?;
+        *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, pending)?;
         job.advance(pending.count as f64 / task.geometry.slices as f64);
-        if wait { gpu.arrived(&pending) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn arrived(&mut self, pending: &Pending) -> Result<()> {
+        let device = self.gpu.state.device.clone();
+        let _current = device.enter()?;
+        self.gpu.arrived(pending)
     }
 
     fn shrink(&mut self, job: &Job) -> Result<bool> {
