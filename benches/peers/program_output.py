@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writing of volumes: this program's output beside h5py, tifffile and zarr-python, the same slices until they are on disk.
 
-usage: program_output.py FOLDER [SIDE]
+usage: program_output.py FOLDER [SIDE [KIND...]]    KIND: the first word of those below, such as Zarr; all by default
 
 Needs numpy, h5py, tifffile, zarr, and `cargo build --release -p isocenter-program --example output`. SIDE (1024) slices of SIDE x SIDE u16,
 of which 48 are made and written again and again, 24 at a time. Ours is on disk after each 128 slices and in the end; the others are asked for that at the end. Zarr
@@ -101,7 +101,8 @@ def main():
     folder, side = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1024
     slices = pattern(folder / "pattern", side)
     gigabytes = 2 * side**3 / 1e9
-    for kind, (name, more, write, peer) in KINDS.items():
+    kinds = {kind: how for kind, how in KINDS.items() if not sys.argv[3:] or kind.split()[0].strip(",") in sys.argv[3:]}
+    for kind, (name, more, write, peer) in kinds.items():
         # The name's slash, if there is one, tells the kind.
         path, text = folder / name, f"{folder}/{name}"
         ours, theirs = [], []
