@@ -12,6 +12,7 @@ mod files;
 mod filters;
 mod held;
 mod images;
+mod kept;
 mod library;
 mod mapping;
 mod spread;
