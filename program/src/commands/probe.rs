@@ -91,10 +91,10 @@ fn read(plan: &Plan, scan: &Scan, team: &dyn Team) -> Result<f64> {
 /// Makes slices for some time.
 fn made(prepared: &mut Prepared, plan: &Plan) -> Result<f64> {
     let [first, end] = plan.rows;
-    // What is made once is made before.
     let mut count = (end - first).min(4);
-    prepared.stream(first..first + count, |_, _| Ok(()))?;
     loop {
+        // What is made once is made before.
+        prepared.stream(first..first + count, |_, _| Ok(()))?;
         let (begun, read) = (Instant::now(), prepared.read);
         prepared.stream(first..first + count, |_, _| Ok(()))?;
         let taken = begun.elapsed().saturating_sub(prepared.read - read);
