@@ -126,6 +126,7 @@ test-all: install
 		cmd:chromium:chromium cmd:prlimit:util-linux
 	$(CARGO) test --release
 	$(CARGO) test --release -p isocenter-program --features mpi
+	scripts/test_program_formats.sh $(or $(CARGO_TARGET_DIR),target)/release/isocenter
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_consumer.sh $(STAGE) target/consumer

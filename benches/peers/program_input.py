@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Reading of compressed frames: this program's input beside h5py with hdf5plugin, on the same files.
+"""Reading of compressed frames: this program's input beside h5py with hdf5plugin, on the same files; and of stacks of TIFF images beside
+tifffile.
 
-usage: program_input.py FOLDER [FRAMES]
+usage: program_input.py FOLDER [FRAMES [stacks]]    stacks: these alone
 
-Needs numpy, h5py, hdf5plugin, and `cargo build --release -p isocenter-program --example input`. Writes FRAMES (1024) frames of
+Needs numpy, h5py, hdf5plugin, tifffile, and `cargo build --release -p isocenter-program --example input`. Writes FRAMES (1024) frames of
 1024 x 1024 u16 with photon noise into FOLDER, in chunks of one frame, unless they are there, and reads them: once in their order, and in 32 slabs of rows. The page
 cache holds the files. Every value that h5py reads is decoded by the HDF5 library's filters; of passes the best of three counts."""
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 import h5py
 import hdf5plugin
 import numpy as np
+import tifffile
 
 SIDE = 1024
 SLABS = 32
@@ -56,8 +58,8 @@ def write(folder, count):
     return paths
 
 
-def ours(path):
-    told = subprocess.run([INPUT, path, "data", str(SLABS)], check=True, capture_output=True, text=True).stdout
+def ours(path, dataset="data"):
+    told = subprocess.run([INPUT, path, dataset, str(SLABS)], check=True, capture_output=True, text=True).stdout
     return {line.split()[0]: line.split()[1] for line in told.splitlines() if line.split()}
 
 
@@ -80,8 +82,56 @@ def h5py_slabs(path):
         return time.perf_counter() - start
 
 
+def tifffile_pass(paths):
+    frame = np.empty((SIDE, SIDE), "u2")
+    start = time.perf_counter()
+    for path in paths:
+        tifffile.imread(path, out=frame)
+    return time.perf_counter() - start
+
+
+def tifffile_stack(paths):
+    stack = np.zeros((len(paths), SIDE, SIDE), "u2")
+    start = time.perf_counter()
+    tifffile.imread(paths, out=stack)
+    return time.perf_counter() - start
+
+
+def stacks(folder, count):
+    """A folder of TIFF images, one a frame, and the same frames in one piece in HDF5."""
+    images, whole = folder / "tiff", folder / "whole.h5"
+    if not images.exists():
+        images.mkdir()
+        with h5py.File(whole, "w") as file:
+            data = file.create_dataset("data", (count, SIDE, SIDE), "u2")
+            for k, frame in enumerate(frames(count)):
+                data[k] = frame
+                tifffile.imwrite(images / f"p{k:05}.tif", frame)
+    paths = sorted(images.iterdir())
+    gigabytes = count * SIDE * SIDE * 2 / 1e9
+    runs = [[ours(images, "images"), ours(whole), tifffile_pass(paths), tifffile_stack(paths), h5py_pass(whole)] for _ in range(5)]
+    best = lambda k, key: min(float(run[k][key]) for run in runs)
+    least = lambda k: min(run[k] for run in runs)
+    result = {
+        "TIFF, tags read, s": best(0, "opened"),
+        "TIFF, GB/s": round(gigabytes / best(0, "pass"), 2),
+        "TIFF by tifffile, a file at a time, GB/s": round(gigabytes / least(2), 2),
+        "TIFF by tifffile, all at once, GB/s": round(gigabytes / least(3), 2),
+        "HDF5 in one piece, GB/s": round(gigabytes / best(1, "pass"), 2),
+        "HDF5 in one piece by h5py, GB/s": round(gigabytes / least(4), 2),
+        "TIFF, 32 slabs, s": best(0, "all"),
+        "HDF5 in one piece, 32 slabs, s": best(1, "all"),
+        "HDF5 in one piece, 32 slabs by h5py, s": round(h5py_slabs(whole), 3),
+        "load": round(os.getloadavg()[0], 1),
+    }
+    print(json.dumps(result), flush=True)
+
+
 def main():
     folder, count = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1024
+    stacks(folder, count)
+    if sys.argv[3:] == ["stacks"]:
+        return
     paths = write(folder, count)
     gigabytes = count * SIDE * SIDE * 2 / 1e9
     for kind, path in paths.items():

@@ -1,22 +1,39 @@
-//! Times the input of a dataset alone: `input FILE DATASET SLABS [MEMORY [SCRATCH]]`. All frames are read in their order, to nowhere; then
-//! every chunk is decoded once and kept, by rows, and as many slabs of rows are read. Tells seconds, bytes of values and bytes that were
-//! decoded, each on a line.
+//! Times the input of a dataset alone: `input FILE DATASET SLABS [MEMORY [SCRATCH]]`, or `input FOLDER images SLABS` of a folder of TIFF or
+//! EDF images. All frames are read in their order, to nowhere; then every chunk is decoded once and kept, by rows, and as many slabs of rows
+//! are read. Tells seconds, bytes of values and bytes that were decoded, each on a line.
 
 use anyhow::{Context, Result};
-use isocenter_program::frames::{Frames, Room, hold, of_dataset};
+use isocenter_program::frames::{Frames, Kind, Room, Source, hold, of_dataset, of_files};
 use isocenter_program::team::Alone;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
+
+/// The images of a folder.
+fn images(folder: &Path) -> Result<Arc<dyn Source>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    let kind = paths.first().and_then(|path| Kind::of(path)).context("the folder has no images")?;
+    of_files(kind, paths)
+}
 
 fn main() -> Result<()> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let [file, dataset, slabs, rest @ ..] = words.as_slice() else {
-        anyhow::bail!("input FILE DATASET SLABS [MEMORY [SCRATCH]]");
+        anyhow::bail!("input FILE DATASET SLABS [MEMORY [SCRATCH]], or input FOLDER images SLABS");
     };
     let slabs: usize = slabs.parse().context("SLABS is a number")?;
     let memory = rest.first().map_or(Ok(u64::MAX), |memory| memory.parse()).context("MEMORY is a number")?;
     let mut room = Room { memory, scratch: rest.get(1).map_or_else(std::env::temp_dir, PathBuf::from) };
-    let source = of_dataset(hdf5_metno::File::open(file)?.dataset(dataset)?)?;
+    let start = Instant::now();
+    let source = match dataset.as_str() {
+        "images" => images(Path::new(file))?,
+        name => of_dataset(hdf5_metno::File::open(file)?.dataset(name)?)?,
+    };
+    println!("opened {:.4} s", start.elapsed().as_secs_f64());
     let mut frames = Frames::all(source);
     let [count, rows, bins] = frames.source.shape();
     let bytes = count * rows * bins * frames.source.dtype().size();

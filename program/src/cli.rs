@@ -2,13 +2,16 @@
 
 use crate::commands;
 use crate::plan::Steps;
-use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use crate::scan::Input;
+use crate::scan::pyhst::{self, Parameters, Taken};
+use anyhow::{Context as _, Result};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// From a scan file to a volume file: parallel-beam CT
+/// From a scan to a volume file: parallel-beam CT
 ///
-/// A scan is an NXtomo or a Data Exchange file. With no option `recon` searches the rotation axis, removes stripes that stand out from
+/// A scan is an NXtomo or a Data Exchange file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
 /// noise, and writes attenuation in 32-bit floating point.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
@@ -19,11 +22,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tell what a scan file holds
-    Inspect {
-        /// The scan file
-        scan: PathBuf,
-    },
+    /// Tell what a scan holds
+    Inspect(Inspect),
     /// Search the rotation axis
     Axis(Axis),
     /// Reconstruct a volume
@@ -38,8 +38,21 @@ const EXAMPLES: &str = "examples:
   isocenter recon scan.nx -o volume.h5 --depth u16 --outliers --bad-pixels
   isocenter recon scan.nx -o slices/
   isocenter recon scan.nx -o volume.zarr --depth u16
+  isocenter recon folder --angles 0..180
+  isocenter recon \"proj_*.tif\" --flats before --flats after --darks dark.tif
+  isocenter recon scan.par --axis 1023.4
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
+
+/// What a scan may be.
+const SCAN: &str = "The scan:
+  an HDF5 file     NXtomo or Data Exchange
+  a folder         TIFF images, of which names with a word such as flat, ref or white are flats, with dark darks, all others one series of
+                   projections; or an ESRF folder of EDF images with refHST, dark.edf and .info
+  a pattern        in quotes, as in \"proj_*.tif\": projections alone, beside --flats and --darks
+  an image file    TIFF or EDF, with all projections
+  scan.par         PyHST's parameters
+`isocenter inspect` tells what was found, assumed and left out.";
 
 /// Where to compute.
 #[derive(Debug, Args)]
@@ -60,9 +73,21 @@ pub struct Machine {
 }
 
 #[derive(Debug, Args)]
-pub struct Axis {
-    /// The scan file
+pub struct Inspect {
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
     pub scan: PathBuf,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
+}
+
+#[derive(Debug, Args)]
+pub struct Axis {
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
+    pub scan: PathBuf,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
     /// Look at rows far apart, and tell how the axis moves from row to row
     #[arg(long)]
     pub tilt: bool,
@@ -83,7 +108,8 @@ pub struct Repeat {
 
 #[derive(Debug, Args)]
 pub struct Recon {
-    /// The scan file
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    #[arg(long_help = SCAN)]
     pub scan: PathBuf,
     /// The volume: its name tells its kind (.h5, .tif, .vol, .zarr, or folder/ for a TIFF file a slice), as --format does [default: the scan's name with
     /// _volume.h5, in this folder]
@@ -104,6 +130,11 @@ pub struct Recon {
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,
+    #[command(flatten, next_help_heading = "Scan")]
+    pub input: Input,
+    /// What became of PyHST's parameters, if they are the scan.
+    #[arg(skip)]
+    pub taken: Option<Taken>,
     #[command(flatten)]
     pub steps: Steps,
     #[command(flatten)]
@@ -111,10 +142,31 @@ pub struct Recon {
 }
 
 impl Cli {
+    /// Of a command line's words. What they leave open, PyHST's parameter file says, if that is the scan of `recon`.
+    pub fn read(words: Vec<OsString>) -> Result<Self> {
+        // Before what the file says there may be options without those that they need.
+        let first = Self::command().ignore_errors(true).try_get_matches_from(&words).ok();
+        let scan = first.as_ref().and_then(|first| first.subcommand_matches("recon")?.get_one::<PathBuf>("scan"));
+        let Some(scan) = scan.filter(|scan| pyhst::is(scan)) else { return Ok(Self::parse_from(words)) };
+        let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let given = |option: &str| {
+            let rest = texts.iter().filter_map(|word| word.strip_prefix(option));
+            rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        let told = || scan.display().to_string();
+        let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
+        let more: Vec<_> = taken.words().map(OsString::from).collect();
+        let mut cli = Self::parse_from(words.iter().cloned().chain(more));
+        if let Command::Recon(recon) = &mut cli.command {
+            recon.taken = Some(taken);
+        }
+        Ok(cli)
+    }
+
     /// Does what is said.
     pub fn run(self) -> Result<()> {
         match self.command {
-            Command::Inspect { scan } => commands::inspect::run(&scan),
+            Command::Inspect(inspect) => commands::inspect::run(&inspect),
             Command::Axis(axis) => commands::axis::run(&axis),
             Command::Recon(recon) => commands::recon::run(&recon),
             Command::Repeat(repeat) => commands::recon::repeat(&repeat),

@@ -4,6 +4,8 @@ pub mod cli;
 mod commands;
 pub mod frames;
 pub mod memory;
+#[cfg(test)]
+mod mutations;
 mod plan;
 mod report;
 mod scan;

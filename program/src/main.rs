@@ -1,6 +1,5 @@
 //! The command `isocenter`: from a scan file to a volume file.
 
-use clap::Parser;
 use isocenter_program::cli::Cli;
 use isocenter_program::status;
 use std::process::ExitCode;
@@ -14,7 +13,7 @@ fn main() -> ExitCode {
     // A limit on the size of files is an error that says so, as a full disk is, and no signal that ends the program.
     // SAFETY: no handler is set, and there is no other thread yet.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    match Cli::parse().run() {
+    match Cli::read(std::env::args_os().collect()).and_then(Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{}", status::told(&error));

@@ -174,7 +174,6 @@ fn parts_make_a_volume() {
 #[cfg(feature = "mpi")]
 mod mpi {
     use super::*;
-    use std::process::Stdio;
 
     /// Under mpirun, of which OpenMPI asks to be allowed what machines of tests are.
     fn mpirun(folder: &Folder, processes: usize, arguments: &[&str]) -> Command {

@@ -22,7 +22,7 @@ const BESIDE: usize = 64;
 pub fn run(axis: &Axis) -> Result<()> {
     let team = Alone::default();
     let context = context(&axis.machine, &Watch::new()?, &team)?;
-    let mut scan = Scan::open(&axis.scan)?;
+    let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
     let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };

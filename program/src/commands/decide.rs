@@ -10,14 +10,14 @@ use crate::volume::{Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Slices whose values tell the window of integers.
 const SLICES: usize = 16;
 /// Values that are looked at, at most.
 const VALUES: usize = 8 << 20;
-/// Slices of a block: many, for there is nothing to overlap with at its ends.
+/// Slices of a block: processes take so many at least, and so many are made anew at most where a run ended early.
 const BLOCK: usize = 128;
 
 pub fn decide(
@@ -35,8 +35,8 @@ pub fn decide(
     let (output, format) = output(recon);
     steps.volume.format = Some(format);
     steps.volume.kind(&output)?;
-    let (scan_path, axis) = (recon.scan.clone(), recon.axis.unwrap_or_default());
-    let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, steps };
+    let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
+    let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, input, steps };
     let percentiles = plan.steps.volume.open()?;
     // What they were stays in the plan, beside what is found by them.
     plan.steps.volume.percentiles = percentiles.map(Vec::from);
@@ -77,13 +77,23 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
 /// The volume's name, made of the scan's where none is given, and its kind.
 fn output(recon: &Recon) -> (PathBuf, Format) {
     let format = recon.steps.volume.format;
-    let beside = |format: Format| {
-        let stem = recon.scan.file_stem().unwrap_or_default().to_string_lossy();
-        PathBuf::from(format!("{stem}_volume{}", format.ending()))
-    };
+    let beside = |format: Format| PathBuf::from(format!("{}_volume{}", stem(&recon.scan), format.ending()));
     let output = recon.output.clone().unwrap_or_else(|| beside(format.unwrap_or(Format::Hdf5)));
     let format = format.unwrap_or_else(|| Format::of(&output));
     (output, format)
+}
+
+/// A name for what is made of a scan.
+fn stem(scan: &Path) -> String {
+    let folder = scan.is_dir().then(|| scan.canonicalize().ok()).flatten();
+    let name = match &folder {
+        Some(folder) => folder.file_name(),
+        None => scan.file_stem(),
+    };
+    // Of a pattern what comes before its signs.
+    let name = name.unwrap_or_default().to_string_lossy();
+    let stem = name.split(['*', '?']).next().unwrap_or_default().trim_end_matches(['_', '-', '.']);
+    if stem.is_empty() { "scan".into() } else { stem.into() }
 }
 
 /// Percentiles of some slices, spread evenly.

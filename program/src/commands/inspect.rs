@@ -1,11 +1,13 @@
 //! `isocenter inspect`.
 
+use crate::cli::Inspect;
 use crate::scan::Scan;
+use crate::scan::pyhst::{self, Parameters};
 use anyhow::Result;
-use std::path::Path;
 
-pub fn run(path: &Path) -> Result<()> {
-    let scan = Scan::open(path)?;
+pub fn run(inspect: &Inspect) -> Result<()> {
+    let path = &inspect.scan;
+    let scan = Scan::open(path, &inspect.input)?;
     let [_, rows, bins] = scan.views.source.shape();
     let (views, dtype) = (scan.views.which.len(), scan.views.source.dtype());
     println!("{}: {}", path.display(), scan.format);
@@ -22,6 +24,16 @@ pub fn run(path: &Path) -> Result<()> {
     match scan.pixel {
         Some(pixel) => println!("  pixel       {pixel} mm"),
         None => println!("  pixel       not told"),
+    }
+    if pyhst::is(path) {
+        let taken = Parameters::read(path)?.taken(|_| false)?;
+        print!("{taken}");
+        if let Err(refused) = taken.check() {
+            println!("{refused}");
+        }
+    }
+    for note in &scan.notes {
+        println!("  note        {note}");
     }
     Ok(())
 }

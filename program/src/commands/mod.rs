@@ -120,5 +120,5 @@ fn plan(context: &Arc<Context>, scan: &Scan, pixel: Option<f64>, flat: &FlatFiel
 
 /// What projections of a scan are.
 fn input(scan: &Scan) -> InputKind {
-    if scan.flats.is_empty() { InputKind::Auto } else { InputKind::Counts }
+    scan.input()
 }

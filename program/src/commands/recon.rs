@@ -9,14 +9,20 @@ use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::team::{self, Team};
 use crate::watch::Watch;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 pub fn run(recon: &Recon) -> Result<()> {
     team::with(|team| {
+        if let Some(taken) = &recon.taken {
+            if team.rank() == 0 {
+                println!("{}: PyHST parameters\n{taken}", recon.scan.display());
+            }
+            taken.check().with_context(|| recon.scan.display().to_string())?;
+        }
         let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
         let context = context(&recon.machine, &watch, team)?;
         stopwatch.stage("devices");
-        let mut scan = Scan::open(&recon.scan)?;
+        let mut scan = Scan::open(&recon.scan, &recon.input)?;
         stopwatch.stage("opening");
         if !recon.probe {
             hold(&mut scan, recon.rows, &recon.machine, team)?;
@@ -44,7 +50,7 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
         let context = context(&repeat.machine, &watch, team)?;
         stopwatch.stage("devices");
         let plan = Plan::read(&repeat.plan)?;
-        let mut scan = Scan::open(&plan.scan)?;
+        let mut scan = Scan::open(&plan.scan, &plan.input)?;
         stopwatch.stage("opening");
         hold(&mut scan, Some(plan.rows), &repeat.machine, team)?;
         stopwatch.stage("decoding");

@@ -13,7 +13,7 @@ use crate::volume::{About, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
 use isocenter::array::{ArrayMut, DType};
-use isocenter::context::Context;
+use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::ct::{Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Options, Output, Slab};
 use isocenter::error::{Error, Status};
 use std::collections::BTreeSet;
@@ -362,7 +362,10 @@ impl Run<'_> {
         let Self { scan, plan: wanted, .. } = self;
         let [_, _, bins] = scan.views.source.shape();
         let views = scan.views.which.len();
-        let mut ct = plan(&self.context, scan, wanted.pixel, &wanted.steps.flats.of_rows(), &[row])?;
+        // A row is not worth a GPU; and Ctrl-C does not end a run whose volume is there.
+        let options = ContextOptions { compute: Compute::Cpu, threads: self.context.threads(), ..Default::default() };
+        let context = Context::new(options).map(Arc::new)?;
+        let mut ct = plan(&context, scan, wanted.pixel, &wanted.steps.flats.of_rows(), &[row])?;
         ct.set_options(Options { input: input(scan), filter: Filter::None, ..Options::default() })?;
         let bytes = scan.views.rows(&[row])?;
         let mut values = vec![0.0; views * bins];

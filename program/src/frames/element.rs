@@ -19,6 +19,14 @@ enum Kind {
     F64,
 }
 
+/// What the bits of a number mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Unsigned,
+    Signed,
+    Float,
+}
+
 /// A number in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
@@ -51,6 +59,29 @@ impl Element {
                 same(big).then_some(Self { kind, big_endian: true })
             })
         })
+    }
+
+    /// Of so many bits; nothing if it is none of the usual numbers.
+    pub fn of_form(form: Form, bits: u16, big_endian: bool) -> Option<Self> {
+        let kind = match (form, bits) {
+            (Form::Unsigned, 8) => Kind::U8,
+            (Form::Signed, 8) => Kind::I8,
+            (Form::Unsigned, 16) => Kind::U16,
+            (Form::Signed, 16) => Kind::I16,
+            (Form::Unsigned, 32) => Kind::U32,
+            (Form::Signed, 32) => Kind::I32,
+            (Form::Unsigned, 64) => Kind::U64,
+            (Form::Signed, 64) => Kind::I64,
+            (Form::Float, 32) => Kind::F32,
+            (Form::Float, 64) => Kind::F64,
+            _ => return None,
+        };
+        Some(Self { kind, big_endian })
+    }
+
+    /// Whether its highest byte comes first.
+    pub fn big_endian(self) -> bool {
+        self.big_endian
     }
 
     /// Bytes of one.

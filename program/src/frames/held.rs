@@ -1,5 +1,6 @@
 //! Frames that were decoded once and are kept, in memory or in a file: (rows, frames, bins), so that the rows of a slab lie together.
 
+use super::kept::Kept;
 use super::{Room, Source};
 use crate::memory::{reserved, zeros};
 use anyhow::{Context, Result, bail};
@@ -19,11 +20,8 @@ const BATCH: usize = 8 << 20;
 /// Some rows of some frames of a source.
 pub struct Held {
     source: Arc<dyn Source>,
-    /// Ascending.
-    rows: Vec<usize>,
-    /// Which of those that are kept a frame is.
-    places: Vec<Option<usize>>,
-    /// How many are.
+    kept: Kept,
+    /// How many frames are kept.
     frames: usize,
     store: Store,
 }
@@ -53,10 +51,6 @@ impl Held {
         } else {
             Store::Scratch(scratch(&room.scratch, bytes as u64)?)
         };
-        let mut places = vec![None; all];
-        for (place, &frame) in frames.iter().enumerate() {
-            places[frame] = Some(place);
-        }
         if let (Some(&first), Some(&last)) = (rows.first(), rows.last()) {
             let to = match &mut store {
                 Store::Memory(memory) => To::Memory(memory),
@@ -64,23 +58,18 @@ impl Held {
             };
             fill(&*source, frames, rows, first..last + 1, to)?;
         }
-        Ok(Self { source, rows: rows.to_vec(), places, frames: frames.len(), store })
+        Ok(Self { source, kept: Kept::new(all, frames, rows), frames: frames.len(), store })
     }
 
-    /// Rows that are kept, from the `first` of them on, into rows of `to`, (frames, rows, bins), from `at` on.
-    fn copy(&self, places: &[usize], kept: Range<usize>, at: usize, rows: usize, to: &mut [u8]) -> Result<()> {
+    /// Some of the rows that are kept, of frames in these places, into `to`, (frames, rows, bins).
+    fn copy(&self, places: &[usize], kept: Range<usize>, to: &mut [u8]) -> Result<()> {
         let row = self.source.shape()[2] * self.source.dtype().size();
-        let band = self.frames * row;
-        let pick = |from: &[u8], k: usize, to: &mut [u8]| {
-            to.par_chunks_exact_mut(rows * row).zip(places).for_each(|(to, place)| {
-                to[(at + k) * row..(at + k + 1) * row].copy_from_slice(&from[place * row..(place + 1) * row]);
-            });
-        };
+        let (band, each) = (self.frames * row, kept.len() * row);
         match &self.store {
             Store::Memory(store) => {
                 // All rows of a frame at once: what is written lies together.
-                to.par_chunks_exact_mut(rows * row).zip(places).for_each(|(to, place)| {
-                    for (to, k) in to[at * row..].chunks_exact_mut(row).zip(kept.clone()) {
+                to.par_chunks_exact_mut(each).zip(places).for_each(|(to, place)| {
+                    for (to, k) in to.chunks_exact_mut(row).zip(kept.clone()) {
                         to.copy_from_slice(&store[k * band + place * row..][..row]);
                     }
                 });
@@ -89,7 +78,9 @@ impl Held {
                 let mut from = zeros(band)?;
                 for (k, kept) in kept.enumerate() {
                     file.read_exact_at(&mut from, (kept * band) as u64).context("reading the scratch file")?;
-                    pick(&from, k, to);
+                    to.par_chunks_exact_mut(each).zip(places).for_each(|(to, place)| {
+                        to[k * row..][..row].copy_from_slice(&from[place * row..][..row]);
+                    });
                 }
             }
         }
@@ -181,16 +172,11 @@ impl Source for Held {
     }
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
-        let places: Option<Vec<_>> = frames.iter().map(|&f| self.places[f]).collect();
-        let kept = self.rows.partition_point(|&r| r < rows.start)..self.rows.partition_point(|&r| r < rows.end);
-        let Some(places) = places.filter(|places| !kept.is_empty() && !places.is_empty()) else {
-            return self.source.read(frames, rows, to);
-        };
-        if kept.len() == rows.len() {
-            return self.copy(&places, kept, 0, rows.len(), to);
+        match self.kept.find(frames, &rows) {
+            Some((places, kept)) => self.copy(&places, kept, to),
+            // What is not kept is read again.
+            None => self.source.read(frames, rows, to),
         }
-        // Rows that are not kept are read again.
-        self.source.read(frames, rows, to)
     }
 
     fn storage(&self) -> String {

@@ -3,24 +3,33 @@
 mod ahead;
 mod chunked;
 mod chunks;
+mod coded;
 mod contiguous;
+mod converted;
+mod edf;
 mod element;
+mod files;
 mod filters;
 mod held;
+mod images;
+mod kept;
 mod library;
 mod mapping;
 mod spread;
 mod stack;
+mod tiff;
 
 pub use ahead::Ahead;
+pub use converted::Converted;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail};
+use element::Element;
 use hdf5_metno::Dataset;
 use isocenter::array::DType;
 use spread::Spread;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A stack of images, (frames, rows, bins), in a file.
@@ -157,6 +166,58 @@ pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
         Ok(Arc::new(library::Library::new(dataset.clone(), shape)?))
     };
     opened().with_context(|| format!("reading {name}"))
+}
+
+/// What kind of files images are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tiff,
+    Edf,
+}
+
+impl Kind {
+    /// By a file's name.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "tif" | "tiff" => Some(Self::Tiff),
+            "edf" => Some(Self::Edf),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tiff => "TIFF",
+            Self::Edf => "EDF",
+        }
+    }
+}
+
+/// All images of some files, one after the other.
+pub fn of_files(kind: Kind, paths: Vec<PathBuf>) -> Result<Arc<dyn Source>> {
+    match kind {
+        Kind::Tiff => tiff::open(paths),
+        Kind::Edf => edf::open(paths),
+    }
+}
+
+/// An error that names the first image that is not like those before it.
+fn alike<'a>(mut images: impl Iterator<Item = (&'a Path, [usize; 2], Element)>) -> Result<()> {
+    let Some((of, size, element)) = images.next() else { return Ok(()) };
+    for (path, [rows, bins], other) in images {
+        if [rows, bins] != size || other != element {
+            let [r, b] = size;
+            bail!(
+                "{} has {rows} rows of {bins} bins, {}; {} has {r} of {b}, {}",
+                path.display(),
+                other.name(),
+                of.display(),
+                element.name()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The value of elements that were never written, as it is read.

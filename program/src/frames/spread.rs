@@ -3,6 +3,7 @@
 
 use super::Source;
 use super::held::{To, fill};
+use super::kept::Kept;
 use crate::memory::zeros;
 use crate::team::{Shared, Team};
 use anyhow::{Context, Result};
@@ -17,11 +18,8 @@ const BATCH: usize = 64 << 20;
 /// Some rows of some frames of a source.
 pub struct Spread {
     source: Arc<dyn Source>,
-    /// Ascending.
-    rows: Vec<usize>,
-    /// Which of those that are kept a frame is.
-    places: Vec<Option<usize>>,
-    /// Which of these a process has.
+    kept: Kept,
+    /// Which of the frames that are kept a process has.
     parts: Vec<Range<usize>>,
     memory: Box<dyn Shared>,
 }
@@ -61,11 +59,7 @@ impl Spread {
             fill(&**source, &frames[own], rows, first..last + 1, To::Memory(memory.own()))?;
         }
         team.meet()?;
-        let mut places = vec![None; all];
-        for (place, &frame) in frames.iter().enumerate() {
-            places[frame] = Some(place);
-        }
-        Ok(Some(Self { source: source.clone(), rows: rows.to_vec(), places, parts, memory }))
+        Ok(Some(Self { source: source.clone(), kept: Kept::new(all, frames, rows), parts, memory }))
     }
 
     /// Some rows that are kept of the frames that one process has, into their places in `to`, (frames, rows, bins).
@@ -103,10 +97,10 @@ impl Source for Spread {
     }
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
-        let places: Option<Vec<_>> = frames.iter().map(|&f| self.places[f]).collect();
-        let kept = self.rows.partition_point(|&r| r < rows.start)..self.rows.partition_point(|&r| r < rows.end);
-        match places.filter(|places| kept.len() == rows.len() && !kept.is_empty() && !places.is_empty()) {
-            Some(places) => (0..self.parts.len()).try_for_each(|rank| self.fetch(rank, &places, kept.clone(), to)),
+        match self.kept.find(frames, &rows) {
+            Some((places, kept)) => {
+                (0..self.parts.len()).try_for_each(|rank| self.fetch(rank, &places, kept.clone(), to))
+            }
             // What is not kept is read again.
             None => self.source.read(frames, rows, to),
         }

@@ -15,7 +15,7 @@ pub struct Distortion {
     /// Turn frames until the axis is upright: bins by which it moves from a row to the next, which `isocenter axis --tilt` tells
     #[arg(long, value_name = "BINS", allow_negative_numbers = true)]
     pub tilt: Option<f64>,
-    /// Put views that lie aside back: a text file with bins and rows of each view, a line each
+    /// Put views that lie aside back: a text file with the bins, or bins and rows, by which each view does, a line each
     #[arg(long, value_name = "FILE")]
     pub shifts: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ fn lens(path: &Path) -> Result<([f64; 2], Vec<f64>)> {
     Ok(([x, y], radial))
 }
 
-/// Two numbers a line.
+/// One or two numbers a line.
 fn shifts(path: &Path) -> Result<Vec<[f64; 2]>> {
     let lines = read(path)?;
     let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
@@ -62,7 +62,8 @@ fn shifts(path: &Path) -> Result<Vec<[f64; 2]>> {
         let mut numbers = line.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(str::parse::<f64>);
         match (numbers.next(), numbers.next(), numbers.next()) {
             (Some(Ok(x)), Some(Ok(y)), None) => Ok([x, y]),
-            _ => bail!("{}, line {}: two numbers are expected, bins and rows", path.display(), k + 1),
+            (Some(Ok(x)), None, None) => Ok([x, 0.0]),
+            _ => bail!("{}, line {}: bins, or bins and rows, are expected", path.display(), k + 1),
         }
     });
     pairs.collect()

@@ -6,11 +6,11 @@ mod phase;
 mod stripes;
 mod volume;
 
-use crate::scan::Scan;
+use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use distortion::Distortion;
-use isocenter::ct::{Ct, HalfAcquisition, Interpolation};
+use isocenter::ct::{Ct, HalfAcquisition, Interpolation, Options, Padding};
 use outliers::Outliers;
 use phase::Phase;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,17 @@ pub enum Reading {
     Fourier,
     /// Between two bins
     Linear,
+}
+
+/// What is beyond the ends of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// Nothing: the sample lies within the detector
+    #[default]
+    Zero,
+    /// The row's outermost values: the sample goes on beyond the detector
+    Edge,
 }
 
 /// The steps, in their order.
@@ -105,13 +116,16 @@ pub struct Slices {
     /// How a pixel reads a filtered row
     #[arg(long, value_enum, default_value_t)]
     pub interpolation: Reading,
+    /// What the filter sees beyond the ends of a row
+    #[arg(long, value_enum, default_value_t)]
+    pub padding: Ends,
 }
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The scan file.
+    /// The scan: a file, a folder of images, or a pattern.
     pub scan: PathBuf,
     /// The volume file.
     pub output: PathBuf,
@@ -123,6 +137,9 @@ pub struct Plan {
     pub block: usize,
     /// Side of a pixel in millimetres, where the scan file does not tell it, or wrongly.
     pub pixel: Option<f64>,
+    /// What is said of the scan besides.
+    #[serde(default, skip_serializing_if = "Input::is_empty")]
+    pub input: Input,
     /// What is done.
     #[serde(default)]
     pub steps: Steps,
@@ -167,6 +184,12 @@ impl Plan {
         if !counts && (outliers.is_some() || phase.method.is_some()) {
             bail!("the scan has no flats: its projections are line integrals, which have no outliers and no phase");
         }
+        let padding = match slices.padding {
+            Ends::Zero => Padding::Zero,
+            Ends::Edge => Padding::Edge,
+        };
+        let interpolation = self.interpolation();
+        ct.set_options(Options { input: scan.input(), interpolation, padding, ..Options::default() })?;
         ct.set_outliers(outliers)?;
         ct.set_distortion(distortion.wanted()?)?;
         ct.set_phase(phase.wanted(self.pixel.or(scan.pixel))?)?;

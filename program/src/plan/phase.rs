@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use isocenter::ct::{self, PhaseMethod, PhaseSetup};
 use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -17,7 +18,8 @@ pub enum Method {
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Phase {
-    /// Retrieve phase from transmissions; with --energy, --distance and --delta-beta, and --pixel where the file does not tell
+    /// Retrieve phase from transmissions; with --energy, --distance and --delta-beta (or --phase-length), and --pixel where the file does
+    /// not tell
     #[arg(id = "phase", long, value_name = "METHOD", value_enum, num_args = 0..=1, default_missing_value = "paganin")]
     pub method: Option<Method>,
     /// Of the photons, in keV
@@ -29,6 +31,9 @@ pub struct Phase {
     /// Decrement of the refractive index over its imaginary part
     #[arg(id = "delta_beta", long = "delta-beta", value_name = "RATIO", requires = "phase")]
     delta_beta: Option<f64>,
+    /// Of paganin, in place of these three: its length in um, sqrt(pi wavelength distance ratio), PyHST's PAGANIN_Lmicron
+    #[arg(id = "phase_length", long = "phase-length", value_name = "UM", requires = "phase", conflicts_with_all = ["energy", "distance", "delta_beta"])]
+    length_um: Option<f64>,
     /// Of ctf, where its transfer function is small [default: 0.01]
     #[arg(id = "phase_alpha", long = "phase-alpha", value_name = "ALPHA", requires = "phase")]
     alpha: Option<f64>,
@@ -45,13 +50,18 @@ impl Phase {
             Some(Method::Paganin) => PhaseMethod::Paganin,
             Some(Method::Ctf) => PhaseMethod::Ctf,
         };
-        let (Some(energy_kev), Some(distance_mm), Some(delta_beta)) =
-            (self.energy_kev, self.distance_mm, self.delta_beta)
-        else {
-            bail!("--phase needs --energy, --distance and --delta-beta");
-        };
         let Some(pixel) = pixel else { bail!("--phase needs --pixel: the scan does not tell the side of a pixel") };
-        let setup = PhaseSetup { energy_kev, distance_mm, pixel_um: 1e3 * pixel };
+        let (fresnel, delta_beta) = match (self.energy_kev, self.distance_mm, self.delta_beta, self.length_um) {
+            (Some(energy_kev), Some(distance_mm), Some(delta_beta), None) => {
+                (PhaseSetup { energy_kev, distance_mm, pixel_um: 1e3 * pixel }.fresnel()?, delta_beta)
+            }
+            // Only the product of both counts.
+            (None, None, None, Some(length_um)) if method == PhaseMethod::Paganin => {
+                ((length_um / (1e3 * pixel)).powi(2) / PI, 1.0)
+            }
+            (None, None, None, Some(_)) => bail!("--phase-length belongs to --phase paganin"),
+            _ => bail!("--phase needs --energy, --distance and --delta-beta, or --phase-length"),
+        };
         let unsharp = match self.unsharp.as_deref() {
             None => [0.0; 2],
             Some(&[sigma, amount]) => [sigma, amount],
@@ -61,6 +71,6 @@ impl Phase {
             bail!("--phase-alpha belongs to --phase ctf");
         }
         let alpha = self.alpha.unwrap_or(0.01);
-        Ok(Some(ct::Phase { method, fresnel: setup.fresnel()?, delta_beta, alpha, unsharp }))
+        Ok(Some(ct::Phase { method, fresnel, delta_beta, alpha, unsharp }))
     }
 }

@@ -1,13 +1,25 @@
 //! What a scan file holds: frames, angles, flats and darks, and what is known of the instrument.
 
 mod data_exchange;
+mod esrf;
+mod input;
+mod listing;
 mod nxtomo;
+pub mod pyhst;
+mod stack;
 
-use crate::frames::{Frames, Room, hold};
+pub use input::Input;
+use input::listed;
+
+use crate::frames::{Converted, Frames, Room, hold};
 use crate::team::Team;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
+use isocenter::array::DType;
+use isocenter::ct::InputKind;
+use std::f64::consts::PI;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Flats that were taken together.
 pub struct Flats {
@@ -29,20 +41,38 @@ pub struct Scan {
     pub darks: Option<Frames>,
     /// Side of a pixel at the sample, in millimetres.
     pub pixel: Option<f64>,
+    /// What was assumed, and what was left out, in words.
+    pub notes: Vec<String>,
 }
 
 impl Scan {
     /// Reads all but the frames.
-    pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
-        let scan = match nxtomo::entry(&file)? {
-            Some(entry) => nxtomo::read(&entry),
-            None if file.link_exists("exchange") => data_exchange::read(&file),
-            None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
+    pub fn open(path: &Path, input: &Input) -> Result<Self> {
+        let of = || path.display().to_string();
+        let in_hdf5 = !stack::is(path) && !pyhst::is(path);
+        ensure!(in_hdf5 || input.entry.is_none(), "--entry names an NXtomo entry, and {} is no HDF5 file", of());
+        let mut scan = if stack::is(path) {
+            stack::read(path, input)?
+        } else if pyhst::is(path) {
+            pyhst::scan(path, input)?
+        } else {
+            in_file(path, input)?
         };
-        let scan = scan.with_context(|| path.display().to_string())?;
-        scan.check().with_context(|| path.display().to_string())?;
+        input.apply(&mut scan)?;
+        scan.one_type();
+        scan.check().with_context(of)?;
         Ok(scan)
+    }
+
+    /// Flats of several groups as numbers of one type.
+    fn one_type(&mut self) {
+        let of = |flats: &Flats| flats.frames.source.dtype();
+        if self.flats.windows(2).all(|pair| of(&pair[0]) == of(&pair[1])) {
+            return;
+        }
+        for flats in self.flats.iter_mut().filter(|flats| of(flats) != DType::F32) {
+            flats.frames.source = Arc::new(Converted::new(flats.frames.source.clone(), 1.0));
+        }
     }
 
     /// Decodes some rows, ascending, once, and keeps them for every reading of these rows; other rows are still read from the file.
@@ -57,6 +87,11 @@ impl Scan {
         let (low, high) = self.angles.iter().fold((f64::MAX, f64::MIN), |(l, h), a| (l.min(*a), h.max(*a)));
         let steps = (self.angles.len() - 1).max(1) as f64;
         (high - low) * (1.0 + 1.0 / steps)
+    }
+
+    /// What projections are.
+    pub fn input(&self) -> InputKind {
+        if self.flats.is_empty() { InputKind::Auto } else { InputKind::Counts }
     }
 
     fn check(&self) -> Result<()> {
@@ -77,6 +112,22 @@ impl Scan {
         }
         Ok(())
     }
+}
+
+/// Of an HDF5 file.
+fn in_file(path: &Path, input: &Input) -> Result<Scan> {
+    let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
+    let read = || match nxtomo::entry(&file, input.entry.as_deref())? {
+        Some(entry) => nxtomo::read(&entry),
+        None if file.link_exists("exchange") => data_exchange::read(&file),
+        None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// Angles of so many views, in radians, of which nothing is known.
+fn half_turn(views: usize) -> Vec<f64> {
+    (0..views).map(|k| k as f64 * PI / views as f64).collect()
 }
 
 /// A list of numbers, or nothing where there is no such dataset.

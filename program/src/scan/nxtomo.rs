@@ -5,10 +5,52 @@ use crate::frames::{Frames, of_dataset};
 use anyhow::{Context, Result, bail};
 use hdf5_metno::{File, Group};
 
-/// The entry of a file that is one.
-pub fn entry(file: &File) -> Result<Option<Group>> {
-    let groups = file.groups().context("reading the file's groups")?;
-    Ok(groups.into_iter().find(|group| group.dataset("instrument/detector/image_key").is_ok()))
+/// Whether a group says that it is one, or looks like one.
+fn is(group: &Group) -> bool {
+    let says = text(group, "definition").is_some_and(|name| name == "NXtomo");
+    says || group.dataset("instrument/detector/image_key").is_ok()
+}
+
+/// The groups of a file that are entries, or, as Diamond writes them, subentries, with the names that lead to them.
+fn entries(file: &File) -> Result<Vec<(String, Group)>> {
+    // Members that are no groups, such as links to what is not there, are none.
+    let groups = |of: &Group| -> Result<Vec<_>> {
+        let names = of.member_names().context("reading the file's groups")?;
+        Ok(names.into_iter().filter_map(|name| Some((name.clone(), of.group(&name).ok()?))).collect())
+    };
+    let mut found = Vec::new();
+    for (name, group) in groups(file)? {
+        if is(&group) {
+            found.push((name, group));
+            continue;
+        }
+        let inside = groups(&group)?.into_iter().filter(|(_, inside)| is(inside));
+        found.extend(inside.map(|(inside, group)| (format!("{name}/{inside}"), group)));
+    }
+    Ok(found)
+}
+
+/// The entry of a file that is one, or that is named.
+pub fn entry(file: &File, named: Option<&str>) -> Result<Option<Group>> {
+    let entries = entries(file)?;
+    let places = entries.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(name) = named.map(|name| name.trim_matches('/')) {
+        let fits = |(place, _): &(String, Group)| {
+            place.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let found = entries.into_iter().find(fits).map(|(_, group)| group);
+        let there = if places.is_empty() { "none".into() } else { places };
+        return found.map(Some).with_context(|| format!("--entry {name}: NXtomo entries of the file are {there}"));
+    }
+    // Where frames are, if they can be told.
+    let data = |(_, group): &(String, Group)| {
+        let about = group.dataset("instrument/detector/data").ok()?.loc_info().ok()?;
+        Some((about.fileno, about.token))
+    };
+    if entries.windows(2).any(|pair| data(&pair[0]).is_none_or(|of| data(&pair[1]) != Some(of))) {
+        bail!("there are several NXtomo entries: --entry names one of {places}");
+    }
+    Ok(entries.into_iter().next().map(|(_, group)| group))
 }
 
 pub fn read(entry: &Group) -> Result<Scan> {
@@ -38,5 +80,12 @@ pub fn read(entry: &Group) -> Result<Scan> {
     let pixel = pixel.map(|length| in_millimetres(length, units(&detector, "x_pixel_size").as_deref())).transpose()?;
     let angles = views.iter().map(|&v| angles[v]).collect();
     let darks = (!darks.is_empty()).then(|| part(darks));
-    Ok(Scan { format: "NXtomo", title: text(entry, "title"), views: part(views), angles, flats, darks, pixel })
+    let mut notes = Vec::new();
+    if let Some([place, ..]) = numbers(&detector, "x_rotation_axis_pixel_position")?.as_deref() {
+        notes.push(format!(
+            "x_rotation_axis_pixel_position is {place}, which is not used: the axis is searched, or --axis"
+        ));
+    }
+    let title = text(entry, "title");
+    Ok(Scan { format: "NXtomo", title, views: part(views), angles, flats, darks, pixel, notes })
 }

@@ -1,6 +1,7 @@
 //! Volumes that are folders of many files.
 
 use super::disk::{ending, parent, rename, sync_folder};
+use crate::memory::in_memory;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::sync::Mutex;
 /// A folder whose files are written whole.
 pub struct Folder {
     path: PathBuf,
+    in_memory: bool,
     /// Written, and perhaps not on disk.
     open: Mutex<Open>,
 }
@@ -34,7 +36,13 @@ impl Folder {
 
     /// One that is there.
     pub fn open(path: &Path) -> Self {
-        Self { path: path.to_owned(), open: Mutex::default() }
+        let in_memory = File::open(path).is_ok_and(|folder| in_memory(&folder));
+        Self { path: path.to_owned(), in_memory, open: Mutex::default() }
+    }
+
+    /// Whether writing may wait for a disk.
+    pub fn waits(&self) -> bool {
+        !self.in_memory
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

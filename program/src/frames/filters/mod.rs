@@ -1,4 +1,4 @@
-//! The filters of an HDF5 dataset's chunks, decoded without the HDF5 library.
+//! The filters of an HDF5 dataset's chunks, decoded without the HDF5 library, and the codecs of TIFF.
 
 mod bitshuffle;
 mod blocks;
@@ -7,6 +7,8 @@ mod blosclz;
 mod copy;
 mod fletcher32;
 mod lzf;
+mod lzw;
+mod packbits;
 mod shuffle;
 
 use crate::memory::at_least;
@@ -24,28 +26,57 @@ pub enum Codec {
     Lzf,
     BloscLz,
     Zstd,
+    /// As in TIFF.
+    Lzw,
+    PackBits,
 }
 
 impl Codec {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deflate => "deflate",
+            Self::Lz4 => "LZ4",
+            Self::Lzf => "LZF",
+            Self::BloscLz => "Blosc",
+            Self::Zstd => "zstd",
+            Self::Lzw => "LZW",
+            Self::PackBits => "PackBits",
+        }
+    }
+
     /// Decodes what fills `to`.
     fn decode(self, from: &[u8], to: &mut [u8], codecs: &mut Codecs) -> Result<()> {
-        let length = match self {
+        let length = self.decode_some(from, to, codecs)?;
+        ensure!(length == to.len(), "{length} bytes are decoded where {} are needed", to.len());
+        Ok(())
+    }
+
+    /// Decodes up to as many bytes as `to` has; how many they are.
+    pub fn decode_some(self, from: &[u8], to: &mut [u8], codecs: &mut Codecs) -> Result<usize> {
+        Ok(match self {
             Self::Deflate => codecs.deflate.zlib_decompress(from, to).context("a damaged deflate stream")?,
             Self::Lz4 => lz4::block::decompress_to_buffer(from, Some(i32::try_from(to.len())?), to)
                 .context("a damaged LZ4 block")?,
             Self::Lzf => lzf::decode(from, to).context("damaged LZF data")?,
             Self::BloscLz => blosclz::decode(from, to).context("damaged BloscLZ data")?,
             Self::Zstd => codecs.zstd.decompress_to_buffer(from, to).context("a damaged zstd frame")?,
-        };
-        ensure!(length == to.len(), "{length} bytes are decoded where {} are needed", to.len());
-        Ok(())
+            Self::Lzw => lzw::decode(from, to).context("damaged LZW data")?,
+            Self::PackBits => packbits::decode(from, to).context("damaged PackBits data")?,
+        })
     }
 }
 
 /// What the codecs keep between calls.
-struct Codecs {
+pub struct Codecs {
     deflate: libdeflater::Decompressor,
     zstd: zstd::bulk::Decompressor<'static>,
+}
+
+impl Codecs {
+    pub fn new() -> Result<Self> {
+        Ok(Self { deflate: libdeflater::Decompressor::new(), zstd: zstd::bulk::Decompressor::new()? })
+    }
 }
 
 /// One filter.
@@ -110,11 +141,9 @@ impl Stage {
         match self {
             Self::Shuffle(_) => "shuffle",
             Self::Fletcher32 => "fletcher32",
-            Self::Whole(Codec::Deflate) => "deflate",
-            Self::Whole(Codec::Lz4) | Self::Lz4Blocks => "LZ4",
-            Self::Whole(Codec::Lzf) => "LZF",
-            Self::Whole(Codec::BloscLz) | Self::Blosc => "Blosc",
-            Self::Whole(Codec::Zstd) => "zstd",
+            Self::Whole(codec) => codec.name(),
+            Self::Lz4Blocks => "LZ4",
+            Self::Blosc => "Blosc",
             Self::Bitshuffle { .. } => "bitshuffle",
             Self::CompressedBitshuffle { codec: Codec::Zstd, .. } => "bitshuffle/zstd",
             Self::CompressedBitshuffle { .. } => "bitshuffle/LZ4",
@@ -161,8 +190,8 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn new() -> Result<Self> {
-        let codecs = Codecs { deflate: libdeflater::Decompressor::new(), zstd: zstd::bulk::Decompressor::new()? };
-        Ok(Self { now: Vec::new(), next: Vec::new(), tools: Tools { codecs, spare: Vec::new() } })
+        let tools = Tools { codecs: Codecs::new()?, spare: Vec::new() };
+        Ok(Self { now: Vec::new(), next: Vec::new(), tools })
     }
 }
 

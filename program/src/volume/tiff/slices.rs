@@ -61,6 +61,10 @@ impl Volume for Slices {
         slices.par_chunks(self.slice).enumerate().try_for_each(write)
     }
 
+    fn waits(&self) -> bool {
+        self.folder.waits()
+    }
+
     fn sync(&self) -> Result<()> {
         self.folder.sync()
     }

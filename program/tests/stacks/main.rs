@@ -1,0 +1,11 @@
+//! Scans in other files than HDF5: read exactly as they were written, and reconstructed as the same scan in an NXtomo file.
+
+mod entries;
+mod files;
+#[path = "../folder/mod.rs"]
+mod folder;
+mod folders;
+mod pyhst;
+mod reading;
+mod refused;
+mod scans;
