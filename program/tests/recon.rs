@@ -326,6 +326,25 @@ fn an_interrupted_run_says_so() {
     }
 }
 
+/// A format without a name, and one that goes against it.
+#[test]
+fn formats_that_are_named() {
+    let (folder, scan) = (Folder::new("formats"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, None);
+    for (more, made) in [
+        (vec!["--format", "hdf5"], "scan_volume.h5"),
+        (vec!["--format", "tiff"], "scan_volume/scan_volume_00006.tif"),
+        (vec!["--format", "vol"], "scan_volume.vol.info"),
+        (vec!["--format", "zarr", "--compression", "none"], "scan_volume.zarr/0/zarr.json"),
+        (vec!["--format", "tiff", "-o", "v.zarr"], "v.zarr/v.zarr_00000.tif"),
+        (vec!["--format", "zarr", "-o", "v.tif"], "v.tif/zarr.json"),
+        (vec!["-o", "deep.ome.zarr"], "deep.ome.zarr/zarr.json"),
+    ] {
+        succeeds(&folder, &[["recon", "scan.nx", "--axis", "45.3", "--device", "cpu"].as_slice(), &more].concat());
+        assert!(folder.path(made).exists(), "{more:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let (folder, scan) = (Folder::new("refused"), scan());
@@ -353,6 +372,13 @@ fn what_cannot_be_is_refused() {
         (vec!["recon", "scan.nx", "--axis", "nan"], "axis"),
         (vec!["recon", "scan.nx", "-o", "scan.nx", "--axis", "45"], "needs another name"),
         (vec!["recon", "scan.nx", "-o", "no/such/folder/v.h5", "--axis", "45"], "no/such/folder"),
+        (vec!["recon", "scan.nx", "--axis", "45", "--compression", "zstd"], "--format zarr"),
+        (vec!["recon", "scan.nx", "--axis", "45", "-o", "v.tif", "--compression", "none"], "--format zarr"),
+        (
+            vec!["recon", "scan.nx", "--axis", "45", "-o", "v.vol", "--depth", "u8", "--window", "0", "1"],
+            "name it .raw",
+        ),
+        (vec!["recon", "scan.nx", "--axis", "45", "--format", "png"], "png"),
         (vec!["repeat", "plan.toml"], "speed"),
     ] {
         let output = isocenter(&folder, &arguments);
