@@ -124,9 +124,9 @@ pub struct Recon {
     /// Just measure how fast the scan is read, slices are made and the volume's folder is written, and tell how long a run takes
     #[arg(long, conflicts_with = "begin")]
     pub probe: bool,
-    /// Just find what is to be found, write the plan, and begin the volume: `repeat --part` does the rest, in as many processes
-    #[arg(long)]
-    pub begin: bool,
+    /// Just find what is to be found, write the plan, and begin the volume, for about so many processes: `repeat --part` does the rest
+    #[arg(long, value_name = "PARTS", num_args = 0..=1, default_missing_value = "1")]
+    pub begin: Option<usize>,
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,

@@ -2,6 +2,7 @@
 
 use super::axis::{Search, told};
 use super::run::Prepared;
+use super::shares;
 use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
@@ -17,14 +18,13 @@ use std::sync::Arc;
 const SLICES: usize = 16;
 /// Values that are looked at, at most.
 const VALUES: usize = 8 << 20;
-/// Slices of a block: processes take so many at least, and so many are made anew at most where a run ended early.
-const BLOCK: usize = 128;
 
 pub fn decide(
     recon: &Recon,
     context: &Arc<Context>,
     scan: &Scan,
     stopwatch: &mut Stopwatch,
+    processes: usize,
 ) -> Result<(Plan, Option<FoundAxis>)> {
     let all = scan.views.source.shape()[1];
     let rows = recon.rows.unwrap_or([0, all]);
@@ -36,7 +36,16 @@ pub fn decide(
     steps.volume.format = Some(format);
     steps.volume.kind(&output)?;
     let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
-    let mut plan = Plan { scan: scan_path, output, axis, rows, block: BLOCK, pixel: recon.pixel, input, steps };
+    let mut plan = Plan {
+        scan: scan_path,
+        output,
+        axis,
+        rows,
+        block: shares::block(rows[1] - rows[0], processes),
+        pixel: recon.pixel,
+        input,
+        steps,
+    };
     let percentiles = plan.steps.volume.open()?;
     // What they were stays in the plan, beside what is found by them.
     plan.steps.volume.percentiles = percentiles.map(Vec::from);
@@ -67,7 +76,7 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
     let earlier = Plan::read(&wanted.path()).ok()?;
     journal::begun(&unfinished(&wanted.output).ok()?, &earlier.text().ok()?).ok()?;
     let mut same = wanted.clone();
-    same.axis = recon.axis.unwrap_or(earlier.axis);
+    (same.axis, same.block) = (recon.axis.unwrap_or(earlier.axis), earlier.block);
     if same.steps.volume.percentiles.is_some() {
         same.steps.volume.window = earlier.steps.volume.window.clone();
     }

@@ -30,7 +30,8 @@ pub fn run(recon: &Recon) -> Result<()> {
         }
         // Found once, for all.
         let (plan, axis) = if team.rank() == 0 {
-            let (plan, axis) = decide(recon, &context, &scan, &mut stopwatch)?;
+            let (plan, axis) =
+                decide(recon, &context, &scan, &mut stopwatch, recon.begin.unwrap_or(team.size()).max(1))?;
             team.told(plan.text()?.into_bytes())?;
             (plan, axis)
         } else {
@@ -39,7 +40,7 @@ pub fn run(recon: &Recon) -> Result<()> {
         if recon.probe {
             return probe::run(&context, &plan, &scan, team);
         }
-        let task = if recon.begin { Task::Begin } else { Task::All };
+        let task = if recon.begin.is_some() { Task::Begin } else { Task::All };
         Run { team, context, watch, plan, scan, axis, stopwatch }.go(true, task)
     })
 }

@@ -19,6 +19,19 @@ pub fn shares(blocks: &[usize], processes: usize) -> Vec<Range<usize>> {
     shares
 }
 
+/// Slices of a block, at most: so many are made anew where a run ended early.
+const BLOCK: usize = 128;
+/// At least: fewer have more neighbours than slices.
+const SMALL: usize = 8;
+/// Blocks that each process should have, so that all end together.
+const EACH: usize = 4;
+
+/// Slices of a block for so many slices and processes: a power of two, so that chunks of files end where blocks do.
+pub fn block(slices: usize, processes: usize) -> usize {
+    let fair = slices / (EACH * processes).max(1);
+    if processes == 1 || fair >= BLOCK { BLOCK } else { (fair + 1).next_power_of_two().div_euclid(2).max(SMALL) }
+}
+
 /// One of several equal parts of so many blocks; parts are counted from 1.
 pub fn part([which, of]: [usize; 2], blocks: usize) -> Range<usize> {
     (which - 1) * blocks / of..which * blocks / of
@@ -39,6 +52,15 @@ mod tests {
             }
         }
         assert_eq!(shares(&[0, 1, 2, 4], 1), [0..3, 4..5]);
+    }
+
+    #[test]
+    fn every_process_has_blocks() {
+        for (slices, processes, expected) in
+            [(2048, 1, 128), (100, 1, 128), (2048, 4, 128), (2048, 8, 64), (2048, 9, 32), (8192, 400, 8), (7, 3, 8)]
+        {
+            assert_eq!(block(slices, processes), expected, "{slices} slices, {processes} processes");
+        }
     }
 
     #[test]
