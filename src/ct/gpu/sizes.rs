@@ -149,7 +149,7 @@ impl Sizes {
     }
 
     /// Slices that one block of the kernels takes: others cost as much as these.
-    pub(super) fn unit(&self) -> usize {
+    fn unit(&self) -> usize {
         match (self.projector, &self.band_limited) {
             (Some(p), _) => p.slices(),
             (None, Some(_)) => BandLimitedSizes::UNIT,
