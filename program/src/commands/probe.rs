@@ -6,7 +6,7 @@ use crate::memory::{at_least, zeros};
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::team::Team;
-use crate::volume::Contiguous;
+use crate::volume::{Contiguous, PAGE};
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
 use std::path::Path;
@@ -111,7 +111,9 @@ fn write(plan: &Plan, team: &dyn Team) -> Result<f64> {
     let file = tempfile::Builder::new().prefix(".isocenter-probe").tempfile_in(folder);
     let file = file.with_context(|| format!("writing into {}", folder.display()))?;
     // Nothing that a file system could make smaller.
-    let mut part = zeros(PART / 4)?;
+    let mut part = zeros(PART / 4 + PAGE)?;
+    let lead = part.as_ptr().align_offset(PAGE);
+    let part = &mut part[lead..lead + PART / 4];
     let mut state = 1u64;
     for word in part.chunks_exact_mut(8) {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -120,7 +122,7 @@ fn write(plan: &Plan, team: &dyn Team) -> Result<f64> {
     team.meet()?;
     let begun = Instant::now();
     let values = Contiguous::open(file.path(), 0, part.len(), WRITTEN / part.len())?;
-    (0..WRITTEN / part.len()).try_for_each(|k| values.write(k, &part))?;
+    (0..WRITTEN / part.len()).try_for_each(|k| values.write(k, part))?;
     values.sync()?;
     Ok(WRITTEN as f64 / begun.elapsed().as_secs_f64())
 }

@@ -1,10 +1,12 @@
 //! Writing behind the work: a thread writes blocks of slices and notes them, while the next ones are made.
 
 use super::Volume;
+use super::direct::PAGE;
 use super::journal::Journal;
 use crate::memory;
 use anyhow::{Result, anyhow};
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -12,8 +14,8 @@ use std::time::{Duration, Instant};
 const WAITING: usize = 2;
 
 enum Work {
-    /// From the slice of this number on.
-    Slices(usize, Vec<u8>),
+    /// From the slice of this number on: what lies in these bytes of the array.
+    Slices(usize, Vec<u8>, Range<usize>),
     /// A block of which all was given.
     Block(usize),
 }
@@ -38,10 +40,11 @@ impl Behind<'_> {
             return Ok(());
         }
         let mut copy = self.written.try_recv().unwrap_or_default();
-        memory::at_least(&mut copy, slices.len())?;
-        copy.truncate(slices.len());
-        memory::copy(slices, &mut copy);
-        self.send(Work::Slices(first, copy))
+        memory::at_least(&mut copy, slices.len() + PAGE)?;
+        let lead = copy.as_ptr().align_offset(PAGE) + self.volume.inside_page(first);
+        let within = lead % PAGE..lead % PAGE + slices.len();
+        memory::copy(slices, &mut copy[within.clone()]);
+        self.send(Work::Slices(first, copy, within))
     }
 
     /// Has a block noted, once all of it is on disk.
@@ -85,8 +88,8 @@ fn write(
     for work in from {
         let begun = Instant::now();
         match work {
-            Work::Slices(first, slices) => {
-                volume.write(first, &slices)?;
+            Work::Slices(first, slices, within) => {
+                volume.write(first, &slices[within])?;
                 // At the end nobody wants it.
                 let _ = back.send(slices);
             }

@@ -1,5 +1,6 @@
 //! Slices that lie in a file one after the other.
 
+use super::direct::{Direct, PAGE, pages};
 use super::disk::reserve;
 use super::reserve::Reserve;
 use crate::memory::in_memory;
@@ -23,6 +24,8 @@ pub struct Contiguous {
     slice: usize,
     /// Of a file in memory.
     room: Option<Reserve>,
+    /// Of a file on a disk.
+    direct: Option<Direct>,
 }
 
 impl Contiguous {
@@ -32,7 +35,8 @@ impl Contiguous {
         let bytes = offset + slices as u64 * slice as u64;
         reserve(&file, path, bytes)?;
         let room = in_memory(&file).then(|| Reserve::begin(&file, bytes)).transpose()?;
-        Ok(Self { file, path: path.to_owned(), offset, slice, room })
+        let direct = if room.is_none() { Direct::open(path) } else { None };
+        Ok(Self { file, path: path.to_owned(), offset, slice, room, direct })
     }
 
     pub fn path(&self) -> &Path {
@@ -44,9 +48,28 @@ impl Contiguous {
         self.slice
     }
 
-    /// Writes slices, from the one of this number on, on all cores.
+    /// Where a slice begins.
+    fn place(&self, slice: usize) -> u64 {
+        self.offset + slice as u64 * self.slice as u64
+    }
+
+    /// Where in a page of memory a slice should begin, so that it is written without another copy.
+    pub fn inside_page(&self, slice: usize) -> usize {
+        (self.place(slice) % PAGE as u64) as usize
+    }
+
+    /// Writes slices, from the one of this number on: on all cores, or without a copy.
     pub fn write(&self, first: usize, slices: &[u8]) -> Result<()> {
-        let start = self.offset + first as u64 * self.slice as u64;
+        let start = self.place(first);
+        if let (Some(direct), Some(pages)) = (&self.direct, pages(slices, start)) {
+            let at = |byte: usize| start + byte as u64;
+            let written = self
+                .file
+                .write_all_at(&slices[..pages.start], start)
+                .and_then(|()| direct.write(&slices[pages.clone()], at(pages.start)))
+                .and_then(|()| self.file.write_all_at(&slices[pages.end..], at(pages.end)));
+            return written.with_context(|| format!("writing {}", self.path.display()));
+        }
         let paged = self.room.as_ref().is_some_and(|room| room.until(start + slices.len() as u64));
         let write = |(k, part): (usize, &[u8])| {
             let at = start + (k * PART) as u64;
@@ -66,8 +89,7 @@ impl Contiguous {
     }
 
     pub fn read(&self, slice: usize, to: &mut [u8]) -> Result<()> {
-        let at = self.offset + slice as u64 * self.slice as u64;
-        self.file.read_exact_at(to, at).with_context(|| format!("reading {}", self.path.display()))
+        self.file.read_exact_at(to, self.place(slice)).with_context(|| format!("reading {}", self.path.display()))
     }
 }
 

@@ -96,6 +96,10 @@ impl Volume for Hdf5 {
         self.values.waits()
     }
 
+    fn inside_page(&self, slice: usize) -> usize {
+        self.values.inside_page(slice)
+    }
+
     fn sync(&self) -> Result<()> {
         self.values.sync()
     }

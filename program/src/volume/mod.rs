@@ -2,6 +2,7 @@
 
 pub mod behind;
 mod contiguous;
+mod direct;
 mod disk;
 mod folder;
 mod format;
@@ -16,6 +17,7 @@ mod zarr;
 pub use format::{Compression, Format};
 
 pub use contiguous::Contiguous;
+pub use direct::PAGE;
 
 use anyhow::{Context, Result, bail};
 use disk::{parent, room, sync_folder};
@@ -32,6 +34,11 @@ pub trait Volume: Sync {
     /// Whether writing may wait for a disk.
     fn waits(&self) -> bool {
         true
+    }
+
+    /// Where in a page of memory a slice should begin, so that it is written without another copy.
+    fn inside_page(&self, _slice: usize) -> usize {
+        0
     }
 
     /// Has what was written on disk.

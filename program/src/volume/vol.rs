@@ -75,6 +75,10 @@ impl Volume for Vol {
         self.values.waits()
     }
 
+    fn inside_page(&self, slice: usize) -> usize {
+        self.values.inside_page(slice)
+    }
+
     fn sync(&self) -> Result<()> {
         self.ranges.sync()?;
         self.values.sync()

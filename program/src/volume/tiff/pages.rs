@@ -50,6 +50,10 @@ impl Volume for Pages {
         self.values.waits()
     }
 
+    fn inside_page(&self, slice: usize) -> usize {
+        self.values.inside_page(slice)
+    }
+
     fn sync(&self) -> Result<()> {
         self.values.sync()
     }
