@@ -197,11 +197,11 @@ PROGRAMS = {
     "isocenter": Program("entry/reconstruction/data"),
     "isocenter-u16": Program("entry/reconstruction/data"),
     "tomopy": Program("volume", partial(tomopy, 0)),
-    "tomopy-padded": Program("volume", partial(tomopy, 100), (64, 192)),
-    "nabu": Program("entry0000/reconstruction/results/data", partial(nabu, True), (4, 12)),
-    "nabu-buffers": Program("entry0000/reconstruction/results/data", partial(nabu, False), (16, 64)),
-    "algotom-dfi": Program("volume", partial(algotom, "dfi"), (32, 96)),
-    "algotom-fbp": Program("volume", partial(algotom, "fbp"), (16, 48)),
+    "tomopy-padded": Program("volume", partial(tomopy, 100), (32, 96)),
+    "nabu": Program("entry0000/reconstruction/results/data", partial(nabu, True), (2, 6)),
+    "nabu-buffers": Program("entry0000/reconstruction/results/data", partial(nabu, False), (8, 32)),
+    "algotom-dfi": Program("volume", partial(algotom, "dfi"), (16, 48)),
+    "algotom-fbp": Program("volume", partial(algotom, "fbp"), (16, 32)),
 }
 
 
