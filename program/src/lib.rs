@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod commands;
+mod disk;
 pub mod frames;
 pub mod memory;
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
 use rayon::prelude::*;
-use std::fs::File;
 
 /// Bytes that a thread copies at a time.
 const PART: usize = 1 << 20;
@@ -36,20 +35,4 @@ pub fn reserved(bytes: usize) -> Result<MmapMut> {
 /// Copies as many bytes, on all cores.
 pub fn copy(from: &[u8], to: &mut [u8]) {
     to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
-}
-
-/// Whether a file is on a file system in memory.
-#[cfg(target_os = "linux")]
-pub fn in_memory(file: &File) -> bool {
-    use std::os::fd::AsRawFd;
-    let mut about = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: a file that is open, and room for the answer, which is looked at where there is one.
-    unsafe {
-        libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) == 0 && about.assume_init().f_type == libc::TMPFS_MAGIC
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn in_memory(_: &File) -> bool {
-    false
 }

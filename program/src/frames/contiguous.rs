@@ -2,7 +2,8 @@
 
 use super::Source;
 use super::element::Element;
-use crate::memory::{at_least, in_memory};
+use crate::disk::in_memory;
+use crate::memory::at_least;
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use rayon::prelude::*;

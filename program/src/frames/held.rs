@@ -2,6 +2,7 @@
 
 use super::kept::Kept;
 use super::{Room, Source};
+use crate::disk::{free, set_aside};
 use crate::memory::{reserved, zeros};
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
@@ -9,7 +10,6 @@ use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ pub fn fill(source: &dyn Source, frames: &[usize], rows: &[usize], span: Range<u
 
 /// A file without a name that has so much room.
 fn scratch(folder: &Path, bytes: u64) -> Result<File> {
-    let free = free(folder).with_context(|| format!("asking for the room in {}", folder.display()))?;
+    let free = free(folder)?;
     let few = || {
         let (free, bytes) = (free as f64 / 1e9, bytes as f64 / 1e9);
         format!("decoded frames take {bytes:.1} GB, more than memory has; {} has {free:.1} GB", folder.display())
@@ -140,26 +140,8 @@ fn scratch(folder: &Path, bytes: u64) -> Result<File> {
         bail!("{}: --scratch names another folder, --memory allows more memory", few());
     }
     let file = tempfile::tempfile_in(folder).with_context(|| format!("a scratch file in {}", folder.display()))?;
-    // SAFETY: a file that is open.
-    let status = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, i64::try_from(bytes)?) };
-    if status != 0 {
-        return Err(std::io::Error::from_raw_os_error(status)).with_context(few);
-    }
+    set_aside(&file, 0, bytes).with_context(few)?;
     Ok(file)
-}
-
-/// Bytes that may be written to a folder.
-fn free(folder: &Path) -> Result<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(folder.as_os_str().as_bytes())?;
-    let mut about = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: a path that ends with zero, and room for the answer.
-    if unsafe { libc::statvfs(path.as_ptr(), about.as_mut_ptr()) } != 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
-    // SAFETY: the call has filled it.
-    let about = unsafe { about.assume_init() };
-    Ok(about.f_bavail.saturating_mul(about.f_frsize))
 }
 
 impl Source for Held {

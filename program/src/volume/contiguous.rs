@@ -3,7 +3,7 @@
 use super::direct::{Direct, PAGE, pages};
 use super::disk::reserve;
 use super::reserve::Reserve;
-use crate::memory::in_memory;
+use crate::disk::in_memory;
 use anyhow::{Context, Result};
 use memmap2::MmapOptions;
 use rayon::prelude::*;

@@ -14,17 +14,12 @@ pub const PAGE: usize = 4096;
 pub struct Direct(File);
 
 impl Direct {
-    /// On file systems of which it is known that they are quicker so: local ones.
+    /// On file systems of which it is known that they are quicker so.
     #[cfg(target_os = "linux")]
     pub fn open(path: &Path) -> Option<Self> {
-        use std::os::fd::AsRawFd;
         use std::os::unix::fs::OpenOptionsExt;
         let file = File::options().write(true).custom_flags(libc::O_DIRECT).open(path).ok()?;
-        let mut about = std::mem::MaybeUninit::<libc::statfs>::uninit();
-        // SAFETY: a file that is open, and room for the answer, which is looked at where there is one.
-        let kind =
-            unsafe { (libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) == 0).then(|| about.assume_init().f_type) };
-        kind.filter(|kind| [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC].contains(kind)).map(|_| Self(file))
+        crate::disk::on_local_disk(&file).then_some(Self(file))
     }
 
     #[cfg(not(target_os = "linux"))]

@@ -1,8 +1,7 @@
-//! What is asked of file systems: room, names that change at once, folders that are on disk.
+//! Room for volumes, names that change at once, folders that are on disk.
 
-use crate::memory::in_memory;
+use crate::disk::{free, in_memory, set_aside};
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,8 +13,7 @@ pub fn parent(path: &Path) -> &Path {
 
 /// That so many bytes more fit on the file system of a folder.
 pub fn room(folder: &Path, bytes: u64) -> Result<()> {
-    let about = statvfs(folder).with_context(|| format!("looking at {}", folder.display()))?;
-    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let free = free(folder)?;
     if free < bytes {
         bail!(
             "{}: the volume takes {:.2} GB, {:.2} GB are free",
@@ -37,11 +35,7 @@ pub fn reserve(file: &File, path: &Path, end: u64) -> Result<()> {
     if end == 0 || in_memory(file) {
         return Ok(());
     }
-    match fallocate(file, FallocateFlags::empty(), 0, end) {
-        // Some file systems cannot.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-        done => done.with_context(shown),
-    }
+    set_aside(file, 0, end).with_context(shown)
 }
 
 /// Has names in a folder on disk.

@@ -1,7 +1,7 @@
 //! Volumes that are folders of many files.
 
 use super::disk::{ending, parent, rename, sync_folder};
-use crate::memory::in_memory;
+use crate::disk::in_memory;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! Room for a file in memory, made ahead of what is written. There, one thread at a time may make a file longer, or fill holes of it, by
 //! whatever call; all may write to pages that it has.
 
+use crate::disk::set_aside;
 use std::fs::File;
-use std::io::{Error, Result};
-use std::os::fd::AsRawFd;
+use std::io::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -34,7 +34,7 @@ impl Reserve {
             let mut at = 0;
             while at < bytes && !of.stop.load(Ordering::Relaxed) {
                 let step = STEP.min(bytes - at);
-                let room = allocate(&file, at, step).is_ok();
+                let room = set_aside(&file, at, step).is_ok();
                 at += step;
                 *of.reached.lock().unwrap_or_else(PoisonError::into_inner) = room.then_some(at);
                 of.further.notify_all();
@@ -60,17 +60,5 @@ impl Drop for Reserve {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-    }
-}
-
-/// Has pages for a part of a file.
-fn allocate(file: &File, at: u64, bytes: u64) -> Result<()> {
-    let (Ok(at), Ok(bytes)) = (libc::off_t::try_from(at), libc::off_t::try_from(bytes)) else {
-        return Err(Error::from_raw_os_error(libc::EFBIG));
-    };
-    // SAFETY: a file that is open.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), at, bytes) } {
-        0 => Ok(()),
-        status => Err(Error::from_raw_os_error(status)),
     }
 }
