@@ -14,8 +14,9 @@ use isocenter::ct::{FoundAxis, Output};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Slices whose values tell the window of integers.
+/// Slices whose values tell the window of integers, and how many of these are next to each other: steps may need many rows beside them.
 const SLICES: usize = 16;
+const GROUP: usize = 4;
 /// Values that are looked at, at most.
 const VALUES: usize = 8 << 20;
 
@@ -115,15 +116,17 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
     let step = (count * ny * nx).div_ceil(VALUES) | 1;
     let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * nx.min(ny) as f64 / 2.0;
     let mut values: Vec<f32> = Vec::new();
-    for k in 0..count {
-        let row = first + (2 * k + 1) * (end - first) / (2 * count);
+    let groups = count.div_ceil(GROUP);
+    let each = count / groups.max(1);
+    for k in 0..groups {
+        let row = (first + (2 * k + 1) * (end - first) / (2 * groups)).saturating_sub(each / 2);
         let inside = |at: usize| {
-            let [y, x] = [(at / nx, ny), (at % nx, nx)].map(|(k, n)| k as f64 - (n as f64 - 1.0) / 2.0);
+            let [y, x] = [(at / nx % ny, ny), (at % nx, nx)].map(|(k, n)| k as f64 - (n as f64 - 1.0) / 2.0);
             x.hypot(y) <= radius
         };
-        prepared.stream(row..row + 1, |_, bytes| {
+        prepared.stream(row..row + each, |_, bytes| {
             let float = |at: usize| bytes[4 * at..][..4].try_into().map(f32::from_ne_bytes);
-            values.extend((0..ny * nx).step_by(step).filter(|at| inside(*at)).flat_map(float));
+            values.extend((0..bytes.len() / 4).step_by(step).filter(|at| inside(*at)).flat_map(float));
             Ok(())
         })?;
     }

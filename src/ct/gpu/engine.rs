@@ -138,7 +138,7 @@ impl Engine for GpuEngine {
         for gpu in gpus {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
             // The slabs' arrays are the host's memory. Neighbours of slabs are read for them alone.
-            let few = sizes.minimum().max(4 * reach);
+            let few = sizes.minimum().max(2 * reach);
             let limit = |slab: usize| if slab > few { cap.min(PINNED) } else { cap };
             while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > limit(sizes.slab) {
                 sizes.slab = smaller(sizes.slab, &sizes);
