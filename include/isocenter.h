@@ -259,6 +259,45 @@ enum {
     ISOC_CT_PRECISION_HALF = 1,
 };
 
+// How `reconstruct` and `reconstruct_stream` make slices of line integrals. All but the first are iterative, by the matched pair
+// `forward` and `adjoint`, A and A^T here, without angular weights, filter or interpolation; isoc_ct_set_iterative says how they go on.
+// b are the line integrals, x is a slice. Each slice is a problem of its own.
+typedef uint32_t isoc_ct_algorithm;
+enum {
+    // Filtered back projection.
+    ISOC_CT_ALGORITHM_FBP = 0,
+    // SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels. It makes
+    // (b - A x)^T R (b - A x) / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where each has one view:
+    // faster in the beginning, with an error that relaxation keeps down.
+    ISOC_CT_ALGORITHM_SIRT = 1,
+    // CGLS: conjugate gradient for the minimum of (|b - A x|^2 + regularisation |x|^2) / 2: the fastest way there without bounds.
+    ISOC_CT_ALGORITHM_CGLS = 2,
+    // MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes
+    // sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM.
+    ISOC_CT_ALGORITHM_MLEM = 3,
+};
+
+// Bounds that each step keeps values within.
+typedef uint32_t isoc_ct_bounds;
+enum {
+    // None.
+    ISOC_CT_BOUNDS_NONE = 0,
+    // 0 or more.
+    ISOC_CT_BOUNDS_NON_NEGATIVE = 1,
+    // isoc_ct_iterative.lower to upper; infinite ones are none.
+    ISOC_CT_BOUNDS_BOX = 2,
+};
+
+// What the first iteration begins with.
+typedef uint32_t isoc_ct_start;
+enum {
+    // Zeros; ones for ISOC_CT_ALGORITHM_MLEM, whose second image does not depend on them.
+    ISOC_CT_START_UNIFORM = 0,
+    // What the volume holds, f32: an earlier result, or that of filtered back projection; moved into the bounds. Not for streams, nor
+    // with isoc_ct_set_output.
+    ISOC_CT_START_VOLUME = 1,
+};
+
 // What the filter sees beyond the ends of a row.
 typedef uint32_t isoc_ct_padding;
 enum {
@@ -697,8 +736,8 @@ typedef struct {
     double tolerance;
     // An isoc_ct_projector: what `forward` and `adjoint` are.
     uint32_t projector;
-    // Zero.
-    uint32_t reserved;
+    // An isoc_ct_algorithm: how `reconstruct` and `reconstruct_stream` reconstruct.
+    uint32_t algorithm;
 } isoc_ct_options;
 
 // What an outlier is: a raw value that is farther than threshold * unit from the median of its neighbourhood, which it then becomes.
@@ -1033,6 +1072,48 @@ typedef struct {
     // Half acquisition: bins over which its weights rise. 0 without.
     double overlap;
 } isoc_ct_info;
+
+// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
+// no use for must keep its default: else ISOC_STATUS_OUT_OF_RANGE, when it is used.
+typedef struct {
+    // sizeof(isoc_ct_iterative).
+    uint32_t struct_size;
+    // An isoc_ct_start.
+    uint32_t start;
+    // Maximum number of iterations, 1 to 10^6, each over all views.
+    int64_t iterations;
+    // SIRT, MLEM: number of subsets of the views, up to the number of views; 0 means 1. Subset s of S has every S-th of the views sorted
+    // by angle modulo pi, from number s on (one subset: all views in their order). An iteration takes them all, one after the other, about
+    // a golden section of S apart, from subset 0 on.
+    int64_t subsets;
+    // SIRT: factor of each step, above 0 and below 2; 0 means 1.
+    double relaxation;
+    // SIRT, MLEM: an isoc_ct_bounds.
+    uint32_t bounds;
+    // Zero.
+    uint32_t reserved;
+    // ISOC_CT_BOUNDS_BOX: the smallest value; 0 with other bounds.
+    double lower;
+    // ISOC_CT_BOUNDS_BOX: the largest, above `lower`; 0 with other bounds.
+    double upper;
+    // Pixels outside a circle about the centre of the slice stay 0, and rays meet nothing there; the circle is that of
+    // isoc_ct_output.mask_radius. 0: no mask.
+    double mask_radius;
+    // CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    double regularisation;
+    // CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
+    // of 0.
+    double tolerance;
+} isoc_ct_iterative;
+
+// One iteration over all slices.
+typedef struct {
+    // What the algorithm makes smaller (see isoc_ct_algorithm), of the images that the iteration began with, summed over slices; with
+    // subsets each subset's part of the image as it was when the subset's turn came.
+    double objective;
+    // Slices that it went on with: those that had not ended.
+    int64_t slices;
+} isoc_ct_iteration;
 
 // An ellipse of constant attenuation; where ellipses overlap, values add.
 typedef struct {
@@ -1690,6 +1771,17 @@ isoc_status isoc_ct_set_angular_weights(isoc_ct *ct,
 // one's memory, between arrays in host memory. A plan keeps it for its next call, until it gets a geometry or is destroyed.
 isoc_status isoc_ct_memory(isoc_ct *ct,
                            uint64_t *bytes);
+
+// Sets how iterative algorithms go on; NULL sets the defaults, 30 iterations. It holds until set again, whatever the geometry. Forgets
+// what isoc_ct_history tells.
+isoc_status isoc_ct_set_iterative(isoc_ct *ct,
+                                  const isoc_ct_iterative *iterative);
+
+// Writes what each iteration of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
+isoc_status isoc_ct_history(isoc_ct *ct,
+                            isoc_ct_iteration *iterations,
+                            int64_t capacity,
+                            int64_t *count);
 
 // Filters every row of the slices: projections -> filtered, both of the projections' shape; rows outside the slices are
 // left alone; after a cancel some rows may have been written. The ramp is in 1 / bin_pitch, without angular weights:

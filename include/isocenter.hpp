@@ -968,6 +968,7 @@ public:
         uint32_t input = ISOC_CT_INPUT_AUTO;
         double tolerance = 0; // of ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED; 0: 1e-4
         uint32_t projector = ISOC_CT_PROJECTOR_JOSEPH;
+        uint32_t algorithm = ISOC_CT_ALGORITHM_FBP; // of reconstruct; see set_iterative for all others
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -979,7 +980,7 @@ public:
             c.weighted_backprojection = weighted_backprojection, c.cutoff = cutoff, c.butterworth_order = butterworth_order;
             c.response = response.pointer(), c.response_count = response.count();
             c.minimum_transmission = minimum_transmission, c.input = input, c.tolerance = tolerance;
-            c.projector = projector;
+            c.projector = projector, c.algorithm = algorithm;
         }
     };
 
@@ -1098,6 +1099,25 @@ public:
     }
     outcome<void> set_half_acquisition(std::nullptr_t) {
         return detail::call(isoc_ct_set_half_acquisition, self(), nullptr);
+    }
+
+    // isoc_ct_iterative: how iterative algorithms go on. 30 iterations, and all else zero: the defaults.
+    struct iterative : detail::sized<isoc_ct_iterative> {
+        iterative() { iterations = 30; }
+    };
+    using iteration = isoc_ct_iteration;
+
+    // Sets how iterative algorithms go on, or the defaults; options.algorithm says which it is.
+    outcome<void> set_iterative() { return detail::call(isoc_ct_set_iterative, self(), nullptr); }
+    outcome<void> set_iterative(const isoc_ct_iterative &wanted) {
+        return detail::call(isoc_ct_set_iterative, self(), detail::filled<isoc_ct_iterative>(wanted));
+    }
+
+    // Writes what each iteration of the last reconstruction saw; returns how many there are. An empty span asks for that alone; one that is
+    // too small is an error.
+    outcome<int64_t> history(span<iteration> iterations) {
+        int64_t found = 0;
+        return detail::get(found, isoc_ct_history, self(), iterations.data(), iterations.count(), &found);
     }
 
     // Sets how the volume is stored: 8 or 16 bits over a window, circular mask, histogram; or f32 as they are. Volumes must have that type.

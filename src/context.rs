@@ -94,6 +94,8 @@ pub enum Stage {
     Toeplitz,
     /// F^H W F and the penalty.
     Normal,
+    /// Iterations between projections and slices.
+    Iterate,
     /// Conjugate gradient.
     Solve,
     /// Events into histo-images.
@@ -105,7 +107,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Stage; 13] = [
+    const ALL: [Stage; 14] = [
         Stage::Check,
         Stage::Prepare,
         Stage::Filter,
@@ -115,6 +117,7 @@ impl Stage {
         Stage::Density,
         Stage::Toeplitz,
         Stage::Normal,
+        Stage::Iterate,
         Stage::Solve,
         Stage::Deposit,
         Stage::Simulate,
@@ -133,6 +136,7 @@ impl Stage {
             Stage::Density => c"density",
             Stage::Toeplitz => c"toeplitz",
             Stage::Normal => c"normal",
+            Stage::Iterate => c"iterate",
             Stage::Solve => c"solve",
             Stage::Deposit => c"deposit",
             Stage::Simulate => c"simulate",

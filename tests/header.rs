@@ -25,6 +25,7 @@ fn header_is_up_to_date() {
         "src/ffi/ct/half_acquisition.rs",
         "src/ffi/ct/output.rs",
         "src/ffi/ct/info.rs",
+        "src/ffi/ct/iterative.rs",
         "src/ffi/ct/operators.rs",
         "src/ffi/ct/data.rs",
         "src/ffi/ct/axis.rs",

@@ -3,6 +3,7 @@
 use super::engine::{Engine, Treated};
 use super::geometry::Order;
 use super::geometry_warnings::advise_halves;
+use super::iterative::options::{Algorithm, Start};
 use super::output::mask::Mask;
 use super::output::survey::Survey;
 use super::output::writer::{Writer, Written};
@@ -15,7 +16,7 @@ use super::slab::{Arrays, Callbacks, Slab};
 use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, LogLevel, Part};
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::gpu::{Device, Stream};
 use crate::phantom::Ellipse;
 use rayon::prelude::*;
@@ -47,7 +48,7 @@ impl Ct {
         projections.layout().check("projections", g.projection_shape(), DType::FRAMES, self.gpus())?;
         volume.layout().check("volume", g.volume_shape(), &[self.output.dtype], self.gpus())?;
         self.correction(projections.dtype())?;
-        self.angular_weights()?;
+        self.check_weights()?;
         self.look_once(&projections)?;
         self.advise_once()?;
         let arrays = Arrays::whole(&projections, &volume);
@@ -69,7 +70,13 @@ impl Ct {
     ) -> Result<()> {
         // Before anything is read.
         dtype.check("projections", DType::FRAMES)?;
-        self.angular_weights()?;
+        self.check_weights()?;
+        if self.options.algorithm != Algorithm::Fbp && self.iterative.start == Start::Volume {
+            fail!(
+                OutOfRange,
+                "iterative.start is 1 (volume); it must be 0 (uniform) in a stream, whose volume is not there yet"
+            );
+        }
         self.correction(dtype)?;
         self.advise_once()?;
         let (unseen, mut looked) = (self.unseen(dtype), false);
@@ -116,9 +123,16 @@ impl Ct {
         dtype: DType,
         mut work: impl FnMut(&mut dyn Engine, &Context, &Task) -> Result<Treated>,
     ) -> Result<()> {
-        self.written = None;
+        (self.written, self.history) = (None, None);
+        let operator = Operator::to_reconstruct(self.options.algorithm);
+        if self.output.converts() && operator == Operator::Iterate && self.iterative.start == Start::Volume {
+            fail!(
+                OutOfRange,
+                "iterative.start is 1 (volume); it must be 0 (uniform) where the volume is stored by isoc_ct_set_output"
+            );
+        }
         if !self.output.converts() {
-            self.ask(Operator::Reconstruct, dtype, Pass::DIRECT, work)?;
+            self.ask(operator, dtype, Pass::DIRECT, work)?;
             self.written = Some(Written::direct());
             return Ok(());
         }
@@ -126,7 +140,7 @@ impl Ct {
         let threads = if self.gpus().is_empty() { self.context.threads() } else { 0 };
         let output = self.output.clone();
         let g = self.geometry()?;
-        let (mask, slices) = (Mask::new(g, output.mask_radius)?, g.slices as f64);
+        let (mask, slices) = (Mask::new(g, output.mask_radius, "output.mask_radius")?, g.slices as f64);
         let (mut window, mut surveyed) = (output.given(), 0);
         let mut part = Part::WHOLE;
         if let Some((percentiles, count)) = output.percentiles() {
@@ -135,7 +149,7 @@ impl Ct {
             let share = slices / (slices + surveyed as f64);
             let first = Part { before: 0.0, share, last: false };
             let pass = Pass::of(&output, threads, Finish::Survey(&survey), first);
-            self.ask(Operator::Reconstruct, dtype, pass, &mut work)?;
+            self.ask(operator, dtype, pass, &mut work)?;
             let found = survey.window(percentiles)?;
             self.context.log(LogLevel::Info, || {
                 let ([p, q], [low, high]) = (percentiles, found);
@@ -146,7 +160,7 @@ impl Ct {
         }
         let writer = Writer::new(&output, window, surveyed, &mask, threads)?;
         let pass = Pass::of(&output, threads, Finish::Write(&writer), part);
-        self.ask(Operator::Reconstruct, dtype, pass, work)?;
+        self.ask(operator, dtype, pass, work)?;
         self.written = Some(writer.written());
         Ok(())
     }
@@ -164,10 +178,12 @@ impl Ct {
         pass: Pass,
         work: impl FnOnce(&mut dyn Engine, &Context, &Task) -> Result<Treated>,
     ) -> Result<()> {
-        let Self { context, plan, options, stages, engine, stream, .. } = self;
+        let Self { context, plan, options, stages, engine, stream, iterative, .. } = self;
         let plan = configured(plan)?;
+        let algorithm = if operator == Operator::Iterate { options.algorithm } else { Algorithm::Fbp };
+        let iteration = plan.iteration(algorithm, iterative)?;
         let correction = match operator {
-            Operator::Filter | Operator::Reconstruct => {
+            Operator::Filter | Operator::Reconstruct | Operator::Iterate => {
                 let correction = options.input.correction(dtype, plan.flat.as_deref(), options.minimum_transmission)?;
                 stages.check(correction)?;
                 correction
@@ -175,7 +191,8 @@ impl Ct {
             _ => Correction::None,
         };
         let task = plan.task(operator, (options, stages), correction, *stream)?;
-        self.treated = work(&mut **engine, context, &Task { pass, ..task })?;
+        let task = Task { pass, iteration: iteration.as_ref(), ..task };
+        self.treated = work(&mut **engine, context, &task)?;
         if matches!(pass.finish, Finish::Survey(_)) {
             // The next pass meets them again.
             return Ok(());
@@ -186,6 +203,7 @@ impl Ct {
         if self.treated.outliers > 0 {
             context.log(LogLevel::Info, || format!("{} outliers were removed", self.treated.outliers));
         }
+        self.history = iteration.map(|iteration| iteration.history.take()).or(self.history.take());
         Ok(())
     }
 
@@ -218,7 +236,8 @@ impl Ct {
     /// Looks at the geometry of a scan that is reconstructed, whether it is a half acquisition.
     fn advise_once(&mut self) -> Result<()> {
         let Self { context, plan: Some(plan), .. } = self else { return Ok(()) };
-        if context.logs() && !plan.advised && plan.halves.is_none() {
+        let filtered = self.options.algorithm == Algorithm::Fbp;
+        if context.logs() && !plan.advised && plan.halves.is_none() && filtered {
             advise_halves(context, &plan.geometry)?;
             plan.advised = true;
         }

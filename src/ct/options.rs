@@ -1,5 +1,6 @@
 //! How a plan reconstructs.
 
+use super::iterative::options::Algorithm;
 use super::rows::filter::{Filter, Padding};
 use super::rows::kind::InputKind;
 use crate::error::{Result, fail};
@@ -94,6 +95,8 @@ pub enum Precision {
 /// How to reconstruct.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// Of `reconstruct`.
+    pub algorithm: Algorithm,
     /// Filter.
     pub filter: Filter,
     /// How a row is read between its bins.
@@ -122,6 +125,7 @@ const TOLERANCES: RangeInclusive<f64> = 1e-6..=1e-2;
 impl Default for Options {
     fn default() -> Self {
         Self {
+            algorithm: Algorithm::default(),
             filter: Filter::RamLak { cutoff: 1.0 },
             interpolation: Interpolation::Linear,
             padding: Padding::Zero,
@@ -154,6 +158,13 @@ impl Options {
         if !TOLERANCES.contains(&t) {
             let (low, high) = TOLERANCES.into_inner();
             fail!(OutOfRange, "options.tolerance is {t:?}; it must be {low:?} to {high:?}");
+        }
+        if self.algorithm != Algorithm::Fbp && self.pair != Pair::Joseph {
+            let word = self.algorithm.word();
+            fail!(
+                OutOfRange,
+                "options.projector is 1 (band_limited); it must be 0 (joseph) where options.algorithm is {word}"
+            );
         }
         if self.interpolation == Interpolation::BandLimited && self.kernel != Kernel::Auto {
             let kernel = self.kernel.word();

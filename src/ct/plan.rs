@@ -8,6 +8,9 @@ use super::engine::{Engine, Measured, Needs, Treated};
 use super::geometry::Geometry;
 use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
+use super::iterative::Iteration;
+use super::iterative::history::Iterated;
+use super::iterative::options::{Algorithm, Iterative};
 use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
 use super::output::options::Output;
@@ -88,6 +91,21 @@ impl Plan {
         Ok(self.halves()?.map_or(&self.geometry, |halves| &halves.geometry))
     }
 
+    /// The iterations of a call, if its algorithm has any.
+    pub(super) fn iteration<'a>(&self, algorithm: Algorithm, options: &'a Iterative) -> Result<Option<Iteration<'a>>> {
+        if algorithm == Algorithm::Fbp {
+            return Ok(None);
+        }
+        if self.halves.is_some() {
+            let word = algorithm.word();
+            fail!(
+                OutOfRange,
+                "half acquisition is set, which is for filtered back projection; options.algorithm is {word}, which takes such rows as they are: call isoc_ct_set_half_acquisition with NULL"
+            );
+        }
+        Iteration::new(algorithm, options, &self.geometry).map(Some)
+    }
+
     /// A call of an operator; `correction` is what is done to projections.
     pub(super) fn task<'a>(
         &'a self,
@@ -99,7 +117,7 @@ impl Plan {
         let weighted = match operator {
             Operator::Reconstruct => true,
             Operator::Backproject => options.weighted_backprojection,
-            Operator::Filter | Operator::Adjoint | Operator::Forward => false,
+            Operator::Iterate | Operator::Filter | Operator::Adjoint | Operator::Forward => false,
         };
         let weights = if weighted { Some(self.weights()?) } else { None };
         Ok(Task {
@@ -109,11 +127,23 @@ impl Plan {
     }
 
     /// What `reconstruct` takes, for sizes alone: there may be no weights.
-    fn sizes<'a>(&'a self, (options, stages): (&'a Options, &'a Stages), pass: Pass<'a>) -> Result<Task<'a>> {
+    fn sizes<'a>(
+        &'a self,
+        (options, stages): (&'a Options, &'a Stages),
+        iteration: Option<&'a Iteration<'a>>,
+        pass: Pass<'a>,
+    ) -> Result<Task<'a>> {
+        let operator = Operator::to_reconstruct(options.algorithm);
         let minimum = options.minimum_transmission as f32;
         let correction = self.flat.as_deref().map_or(Correction::None, |flat| Correction::Counts(flat, minimum));
-        let rows = self.rows(Operator::Reconstruct, (options, stages), correction)?;
-        Ok(Task { rows, pass, ..self.bare(Operator::Reconstruct, options, 0)? })
+        let rows = self.rows(operator, (options, stages), correction)?;
+        Ok(Task { rows, iteration, pass, ..self.bare(operator, options, 0)? })
+    }
+
+    /// What back projectors are measured for.
+    fn tuning<'a>(&'a self, (options, stages): (&'a Options, &'a Stages)) -> Result<Task<'a>> {
+        let rows = self.rows(Operator::Reconstruct, (options, stages), Correction::None)?;
+        Ok(Task { rows, ..self.bare(Operator::Reconstruct, options, 0)? })
     }
 
     /// The stages that rows pass in a call of an operator, but for weights.
@@ -123,11 +153,12 @@ impl Plan {
         (options, stages): (&'a Options, &'a Stages),
         correction: Correction<'a>,
     ) -> Result<Chain<'a>> {
-        let filters = matches!(operator, Operator::Reconstruct | Operator::Filter);
+        let corrects = matches!(operator, Operator::Reconstruct | Operator::Iterate | Operator::Filter);
+        let filters = corrects && operator != Operator::Iterate;
         let halves = if operator == Operator::Reconstruct { self.halves()? } else { None };
         // Half acquisition begins with line integrals as stages leave them, whether there are any or not.
         let ahead = stages.any().is_some() || correction.flat().is_some_and(FlatField::varies) || halves.is_some();
-        let stages = Some(stages).filter(|_| filters && ahead);
+        let stages = Some(stages).filter(|_| corrects && ahead);
         if let Some(stages) = stages {
             stages.check_size(&self.geometry)?;
         }
@@ -154,6 +185,7 @@ impl Plan {
             kernel,
             precision,
             stream,
+            iteration: None,
             pass: Pass::DIRECT,
         })
     }
@@ -175,6 +207,9 @@ pub struct Ct {
     /// How `reconstruct` stores its volume, and what it stored last under that; None if that was not finished.
     pub(super) output: Output,
     pub(super) written: Option<Written>,
+    /// How it iterates, and what the last iterations found.
+    pub(super) iterative: Iterative,
+    pub(super) history: Option<Vec<Iterated>>,
 }
 
 impl Ct {
@@ -187,7 +222,22 @@ impl Ct {
         let (options, stages, output) = (Options::default(), Stages::default(), Output::default());
         let (plan, half_acquisition, treated) = (None, None, Treated::default());
         let (stream, looked, written) = (0, false, None);
-        Self { context, plan, options, stages, half_acquisition, engine, treated, stream, looked, output, written }
+        let (iterative, history) = (Iterative::default(), None);
+        Self {
+            context,
+            plan,
+            options,
+            stages,
+            half_acquisition,
+            engine,
+            treated,
+            stream,
+            looked,
+            output,
+            written,
+            iterative,
+            history,
+        }
     }
 
     /// The GPUs that it computes on; none if it computes on the processor.
@@ -203,7 +253,7 @@ impl Ct {
     /// Measures the back projectors on the GPUs for this plan: see `isoc_ct_tune`.
     pub fn tune(&mut self) -> Result<Vec<Measured>> {
         let Self { context, plan, options, stages, engine, .. } = self;
-        let result = engine.tune(context, &configured(plan)?.sizes((options, stages), Pass::DIRECT)?);
+        let result = engine.tune(context, &configured(plan)?.tuning((options, stages))?);
         for m in result.iter().flatten() {
             context.log(LogLevel::Info, || format!("{}: {:.0} GU/s", m.name, m.rate));
         }
@@ -275,6 +325,11 @@ impl Ct {
         Ok(())
     }
 
+    /// Options in force.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Checks and takes how outliers are removed from frames; None leaves them.
     pub fn set_outliers(&mut self, outliers: Option<Outliers>) -> Result<()> {
         outliers.as_ref().map_or(Ok(()), Outliers::check)?;
@@ -337,6 +392,26 @@ impl Ct {
         Ok(())
     }
 
+    /// Checks and takes how iterative algorithms iterate; forgets what the last did.
+    pub fn set_iterative(&mut self, iterative: Iterative) -> Result<()> {
+        iterative.check()?;
+        (self.iterative, self.history) = (iterative, None);
+        Ok(())
+    }
+
+    /// How iterative algorithms iterate.
+    pub fn iterative(&self) -> &Iterative {
+        &self.iterative
+    }
+
+    /// What the iterations of the last reconstruction found.
+    pub fn history(&self) -> Result<&[Iterated]> {
+        match &self.history {
+            Some(history) => Ok(history),
+            None => fail!(NotConfigured, "no iterative reconstruction has been finished since isoc_ct_set_iterative"),
+        }
+    }
+
     /// How `reconstruct` stores its volume.
     pub fn output(&self) -> &Output {
         &self.output
@@ -389,6 +464,11 @@ impl Ct {
     /// Angular weights in radians, or why there are none.
     pub fn angular_weights(&self) -> Result<&[f64]> {
         self.plan()?.weights()
+    }
+
+    /// An error where `reconstruct` needs angular weights and there are none.
+    pub(super) fn check_weights(&self) -> Result<()> {
+        if self.options.algorithm == Algorithm::Fbp { self.angular_weights().map(drop) } else { self.plan().map(drop) }
     }
 
     /// Takes the caller's angular weights, in radians, until the next geometry; None goes back to those of the angles.
@@ -465,13 +545,15 @@ impl Ct {
 
     /// Bytes that `reconstruct` will allocate at a time.
     pub fn memory(&self) -> Result<u64> {
-        self.angular_weights()?;
+        self.check_weights()?;
         self.needs().map(|needs| needs.bytes)
     }
 
     fn needs(&self) -> Result<Needs> {
         let pass = Pass::sizes(&self.output, self.context.threads());
-        self.engine.needs(&self.context, &self.plan()?.sizes((&self.options, &self.stages), pass)?)
+        let plan = self.plan()?;
+        let iteration = plan.iteration(self.options.algorithm, &self.iterative)?;
+        self.engine.needs(&self.context, &plan.sizes((&self.options, &self.stages), iteration.as_ref(), pass)?)
     }
 }
 

@@ -66,6 +66,11 @@ impl<'a> Arrays<'a> {
         unsafe { Array::from_raw(origin, dtype, shape, strides, gpu) }
     }
 
+    /// To read what is in the target, and write there.
+    pub(super) fn over_target(&self) -> Self {
+        Self { source: self.target, ..*self }
+    }
+
     /// Write access, for the processor.
     pub(super) fn write(&self) -> ArrayMut<'a> {
         let Layout { origin, dtype, shape, strides, gpu } = self.target;

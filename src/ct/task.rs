@@ -2,6 +2,8 @@
 
 use super::band_limited::BandLimited;
 use super::geometry::Geometry;
+use super::iterative::Iteration;
+use super::iterative::options::Algorithm;
 use super::options::{Interpolation, Kernel, Pair, Precision};
 use super::output::{Finish, Pass};
 use super::rows::Chain;
@@ -14,6 +16,8 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Reconstruct,
+    /// The same by iterations.
+    Iterate,
     Backproject,
     Filter,
     Adjoint,
@@ -21,10 +25,15 @@ pub(super) enum Operator {
 }
 
 impl Operator {
+    /// What an algorithm reconstructs by.
+    pub(super) fn to_reconstruct(algorithm: Algorithm) -> Self {
+        if algorithm == Algorithm::Fbp { Self::Reconstruct } else { Self::Iterate }
+    }
+
     /// For the log.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Reconstruct => "reconstruct",
+            Self::Reconstruct | Self::Iterate => "reconstruct",
             Self::Backproject => "backproject",
             Self::Filter => "filter",
             Self::Adjoint => "adjoint",
@@ -37,6 +46,7 @@ impl Operator {
         match self {
             Self::Filter => Stage::Filter,
             Self::Reconstruct | Self::Backproject => Stage::Backproject,
+            Self::Iterate => Stage::Iterate,
             Self::Adjoint => Stage::Adjoint,
             Self::Forward => Stage::Forward,
         }
@@ -65,7 +75,7 @@ impl Task<'_> {
         let band_limited = match self.operator {
             Operator::Reconstruct | Operator::Backproject => self.interpolation == Interpolation::BandLimited,
             Operator::Forward | Operator::Adjoint => self.pair == Pair::BandLimited,
-            Operator::Filter => false,
+            Operator::Filter | Operator::Iterate => false,
         };
         band_limited.then(|| BandLimited::new(self.geometry, self.tolerance)).transpose()
     }
@@ -90,6 +100,8 @@ pub(super) struct Task<'a> {
     pub(super) precision: Precision,
     /// The caller's stream, for arrays on a GPU.
     pub(super) stream: usize,
+    /// Of [`Operator::Iterate`].
+    pub(super) iteration: Option<&'a Iteration<'a>>,
     /// What becomes of its results.
     pub(super) pass: Pass<'a>,
 }

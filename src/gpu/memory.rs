@@ -52,7 +52,7 @@ impl DeviceMemory {
     /// Fills with zeros, in the stream's order.
     pub(crate) fn clear(&self, stream: &Stream) -> Result<()> {
         // SAFETY: all of this memory.
-        check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes, stream.raw()) })
+        unsafe { clear_device(self.address, self.bytes, stream) }
     }
 
     /// Fills with a number, in the stream's order.
@@ -70,6 +70,15 @@ impl Drop for DeviceMemory {
             unsafe { sys::cuMemFree_v2(self.address) };
         }
     }
+}
+
+/// Fills a part of a GPU's memory with zeros, in the stream's order.
+///
+/// # Safety
+/// It is device memory of as many bytes until the stream has passed; the GPU is current.
+pub(crate) unsafe fn clear_device(at: u64, bytes: usize, stream: &Stream) -> Result<()> {
+    // SAFETY: by this function's contract.
+    check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(at, 0, bytes, stream.raw()) })
 }
 
 /// Copies within a GPU's memory, in the stream's order.

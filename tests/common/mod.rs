@@ -3,6 +3,7 @@
 
 pub mod drift;
 pub mod frames;
+pub mod iterative;
 pub mod scene;
 pub mod stripes;
 
@@ -189,7 +190,7 @@ fn band_limited_sums(g: &Geometry, projections: &[f32], weight: impl Fn(usize, f
 }
 
 /// Weight of pixel (i, j) for bin k in view p.
-fn joseph(g: &Geometry, p: usize, i: usize, j: usize, k: usize) -> f64 {
+pub fn joseph(g: &Geometry, p: usize, i: usize, j: usize, k: usize) -> f64 {
     let m = g.angles[p].cos().abs().max(g.angles[p].sin().abs());
     let reach = m * g.pixel_size / g.bin_pitch;
     g.pixel_size / m * (1.0 - ((k as f64 - bin(g, p, i, j)) / reach).abs()).max(0.0)

@@ -15,6 +15,7 @@ mod frames;
 mod half_acquisition;
 mod input;
 mod invariance;
+mod iterative;
 mod kind_of_input;
 mod operators;
 mod output;

@@ -8,6 +8,7 @@ mod ct;
 mod distortion;
 mod frames;
 mod half_acquisition;
+mod iterative;
 mod memory;
 mod mri;
 mod output;

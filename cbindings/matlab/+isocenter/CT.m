@@ -20,6 +20,7 @@ classdef CT < handle
 %   setPhase           phase retrieval from transmissions
 %   setStripes         what would become rings
 %   setHalfAcquisition a full turn about an axis near an edge of the detector
+%   setIterative       how iterative algorithms go on
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   findAxis           the rotation axis, from projections
@@ -28,6 +29,7 @@ classdef CT < handle
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
 %   info, angularWeights, memory   what the plan found, and what it needs
 %   output, histogram  what the last reconstruction stored
+%   history            what its iterations saw
 %   setAngularWeights  weights of your own
 %   tune               measures the GPU's kernels
 %   sheppLogan, phantomVolume, phantomProjections   phantoms of ellipses, exact
@@ -108,6 +110,8 @@ classdef CT < handle
             %   Kernel         of a GPU: 'auto' (the default; the only one with 'band_limited'), 'texture_standard', 'texture', 'alu', 'hybrid'
             %                  or 'tensor'
             %   Precision      of data on a GPU: 'single' (the default) or 'half'
+            %   Algorithm      of reconstruct: 'fbp' (the default), filtered back projection; or iterations of forward and adjoint: 'sirt',
+            %                  'cgls' or 'mlem', which setIterative says more of. With subsets 'sirt' is OS-SART and 'mlem' OSEM
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
@@ -296,9 +300,31 @@ classdef CT < handle
             end
         end
 
+        function setIterative(self, varargin)
+            % SETITERATIVE  How iterative algorithms go on (see the option Algorithm); what is not named gets its default.
+            %   ct.setIterative(NAME, VALUE, ...) or ct.setIterative(STRUCT)
+            %
+            %   Iterations      maximum number, each over all views (30)
+            %   Subsets         of 'sirt' and 'mlem': of the views (1)
+            %   Relaxation      of 'sirt': factor of each step, above 0 and below 2 (1)
+            %   Bounds          of 'sirt' and 'mlem': 'none' (the default), 'non_negative', or 'box' with Lower and Upper
+            %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
+            %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0)
+            %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0)
+            %   What an algorithm has no use for must keep its default.
+            self.id = isocenter.internal.plan('ct', self.id);
+            isocenter_mex('ct.set_iterative', self.id, varargin{:});
+        end
+
+        function found = history(self)
+            % HISTORY  What each iteration of the last reconstruct saw: a struct array with Objective and Slices, those that it went on with.
+            found = isocenter_mex('ct.history', self.id);
+        end
+
         function volume = reconstruct(self, varargin)
-            % RECONSTRUCT  Filtered back projection, in attenuation a length unit.
+            % RECONSTRUCT  Slices in attenuation a length unit, by filtered back projection or what the option Algorithm says.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
+            %   VOLUME = ct.reconstruct(PROJECTIONS, INITIAL)    iterations begin with INITIAL
             %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
             %   out as 1. VOLUME is single, or of the class of setOutput.
             volume = isocenter_mex('ct.reconstruct', self.id, varargin{:});

@@ -6,6 +6,8 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
+static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", nullptr };
+static const char *const bounds[] = { "none", "non_negative", "box", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
@@ -58,6 +60,7 @@ static const record options_record{ "options", sizeof(isoc_ct_options), {
     { "Input", field::word, AT(input), 0, inputs },
     { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
     { "Projector", field::word, AT(projector), 0, projectors },
+    { "Algorithm", field::word, AT(algorithm), 0, algorithms },
 } };
 #undef AT
 
@@ -159,6 +162,27 @@ static const record stripes_record{ "stripes", sizeof(isoc_ct_stripes), {
 static const record half_acquisition_record{ "half acquisition", sizeof(isoc_ct_half_acquisition), {
     { "Rise", field::word, AT(rise), 0, rises },
     { "Overlap", field::real, AT(overlap), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_iterative, member)
+static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
+    { "Iterations", field::count, AT(iterations) },
+    { "Subsets", field::count, AT(subsets), 0, nullptr, nullptr, true },
+    { "Relaxation", field::real, AT(relaxation), 0, nullptr, nullptr, true },
+    { "Bounds", field::word, AT(bounds), 0, bounds },
+    { "Lower", field::real, AT(lower) },
+    { "Upper", field::real, AT(upper) },
+    { "MaskRadius", field::real, AT(mask_radius) },
+    { "Regularisation", field::real, AT(regularisation) },
+    { "Tolerance", field::real, AT(tolerance) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_ct_iteration, member)
+static const record iteration_record{ "history", sizeof(isoc_ct_iteration), {
+    { "Objective", field::real, AT(objective) },
+    { "Slices", field::count, AT(slices) },
 } };
 #undef AT
 
@@ -397,6 +421,24 @@ static void leave_half_acquisition(call &c) {
     check(isoc_ct_set_half_acquisition(c.plan->ct(), nullptr));
 }
 
+static void set_iterative(call &c) {
+    auto &iterative = c.plan->ct_iterative;
+    auto wanted = sized<isoc_ct_iterative>();
+    wanted.iterations = 30;
+    settings_read(iterative_record, c, 0, "invalidIterative", &wanted);
+    check(isoc_ct_set_iterative(c.plan->ct(), &wanted), "invalidIterative");
+    iterative = wanted;
+}
+
+static void history(call &c) {
+    c.takes({});
+    int64_t found = 0;
+    check(isoc_ct_history(c.plan->ct(), nullptr, 0, &found));
+    std::vector<isoc_ct_iteration> iterations(static_cast<size_t>(found));
+    check(isoc_ct_history(c.plan->ct(), iterations.data(), found, &found));
+    c.result(0, records_write(iteration_record, found, iterations.data()));
+}
+
 static void set_output(call &c) {
     auto output = sized<isoc_ct_output>();
     settings_read(output_record, c, 0, "invalidOptions", &output);
@@ -547,7 +589,26 @@ static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *
 
 static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single); }
 static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
-static void reconstruct(call &c) { to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output); }
+static void reconstruct(call &c) {
+    isoc_ct_iterative &iterative = c.plan->ct_iterative;
+    const mxArray *const start = c.optional(1);
+    if ((start != nullptr) != (iterative.start == ISOC_CT_START_VOLUME)) {
+        auto wanted = iterative;
+        wanted.struct_size = sizeof wanted;
+        if (!wanted.iterations) wanted.iterations = 30;
+        wanted.start = start ? ISOC_CT_START_VOLUME : ISOC_CT_START_UNIFORM;
+        check(isoc_ct_set_iterative(c.plan->ct(), &wanted), "invalidIterative");
+        iterative = wanted;
+    }
+    if (!start) return to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output);
+    c.takes({ "projections", "initial" });
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    const array initial(start, "initial", is_single, volume_of(c));
+    array_rename("volume", "initial");
+    array out(initial, volume_of(c));
+    check(isoc_ct_reconstruct(c.plan->ct(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
 
 // Frames of some views: those that the scan has left, where the number of values does not say how many they are.
 static shape frames_from(const call &c, const mxArray *value, int64_t left) {
@@ -731,6 +792,8 @@ const std::vector<command> ct_commands{
     { "leave_phase", leave_phase, needs::plan },
     { "set_stripes", set_stripes, needs::plan },
     { "leave_stripes", leave_stripes, needs::plan },
+    { "set_iterative", set_iterative, needs::plan },
+    { "history", history, needs::plan },
     { "set_half_acquisition", set_half_acquisition, needs::plan },
     { "leave_half_acquisition", leave_half_acquisition, needs::plan },
     { "info", get_info },

@@ -17,7 +17,7 @@ This is a thin layer over libisocenter, which has to be installed: set ISOCENTER
 """
 from . import enums, errors
 from .context import Context, abi_version, build_info, status_string, version
-from .ct import CT, CTAxis, CTFlatFit, CTInfo, CTOutput
+from .ct import CT, CTAxis, CTFlatFit, CTIteration, CTInfo, CTOutput
 from .errors import *  # noqa: F403
 from .geometry import from_astra, from_tomopy
 from .mri import MRI, MRIInfo

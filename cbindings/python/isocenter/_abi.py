@@ -205,6 +205,44 @@ class CtPrecision(IntEnum):
     HALF = 1
 
 
+class CtAlgorithm(IntEnum):
+    """isoc_ct_algorithm"""
+
+    #: Filtered back projection.
+    FBP = 0
+    #: SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels. It
+    #: makes (b - A x)^T R (b - A x) / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where
+    #: each has one view: faster in the beginning, with an error that relaxation keeps down.
+    SIRT = 1
+    #: CGLS: conjugate gradient for the minimum of (|b - A x|^2 + regularisation |x|^2) / 2: the fastest way there
+    #: without bounds.
+    CGLS = 2
+    #: MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes sum of b
+    #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM.
+    MLEM = 3
+
+
+class CtBounds(IntEnum):
+    """isoc_ct_bounds"""
+
+    #: None.
+    NONE = 0
+    #: 0 or more.
+    NON_NEGATIVE = 1
+    #: isoc_ct_iterative.lower to upper; infinite ones are none.
+    BOX = 2
+
+
+class CtStart(IntEnum):
+    """isoc_ct_start"""
+
+    #: Zeros; ones for ISOC_CT_ALGORITHM_MLEM, whose second image does not depend on them.
+    UNIFORM = 0
+    #: What the volume holds, f32: an earlier result, or that of filtered back projection; moved into the bounds. Not
+    #: for streams, nor with isoc_ct_set_output.
+    VOLUME = 1
+
+
 class CtPadding(IntEnum):
     """isoc_ct_padding"""
 
@@ -531,7 +569,7 @@ class isoc_ct_options(c.Structure):
                 ("padding", c.c_uint32), ("weighted_backprojection", c.c_uint32), ("kernel", c.c_uint32),
                 ("cutoff", c.c_double), ("butterworth_order", c.c_double), ("response", c.c_void_p),
                 ("response_count", c.c_int64), ("minimum_transmission", c.c_double), ("precision", c.c_uint32),
-                ("input", c.c_uint32), ("tolerance", c.c_double), ("projector", c.c_uint32), ("reserved", c.c_uint32)]
+                ("input", c.c_uint32), ("tolerance", c.c_double), ("projector", c.c_uint32), ("algorithm", c.c_uint32)]
 
 
 class isoc_ct_outliers(c.Structure):
@@ -612,6 +650,17 @@ class isoc_ct_info(c.Structure):
                 ("slab_slices", c.c_int64), ("replaced_values", c.c_int64), ("period", c.c_int64),
                 ("outliers", c.c_int64), ("bad_pixels", c.c_int64), ("computed_bins", c.c_int64),
                 ("overlap", c.c_double)]
+
+
+class isoc_ct_iterative(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("start", c.c_uint32), ("iterations", c.c_int64), ("subsets", c.c_int64),
+                ("relaxation", c.c_double), ("bounds", c.c_uint32), ("reserved", c.c_uint32), ("lower", c.c_double),
+                ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
+                ("tolerance", c.c_double)]
+
+
+class isoc_ct_iteration(c.Structure):
+    _fields_ = [("objective", c.c_double), ("slices", c.c_int64)]
 
 
 class isoc_ct_ellipse(c.Structure):
@@ -761,6 +810,8 @@ FUNCTIONS = {
     "isoc_ct_get_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
     "isoc_ct_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "isoc_ct_set_iterative": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_iterative)]),
+    "isoc_ct_history": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_iteration), c.c_int64, c.c_void_p]),
     "isoc_ct_filter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_backproject": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_forward": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),

@@ -20,6 +20,9 @@ _STORED = {_abi.CtOutputType.F32: "float32", _abi.CtOutputType.U8: "uint8", _abi
 CTInfo = record("CTInfo", __name__, _abi.isoc_ct_info,
                 "What a CT plan found and decided; angles in radians. See isoc_ct_info.")
 
+CTIteration = record("CTIteration", __name__, _abi.isoc_ct_iteration,
+                     "One iteration over all slices. See isoc_ct_iteration.")
+
 CTAxis = namedtuple("CTAxis", "method axis tilt error confidence half_acquisition curve curve_first curve_step")
 CTFlatFit = namedtuple("CTFlatFit", "components explained weights variation_before variation_after")
 CTFlatFit.__doc__ = "What `CT.fit_flat_field` found. See isoc_ct_flat_fit."
@@ -160,7 +163,7 @@ class CT(Plan):
 
     def set_options(self, *, filter="ram_lak", interpolation="linear", padding="zero", weighted_backprojection=False,
                     kernel="auto", cutoff=0.0, butterworth_order=0.0, response=None, minimum_transmission=0.0,
-                    precision="single", input="auto", tolerance=0.0, projector="joseph"):
+                    precision="single", input="auto", tolerance=0.0, projector="joseph", algorithm="fbp"):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -197,6 +200,9 @@ class CT(Plan):
         projector : {"joseph", "band_limited"}
             What `forward` and `adjoint` are. "band_limited": line integrals of the band-limited function through the pixels, by fast
             Fourier transforms: exact for images without detail finer than two pixels, and N^2 log N operations a slice.
+        algorithm : {"fbp", "sirt", "cgls", "mlem"}
+            How `reconstruct` and `reconstruct_stream` reconstruct: filtered back projection, or iterations of `forward` and `adjoint`,
+            which `set_iterative` says more of. "sirt" becomes OS-SART and "mlem" OSEM with subsets.
 
         Raises
         ------
@@ -211,8 +217,50 @@ class CT(Plan):
             response=address(response), response_count=None if response is None else response.size,
             minimum_transmission=minimum_transmission, precision=choice(_abi.CtPrecision, precision, "precision"),
             input=choice(_abi.CtInput, input, "input"), tolerance=tolerance,
-            projector=choice(_abi.CtProjector, projector, "projector"))
+            projector=choice(_abi.CtProjector, projector, "projector"), algorithm=choice(_abi.CtAlgorithm, algorithm, "algorithm"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
+
+    def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
+                      start="uniform", regularisation=0.0, tolerance=0.0):
+        """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
+        must keep its default.
+
+        Parameters
+        ----------
+        iterations : int
+            Maximum number, each over all views.
+        subsets : int
+            "sirt", "mlem": of the views; 0 means 1.
+        relaxation : float
+            "sirt": factor of each step, above 0 and below 2; 0 means 1.
+        bounds : {"none", "non_negative", "box"}
+            "sirt", "mlem": what values are kept within; "box" is `lower` to `upper`, which may be infinite.
+        mask_radius : float
+            Pixels outside this circle stay 0: its radius in halves of the slice's shorter side; 0 for no mask.
+        start : {"uniform", "volume"}
+            "volume": begins with what the volume given to `reconstruct` holds.
+        regularisation : float
+            "cgls": weight of the squared norm of the image, in squares of the length unit.
+        tolerance : float
+            "cgls": ends a slice when its gradient is this part of the first one's.
+
+        Raises
+        ------
+        OutOfRangeError, NotFiniteParameterError
+        """
+        options = struct(
+            _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
+            relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
+            start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, tolerance=tolerance)
+        self._run(lib.isoc_ct_set_iterative, ctypes.byref(options))
+
+    def history(self):
+        """What each iteration of the last `reconstruct` saw: a list of CTIteration."""
+        found = ctypes.c_int64()
+        self._run(lib.isoc_ct_history, None, 0, ctypes.byref(found))
+        iterations = (_abi.isoc_ct_iteration * found.value)()
+        self._run(lib.isoc_ct_history, iterations, len(iterations), ctypes.byref(found))
+        return [CTIteration._of(i) for i in iterations[:found.value]]
 
     def set_output(self, *, dtype="f32", low=0.0, high=0.0, low_percentile=0.0, high_percentile=0.0, histogram_slices=0,
                    mask_radius=0.0, mask_value=0.0, histogram_bins=0):

@@ -5,6 +5,7 @@ use super::division;
 use super::filter::FilterRows;
 use super::forward::Forward;
 use super::gather::Gather;
+use super::iterative::Iterate;
 use super::prepare::Preparation;
 use super::work::Work;
 use super::worker::{Memory, Processor};
@@ -53,6 +54,10 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
         (Operator::Backproject | Operator::Reconstruct, None) => match task.interpolation.sampling() {
             Some(sampling) => Box::new(Gather::backproject(g, threads, sampling, weights, filter()?)?),
             None => fail!(Internal, "an interpolation without samples and without a period"),
+        },
+        (Operator::Iterate, _) => match task.iteration {
+            Some(iteration) => Box::new(Iterate::new(g, iteration, threads)?),
+            None => fail!(Internal, "iterations that nobody asked for"),
         },
         (Operator::Filter, _) => match filter()? {
             Some(filter) => Box::new(FilterRows { geometry: g, threads, filter }),

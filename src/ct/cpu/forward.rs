@@ -9,7 +9,7 @@ use super::pack;
 use super::single::{Single, Spread};
 use super::term::{BLOCK, Grid, RowLayout, Taps, Term};
 use super::work::{Call, Work};
-use crate::context::Stage;
+use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{Buffer, Workspace, append, collected, reserved};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
@@ -49,13 +49,22 @@ impl<'a> Forward<'a> {
         Ok(Self { geometry, threads, rays })
     }
 
+    pub(super) fn geometry(&self) -> &'a Geometry {
+        self.geometry
+    }
+
+    /// Whether some rays go that way.
+    pub(super) fn has(&self, axis: Axis) -> bool {
+        !self.rays[axis as usize].is_empty()
+    }
+
     /// Samples in a line, and number of lines.
-    fn size(&self, axis: Axis) -> (usize, usize) {
+    pub(super) fn size(&self, axis: Axis) -> (usize, usize) {
         let g = self.geometry;
         if axis == Axis::Rows { (g.nx, g.ny) } else { (g.ny, g.nx) }
     }
 
-    fn layout(&self, axis: Axis, lanes: usize) -> RowLayout {
+    pub(super) fn layout(&self, axis: Axis, lanes: usize) -> RowLayout {
         RowLayout::new(self.size(axis).0, Taps::Linear.count(), lanes)
     }
 
@@ -64,7 +73,7 @@ impl<'a> Forward<'a> {
         4 * (self.threads * lanes * self.geometry.nx.max(self.geometry.ny)) as u64
     }
 
-    fn packed_floats(&self, lanes: usize) -> usize {
+    pub(super) fn packed_floats(&self, lanes: usize) -> usize {
         let floats = |axis| self.layout(axis, lanes).pitch() * self.size(axis).1;
         floats(Axis::Rows).max(floats(Axis::Columns))
     }
@@ -128,11 +137,39 @@ impl<'a> Forward<'a> {
         }
     }
 
+    /// Sums the packed lines of `groups` groups along all rays that go that way; `sink` gets a task's sums, which are still to be
+    /// multiplied by the rays' steps.
+    pub(super) fn project(
+        &self,
+        (context, job): (&Context, &Job),
+        axis: Axis,
+        (lanes, groups): (usize, usize),
+        packed: &[f32],
+        sink: impl Fn(&Part, &mut Scratch) + Sync,
+    ) -> Result<()> {
+        let rays = &self.rays[axis as usize];
+        let layout = self.layout(axis, lanes);
+        let bins = strip_bins(lanes);
+        let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
+        let group_floats = layout.pitch() * self.size(axis).1;
+        (0..groups * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
+            job.check()?;
+            let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
+            let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
+            let first = strip * bins;
+            let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
+            let volume = &packed[group * group_floats..(group + 1) * group_floats];
+            sum_lines(context.level(), layout, volume, &part, scratch);
+            sink(&part, scratch);
+            Ok(())
+        })
+    }
+
     /// Puts the sums, times the rays' step, into the caller's projections.
     fn write(&self, call: &Call, slab: &Groups, part: &Part, scratch: &mut Scratch) {
         let Scratch { sums, line, .. } = scratch;
         line.resize(part.len, 0.0);
-        for (ray, sums) in part.rays.iter().zip(sums.chunks_exact(strip_bins(slab.lanes) * slab.lanes)) {
+        for (ray, sums) in part.sums(sums, slab.lanes) {
             for (lane, slice) in slab.slices(part.group).enumerate() {
                 pack::extract(sums, slab.lanes, lane, ray.step, line);
                 let row = call.arrays.row(self.geometry, slab.first + slice);
@@ -144,11 +181,23 @@ impl<'a> Forward<'a> {
 }
 
 /// One task: neighbouring bins of neighbouring views, for one group of slices.
-struct Part<'a> {
+pub(super) struct Part<'a> {
     rays: &'a [Ray],
-    group: usize,
-    first: usize,
-    len: usize,
+    pub(super) group: usize,
+    pub(super) first: usize,
+    pub(super) len: usize,
+}
+
+impl Part<'_> {
+    /// Each ray with its sums, `lanes` for each bin.
+    pub(super) fn sums<'s>(
+        &'s self,
+        sums: &'s mut [f32],
+        lanes: usize,
+    ) -> impl Iterator<Item = (&'s Ray, &'s mut [f32])> {
+        let own = sums.chunks_exact_mut(strip_bins(lanes) * lanes);
+        self.rays.iter().zip(own.map(move |sums| &mut sums[..self.len * lanes]))
+    }
 }
 
 /// Bins of a task.
@@ -157,7 +206,7 @@ fn strip_bins(lanes: usize) -> usize {
 }
 
 /// Sums the lines of the packed volume that a task's rays cross.
-fn project<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, scratch: &mut Scratch<'v>) {
+fn sum_lines<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, scratch: &mut Scratch<'v>) {
     let (taps, lanes, len) = (Taps::Linear, layout.lanes, part.len);
     let lines = volume.len() / layout.pitch();
     let stride = strip_bins(lanes);
@@ -222,29 +271,16 @@ impl Work for Forward<'_> {
         let [packed, _] = workspace.take([slab.len() * self.packed_floats(slab.lanes), 0], room)?;
         job.enter(Stage::Forward);
         for axis in [Axis::Rows, Axis::Columns] {
-            let rays = &self.rays[axis as usize];
-            if rays.is_empty() {
+            if !self.has(axis) {
                 continue;
             }
             // The volume is packed once for each direction; what is replaced in it counts once.
-            let count = axis == Axis::Rows || self.rays[Axis::Rows as usize].is_empty();
+            let count = axis == Axis::Rows || !self.has(Axis::Rows);
             self.pack(call, slab, axis, count, packed)?;
-            let layout = self.layout(axis, slab.lanes);
-            let bins = strip_bins(slab.lanes);
-            let (blocks, strips) = (rays.len().div_ceil(VIEWS), self.geometry.bins.div_ceil(bins));
-            let group_floats = layout.pitch() * self.size(axis).1;
-            (0..slab.len() * blocks * strips).into_par_iter().try_for_each_init(Scratch::default, |scratch, k| {
-                job.check()?;
-                let (group, block, strip) = (k / (blocks * strips), k / strips % blocks, k % strips);
-                let rays = &rays[block * VIEWS..rays.len().min((block + 1) * VIEWS)];
-                let first = strip * bins;
-                let part = Part { rays, group, first, len: bins.min(self.geometry.bins - first) };
-                let volume = &packed[group * group_floats..(group + 1) * group_floats];
-                project(context.level(), layout, volume, &part, scratch);
-                self.write(call, slab, &part, scratch);
-                let share = slab.slices(group).len() as f64 / self.geometry.slices as f64;
-                job.advance(share * part.rays.len() as f64 / self.geometry.views() as f64 / strips as f64);
-                Ok(())
+            self.project((context, job), axis, (slab.lanes, slab.len()), packed, |part, scratch| {
+                self.write(call, slab, part, scratch);
+                let rays = (part.rays.len() * part.len) as f64 / (self.geometry.views() * self.geometry.bins) as f64;
+                job.advance(slab.slices(part.group).len() as f64 / self.geometry.slices as f64 * rays);
             })?;
         }
         Ok(())
@@ -253,8 +289,8 @@ impl Work for Forward<'_> {
 
 /// A task's working memory.
 #[derive(Default)]
-struct Scratch<'v> {
+pub(super) struct Scratch<'v> {
     terms: Vec<Term<'v>>,
-    sums: Vec<f32>,
+    pub(super) sums: Vec<f32>,
     line: Vec<f32>,
 }

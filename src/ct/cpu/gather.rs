@@ -35,7 +35,7 @@ pub(super) struct Gather<'a> {
     taps: Taps,
     lines: Vec<ViewLine>,
     /// What each view's samples are multiplied by.
-    scales: Vec<f32>,
+    pub(super) scales: Vec<f32>,
     filter: Option<RowFilter>,
     /// Samples in a packed row, and whether they are oversampled bins.
     samples: usize,
@@ -89,7 +89,17 @@ impl<'a> Gather<'a> {
         Ok(Self { geometry, threads, stage, taps, lines, scales, filter: None, samples, oversampled: false })
     }
 
-    fn layout(&self, lanes: usize) -> RowLayout {
+    /// Has a pixel read more bins, those that its tent does not reach with a weight of 0.
+    pub(super) fn reads_with(&mut self, taps: usize) {
+        self.taps = Taps::Tent { taps };
+    }
+
+    /// Bins that a pixel reads.
+    pub(super) fn reads(&self) -> usize {
+        self.taps.count()
+    }
+
+    pub(super) fn layout(&self, lanes: usize) -> RowLayout {
         RowLayout::new(self.samples, self.taps.count(), lanes)
     }
 
@@ -185,7 +195,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds a chunk of one group's views to a tile.
-    fn sum_tile<'c>(
+    pub(super) fn sum_tile<'c>(
         &self,
         level: Level,
         chunk: &Chunk<'c>,
@@ -230,14 +240,10 @@ impl<'a> Gather<'a> {
                 for (lane, slice) in slab.slices(group).enumerate() {
                     let to = call.arrays.slice(slab.first + slice);
                     for r in 0..tile.rows {
-                        let row = &sums[r * tile.side * slab.lanes..];
                         if slab.lanes > 1 {
-                            pack::extract(row, slab.lanes, lane, 1.0, line);
+                            pack::extract(&sums[r * tile.side * slab.lanes..], slab.lanes, lane, 1.0, line);
                         } else {
-                            let columns = sums[tile.side * tile.side + r..].iter().step_by(tile.side);
-                            for ((out, a), b) in line.iter_mut().zip(row).zip(columns) {
-                                *out = a + b;
-                            }
+                            tile.single_row(sums, r, false, line);
                         }
                         // SAFETY: this task alone has this tile of this slice.
                         unsafe { call.write_row([to, tile.y + r, tile.x], line) };
@@ -309,10 +315,10 @@ impl Work for Gather<'_> {
 }
 
 /// One group's packed rows of some views.
-struct Chunk<'a> {
-    layout: RowLayout,
-    views: std::ops::Range<usize>,
-    rows: &'a [f32],
+pub(super) struct Chunk<'a> {
+    pub(super) layout: RowLayout,
+    pub(super) views: std::ops::Range<usize>,
+    pub(super) rows: &'a [f32],
 }
 
 /// A thread's working memory while packing.

@@ -12,6 +12,7 @@ mod frames;
 mod gather;
 mod groups;
 mod interleaved;
+mod iterative;
 mod pack;
 mod phase;
 mod prepare;

@@ -33,6 +33,17 @@ pub(super) struct Tile {
     pub(super) side: usize,
 }
 
+impl Tile {
+    /// A row of one slice, whose sums are in two sets; or adds it to what is there.
+    pub(super) fn single_row(&self, sums: &[f32], r: usize, add: bool, row: &mut [f32]) {
+        let (by_rows, by_columns) = sums.split_at(self.side * self.side);
+        let columns = by_columns[r..].iter().step_by(self.side);
+        for ((out, a), b) in row.iter_mut().zip(&by_rows[r * self.side..]).zip(columns) {
+            *out = a + b + if add { *out } else { 0.0 };
+        }
+    }
+}
+
 impl Tiles {
     pub(super) fn new(geometry: &Geometry, lanes: usize) -> Self {
         let side = if lanes == 1 { 64 } else { 32 };

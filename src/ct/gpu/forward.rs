@@ -1,6 +1,5 @@
 //! Launches `kernels/ct/forward.cu`.
 
-use super::state::{Scratch, State};
 use crate::cpu::buffer::{append, collected};
 use crate::ct::geometry::Geometry;
 use crate::ct::ray::{Axis, Ray};
@@ -124,15 +123,8 @@ impl DeviceForward {
         Ok(Self { lanes, rays: [rays(&rows, "rows", g.ny)?, rays(&columns, "columns", g.nx)?] })
     }
 
-    pub(super) fn run(
-        &self,
-        state: &State,
-        g: &Geometry,
-        slices: &Slices,
-        scratch: &mut Scratch,
-        stream: &Stream,
-    ) -> Result<()> {
-        let packed = scratch.packed.take(&state.device, packed_bytes(g, slices.count, self.lanes) as usize)?.address();
+    /// `packed` is room for [`packed_bytes`].
+    pub(super) fn run(&self, g: &Geometry, slices: &Slices, packed: u64, stream: &Stream) -> Result<()> {
         let (lanes, groups) = (self.lanes, slices.count.div_ceil(self.lanes));
         let [slice_stride, row_stride, column_stride] = slices.volume_strides;
         let pack = PackArguments {

@@ -1,6 +1,6 @@
 //! Kernels of a plan on one GPU, looked up when first launched.
 
-use super::{frames, phase, stripes, stripes_vo, stripes_wavelet};
+use super::{frames, iterative, phase, stripes, stripes_vo, stripes_wavelet};
 use crate::error::Result;
 use crate::gpu::{Device, Function};
 use std::sync::OnceLock;
@@ -41,6 +41,7 @@ pub(super) struct Kernels {
     stripes: OnceLock<stripes::Kernels>,
     vo: OnceLock<stripes_vo::Kernels>,
     wavelet: OnceLock<stripes_wavelet::Kernels>,
+    iterative: OnceLock<iterative::Kernels>,
     /// Few: a plan has one projector, unless it measures them all.
     projectors: Vec<(Variant, Function)>,
 }
@@ -83,6 +84,10 @@ impl Kernels {
 
     pub(super) fn wavelet(&self, device: &Device) -> Result<&stripes_wavelet::Kernels> {
         kept(&self.wavelet, || stripes_wavelet::Kernels::new(device))
+    }
+
+    pub(super) fn iterative(&self, device: &Device) -> Result<&iterative::Kernels> {
+        kept(&self.iterative, || iterative::Kernels::new(device))
     }
 
     /// A back projector's; `name` is called when it is new.

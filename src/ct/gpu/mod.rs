@@ -16,6 +16,7 @@ mod forward;
 mod frames;
 mod half_acquisition;
 mod hybrid;
+mod iterative;
 mod kept_filter;
 mod kernels;
 mod measure;

@@ -6,6 +6,7 @@ use super::choice::{Candidate, Wish};
 use super::format::Format;
 use super::forward;
 use super::frames::DeviceFlat;
+use super::iterative;
 use super::prepare;
 use super::projector::Projector;
 use super::rows::IndexWeights;
@@ -76,6 +77,8 @@ pub(super) struct Sizes {
     pub(super) projector: Option<Projector>,
     /// In place of a projector.
     pub(super) band_limited: Option<BandLimitedSizes>,
+    /// Slices that the matched pair takes side by side.
+    pub(super) side: usize,
     pub(super) format: Format,
     /// Slices of a slab.
     pub(super) slab: usize,
@@ -105,7 +108,7 @@ impl Sizes {
         let share = task.neighbours().div_ceil(sharing);
         let side = forward::lanes(share);
         let projector = match task.operator {
-            Operator::Filter | Operator::Forward => None,
+            Operator::Filter | Operator::Forward | Operator::Iterate => None,
             _ if band_limited.is_some() => None,
             Operator::Adjoint => Some(Projector::Adjoint { lanes: side }),
             Operator::Reconstruct | Operator::Backproject => {
@@ -127,7 +130,7 @@ impl Sizes {
             (Operator::Filter, _) | (_, Finish::Survey(_)) => false,
             _ => arrays.target().gpu.is_some() && (task.pass.converts || arrays.target().strides[2] == 1),
         };
-        let mut sizes = Self { projector, band_limited, format, slab: 1, in_place };
+        let mut sizes = Self { projector, band_limited, side, format, slab: 1, in_place };
         let cap = context.gpu_memory(device, held)?;
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
         let (minimum, unit) = (sizes.minimum(), sizes.unit());
@@ -139,7 +142,11 @@ impl Sizes {
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
         // Rows beside a slab are read for it alone.
         let few = (share / MIN_SLABS).max(4 * task.rows.reach(task.detector)).min(share);
-        let wanted = if copies { (few / unit).max(1) * unit } else { share };
+        let wanted = match task.iteration {
+            Some(_) => iterative::wanted(g, share),
+            None if copies => (few / unit).max(1) * unit,
+            None => share,
+        };
         let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
         while !fits(slab) {
             slab = smaller(slab, &sizes);
@@ -153,6 +160,7 @@ impl Sizes {
         match (self.projector, &self.band_limited) {
             (Some(p), _) => p.slices(),
             (None, Some(_)) => BandLimitedSizes::UNIT,
+            // Of the pair.
             (None, None) => 4,
         }
     }
@@ -211,9 +219,10 @@ impl Sizes {
         };
         let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
         let stages = prepare::bytes(task, n) + flat_bytes(task);
+        let iterations = task.iteration.map_or(0, |iteration| iterative::bytes(g, iteration, n, self.side));
         let volume = self.volume_bytes(task, n) as u64;
         let slots = SLOTS as u64 * (raw + self.out_bytes(task, n) as u64);
-        (slots + packed + volume).saturating_add(sums).saturating_add(stages)
+        (slots + packed + volume).saturating_add(sums).saturating_add(stages).saturating_add(iterations)
     }
 }
 

@@ -7,6 +7,7 @@ use super::filter::DeviceFilter;
 use super::forward::DeviceForward;
 use super::frames::DeviceFlat;
 use super::half_acquisition::DeviceHalves;
+use super::iterative::Prepared;
 use super::kept_filter::KeptFilter;
 use super::phase::DevicePhase;
 use super::projector::Projector;
@@ -36,6 +37,7 @@ pub(super) struct Tables {
     pub(super) tents: Option<DeviceMemory>,
     pub(super) forward: Option<DeviceForward>,
     pub(super) halves: Option<DeviceHalves>,
+    pub(super) iterations: Option<Prepared>,
 }
 
 impl Tables {
@@ -43,7 +45,7 @@ impl Tables {
         device: &Arc<Device>,
         task: &Task,
         filter: &mut KeptFilter,
-        (projector, lanes, slab): (Option<Projector>, usize, usize),
+        (projector, lanes, side, slab): (Option<Projector>, usize, usize, usize),
     ) -> Result<Self> {
         let g = task.geometry;
         let lines = match projector {
@@ -80,6 +82,10 @@ impl Tables {
             forward: match (task.operator, task.pair) {
                 (Operator::Forward, Pair::Joseph) => Some(DeviceForward::new(device, g, lanes)?),
                 _ => None,
+            },
+            iterations: match task.iteration {
+                Some(iteration) => Some(Prepared::new(device, g, iteration, (slab, side))?),
+                None => None,
             },
             halves: match task.rows.halves {
                 Some(halves) => {

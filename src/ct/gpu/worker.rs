@@ -5,8 +5,9 @@ use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Arguments;
 use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
-use super::forward::Slices;
+use super::forward::{self, Slices};
 use super::frames;
+use super::iterative::Slab;
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
@@ -21,6 +22,7 @@ use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::ct::engine::Treated;
 use crate::ct::geometry::Geometry;
+use crate::ct::iterative::options::Start;
 use crate::ct::output::Finish;
 use crate::ct::rows::kind::Correction;
 use crate::ct::slab::{Arrays, Worker};
@@ -50,6 +52,8 @@ pub(super) struct Gpu {
     compute: Stream,
     slots: [SlabSlot; SLOTS],
     scratch: Scratch,
+    /// The last slab's scratch memory has been read.
+    begun: Event,
     /// A slice that is counted on the host.
     surveyed: Option<Pinned>,
     /// The slot of the next slab.
@@ -92,13 +96,15 @@ pub(super) struct Pending {
     slot: usize,
     first: usize,
     count: usize,
+    /// Values that iterations could not take.
+    replaced: u64,
 }
 
 impl Gpu {
     pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
         let (up, down) = (Transfer::new(device)?, Transfer::new(device)?);
         let slots = [SlabSlot::new(device)?, SlabSlot::new(device)?];
-        let (compute, scratch) = (Stream::new(device)?, Scratch::default());
+        let (compute, scratch, begun) = (Stream::new(device)?, Scratch::default(), Event::new(device)?);
         Ok(Self {
             state: State {
                 device: device.clone(),
@@ -114,6 +120,7 @@ impl Gpu {
             compute,
             slots,
             scratch,
+            begun,
             surveyed: None,
             turn: 0,
             rates: ALL.to_vec(),
@@ -183,8 +190,9 @@ impl Gpu {
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
         let Scratch { packed, sums, frames, undistorted, grids, integrals, lists, widened, volume, .. } = &self.scratch;
+        let Scratch { vectors, pair, numbers, start, .. } = &self.scratch;
         let stages = [frames, undistorted, grids, integrals, lists, widened];
-        let others = [packed, sums, volume];
+        let others = [packed, sums, volume, vectors, pair, numbers, start];
         slots + stages.iter().chain(&others).map(|slot| slot.bytes()).sum::<u64>()
     }
 
@@ -200,8 +208,8 @@ impl Gpu {
     }
 
     /// Sends a slab's data up and puts all of its work into the compute stream; needs the GPU to be current.
-    fn start(&mut self, call: &Call, tables: &Tables, first: usize, n: usize) -> Result<Pending> {
-        let Self { state, up, compute, slots, scratch, turn, .. } = self;
+    fn start(&mut self, call: &Call, tables: &mut Tables, job: &Job, first: usize, n: usize) -> Result<Pending> {
+        let Self { state, up, compute, slots, scratch, turn, begun, .. } = self;
         let device = &state.device.clone();
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[*turn]);
         let g = task.geometry;
@@ -235,6 +243,25 @@ impl Gpu {
             slot.uploaded.record(&up.stream)?;
             compute.wait(&slot.uploaded)?;
         }
+        let mut replaced = 0;
+        let start = match task.iteration.filter(|iteration| iteration.options.start == Start::Volume) {
+            None => None,
+            Some(_) => {
+                let block = sizes.target(task, arrays, first, n);
+                match arrays.target().gpu {
+                    Some(_) => Some((block.address(), block.own_strides())),
+                    None => {
+                        let address = scratch.start.take(device, block.bytes())?.address();
+                        up.stream.wait(begun)?;
+                        // SAFETY: as above; what used the buffer before is done.
+                        unsafe { up.upload(call.context, &block, address)? };
+                        slot.uploaded.record(&up.stream)?;
+                        compute.wait(&slot.uploaded)?;
+                        Some((address, block.packed_strides()))
+                    }
+                }
+            }
+        };
         let detector = task.detector;
         let [dark, gain] = tables.flat.as_ref().map_or([0, 0], |flat| flat.of(detector.first_row + first));
         // A volume's rows are looked at as if they were views.
@@ -305,7 +332,11 @@ impl Gpu {
             match (band_limited, &tables.forward) {
                 // SAFETY: volume and projections are as described; memory lives until the stream is waited for.
                 (Some((sums, workspace)), _) => unsafe { sums.forward(&slices, workspace, compute)? },
-                (None, Some(joseph)) => joseph.run(state, g, &slices, scratch, compute)?,
+                (None, Some(joseph)) => {
+                    let bytes = forward::packed_bytes(g, n, sizes.format.lanes) as usize;
+                    let packed = scratch.packed.take(device, bytes)?.address();
+                    joseph.run(g, &slices, packed, compute)?;
+                }
                 (None, None) => fail!(Internal, "a forward projection was not prepared"),
             }
         } else {
@@ -320,7 +351,21 @@ impl Gpu {
             }
             false => Volume { address: finished, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
         };
-        if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
+        if let Some((iteration, prepared)) = task.iteration.zip(tables.iterations.as_mut()) {
+            let slab = Slab {
+                context: call.context,
+                job,
+                geometry: g,
+                iteration,
+                first,
+                count: n,
+                rows: packed,
+                start,
+                volume,
+            };
+            // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
+            replaced += unsafe { prepared.run(state, scratch, &slab, compute)? };
+        } else if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
             let kind = if task.operator == Operator::Adjoint { Sums::Adjoint } else { Sums::Reading };
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
             unsafe { sums.backproject(kind, packed, volume, n, workspace, compute)? };
@@ -360,8 +405,9 @@ impl Gpu {
             // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
             unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
         }
+        begun.record(compute)?;
         slot.computed.record(compute)?;
-        let pending = Pending { slot: *turn, first, count: n };
+        let pending = Pending { slot: *turn, first, count: n, replaced };
         *turn = (*turn + 1) % SLOTS;
         Ok(pending)
     }
@@ -388,7 +434,7 @@ impl Gpu {
             unsafe { down.download(call.context, &block, slot.out.address())? };
         }
         slot.downloaded.record(&down.stream)?;
-        Ok(Treated { replaced: findings.replaced, outliers: findings.outliers })
+        Ok(Treated { replaced: findings.replaced + pending.replaced, outliers: findings.outliers })
     }
 }
 
@@ -416,15 +462,19 @@ impl<'a> AtWork<'a> {
         if arrays.source().gpu.is_some() || arrays.target().gpu.is_some() {
             self.gpu.follow(self.task.stream)?;
         }
-        let Sizes { projector, format, band_limited, .. } = &self.sizes;
+        let Sizes { projector, format, band_limited, side, .. } = &self.sizes;
         if let Some(sizes) = band_limited {
             self.gpu.prepare_band_limited(self.task.geometry, sizes)?;
         }
         if let Some(stages) = self.task.rows.stages {
             prepare::tables(&mut self.gpu.state, stages, self.task.detector, self.context.level())?;
         }
-        self.tables =
-            Some(Tables::new(&device, self.task, &mut self.gpu.filter, (*projector, format.lanes, self.sizes.slab))?);
+        self.tables = Some(Tables::new(
+            &device,
+            self.task,
+            &mut self.gpu.filter,
+            (*projector, format.lanes, *side, self.sizes.slab),
+        )?);
         if let Finish::Write(writer) = self.task.pass.finish {
             self.output = Some(DeviceOutput::new(&device, writer)?);
         }
@@ -458,14 +508,14 @@ impl Worker for AtWork<'_> {
         Ok(())
     }
 
-    fn start(&mut self, _: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
+    fn start(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
         let Self { context, task, gpu, sizes, tables, output, .. } = self;
         let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
         let count = sizes.slab.min(slices.len());
-        let pending =
-            gpu.start(&Call { context, task, arrays, sizes, output: output.as_ref() }, tables, slices.start, count)?;
+        let call = Call { context, task, arrays, sizes, output: output.as_ref() };
+        let pending = gpu.start(&call, tables, job, slices.start, count)?;
         Ok((count, pending))
     }
 
@@ -474,7 +524,10 @@ impl Worker for AtWork<'_> {
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
         *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, pending)?;
-        job.advance(pending.count as f64 / task.geometry.slices as f64);
+        // Iterations have told of theirs.
+        if task.iteration.is_none() {
+            job.advance(pending.count as f64 / task.geometry.slices as f64);
+        }
         Ok(())
     }
 

@@ -14,8 +14,8 @@ pub(in crate::ct) struct Mask {
 
 impl Mask {
     /// Pixel (i, j) is inside where (j - (nx - 1) / 2)^2 + (i - (ny - 1) / 2)^2 is at most the square of `radius` min(nx, ny) / 2;
-    /// with a radius of 0 all are.
-    pub(in crate::ct) fn new(g: &Geometry, radius: f64) -> Result<Self> {
+    /// with a radius of 0 all are. `name` is that of the radius.
+    pub(in crate::ct) fn new(g: &Geometry, radius: f64, name: &str) -> Result<Self> {
         let columns = g.nx;
         if radius == 0.0 {
             return Ok(Self { spans: Vec::new(), columns });
@@ -33,7 +33,7 @@ impl Mask {
             if first <= last { [first as u32, last as u32 + 1] } else { [0, 0] }
         }))?;
         if spans.iter().all(|[first, end]| first == end) {
-            fail!(OutOfRange, "output.mask_radius is {radius:?}, {pixels:.3} pixels of this slice: no pixel is inside");
+            fail!(OutOfRange, "{name} is {radius:?}, {pixels:.3} pixels of this slice: no pixel is inside");
         }
         Ok(Self { spans, columns })
     }

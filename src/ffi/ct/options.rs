@@ -2,7 +2,7 @@
 
 use super::plan::{isoc_ct, with_plan};
 use crate::cpu::buffer::copied;
-use crate::ct::{Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
+use crate::ct::{Algorithm, Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
 use std::ffi::c_void;
@@ -120,6 +120,27 @@ pub enum isoc_ct_input {
     LineIntegrals = 3,
 }
 
+/// How `reconstruct` and `reconstruct_stream` make slices of line integrals. All but the first are iterative, by the matched pair
+/// `forward` and `adjoint`, A and A^T here, without angular weights, filter or interpolation; isoc_ct_set_iterative says how they go on.
+/// b are the line integrals, x is a slice. Each slice is a problem of its own.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_algorithm {
+    /// Filtered back projection.
+    Fbp = 0,
+    /// SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels (0 where a sum is less
+    /// than a thousandth of a pixel: such pixels stay as they are). It makes
+    /// (b - A x)^T R (b - A x) / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where each has one view:
+    /// faster in the beginning, with an error that relaxation keeps down.
+    Sirt = 1,
+    /// CGLS: conjugate gradient for the minimum of (|b - A x|^2 + regularisation |x|^2) / 2: the fastest way there without bounds.
+    Cgls = 2,
+    /// MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes
+    /// sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a pixel are left
+    /// out.
+    Mlem = 3,
+}
+
 /// What the filter sees beyond the ends of a row.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
@@ -166,8 +187,8 @@ pub struct isoc_ct_options {
     pub tolerance: f64,
     /// An isoc_ct_projector: what `forward` and `adjoint` are.
     pub projector: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// An isoc_ct_algorithm: how `reconstruct` and `reconstruct_stream` reconstruct.
+    pub algorithm: u32,
 }
 
 // SAFETY: numbers and a pointer; all zero is valid.
@@ -238,10 +259,18 @@ impl isoc_ct_options {
             1 => Precision::Half,
             v => fail!(UnknownValue, "options.precision is {v}; it must be 0 or 1 (isoc_ct_precision)"),
         };
+        let algorithm = match self.algorithm {
+            0 => Algorithm::Fbp,
+            1 => Algorithm::Sirt,
+            2 => Algorithm::Cgls,
+            3 => Algorithm::Mlem,
+            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 3 (isoc_ct_algorithm)"),
+        };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
         let tolerance = if self.tolerance == 0.0 { 1e-4 } else { self.tolerance };
         let weighted_backprojection = self.weighted_backprojection != 0;
         Ok(Options {
+            algorithm,
             filter,
             interpolation,
             padding,

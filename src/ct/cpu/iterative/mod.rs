@@ -1,0 +1,9 @@
+//! Iterations on the processor: slices side by side in lanes, as the pair of projectors reads them, from the first iteration to the last.
+
+mod factors;
+mod pointwise;
+mod resident;
+mod space;
+mod work;
+
+pub(super) use work::Iterate;

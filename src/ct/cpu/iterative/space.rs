@@ -1,0 +1,344 @@
+//! Vectors of some slices in the processor's memory, and what methods do to them.
+
+use super::factors::Factors;
+use super::pointwise::{Change, Group, change};
+use super::resident::{Kept, Pairs};
+use crate::context::{Context, Job};
+use crate::ct::iterative::Iteration;
+use crate::ct::iterative::history::Iterated;
+use crate::ct::iterative::space::{Image, Rows, Space, Sum};
+use crate::error::{Result, fail};
+
+/// A slab's vectors.
+pub(super) struct Resident<'s> {
+    pub(super) at_work: (&'s Context, &'s Job),
+    pub(super) iteration: &'s Iteration<'s>,
+    /// Those of the slab, and of the whole volume.
+    pub(super) slices: (usize, usize),
+    pub(super) pairs: &'s Pairs<'s>,
+    pub(super) kept: Kept,
+    pub(super) factors: Factors,
+    pub(super) images: Vec<&'s mut [f32]>,
+    pub(super) rows: Vec<&'s mut [f32]>,
+    pub(super) packed: &'s mut [f32],
+    /// Sum after sum, each of all lanes.
+    pub(super) sums: Vec<f64>,
+    pub(super) running: Vec<bool>,
+}
+
+/// The rows of one subset, or a whole vector, of each group: from where, and how many floats.
+type Extent = (usize, usize);
+
+impl Resident<'_> {
+    fn lanes(&self) -> usize {
+        self.kept.groups * self.kept.lanes
+    }
+
+    fn sum(&self, sum: Sum) -> &[f64] {
+        &self.sums[sum.0 * self.lanes()..][..self.lanes()]
+    }
+
+    fn sum_mut(&mut self, sum: Sum) -> &mut [f64] {
+        let lanes = self.lanes();
+        &mut self.sums[sum.0 * lanes..][..lanes]
+    }
+
+    /// Of each lane: over / under, 0 where that is no number or the slice has ended.
+    fn quotients(&self, [over, under]: [Sum; 2], sign: f64) -> Vec<f32> {
+        let pairs = self.sum(over).iter().zip(self.sum(under)).enumerate();
+        let one = |(k, (a, b)): (usize, (&f64, &f64))| {
+            let runs = self.running.get(k).is_some_and(|runs| *runs);
+            if runs && *b > 0.0 { (sign * a / b) as f32 } else { 0.0 }
+        };
+        pairs.map(one).collect()
+    }
+
+    fn ones(&self) -> Vec<f32> {
+        vec![1.0; self.lanes()]
+    }
+
+    /// The rows of a subset.
+    fn subset(&self, subset: usize) -> Extent {
+        let (views, row) = (self.pairs.views(subset), self.kept.row.floats);
+        (views.start * row, views.len() * row)
+    }
+}
+
+/// Changes one vector by another, group after group.
+struct Work<'w, C> {
+    lanes: usize,
+    /// Floats of a group.
+    group: usize,
+    extent: Extent,
+    shared: Option<&'w [f32]>,
+    factors: &'w [f32],
+    change: C,
+}
+
+impl<C: Change> Work<'_, C> {
+    fn run(&self, context: &Context, y: &mut [f32], x: &[f32], sums: &mut [f64]) {
+        let (first, len) = self.extent;
+        for (k, (y, x)) in y.chunks_exact_mut(self.group).zip(x.chunks_exact(self.group)).enumerate() {
+            let own = k * self.lanes..(k + 1) * self.lanes;
+            let (y, x) = (&mut y[first..first + len], &x[first..first + len]);
+            let (factors, sums) = (&self.factors[own.clone()], &mut sums[own]);
+            change(context.level(), Group { y, x, shared: self.shared, factors, sums }, &self.change);
+        }
+    }
+}
+
+/// y = s (x - y); the sum of s (x - y)^2.
+struct Residual;
+/// y = x / y; the sum of the Kullback-Leibler divergence.
+struct Ratio;
+/// y = y + f x; the sum of y^2.
+struct Add;
+/// y = x + f y
+struct Turn;
+/// y = s (y + f x); the sum of y^2.
+struct Descend;
+/// y = y + step s x within bounds
+struct Relax {
+    step: f32,
+    bounds: [f32; 2],
+}
+/// y = y s x within bounds
+struct Multiply {
+    bounds: [f32; 2],
+}
+
+impl Change for Residual {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let apart = x - *y;
+        *y = shared * apart;
+        *y * apart
+    }
+}
+
+impl Change for Ratio {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let expected = *y;
+        if expected <= 0.0 || shared == 0.0 {
+            *y = 0.0;
+            return 0.0;
+        }
+        *y = x / expected;
+        // x ln(x / e) - x + e, whose limit at x = 0 is e.
+        if x > 0.0 { x * y.ln() - x + expected } else { expected }
+    }
+}
+
+impl Change for Add {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y += factor * x;
+        *y * *y
+    }
+}
+
+impl Change for Turn {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y = x + factor * *y;
+        0.0
+    }
+}
+
+impl Change for Descend {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
+        *y = shared * (*y + factor * x);
+        *y * *y
+    }
+}
+
+impl Change for Relax {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        // No pixel that no ray meets, and none outside the mask, leaves what it is.
+        let moved = (*y + self.step * shared * x).max(self.bounds[0]).min(self.bounds[1]);
+        *y = if shared == 0.0 { *y } else { moved };
+        0.0
+    }
+}
+
+impl Change for Multiply {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
+        *y = if shared == 0.0 { 0.0 } else { moved };
+        0.0
+    }
+}
+
+impl Resident<'_> {
+    /// Changes rows by others.
+    fn change_rows<C: Change>(
+        &mut self,
+        [y, x]: [Rows; 2],
+        (extent, shared): (Extent, bool),
+        factors: Vec<f32>,
+        sum: Sum,
+        change: C,
+    ) -> Result<()> {
+        let (lanes, group) = (self.kept.lanes, self.kept.samples);
+        let Self { rows, factors: tables, sums, .. } = self;
+        let shared =
+            (shared && !tables.rays.is_empty()).then(|| &tables.rays[extent.0 / lanes..(extent.0 + extent.1) / lanes]);
+        let all = factors.len();
+        let sums = &mut sums[sum.0 * all..][..all];
+        let work = Work { lanes, group, extent, shared, factors: &factors, change };
+        let [y, x] = two(rows, [y.0, x.0])?;
+        work.run(self.at_work.0, y, x, sums);
+        Ok(())
+    }
+
+    /// Changes an image by another; `subset` has pixels' factors, `masked` the mask.
+    fn change_image<C: Change>(
+        &mut self,
+        [y, x]: [Image; 2],
+        shared: Shared,
+        factors: Vec<f32>,
+        sum: Option<Sum>,
+        change: C,
+    ) -> Result<()> {
+        let (lanes, group) = (self.kept.lanes, self.kept.pixels);
+        let Self { images, factors: tables, sums, .. } = self;
+        let shared = match shared {
+            Shared::Nothing => None,
+            Shared::Mask => (!tables.mask.is_empty()).then_some(&tables.mask[..]),
+            Shared::Pixels(subset) => Some(&tables.pixels[subset][..]),
+        };
+        let all = factors.len();
+        let mut none = Vec::new();
+        let sums = match sum {
+            Some(sum) => &mut sums[sum.0 * all..][..all],
+            None => {
+                none.resize(all, 0.0);
+                &mut none[..]
+            }
+        };
+        let work = Work { lanes, group, extent: (0, group), shared, factors: &factors, change };
+        let [y, x] = two(images, [y.0, x.0])?;
+        work.run(self.at_work.0, y, x, sums);
+        Ok(())
+    }
+}
+
+/// What all slices share.
+enum Shared {
+    Nothing,
+    Mask,
+    Pixels(usize),
+}
+
+/// One vector to change, and another.
+fn two<'v>(vectors: &'v mut [&mut [f32]], places: [usize; 2]) -> Result<[&'v mut [f32]; 2]> {
+    let Ok([y, x]) = vectors.get_disjoint_mut(places) else { fail!(Internal, "no two vectors are {places:?}") };
+    Ok([y, x])
+}
+
+impl Space for Resident<'_> {
+    fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()> {
+        let Self { at_work, pairs, kept, images, packed, .. } = self;
+        pairs.forward(*at_work, kept, subset, images[image.0], packed, self.rows[rows.0])
+    }
+
+    fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()> {
+        let Self { at_work, pairs, kept, rows: all, packed, .. } = self;
+        pairs.adjoint(*at_work, kept, subset, all[rows.0], packed, self.images[image.0])
+    }
+
+    fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let extent = self.subset(subset);
+        self.change_rows([projected, data], (extent, true), self.ones(), sum, Residual)
+    }
+
+    fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let extent = self.subset(subset);
+        self.change_rows([projected, data], (extent, true), self.ones(), sum, Ratio)
+    }
+
+    fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
+        let extent = (0, self.kept.samples);
+        self.change_rows([rows, by], (extent, false), self.quotients(quotient, -1.0), sum, Add)
+    }
+
+    fn square(&mut self, rows: Rows, sum: Sum) -> Result<()> {
+        let (lanes, group) = (self.kept.lanes, self.kept.samples);
+        let squares = square(self.at_work.0, self.rows[rows.0], lanes, group);
+        self.sum_mut(sum).iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+        Ok(())
+    }
+
+    fn relax(&mut self, subset: usize, image: Image, by: Image, step: f32) -> Result<()> {
+        let bounds = self.iteration.options.bounds.map(|b| b as f32);
+        self.change_image([image, by], Shared::Pixels(subset), self.ones(), None, Relax { step, bounds })
+    }
+
+    fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()> {
+        let bounds = self.iteration.options.bounds.map(|b| b as f32);
+        self.change_image([image, by], Shared::Pixels(subset), self.ones(), None, Multiply { bounds })
+    }
+
+    fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()> {
+        self.change_image([by, image], Shared::Mask, vec![-weight; self.lanes()], Some(sum), Descend)
+    }
+
+    fn advance(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()> {
+        self.change_image([image, by], Shared::Nothing, self.quotients(quotient, 1.0), None, Add)
+    }
+
+    fn turn(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()> {
+        self.change_image([image, by], Shared::Nothing, self.quotients(quotient, 1.0), None, Turn)
+    }
+
+    fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()> {
+        let (lanes, group) = (self.kept.lanes, self.kept.pixels);
+        let squares = square(self.at_work.0, self.images[image.0], lanes, group);
+        self.sum_mut(sum).iter_mut().zip(squares).for_each(|(sum, square)| *sum += weight * square);
+        Ok(())
+    }
+
+    fn clear(&mut self, sum: Sum) -> Result<()> {
+        self.sum_mut(sum).fill(0.0);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Sum, to: Sum) -> Result<()> {
+        let lanes = self.lanes();
+        self.sums.copy_within(from.0 * lanes..(from.0 + 1) * lanes, to.0 * lanes);
+        Ok(())
+    }
+
+    fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()> {
+        for k in 0..self.running.len() {
+            let (value, limit) = (self.sum(sum)[k], part * self.sum(of)[k]);
+            // A gradient of 0 is the end whatever the tolerance.
+            self.running[k] &= value > limit;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()> {
+        let slices = self.running.iter().filter(|runs| **runs).count();
+        let objective = factor * self.sum(objective)[..self.slices.0].iter().sum::<f64>();
+        self.iteration.history.add(iteration, Iterated { objective, slices });
+        Ok(())
+    }
+
+    fn go_on(&mut self) -> Result<bool> {
+        let (job, share) = (self.at_work.1, self.slices.0 as f64 / self.slices.1 as f64);
+        job.advance(share / self.iteration.options.iterations as f64);
+        job.check()?;
+        Ok(self.running.contains(&true))
+    }
+}
+
+/// The sum of squares of each lane.
+fn square(context: &Context, vector: &[f32], lanes: usize, group: usize) -> Vec<f64> {
+    let groups = vector.chunks_exact(group);
+    groups.flat_map(|group| super::pointwise::squares(context.level(), group, lanes)).collect()
+}

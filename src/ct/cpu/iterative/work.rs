@@ -1,0 +1,177 @@
+//! An iterative reconstruction as work on slabs.
+
+use super::factors::Factors;
+use super::resident::{Kept, Pairs};
+use super::space::Resident;
+use crate::context::{NanPolicy, Stage};
+use crate::cpu::buffer::{Workspace, clear, collected, filled, zeros};
+use crate::ct::cpu::division;
+use crate::ct::cpu::groups::Groups;
+use crate::ct::cpu::pack;
+use crate::ct::cpu::work::{Call, Work};
+use crate::ct::geometry::Geometry;
+use crate::ct::iterative::Iteration;
+use crate::ct::iterative::options::{Start, refuse_negative};
+use crate::ct::iterative::space::{DATA, X};
+use crate::ct::rows::reader::Reader;
+use crate::error::Result;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// An iterative reconstruction made ready.
+pub(in crate::ct::cpu) struct Iterate<'a> {
+    geometry: &'a Geometry,
+    iteration: &'a Iteration<'a>,
+    threads: usize,
+    pairs: Pairs<'a>,
+}
+
+impl<'a> Iterate<'a> {
+    pub(in crate::ct::cpu) fn new(geometry: &'a Geometry, iteration: &'a Iteration, threads: usize) -> Result<Self> {
+        let pairs = Pairs::new(&iteration.subsets, threads)?;
+        Ok(Self { geometry, iteration, threads, pairs })
+    }
+
+    /// Reads the line integrals of a slab, subset after subset.
+    fn load_rows(&self, call: &Call, slab: &Groups, kept: &Kept, rows: &mut [f32]) -> Result<()> {
+        let (g, order) = (self.geometry, collected(self.iteration.subsets.order())?);
+        let Kept { lanes, row, .. } = *kept;
+        rows.par_chunks_exact_mut(row.floats).enumerate().try_for_each_init(
+            || zeros(lanes * g.bins),
+            |bins: &mut Result<Vec<f32>>, (k, to)| {
+                call.job.check()?;
+                let bins = bins.as_mut().map_err(|e| e.clone())?;
+                let (group, view) = (k / g.views(), order[k % g.views()]);
+                let slices = slab.slices(group);
+                for (bins, slice) in bins.chunks_exact_mut(g.bins).zip(slices.clone()) {
+                    let line = g.first_row + slab.first + slice;
+                    call.input.read(view, line, bins)?;
+                    if self.iteration.algorithm.is_poisson() {
+                        let raised = raise(bins, call.context.nan_policy(), [view, line])?;
+                        call.input.count(raised);
+                    }
+                }
+                let to = &mut to[row.pad * lanes..];
+                pack::interleave(&bins[..slices.len() * g.bins], g.bins, lanes, 1.0, to);
+                Ok(())
+            },
+        )
+    }
+
+    /// Where the iterations begin.
+    fn load_start(&self, call: &Call, slab: &Groups, kept: &Kept, image: &mut [f32]) -> Result<()> {
+        let (g, Kept { lanes, .. }) = (self.geometry, *kept);
+        let (start, [lower, upper]) = (self.iteration.needs().start, self.iteration.options.bounds.map(|b| b as f32));
+        let from = self.iteration.options.start;
+        let source = call.arrays.over_target();
+        let input = Reader::volume(&source, slab.first..slab.first + slab.count, call.context);
+        image.par_chunks_exact_mut(g.nx * lanes).enumerate().try_for_each_init(
+            || zeros(lanes * g.nx),
+            |rows: &mut Result<Vec<f32>>, (k, to)| {
+                let rows = rows.as_mut().map_err(|e| e.clone())?;
+                let (slices, i) = (slab.slices(k / g.ny), k % g.ny);
+                let inside = self.iteration.mask.inside(i);
+                for (row, slice) in rows.chunks_exact_mut(g.nx).zip(slices.clone()) {
+                    match from {
+                        Start::Uniform => row.fill(start),
+                        Start::Volume => input.read(slab.first + slice, i, row)?,
+                    }
+                    row[..inside.start].fill(0.0);
+                    row[inside.end..].fill(0.0);
+                    row[inside.clone()].iter_mut().for_each(|v| *v = v.clamp(lower, upper));
+                }
+                pack::interleave(&rows[..slices.len() * g.nx], g.nx, lanes, 1.0, to);
+                Ok(())
+            },
+        )
+    }
+
+    /// Hands over the images.
+    fn store(&self, call: &Call, slab: &Groups, kept: &Kept, image: &[f32]) -> Result<()> {
+        let (g, Kept { lanes, .. }) = (self.geometry, *kept);
+        image.par_chunks_exact(g.nx * lanes).enumerate().try_for_each_init(
+            || zeros(g.nx),
+            |row: &mut Result<Vec<f32>>, (k, from)| {
+                let row = row.as_mut().map_err(|e| e.clone())?;
+                for (lane, slice) in slab.slices(k / g.ny).enumerate() {
+                    pack::extract(from, lanes, lane, 1.0, row);
+                    // SAFETY: this task alone has this row of these slices.
+                    unsafe { call.write_row([call.arrays.slice(slab.first + slice), k % g.ny, 0], row) };
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Values below 0 are an error where non-finite ones are; else they become 0, and are counted.
+fn raise(bins: &mut [f32], policy: NanPolicy, [view, row]: [usize; 2]) -> Result<usize> {
+    let Some(first) = bins.iter().position(|v| *v < 0.0) else { return Ok(0) };
+    if policy == NanPolicy::Error {
+        return refuse_negative([view, row, first]);
+    }
+    let negative = bins.iter_mut().filter(|v| **v < 0.0);
+    Ok(negative.map(|v| *v = 0.0).count())
+}
+
+impl Work for Iterate<'_> {
+    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+        let kept = Kept::new(self.geometry, &self.pairs, lanes, groups);
+        if lanes > 1 && !kept.addressable() {
+            return u64::MAX;
+        }
+        let needs = self.iteration.needs();
+        let floats = (needs.images * kept.image + needs.rows * kept.rows + kept.packed) as u64;
+        let row = kept.row.floats / lanes;
+        let threads = self.threads as u64 * Pairs::thread_bytes(self.geometry, lanes);
+        4 * floats + Factors::bytes(self.iteration, self.geometry, row) + threads
+    }
+
+    fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
+        self.bytes(slab.lanes, slab.len())
+    }
+
+    fn tasks(&self, lanes: usize) -> usize {
+        self.pairs.tasks(self.geometry, lanes)
+    }
+
+    fn reads_first(&self) -> bool {
+        true
+    }
+
+    fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
+        division::next(slices, cap, threads, self)
+    }
+
+    fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
+        let (needs, kept) = (self.iteration.needs(), Kept::new(self.geometry, &self.pairs, slab.lanes, slab.len()));
+        let lens = [needs.images * kept.image + needs.rows * kept.rows, kept.packed];
+        let [vectors, packed] = workspace.take(lens, cap)?;
+        clear(vectors);
+        call.job.enter(Stage::Iterate);
+        let row = [kept.row.floats / slab.lanes, kept.row.pad];
+        let at_work = (call.context, call.job);
+        let factors = Factors::new(at_work, (self.iteration, self.geometry), &self.pairs, row)?;
+        let (images, rows) = vectors.split_at_mut(needs.images * kept.image);
+        let mut images: Vec<&mut [f32]> = images.chunks_exact_mut(kept.image).collect();
+        let mut rows: Vec<&mut [f32]> = rows.chunks_exact_mut(kept.rows).collect();
+        self.load_rows(call, slab, &kept, rows[DATA.0])?;
+        self.load_start(call, slab, &kept, images[X.0])?;
+        let mut space = Resident {
+            at_work,
+            iteration: self.iteration,
+            slices: (slab.count, self.geometry.slices),
+            pairs: &self.pairs,
+            kept,
+            factors,
+            images,
+            rows,
+            packed,
+            sums: filled(needs.sums * kept.groups * kept.lanes, 0.0)?,
+            running: filled(slab.count, true)?,
+        };
+        self.iteration.run(&mut space)?;
+        call.job.check()?;
+        self.store(call, slab, &kept, space.images[X.0])
+    }
+}

@@ -1,0 +1,12 @@
+//! Iterations on a GPU: vectors stay in its memory, slice after slice, and all numbers that steps depend on too, so that the host only
+//! has to keep it busy.
+
+mod change;
+mod pair;
+mod prepared;
+mod sizes;
+mod space;
+
+pub(super) use change::Kernels;
+pub(super) use prepared::{Prepared, Slab};
+pub(super) use sizes::{bytes, wanted};

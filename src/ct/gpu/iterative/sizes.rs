@@ -1,0 +1,43 @@
+//! Device memory of iterations.
+
+use super::change::blocks;
+use super::pair::packed_bytes;
+use crate::ct::geometry::Geometry;
+use crate::ct::iterative::Iteration;
+use crate::ct::iterative::options::Start;
+
+/// Pixels of a slab that fill a GPU whatever the method.
+const PIXELS: usize = 1 << 28;
+/// Slices that the pair takes together.
+const UNIT: usize = 8;
+
+/// Slices of a slab, where memory allows: enough to fill the GPU, and few enough that copies and work of several slabs overlap.
+pub(in crate::ct::gpu) fn wanted(g: &Geometry, slices: usize) -> usize {
+    (PIXELS / (g.ny * g.nx)).next_multiple_of(UNIT).max(UNIT).min(slices)
+}
+
+/// For slabs of `n` slices, `lanes` side by side.
+pub(in crate::ct::gpu) fn bytes(g: &Geometry, iteration: &Iteration, n: usize, lanes: usize) -> u64 {
+    let needs = iteration.needs();
+    let start = usize::from(iteration.options.start == Start::Volume);
+    let vectors = 4 * n * ((needs.images + start) * g.ny * g.nx + needs.rows * g.views() * g.bins);
+    vectors as u64 + packed_bytes(g, n, lanes) + factor_bytes(g, iteration) + (n * sum_bytes(g, iteration)) as u64
+}
+
+/// What all slices share.
+fn factor_bytes(g: &Geometry, iteration: &Iteration) -> u64 {
+    let needs = iteration.needs();
+    let rays = if needs.ray_factors { g.views() * g.bins } else { 0 };
+    let pixels = if needs.pixel_factors { iteration.subsets.all().len() } else { 0 } + 2;
+    4 * (rays + pixels * g.ny * g.nx) as u64
+}
+
+/// Of one slice's numbers: sums, their parts, whether it has ended, and the blocks that are done.
+pub(super) fn sum_bytes(g: &Geometry, iteration: &Iteration) -> usize {
+    8 * (iteration.needs().sums + parts(g)) + 4 + 4
+}
+
+/// Parts of a slice's sum.
+pub(super) fn parts(g: &Geometry) -> usize {
+    blocks((g.ny * g.nx).max(g.views() * g.bins))
+}

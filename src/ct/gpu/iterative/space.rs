@@ -1,0 +1,350 @@
+//! Vectors of some slices in a GPU's memory, and what methods do to them. All is queued in the order of a stream; numbers of slices stay on
+//! the GPU, and the host looks an iteration behind at what it found.
+
+use super::change::{Change, Kernels, Mark};
+use super::pair::Pairs;
+use super::prepared::{Factors, Slab};
+use super::sizes::parts;
+use crate::ct::geometry::Geometry;
+use crate::ct::gpu::state::{Slot, State};
+use crate::ct::iterative::Iteration;
+use crate::ct::iterative::history::Iterated;
+use crate::ct::iterative::space::{Image, LEAST, Rows, Space, Sum};
+use crate::error::Result;
+use crate::gpu::{DeviceMemory, Event, Function, Launch, Pinned, Stream, clear_device, copy_device};
+
+/// A slab's memory on the device.
+#[derive(Clone, Copy)]
+pub(super) struct Addresses {
+    pub(super) vectors: u64,
+    /// What the pair packs.
+    pub(super) packed: u64,
+    /// Sums, their parts, whether slices have ended, and blocks that are done.
+    pub(super) numbers: u64,
+}
+
+/// Sizes of a slab's vectors.
+pub(super) struct Vectors {
+    slices: usize,
+    /// Of one slice.
+    pixels: usize,
+    samples: usize,
+    images: usize,
+    all_rows: usize,
+    sums: usize,
+    parts: usize,
+}
+
+impl Vectors {
+    pub(super) fn new(g: &Geometry, iteration: &Iteration, slices: usize) -> Self {
+        let needs = iteration.needs();
+        Self {
+            slices,
+            pixels: g.ny * g.nx,
+            samples: g.views() * g.bins,
+            images: needs.images,
+            all_rows: needs.rows,
+            sums: needs.sums,
+            parts: parts(g),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        4 * self.slices * (self.images * self.pixels + self.all_rows * self.samples)
+    }
+
+    pub(super) fn image(&self, at: Addresses, image: Image) -> u64 {
+        at.vectors + 4 * (image.0 * self.slices * self.pixels) as u64
+    }
+
+    pub(super) fn rows(&self, at: Addresses, rows: Rows) -> u64 {
+        at.vectors + 4 * (self.slices * (self.images * self.pixels + rows.0 * self.samples)) as u64
+    }
+
+    fn sum(&self, at: Addresses, sum: Sum) -> u64 {
+        at.numbers + 8 * (sum.0 * self.slices) as u64
+    }
+
+    fn parts(&self, at: Addresses) -> u64 {
+        at.numbers + 8 * (self.sums * self.slices) as u64
+    }
+
+    fn ended(&self, at: Addresses) -> u64 {
+        at.numbers + 8 * ((self.sums + self.parts) * self.slices) as u64
+    }
+
+    fn done(&self, at: Addresses) -> u64 {
+        self.ended(at) + 4 * self.slices as u64
+    }
+}
+
+/// A slab's vectors.
+pub(super) struct Resident<'s> {
+    pub(super) state: &'s mut State,
+    /// Where transforms of filters would work.
+    pub(super) lines: &'s mut Slot,
+    pub(super) slab: &'s Slab<'s>,
+    pub(super) at: Addresses,
+    pub(super) vectors: &'s Vectors,
+    pub(super) stream: &'s Stream,
+    pub(super) pairs: &'s Pairs,
+    pub(super) mask: Option<&'s DeviceMemory>,
+    pub(super) factors: &'s Factors,
+    /// Page-locked: objective and slices left of each iteration.
+    pub(super) history: &'s Pinned,
+    /// Of the last iteration and the one before.
+    pub(super) marks: &'s [Event; 2],
+    /// Iterations that were recorded, and of which the host knows.
+    pub(super) recorded: usize,
+    pub(super) looked: usize,
+    pub(super) iterations: usize,
+}
+
+/// Iterations that the GPU may be behind the host.
+const BEHIND: usize = 1;
+
+impl Resident<'_> {
+    fn kernels(&self) -> Result<&Kernels> {
+        self.state.kernels.iterative(&self.state.device)
+    }
+
+    /// A change of whole images.
+    fn image_change(&self, y: Image, x: Image) -> Change {
+        let v = self.vectors;
+        let (y, x, n) = (v.image(self.at, y), v.image(self.at, x), v.pixels as i64);
+        self.change([y, x], [n, 0, n])
+    }
+
+    /// A change of all rows, or of a subset's.
+    fn row_change(&self, y: Rows, x: Rows, subset: Option<usize>) -> Change {
+        let v = self.vectors;
+        let bins = self.slab.geometry.bins;
+        let (first, views) = subset.map_or((0, v.samples / bins), |subset| self.pairs.views(subset));
+        let extent = [v.samples as i64, (first * bins) as i64, (views * bins) as i64];
+        self.change([v.rows(self.at, y), v.rows(self.at, x)], extent)
+    }
+
+    fn change(&self, [y, x]: [u64; 2], [stride, first, count]: [i64; 3]) -> Change {
+        let [lower, upper] = self.slab.iteration.options.bounds.map(|b| b as f32);
+        Change {
+            y,
+            x,
+            shared: 0,
+            over: 0,
+            under: 0,
+            ended: self.vectors.ended(self.at),
+            parts: self.vectors.parts(self.at),
+            sums: 0,
+            done: self.vectors.done(self.at),
+            stride,
+            first,
+            count,
+            weight: 1.0,
+            step: 1.0,
+            lower,
+            upper,
+            aligned: 0,
+        }
+    }
+
+    fn by(&self, [over, under]: [Sum; 2], step: f32, change: Change) -> Change {
+        Change { over: self.vectors.sum(self.at, over), under: self.vectors.sum(self.at, under), step, ..change }
+    }
+
+    fn summed(&self, sum: Sum, change: Change) -> Change {
+        Change { sums: self.vectors.sum(self.at, sum), ..change }
+    }
+
+    fn launch(&self, kernel: impl Fn(&Kernels) -> &Function, change: Change) -> Result<()> {
+        // SAFETY: vectors and numbers of so many slices, which live until the stream is waited for.
+        unsafe { change.launch(kernel(self.kernels()?), self.vectors.slices, self.stream) }
+    }
+
+    fn mark(&self, kernel: &Function, mark: Mark) -> Result<()> {
+        let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
+        // SAFETY: the struct mirrors the kernel's; numbers of so many slices, which live until the stream is waited for, and page-locked
+        // memory, which has the same address on the device.
+        unsafe { kernel.launch(self.stream, launch, &mark) }
+    }
+
+    /// One over the sums of A along rays and over pixels: A and A^T of ones, for one slice.
+    ///
+    /// # Safety
+    /// The vectors are of one slice at least, and nothing in them is wanted any more.
+    pub(super) unsafe fn make_factors(&mut self) -> Result<Factors> {
+        let (needs, device, stream) = (self.slab.iteration.needs(), self.state.device.clone(), self.stream);
+        let mut factors = Factors { rays: None, pixels: Vec::new() };
+        let v = self.vectors;
+        let (pixels, samples, subsets) = (v.pixels, v.samples, self.pairs.len());
+        let ones = DeviceMemory::new(&device, 4 * pixels.max(samples))?;
+        ones.fill(1.0, stream)?;
+        let one = |count: usize| [count as i64, 0, count as i64];
+        let (packed, lower) = (self.at.packed, (LEAST * self.slab.geometry.pixel_size) as f32);
+        if needs.ray_factors {
+            let rays = DeviceMemory::new(&device, 4 * samples)?;
+            let image = self.mask.unwrap_or(&ones).address();
+            for subset in 0..subsets {
+                // SAFETY: an image and rows of one slice.
+                unsafe { self.pairs.forward(subset, [image, rays.address(), packed], 1, stream)? };
+            }
+            let change = Change { lower, ..self.change([rays.address(); 2], one(samples)) };
+            // SAFETY: as above.
+            unsafe { change.launch(&self.kernels()?.inverse, 1, stream)? };
+            factors.rays = Some(rays);
+        }
+        if needs.pixel_factors {
+            if let Some(rays) = factors.rays.as_ref().filter(|_| needs.leaves_rays_out) {
+                // SAFETY: both are of so many bytes.
+                unsafe { copy_device(rays.address(), ones.address(), 4 * samples, stream)? };
+                // SAFETY: as above.
+                unsafe { self.change([ones.address(); 2], one(samples)).launch(&self.kernels()?.sign, 1, stream)? };
+            }
+            for subset in 0..subsets {
+                let image = DeviceMemory::new(&device, 4 * pixels)?;
+                let at = [image.address(), ones.address(), packed];
+                // SAFETY: as above.
+                unsafe { self.pairs.adjoint(self.state, self.lines, subset, at, 1, stream)? };
+                let shared = self.mask.map_or(0, DeviceMemory::address);
+                let change = Change { shared, lower, ..self.change([image.address(); 2], one(pixels)) };
+                // SAFETY: as above.
+                unsafe { change.launch(&self.kernels()?.inverse, 1, stream)? };
+                factors.pixels.push(image);
+            }
+        }
+        // The ones are freed here.
+        stream.synchronize()?;
+        Ok(factors)
+    }
+
+    /// Tells the history of all iterations that were recorded.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        if self.looked < self.recorded {
+            self.stream.synchronize()?;
+        }
+        while self.looked < self.recorded {
+            self.look();
+        }
+        Ok(())
+    }
+
+    /// Takes what the next iteration found, which must be there.
+    fn look(&mut self) -> usize {
+        let k = self.looked;
+        // SAFETY: page-locked memory of as many pairs as there are iterations; the kernel that wrote this one has ended.
+        let (objective, slices) = unsafe {
+            let at = self.history.data().add(16 * k);
+            (at.cast::<f64>().read(), at.add(8).cast::<i64>().read() as usize)
+        };
+        self.slab.iteration.history.add(k, Iterated { objective, slices });
+        self.looked += 1;
+        slices
+    }
+}
+
+impl Space for Resident<'_> {
+    fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()> {
+        let v = self.vectors;
+        let at = [v.image(self.at, image), v.rows(self.at, rows), self.at.packed];
+        // SAFETY: vectors of so many slices, which live until the stream is waited for.
+        unsafe { self.pairs.forward(subset, at, v.slices, self.stream) }
+    }
+
+    fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()> {
+        let v = self.vectors;
+        let at = [v.image(self.at, image), v.rows(self.at, rows), self.at.packed];
+        // SAFETY: as above.
+        unsafe { self.pairs.adjoint(self.state, self.lines, subset, at, v.slices, self.stream) }
+    }
+
+    fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let change = self.summed(sum, self.row_change(projected, data, Some(subset)));
+        let shared = self.factors.rays.as_ref().map_or(0, |rays| rays.address() + 4 * change.first as u64);
+        self.launch(|k| &k.residual, Change { shared, ..change })
+    }
+
+    fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let change = self.summed(sum, self.row_change(projected, data, Some(subset)));
+        let shared = self.factors.rays.as_ref().map_or(0, |rays| rays.address() + 4 * change.first as u64);
+        self.launch(|k| &k.ratio, Change { shared, ..change })
+    }
+
+    fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
+        self.launch(|k| &k.add, self.summed(sum, self.by(quotient, -1.0, self.row_change(rows, by, None))))
+    }
+
+    fn square(&mut self, rows: Rows, sum: Sum) -> Result<()> {
+        self.launch(|k| &k.square, self.summed(sum, self.row_change(rows, rows, None)))
+    }
+
+    fn relax(&mut self, subset: usize, image: Image, by: Image, step: f32) -> Result<()> {
+        let shared = self.factors.pixels[subset].address();
+        self.launch(|k| &k.relax, Change { shared, step, ..self.image_change(image, by) })
+    }
+
+    fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()> {
+        let shared = self.factors.pixels[subset].address();
+        self.launch(|k| &k.multiply, Change { shared, ..self.image_change(image, by) })
+    }
+
+    fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()> {
+        let shared = self.mask.map_or(0, DeviceMemory::address);
+        let change = Change { shared, step: -weight, ..self.image_change(by, image) };
+        self.launch(|k| &k.descend, self.summed(sum, change))
+    }
+
+    fn advance(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()> {
+        self.launch(|k| &k.add, self.by(quotient, 1.0, self.image_change(image, by)))
+    }
+
+    fn turn(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()> {
+        self.launch(|k| &k.turn, self.by(quotient, 1.0, self.image_change(image, by)))
+    }
+
+    fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()> {
+        self.launch(|k| &k.square, Change { weight, ..self.summed(sum, self.image_change(image, image)) })
+    }
+
+    fn clear(&mut self, sum: Sum) -> Result<()> {
+        let at = self.vectors.sum(self.at, sum);
+        // SAFETY: a sum of each slice, which lives until the stream is waited for.
+        unsafe { clear_device(at, 8 * self.vectors.slices, self.stream) }
+    }
+
+    fn copy(&mut self, from: Sum, to: Sum) -> Result<()> {
+        let [from, to] = [from, to].map(|sum| self.vectors.sum(self.at, sum));
+        // SAFETY: as above.
+        unsafe { copy_device(from, to, 8 * self.vectors.slices, self.stream) }
+    }
+
+    fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()> {
+        let [sums, of] = [sum, of].map(|sum| self.vectors.sum(self.at, sum));
+        let (ended, slices) = (self.vectors.ended(self.at), self.vectors.slices as i32);
+        let mark = Mark { sums, of, ended, objective: 0, slices_left: 0, part, factor: 0.0, slices };
+        self.mark(&self.kernels()?.end, mark)
+    }
+
+    fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()> {
+        let sums = self.vectors.sum(self.at, objective);
+        let (ended, slices) = (self.vectors.ended(self.at), self.vectors.slices as i32);
+        let to = self.history.data().addr() as u64 + 16 * iteration as u64;
+        let mark = Mark { sums, of: 0, ended, objective: to, slices_left: to + 8, part: 0.0, factor, slices };
+        self.recorded = iteration + 1;
+        self.mark(&self.kernels()?.record, mark)
+    }
+
+    fn go_on(&mut self) -> Result<bool> {
+        let Slab { job, geometry, iteration, count, .. } = self.slab;
+        self.marks[self.iterations % 2].record(self.stream)?;
+        self.iterations += 1;
+        let mut left = true;
+        if self.iterations > BEHIND {
+            self.marks[(self.iterations - 1 - BEHIND) % 2].synchronize()?;
+            while self.looked < self.iterations - BEHIND {
+                left = self.look() > 0;
+            }
+        }
+        job.advance(*count as f64 / geometry.slices as f64 / iteration.options.iterations as f64);
+        job.check()?;
+        Ok(left)
+    }
+}

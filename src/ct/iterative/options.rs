@@ -1,0 +1,173 @@
+//! How iterative methods reconstruct.
+
+use crate::ct::geometry::Geometry;
+use crate::error::{Result, fail};
+
+/// How `reconstruct` reconstructs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Filtered back projection.
+    #[default]
+    Fbp,
+    /// Simultaneous iterative reconstruction; with subsets of the views OS-SART.
+    Sirt,
+    /// Conjugate gradient on the normal equations.
+    Cgls,
+    /// Maximum likelihood of Poisson data; with subsets OSEM.
+    Mlem,
+}
+
+impl Algorithm {
+    /// Number and word of the C interface, for messages.
+    pub(in crate::ct) fn word(self) -> &'static str {
+        match self {
+            Self::Fbp => "0 (fbp)",
+            Self::Sirt => "1 (sirt)",
+            Self::Cgls => "2 (cgls)",
+            Self::Mlem => "3 (mlem)",
+        }
+    }
+
+    /// Whether data must not be negative.
+    pub(in crate::ct) fn is_poisson(self) -> bool {
+        self == Self::Mlem
+    }
+}
+
+/// What the first iteration begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// Zeros; ones, where each iteration multiplies.
+    #[default]
+    Uniform,
+    /// What is in the volume.
+    Volume,
+}
+
+/// How to iterate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iterative {
+    /// Maximum number of iterations, each over all views.
+    pub iterations: usize,
+    /// Subsets of the views.
+    pub subsets: usize,
+    /// Factor of each step, in (0, 2).
+    pub relaxation: f64,
+    /// Values are kept within these.
+    pub bounds: [f64; 2],
+    /// Pixels outside this circle stay 0: radius in halves of the slice's shorter side; 0 for none.
+    pub mask_radius: f64,
+    /// What the first iteration begins with.
+    pub start: Start,
+    /// Weight of the penalty.
+    pub regularisation: f64,
+    /// Ends a slice's iterations.
+    pub tolerance: f64,
+}
+
+/// No bounds.
+const FREE: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+/// More are a mistake.
+pub(crate) const MAX_ITERATIONS: usize = 1_000_000;
+
+impl Default for Iterative {
+    fn default() -> Self {
+        Self {
+            iterations: 30,
+            subsets: 1,
+            relaxation: 1.0,
+            bounds: FREE,
+            mask_radius: 0.0,
+            start: Start::Uniform,
+            regularisation: 0.0,
+            tolerance: 0.0,
+        }
+    }
+}
+
+impl Iterative {
+    /// Refuses numbers out of range, naming the field.
+    pub(in crate::ct) fn check(&self) -> Result<()> {
+        let Self { iterations, relaxation, bounds: [lower, upper], .. } = *self;
+        if iterations == 0 || iterations > MAX_ITERATIONS {
+            fail!(OutOfRange, "iterative.iterations is {iterations}; it must be 1 to {MAX_ITERATIONS}");
+        }
+        if self.subsets == 0 {
+            fail!(OutOfRange, "iterative.subsets is 0; it must be 1 or more");
+        }
+        let finite = [
+            ("relaxation", relaxation),
+            ("mask_radius", self.mask_radius),
+            ("regularisation", self.regularisation),
+            ("tolerance", self.tolerance),
+        ];
+        for (name, v) in finite {
+            if !v.is_finite() {
+                fail!(NotFiniteParameter, "iterative.{name} is {v}; it must be finite");
+            }
+        }
+        if !(relaxation > 0.0 && relaxation < 2.0) {
+            fail!(OutOfRange, "iterative.relaxation is {relaxation:?}; it must be above 0 and below 2");
+        }
+        for (name, v) in [("lower", lower), ("upper", upper)] {
+            if v.is_nan() {
+                fail!(NotFiniteParameter, "iterative.{name} is {v}; it must be a number (infinite for no bound)");
+            }
+        }
+        if lower >= upper {
+            fail!(OutOfRange, "iterative.lower is {lower:?} and upper {upper:?}; lower must be below upper");
+        }
+        if !(0.0..=1.5).contains(&self.mask_radius) {
+            fail!(OutOfRange, "iterative.mask_radius is {:?}; it must be 0 to 1.5", self.mask_radius);
+        }
+        if self.regularisation < 0.0 {
+            fail!(OutOfRange, "iterative.regularisation is {:?}; it must be 0 or more", self.regularisation);
+        }
+        if !(0.0..1.0).contains(&self.tolerance) {
+            fail!(OutOfRange, "iterative.tolerance is {:?}; it must be 0 or more and below 1", self.tolerance);
+        }
+        Ok(())
+    }
+
+    /// Refuses what an algorithm has no use for, or cannot do with this scan.
+    pub(in crate::ct) fn check_for(&self, algorithm: Algorithm, g: &Geometry) -> Result<()> {
+        let Self { subsets, relaxation, bounds: [lower, upper], .. } = *self;
+        if subsets > g.views() {
+            let views = g.views();
+            fail!(OutOfRange, "iterative.subsets is {subsets}; it must be at most the number of views, {views}");
+        }
+        let (word, cgls) = (algorithm.word(), algorithm == Algorithm::Cgls);
+        let unused = [
+            ("subsets", subsets as f64, 1.0, cgls),
+            ("relaxation", relaxation, 1.0, algorithm != Algorithm::Sirt),
+            ("lower", lower, f64::NEG_INFINITY, cgls),
+            ("upper", upper, f64::INFINITY, cgls),
+            ("regularisation", self.regularisation, 0.0, !cgls),
+            ("tolerance", self.tolerance, 0.0, !cgls),
+        ];
+        for (name, value, only, idle) in unused {
+            if idle && value != only {
+                fail!(
+                    OutOfRange,
+                    "iterative.{name} is {value:?}; it must be {only:?} where options.algorithm is {word}"
+                );
+            }
+        }
+        if algorithm == Algorithm::Mlem && (lower > f64::NEG_INFINITY && lower < 0.0 || upper <= 0.0) {
+            fail!(
+                OutOfRange,
+                "iterative.lower is {lower:?} and upper {upper:?}; bounds must be 0 or more, upper above 0, where options.algorithm is {word}, whose images are never negative"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The error of a measured value below 0 where data are counts: `at` is its view, detector row and bin.
+pub(in crate::ct) fn refuse_negative<T>(at: [usize; 3]) -> Result<T> {
+    let [view, row, bin] = at;
+    fail!(
+        OutOfRange,
+        "the line integral of view {view}, row {row}, bin {bin} is below 0; Poisson data must not be (or set the NaN policy to replace)"
+    );
+}

@@ -1,0 +1,92 @@
+//! The vectors of some slices, and what methods do to them. Methods name vectors by numbers, so that whoever implements a space keeps
+//! them as it likes: the processor with slices side by side in lanes, a GPU slice after slice.
+
+use crate::error::Result;
+
+/// Images of all slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ct) struct Image(pub(in crate::ct) usize);
+/// Rows of all slices, subset after subset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ct) struct Rows(pub(in crate::ct) usize);
+/// A number of each slice, in f64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ct) struct Sum(pub(in crate::ct) usize);
+
+/// What is reconstructed: before the first iteration where to begin, 0 outside the mask.
+pub(in crate::ct) const X: Image = Image(0);
+/// The line integrals.
+pub(in crate::ct) const DATA: Rows = Rows(0);
+
+/// What a method takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::ct) struct Needs {
+    pub(in crate::ct) images: usize,
+    pub(in crate::ct) rows: usize,
+    pub(in crate::ct) sums: usize,
+    /// Each row's bins have a factor: one over the ray's sum.
+    pub(in crate::ct) ray_factors: bool,
+    /// Each pixel has a factor in each subset: one over the sum of its weights.
+    pub(in crate::ct) pixel_factors: bool,
+    /// That sum is over rays whose factor is not 0, not over all.
+    pub(in crate::ct) leaves_rays_out: bool,
+    /// Images begin with this.
+    pub(in crate::ct) start: f32,
+}
+
+impl Needs {
+    pub(in crate::ct) const NOTHING: Self = Self {
+        images: 0,
+        rows: 0,
+        sums: 0,
+        ray_factors: false,
+        pixel_factors: false,
+        leaves_rays_out: false,
+        start: 0.0,
+    };
+}
+
+/// Rays and pixels whose weights sum to less than this part of a pixel's side count as met by none: rounding would decide about them.
+pub(in crate::ct) const LEAST: f64 = 1e-3;
+
+/// Vectors of some slices. Sums are added to; a slice that has ended keeps its image whatever is asked for.
+pub(in crate::ct) trait Space {
+    /// rows = A image, of one subset.
+    fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()>;
+    /// image = A^T rows, of one subset.
+    fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()>;
+
+    /// projected = R (data - projected) of one subset, with the rays' factors R if there are any; sum += data minus projected times that.
+    fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
+    /// projected = data / projected of one subset, 0 where nothing is measured or expected and where the ray's factor is; sum += data ln(data / projected) - data +
+    /// projected.
+    fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
+    /// rows = rows - (over / under) by; sum += |rows|^2.
+    fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()>;
+    /// sum += |rows|^2
+    fn square(&mut self, rows: Rows, sum: Sum) -> Result<()>;
+
+    /// image = image + step C by within the bounds, with the pixels' factors C of a subset.
+    fn relax(&mut self, subset: usize, image: Image, by: Image, step: f32) -> Result<()>;
+    /// image = image C by within the bounds.
+    fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()>;
+    /// by = by - weight image inside the mask, 0 outside; sum += |by|^2.
+    fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()>;
+    /// image = image + (over / under) by
+    fn advance(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()>;
+    /// image = by + (over / under) image
+    fn turn(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()>;
+    /// sum += weight |image|^2
+    fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()>;
+
+    /// sum = 0
+    fn clear(&mut self, sum: Sum) -> Result<()>;
+    /// to = from
+    fn copy(&mut self, from: Sum, to: Sum) -> Result<()>;
+    /// Ends slices whose sum is at most `part` of another.
+    fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()>;
+    /// What an iteration found: `factor` times these.
+    fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()>;
+    /// After an iteration: tells of progress, heeds a wish to cancel; false once all slices have ended.
+    fn go_on(&mut self) -> Result<bool>;
+}

@@ -1,0 +1,146 @@
+//! Iterative reconstruction: how it goes on, and what it found.
+
+use super::plan::{isoc_ct, with_plan};
+use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Start};
+use crate::error::{Result, Status, fail};
+use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
+
+/// Bounds that each step keeps values within.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_bounds {
+    /// None.
+    None = 0,
+    /// 0 or more.
+    NonNegative = 1,
+    /// isoc_ct_iterative.lower to upper; infinite ones are none.
+    Box = 2,
+}
+
+/// What the first iteration begins with.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_start {
+    /// Zeros; ones for ISOC_CT_ALGORITHM_MLEM, whose second image does not depend on them.
+    Uniform = 0,
+    /// What the volume holds, f32: an earlier result, or that of filtered back projection; moved into the bounds. Not for streams, nor
+    /// with isoc_ct_set_output.
+    Volume = 1,
+}
+
+/// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
+/// no use for must keep its default: else ISOC_STATUS_OUT_OF_RANGE, when it is used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_iterative {
+    /// sizeof(isoc_ct_iterative).
+    pub struct_size: u32,
+    /// An isoc_ct_start.
+    pub start: u32,
+    /// Maximum number of iterations, 1 to 10^6, each over all views.
+    pub iterations: i64,
+    /// SIRT, MLEM: number of subsets of the views, up to the number of views; 0 means 1. Subset s of S has every S-th of the views sorted
+    /// by angle modulo pi, from number s on (one subset: all views in their order). An iteration takes them all, one after the other, about
+    /// a golden section of S apart, from subset 0 on.
+    pub subsets: i64,
+    /// SIRT: factor of each step, above 0 and below 2; 0 means 1.
+    pub relaxation: f64,
+    /// SIRT, MLEM: an isoc_ct_bounds.
+    pub bounds: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// ISOC_CT_BOUNDS_BOX: the smallest value; 0 with other bounds.
+    pub lower: f64,
+    /// ISOC_CT_BOUNDS_BOX: the largest, above `lower`; 0 with other bounds.
+    pub upper: f64,
+    /// Pixels outside a circle about the centre of the slice stay 0, and rays meet nothing there; the circle is that of
+    /// isoc_ct_output.mask_radius. 0: no mask.
+    pub mask_radius: f64,
+    /// CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    pub regularisation: f64,
+    /// CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
+    /// of 0.
+    pub tolerance: f64,
+}
+
+// SAFETY: numbers; all zero is valid.
+unsafe impl Sized32 for isoc_ct_iterative {
+    const NAME: &'static str = "isoc_ct_iterative";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+impl isoc_ct_iterative {
+    fn to_iterative(self) -> Result<Iterative> {
+        let Self { lower, upper, mask_radius, regularisation, tolerance, .. } = self;
+        let start = match self.start {
+            0 => Start::Uniform,
+            1 => Start::Volume,
+            v => fail!(UnknownValue, "iterative.start is {v}; it must be 0 or 1 (isoc_ct_start)"),
+        };
+        let given = (lower, upper) != (0.0, 0.0);
+        let bounds = match self.bounds {
+            kind @ 0..=1 if given => {
+                fail!(
+                    OutOfRange,
+                    "iterative.lower is {lower:?} and upper {upper:?}; both must be 0 where bounds is {kind}, and not 2 (box)"
+                )
+            }
+            0 => [f64::NEG_INFINITY, f64::INFINITY],
+            1 => [0.0, f64::INFINITY],
+            2 => [lower, upper],
+            v => fail!(UnknownValue, "iterative.bounds is {v}; it must be 0 to 2 (isoc_ct_bounds)"),
+        };
+        let subsets = count(self.subsets, "iterative.subsets", 0, i32::MAX as usize)?.max(1);
+        let iterations = count(self.iterations, "iterative.iterations", 1, MAX_ITERATIONS)?;
+        let relaxation = if self.relaxation == 0.0 { 1.0 } else { self.relaxation };
+        Ok(Iterative { iterations, subsets, relaxation, bounds, mask_radius, start, regularisation, tolerance })
+    }
+}
+
+/// One iteration over all slices.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct isoc_ct_iteration {
+    /// What the algorithm makes smaller (see isoc_ct_algorithm), of the images that the iteration began with, summed over slices; with
+    /// subsets each subset's part of the image as it was when the subset's turn came.
+    pub objective: f64,
+    /// Slices that it went on with: those that had not ended.
+    pub slices: i64,
+}
+
+/// Sets how iterative algorithms go on; NULL sets the defaults, 30 iterations. It holds until set again, whatever the geometry. Forgets
+/// what isoc_ct_history tells.
+///
+/// # Safety
+/// `iterative` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_iterative(ct: *mut isoc_ct, iterative: *const isoc_ct_iterative) -> Status {
+    with_plan(ct, |ct| {
+        let iterative = if iterative.is_null() {
+            Iterative::default()
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { read_struct(iterative)? }.to_iterative()?
+        };
+        ct.set_iterative(iterative)
+    })
+}
+
+/// Writes what each iteration of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
+///
+/// # Safety
+/// `iterations` is NULL or has room for `capacity` elements; `count` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_history(
+    ct: *mut isoc_ct,
+    iterations: *mut isoc_ct_iteration,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
+    with_plan(ct, |ct| {
+        let record = |i: &Iterated| isoc_ct_iteration { objective: i.objective, slices: i.slices as i64 };
+        let list = OutList { names: ["iterations", "capacity"], out: iterations, capacity, count };
+        // SAFETY: by this function's contract.
+        unsafe { list.fill(ct.history()?.iter().map(record)) }
+    })
+}

@@ -1,0 +1,365 @@
+//! Iterative methods against f64, on every level, in slabs of any size, and what they refuse.
+
+use crate::common::iterative as exact;
+use crate::common::scene::half_turn;
+use crate::common::*;
+use isocenter::array::{Array, ArrayMut, DType};
+use isocenter::context::{Context, ContextOptions, NanPolicy};
+use isocenter::cpu::level::Level;
+use isocenter::ct::{Algorithm, Ct, Geometry, HalfAcquisition, Iterative, Options, Order, Output, Pair, Start, Window};
+use isocenter::error::{Result, Status};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// Uneven angles, an axis off the middle, sides that are no multiple of anything, rows before the first slice.
+fn geometry(slices: usize) -> Geometry {
+    let angles = (0..23).map(|v| 0.1 + PI * f64::from(v * 7 % 23) / 23.0 + 0.02 * f64::from(v).sin()).collect();
+    let mut g = Geometry::new(angles, 37).with_rows(slices + 1);
+    (g.nx, g.ny, g.axis, g.pixel_size, g.first_row, g.slices) = (27, 22, vec![17.3], 1.2, 1, slices);
+    g
+}
+
+/// Of a few blobs, so that there is something to find; positive.
+fn projections(g: &Geometry, seed: u64) -> Vec<f32> {
+    let mut volume = random(volume_len(g), seed);
+    for (k, v) in volume.iter_mut().enumerate() {
+        let (i, j) = (k / g.nx % g.ny, k % g.nx);
+        let (y, x) = (i as f32 / g.ny as f32 - 0.45, j as f32 / g.nx as f32 - 0.55);
+        *v = 0.5 + 0.05 * *v + if x * x + y * y < 0.1 { 1.0 } else { 0.0 };
+    }
+    let exact = forward(g, &volume);
+    let noise = random(exact.len(), seed + 1);
+    exact.iter().zip(noise).map(|(p, n)| (*p as f32 + 0.1 * n).max(0.0)).collect()
+}
+
+fn set(ct: &mut Ct, algorithm: Algorithm, iterative: &Iterative) {
+    ct.set_options(Options { algorithm, ..Options::default() }).expect("options");
+    ct.set_iterative(iterative.clone()).expect("iterations");
+}
+
+fn run(
+    ct: &mut Ct,
+    algorithm: Algorithm,
+    iterative: &Iterative,
+    projections: &[f32],
+    start: Option<&[f32]>,
+) -> Vec<f32> {
+    let g = ct.geometry().expect("a geometry").clone();
+    set(ct, algorithm, iterative);
+    let mut volume = start.map_or_else(|| vec![f32::NAN; volume_len(&g)], <[f32]>::to_vec);
+    let array = Array::new(projections, g.projection_shape()).expect("projections");
+    ct.reconstruct(array, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("a reconstruction");
+    volume
+}
+
+/// Every method, with each option that it has.
+fn cases() -> Vec<(Algorithm, Iterative)> {
+    let plain = Iterative { iterations: 6, ..Iterative::default() };
+    let of = |algorithm, change: fn(&mut Iterative)| {
+        let mut iterative = plain.clone();
+        change(&mut iterative);
+        (algorithm, iterative)
+    };
+    vec![
+        of(Algorithm::Sirt, |_| {}),
+        of(Algorithm::Sirt, |i| (i.relaxation, i.bounds, i.mask_radius) = (1.7, [0.0, 1.2], 0.9)),
+        of(Algorithm::Sirt, |i| (i.subsets, i.iterations, i.relaxation) = (5, 3, 0.6)),
+        of(Algorithm::Sirt, |i| (i.subsets, i.iterations, i.start) = (23, 2, Start::Volume)),
+        // Few: where one eigenvalue is far above the others, as here that of the mean, what is rounded along its vector grows about
+        // fivefold in each iteration after those that have found it.
+        of(Algorithm::Cgls, |i| i.iterations = 4),
+        of(Algorithm::Cgls, |i| (i.iterations, i.regularisation, i.mask_radius) = (4, 30.0, 0.8)),
+        of(Algorithm::Cgls, |i| (i.iterations, i.start, i.regularisation) = (4, Start::Volume, 2.0)),
+        of(Algorithm::Mlem, |_| {}),
+        of(Algorithm::Mlem, |i| (i.subsets, i.iterations, i.bounds) = (4, 3, [0.0, 1.4])),
+        of(Algorithm::Mlem, |i| (i.start, i.mask_radius) = (Start::Volume, 1.1)),
+    ]
+}
+
+/// A product with the pair errs by some 1e-6 of the largest value, which a handful of iterations add up; MLEM's quotients and the steps
+/// of CGLS, whose quotients have products of all values in them, make that ten times as much at most.
+const TOLERANCE: f64 = 2e-5;
+
+fn check(ct: &mut Ct, name: &str) {
+    let g = ct.geometry().expect("a geometry").clone();
+    let p = projections(&g, 5);
+    let from: Vec<f32> = random(volume_len(&g), 9).iter().map(|v| 0.7 + 0.3 * v).collect();
+    for (algorithm, iterative) in cases() {
+        let start = (iterative.start == Start::Volume).then_some(&from[..]);
+        let (expected, history) = exact::reconstruct(&g, algorithm, &iterative, &p, start);
+        let seen = run(ct, algorithm, &iterative, &p, start);
+        let e = error(&seen, &expected);
+        // Of one view, a pixel that it barely sees has a weight of a thousandth, which is rounded to some 1e-6.
+        let single = if iterative.subsets == g.views() { 50.0 } else { 1.0 };
+        assert!(e < single * TOLERANCE, "{name}: {algorithm:?} {iterative:?}: {e:.1e}");
+        let found = ct.history().expect("a history");
+        assert_eq!(found.len(), history.len());
+        for (k, (found, expected)) in found.iter().zip(&history).enumerate() {
+            // Squares and logarithms of what is left of large numbers: their rounding is to be seen in small objectives.
+            let e = (found.objective - expected).abs() / history[0].abs();
+            assert!(e < TOLERANCE, "{name}: {algorithm:?} {iterative:?}: objective {k} is off by {e:.1e}");
+            assert_eq!(found.slices, g.slices);
+        }
+    }
+}
+
+#[test]
+fn iterates_are_those_of_f64_on_every_level() {
+    for slices in [1, 7, 17, 33] {
+        let g = geometry(slices);
+        for level in Level::available() {
+            check(&mut plan(&g, level, 2), &format!("{level:?}, {slices} slices"));
+        }
+    }
+}
+
+#[test]
+fn sinograms_and_an_axis_a_view() {
+    let mut g = geometry(3);
+    g.order = Order::Sinograms;
+    g.axis = (0..23).map(|v| 17.0 + (0.9 * f64::from(v)).sin()).collect();
+    check(&mut plan(&g, Level::BASELINE, 2), "sinograms");
+}
+
+#[test]
+fn a_slice_does_not_depend_on_slabs_threads_or_neighbours() {
+    let g = geometry(40);
+    let p = projections(&g, 5);
+    for (algorithm, iterative) in cases().into_iter().filter(|(_, i)| i.start == Start::Uniform) {
+        let whole = run(&mut plan(&g, Level::BASELINE, 1), algorithm, &iterative, &p, None);
+        for (threads, memory_cap) in [(3, 0), (2, 3_000_000), (2, 700_000)] {
+            let options = ContextOptions { threads, memory_cap, level: Some(Level::BASELINE), ..on_processor() };
+            let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+            ct.set_geometry(g.clone()).expect("a geometry");
+            let seen = run(&mut ct, algorithm, &iterative, &p, None);
+            assert!(memory_cap == 0 || ct.memory().expect("bytes") <= memory_cap);
+            // Other lanes sum in another order.
+            let e = error(&seen, &whole.iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
+            assert!(e < TOLERANCE, "{algorithm:?}, {threads} threads, {memory_cap} bytes: {e:.1e}");
+            let slices: Vec<usize> = ct.history().expect("a history").iter().map(|i| i.slices).collect();
+            assert_eq!(slices, vec![40; iterative.iterations]);
+        }
+    }
+}
+
+#[test]
+fn a_stream_gives_what_arrays_give() {
+    let g = geometry(40);
+    let p = projections(&g, 5);
+    for (algorithm, iterative) in cases().into_iter().filter(|(_, i)| i.start == Start::Uniform) {
+        let mut ct = plan(&g, Level::BASELINE, 2);
+        let whole = run(&mut ct, algorithm, &iterative, &p, None);
+        let (seen, slabs) = frames::streamed(&mut ct, DType::F32, &p).expect("a stream");
+        assert!(!slabs.is_empty());
+        let e = error(&seen, &whole.iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
+        assert!(e < TOLERANCE, "{algorithm:?}: {e:.1e}");
+    }
+}
+
+/// Scaled slices have scaled iterates, so that their gradients fall alike; a slice of zeros ends at once.
+#[test]
+fn slices_end_one_by_one() {
+    let g = geometry(3);
+    let mut p = projections(&g, 5);
+    for row in p.chunks_exact_mut(g.rows * g.bins) {
+        row[g.bins..2 * g.bins].fill(0.0);
+    }
+    let iterative = Iterative { iterations: 40, tolerance: 0.01, ..Iterative::default() };
+    let mut ct = plan(&g, Level::BASELINE, 2);
+    let seen = run(&mut ct, Algorithm::Cgls, &iterative, &p, None);
+    let slices: Vec<usize> = ct.history().expect("a history").iter().map(|i| i.slices).collect();
+    assert!(slices.len() < 40 && slices[0] == 3 && slices[1] == 2 && slices.is_sorted_by(|a, b| a >= b), "{slices:?}");
+    assert!(seen[..g.ny * g.nx].iter().all(|v| *v == 0.0));
+    let (expected, _) = exact::reconstruct(&g, Algorithm::Cgls, &iterative, &p, None);
+    // More iterations than elsewhere, and what is rounded in conjugate gradient's steps grows from each to the next.
+    let e = error(&seen, &expected);
+    assert!(e < 50.0 * TOLERANCE, "{e:.1e}");
+}
+
+/// A uniform disk of 1 stays one: what iterations do to its inside is less than what the edge's rays, which see a pixel or two of
+/// partial volume, add.
+#[test]
+fn values_are_attenuation_a_length_unit() {
+    use crate::common::scene::{best_plan, line_integrals, mean, scene, well_inside};
+    use isocenter::phantom::Ellipse;
+    let g = scene(half_turn(60), 0.5, 0.5);
+    let disk = Ellipse { value: 1.0, centre: [0.0, 0.0], semi: [0.35 * g.nx as f64 * g.pixel_size; 2], angle: 0.0 };
+    let mut ct = best_plan(&g);
+    let p = line_integrals(&ct, &g, &[disk]);
+    for (algorithm, iterations) in [(Algorithm::Sirt, 60), (Algorithm::Cgls, 12), (Algorithm::Mlem, 60)] {
+        let iterative = Iterative { iterations, ..Iterative::default() };
+        let seen = run(&mut ct, algorithm, &iterative, &p, None);
+        let inside = mean(&seen, &well_inside(&g, &disk, 4.0));
+        assert!((inside - 1.0).abs() < 0.005, "{algorithm:?}: {inside}");
+    }
+}
+
+fn refusal(
+    change: impl FnOnce(&mut Geometry, &mut Options, &mut Iterative),
+    act: impl FnOnce(&mut Ct) -> Result<()>,
+) -> (Status, String) {
+    let (mut g, mut options, mut iterative) = (geometry(2), Options::default(), Iterative::default());
+    change(&mut g, &mut options, &mut iterative);
+    let mut ct = plan(&g, Level::BASELINE, 1);
+    let result = ct.set_options(options).and_then(|()| ct.set_iterative(iterative)).and_then(|()| act(&mut ct));
+    let error = result.expect_err("a refusal");
+    (error.status, error.message)
+}
+
+fn reconstruct(ct: &mut Ct) -> Result<()> {
+    let g = ct.geometry().expect("a geometry").clone();
+    let p = projections(&g, 5);
+    let mut volume = vec![0.0; volume_len(&g)];
+    ct.reconstruct(
+        Array::new(&p, g.projection_shape()).expect("projections"),
+        ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"),
+    )
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_name() {
+    type Change = fn(&mut Geometry, &mut Options, &mut Iterative);
+    let table: [(&str, Status, Change); 22] = [
+        ("iterative.iterations is 0", Status::OutOfRange, |_, _, i| i.iterations = 0),
+        ("iterative.iterations is 1000001", Status::OutOfRange, |_, _, i| i.iterations = 1_000_001),
+        ("iterative.relaxation is 2.0", Status::OutOfRange, |_, _, i| i.relaxation = 2.0),
+        ("iterative.relaxation is -1.0", Status::OutOfRange, |_, _, i| i.relaxation = -1.0),
+        ("iterative.relaxation is NaN", Status::NotFiniteParameter, |_, _, i| i.relaxation = f64::NAN),
+        ("lower must be below upper", Status::OutOfRange, |_, _, i| i.bounds = [1.0, 1.0]),
+        ("iterative.upper is NaN", Status::NotFiniteParameter, |_, _, i| i.bounds = [0.0, f64::NAN]),
+        ("iterative.mask_radius is 1.6", Status::OutOfRange, |_, _, i| i.mask_radius = 1.6),
+        ("no pixel is inside", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.mask_radius) = (Algorithm::Sirt, 1e-9);
+        }),
+        ("iterative.regularisation is -1.0", Status::OutOfRange, |_, _, i| i.regularisation = -1.0),
+        ("iterative.tolerance is 1.0", Status::OutOfRange, |_, _, i| i.tolerance = 1.0),
+        ("must be at most the number of views, 23", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.subsets) = (Algorithm::Sirt, 24);
+        }),
+        (
+            "iterative.subsets is 2.0; it must be 1.0 where options.algorithm is 2 (cgls)",
+            Status::OutOfRange,
+            |_, o, i| {
+                (o.algorithm, i.subsets) = (Algorithm::Cgls, 2);
+            },
+        ),
+        ("iterative.lower is 0.0", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.bounds) = (Algorithm::Cgls, [0.0, f64::INFINITY]);
+        }),
+        ("iterative.relaxation is 0.5", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.relaxation) = (Algorithm::Mlem, 0.5);
+        }),
+        ("iterative.regularisation is 1.0", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.regularisation) = (Algorithm::Sirt, 1.0);
+        }),
+        ("iterative.tolerance is 0.1", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.tolerance) = (Algorithm::Mlem, 0.1);
+        }),
+        ("whose images are never negative", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.bounds) = (Algorithm::Mlem, [-1.0, 1.0]);
+        }),
+        ("options.projector is 1 (band_limited)", Status::OutOfRange, |_, o, _| {
+            (o.algorithm, o.pair) = (Algorithm::Sirt, Pair::BandLimited);
+        }),
+        ("memory_cap is", Status::MemoryCap, |g, o, _| {
+            (o.algorithm, g.nx, g.ny) = (Algorithm::Sirt, 20_000, 20_000);
+        }),
+        ("iterative.subsets is 0", Status::OutOfRange, |_, _, i| i.subsets = 0),
+        ("iterative.lower is inf", Status::OutOfRange, |_, _, i| i.bounds = [f64::INFINITY; 2]),
+    ];
+    for (words, status, change) in table {
+        let (seen, message) = refusal(change, |ct| {
+            let options = ContextOptions { memory_cap: 1 << 26, ..on_processor() };
+            let mut small = Ct::new(Arc::new(Context::new(options)?));
+            small.set_geometry(ct.geometry()?.clone())?;
+            small.set_options(ct.options().clone())?;
+            small.set_iterative(ct.iterative().clone())?;
+            small.memory()?;
+            reconstruct(&mut small)
+        });
+        assert!(seen == status && message.contains(words), "{words}: {seen:?} {message}");
+    }
+}
+
+#[test]
+fn calls_that_do_not_go_together_are_refused() {
+    let sirt = |_: &mut Geometry, o: &mut Options, _: &mut Iterative| o.algorithm = Algorithm::Sirt;
+    let from = |_: &mut Geometry, o: &mut Options, i: &mut Iterative| {
+        (o.algorithm, i.start) = (Algorithm::Sirt, Start::Volume);
+    };
+    let (status, message) = refusal(from, |ct| ct.reconstruct_stream(DType::F32, |_| Ok(()), |_| Ok(())));
+    assert!(status == Status::OutOfRange && message.contains("iterative.start is 1 (volume)"), "{message}");
+    let (status, message) = refusal(from, |ct| {
+        let window = Some(Window::Given { low: 0.0, high: 1.0 });
+        ct.set_output(Output { dtype: DType::U8, window, ..Output::default() })?;
+        let g = ct.geometry()?.clone();
+        let (p, mut volume) = (projections(&g, 5), vec![0u8; volume_len(&g)]);
+        let target = ArrayMut::of(&mut volume, g.volume_shape())?;
+        ct.reconstruct(Array::new(&p, g.projection_shape())?, target)
+    });
+    assert!(status == Status::OutOfRange && message.contains("isoc_ct_set_output"), "{message}");
+    let (status, message) = refusal(
+        |g, o, _| {
+            g.angles = (0..46).map(|v| 2.0 * PI * f64::from(v) / 46.0).collect();
+            (g.axis, o.algorithm) = (vec![3.0], Algorithm::Cgls);
+        },
+        |ct| {
+            ct.set_half_acquisition(Some(HalfAcquisition::default()))?;
+            reconstruct(ct)
+        },
+    );
+    assert!(status == Status::OutOfRange && message.contains("isoc_ct_set_half_acquisition"), "{message}");
+    let (status, message) = refusal(sirt, |ct| ct.history().map(drop));
+    assert!(status == Status::NotConfigured && message.contains("isoc_ct_set_iterative"), "{message}");
+}
+
+#[test]
+fn poisson_data_are_not_negative() {
+    let g = geometry(2);
+    let mut p = projections(&g, 5);
+    p[(4 * g.rows + 2) * g.bins + 11] = -0.25;
+    for policy in [NanPolicy::Error, NanPolicy::Replace] {
+        let options = ContextOptions { nan_policy: policy, ..on_processor() };
+        let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+        ct.set_geometry(g.clone()).expect("a geometry");
+        let iterative = Iterative { iterations: 3, ..Iterative::default() };
+        set(&mut ct, Algorithm::Mlem, &iterative);
+        let mut volume = vec![0.0; volume_len(&g)];
+        let array = Array::new(&p, g.projection_shape()).expect("projections");
+        let result = ct.reconstruct(array, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+        match policy {
+            NanPolicy::Error => {
+                let e = result.expect_err("a refusal");
+                assert!(e.message.contains("view 4, row 2, bin 11"), "{e}");
+                assert!(volume.iter().all(|v| *v == 0.0), "nothing is written");
+            }
+            NanPolicy::Replace => {
+                result.expect("a reconstruction");
+                assert_eq!(ct.info().expect("facts").replaced, 1);
+                let mut zero = p.clone();
+                zero[(4 * g.rows + 2) * g.bins + 11] = 0.0;
+                let (expected, _) = exact::reconstruct(&g, Algorithm::Mlem, &iterative, &zero, None);
+                assert!(error(&volume, &expected) < TOLERANCE);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cancel_is_heeded_between_iterations() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let g = geometry(2);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let seen = calls.clone();
+    let progress: isocenter::context::Progress = Box::new(move |fraction, _| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        fraction > 0.0
+    });
+    let options = ContextOptions { progress: Some(progress), ..on_processor() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(g.clone()).expect("a geometry");
+    set(&mut ct, Algorithm::Sirt, &Iterative { iterations: 1_000_000, ..Iterative::default() });
+    let e = reconstruct(&mut ct).expect_err("a cancel");
+    assert_eq!(e.status, Status::Cancelled);
+    assert!(calls.load(Ordering::Relaxed) > 0);
+}

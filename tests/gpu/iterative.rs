@@ -1,0 +1,203 @@
+//! Iterative methods on the GPU: against f64, in slabs, from and to the GPU's memory, and what is refused there.
+
+use super::common::iterative as exact;
+use super::memory::OnGpu;
+use super::{gpu, gpu_with};
+use isocenter::array::{Array, ArrayMut, DType};
+use isocenter::context::{Context, ContextOptions, NanPolicy};
+use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Options, Order, Slab, Start};
+use isocenter::error::Status;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+fn random(n: usize, seed: u64) -> Vec<f32> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(0.0..1.0)).collect()
+}
+
+/// Uneven angles, an axis off the middle, sides that are no multiple of anything; `wide` has those that are multiples of 4.
+fn geometry(slices: usize, wide: bool) -> Geometry {
+    let angles = (0..23).map(|v| 0.1 + PI * f64::from(v * 7 % 23) / 23.0 + 0.02 * f64::from(v).sin()).collect();
+    let mut g = Geometry::new(angles, if wide { 40 } else { 37 }).with_rows(slices + 1);
+    (g.nx, g.ny, g.axis, g.pixel_size, g.first_row, g.slices) = (27, 22, vec![17.3], 1.2, 1, slices);
+    if wide {
+        (g.nx, g.order) = (32, Order::Sinograms);
+    }
+    g
+}
+
+fn projections(g: &Geometry) -> Vec<f32> {
+    random(g.projection_shape().iter().product(), 5).iter().map(|v| 10.0 + 5.0 * v).collect()
+}
+
+fn cases() -> Vec<(Algorithm, Iterative)> {
+    let plain = Iterative { iterations: 5, ..Iterative::default() };
+    let of = |algorithm, change: fn(&mut Iterative)| {
+        let mut iterative = plain.clone();
+        change(&mut iterative);
+        (algorithm, iterative)
+    };
+    vec![
+        of(Algorithm::Sirt, |_| {}),
+        of(Algorithm::Sirt, |i| (i.relaxation, i.bounds, i.mask_radius) = (1.7, [0.0, 0.6], 0.9)),
+        of(Algorithm::Sirt, |i| (i.subsets, i.relaxation) = (5, 0.6)),
+        // As few as on the processor, and for the same reason.
+        of(Algorithm::Cgls, |i| i.iterations = 4),
+        of(Algorithm::Cgls, |i| {
+            (i.iterations, i.regularisation, i.mask_radius, i.start) = (4, 30.0, 0.8, Start::Volume)
+        }),
+        of(Algorithm::Mlem, |_| {}),
+        of(Algorithm::Mlem, |i| (i.subsets, i.bounds, i.start) = (4, [0.0, 0.9], Start::Volume)),
+    ]
+}
+
+fn plan(context: &Arc<Context>, g: &Geometry, algorithm: Algorithm, iterative: &Iterative) -> Ct {
+    let mut ct = Ct::new(context.clone());
+    ct.set_geometry(g.clone()).expect("a geometry");
+    ct.set_options(Options { algorithm, ..Options::default() }).expect("options");
+    ct.set_iterative(iterative.clone()).expect("iterations");
+    ct
+}
+
+fn run(ct: &mut Ct, p: &[f32], start: &[f32]) -> Vec<f32> {
+    let g = ct.geometry().expect("a geometry").clone();
+    let mut volume = start.to_vec();
+    let array = Array::new(p, g.projection_shape()).expect("projections");
+    ct.reconstruct(array, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume")).expect("a reconstruction");
+    volume
+}
+
+/// As on the processor: a product errs by some 1e-6 of the largest value, and iterations and quotients make that ten times as much.
+const TOLERANCE: f64 = 2e-5;
+
+#[test]
+fn iterates_are_those_of_f64() {
+    let Some(context) = gpu() else { return };
+    for (slices, wide) in [(1, false), (2, true), (7, false), (9, true)] {
+        let g = geometry(slices, wide);
+        let p = projections(&g);
+        let start = random(g.volume_shape().iter().product(), 9);
+        for (algorithm, iterative) in cases() {
+            let from = (iterative.start == Start::Volume).then_some(&start[..]);
+            let (expected, history) = exact::reconstruct(&g, algorithm, &iterative, &p, from);
+            let mut ct = plan(&context, &g, algorithm, &iterative);
+            for turn in 0..2 {
+                let seen = run(&mut ct, &p, &start);
+                let e = super::common::error(&seen, &expected);
+                assert!(e < TOLERANCE, "{slices} slices, turn {turn}: {algorithm:?} {iterative:?}: {e:.1e}");
+                let found = ct.history().expect("a history");
+                assert_eq!(found.len(), history.len());
+                for (found, expected) in found.iter().zip(&history) {
+                    let e = (found.objective - expected).abs() / history[0].abs();
+                    assert!(e < TOLERANCE && found.slices == slices, "{algorithm:?} {iterative:?}: {e:.1e} {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
+    let g = geometry(40, false);
+    let p = projections(&g);
+    let start = random(g.volume_shape().iter().product(), 9);
+    let Some(context) = gpu() else { return };
+    for (algorithm, iterative) in cases() {
+        let mut ct = plan(&context, &g, algorithm, &iterative);
+        let whole = run(&mut ct, &p, &start);
+        // Less memory: slabs of few slices.
+        let Some(small) = gpu_with(ContextOptions { gpu_memory_cap: 600_000, ..ContextOptions::default() }) else {
+            return;
+        };
+        let mut capped = plan(&small, &g, algorithm, &iterative);
+        assert!(capped.info().expect("facts").slab_slices < 20);
+        assert_eq!(run(&mut capped, &p, &start), whole, "{algorithm:?} in slabs");
+        let (on, to) = (OnGpu::new(&p), OnGpu::new(&start));
+        let layout = |shape: [usize; 3]| (shape, [(shape[1] * shape[2]) as isize, shape[2] as isize, 1]);
+        let ((from_shape, from), (to_shape, strides)) = (layout(g.projection_shape()), layout(g.volume_shape()));
+        // SAFETY: arrays of these shapes in the GPU's memory.
+        let (from, target) = unsafe {
+            (
+                Array::from_raw(on.address as *const u8, DType::F32, from_shape, from, Some(0)),
+                ArrayMut::from_raw(to.address as *mut u8, DType::F32, to_shape, strides, Some(0)),
+            )
+        };
+        ct.reconstruct(from, target).expect("a reconstruction on the GPU");
+        assert_eq!(to.read(), whole, "{algorithm:?} on the GPU");
+        if iterative.start == Start::Uniform {
+            let mut seen = vec![0.0f32; whole.len()];
+            let read = |slab: Slab| {
+                // SAFETY: a contiguous slab of this shape.
+                let to =
+                    unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+                for v in 0..g.views() {
+                    for r in 0..slab.shape[1] {
+                        let from = (v * g.rows + slab.first_row + r) * g.bins;
+                        to[(v * slab.shape[1] + r) * g.bins..][..g.bins].copy_from_slice(&p[from..][..g.bins]);
+                    }
+                }
+                Ok(())
+            };
+            let write = |slab: Slab| {
+                // SAFETY: as above.
+                let from = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+                seen[slab.first * g.ny * g.nx..][..from.len()].copy_from_slice(from);
+                Ok(())
+            };
+            ct.reconstruct_stream(DType::F32, read, write).expect("a stream");
+            assert_eq!(seen, whole, "{algorithm:?} in a stream");
+        }
+    }
+}
+
+#[test]
+fn slices_end_one_by_one_on_the_gpu() {
+    let g = geometry(3, false);
+    let mut p = projections(&g);
+    for row in p.chunks_exact_mut(g.rows * g.bins) {
+        row[g.bins..2 * g.bins].fill(0.0);
+    }
+    let Some(context) = gpu() else { return };
+    let iterative = Iterative { iterations: 40, tolerance: 0.03, ..Iterative::default() };
+    let mut ct = plan(&context, &g, Algorithm::Cgls, &iterative);
+    let seen = run(&mut ct, &p, &vec![f32::NAN; g.volume_shape().iter().product()]);
+    let slices: Vec<usize> = ct.history().expect("a history").iter().map(|i| i.slices).collect();
+    assert!(slices.len() < 40 && slices[0] == 3 && slices[1] == 2 && slices.is_sorted_by(|a, b| a >= b), "{slices:?}");
+    assert!(seen[..g.ny * g.nx].iter().all(|v| *v == 0.0));
+    let (expected, _) = exact::reconstruct(&g, Algorithm::Cgls, &iterative, &p, None);
+    let e = super::common::error(&seen, &expected);
+    assert!(e < 50.0 * TOLERANCE, "{e:.1e}");
+}
+
+#[test]
+fn bad_data_of_iterations_are_refused_or_replaced_on_the_gpu() {
+    let g = geometry(5, false);
+    for policy in [NanPolicy::Error, NanPolicy::Replace] {
+        let Some(context) = gpu_with(ContextOptions { nan_policy: policy, ..ContextOptions::default() }) else {
+            return;
+        };
+        let iterative = Iterative { iterations: 3, start: Start::Volume, ..Iterative::default() };
+        let mut ct = plan(&context, &g, Algorithm::Mlem, &iterative);
+        let (mut p, mut volume) = (projections(&g), vec![1.0f32; g.volume_shape().iter().product()]);
+        p[(4 * g.rows + 3) * g.bins + 11] = -0.25;
+        volume[(2 * g.ny + 5) * g.nx + 7] = f32::INFINITY;
+        let mut call = |p: &[f32], volume: &mut [f32]| {
+            let array = Array::new(p, g.projection_shape()).expect("projections");
+            ct.reconstruct(array, ArrayMut::new(volume, g.volume_shape()).expect("a volume"))
+        };
+        let result = call(&p, &mut volume);
+        if policy == NanPolicy::Replace {
+            result.expect("a reconstruction");
+            assert!(volume.iter().all(|v| v.is_finite()));
+            assert_eq!(ct.info().expect("facts").replaced, 2);
+            continue;
+        }
+        let e = result.expect_err("a value below 0");
+        assert!(e.status == Status::OutOfRange && e.message.contains("view 4, row 3, bin 11"), "{e}");
+        p[(4 * g.rows + 3) * g.bins + 11] = 0.25;
+        let e = call(&p, &mut volume).expect_err("a volume with Inf");
+        assert!(e.status == Status::NotFiniteData && e.message.contains("volume[2, 5, 7]"), "{e}");
+    }
+}
