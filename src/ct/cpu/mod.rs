@@ -18,6 +18,8 @@ mod prepare;
 mod single;
 mod term;
 mod tiles;
+#[cfg_attr(not(test), expect(dead_code))]
+pub(super) mod toeplitz;
 mod transmissions;
 mod work;
 mod worker;
