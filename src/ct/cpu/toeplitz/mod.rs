@@ -123,9 +123,11 @@ impl<'a> Product<'a> {
         let (first, second) = x.split_at(ny * nx);
         let pair = Pair { from: [first, second], to: Shared::new(out) };
         let plane = Shared::new(plane);
-        // SAFETY: of all three, since each row, and each column, is one call's.
+        // SAFETY: each row is one call's.
         in_parts(rooms, ny, ROWS, |rows, room| rows.for_each(|y| unsafe { self.row_forward(&pair, y, plane, room) }));
+        // SAFETY: each column is one call's.
         in_parts(rooms, gx, COLUMNS, |columns, room| unsafe { self.columns(columns, plane, room) });
+        // SAFETY: each row is one call's.
         in_parts(rooms, ny, ROWS, |rows, room| rows.for_each(|y| unsafe { self.row_back(&pair, y, plane, room) }));
     }
 
@@ -162,13 +164,13 @@ impl<'a> Product<'a> {
             self.forward[0].process_with_scratch(line, &mut room.inner);
             let of = |kx: usize| &self.toeplitz.spectrum[kx * gy..][..gy];
             if kx <= gx / 2 {
-                vectorised(self.level, Times { line, spectrum: of(kx) });
+                vectorised(self.level, Times { line, spectrum: of(kx), reversed: false });
             } else {
                 // Frequency -ky of column -kx.
                 let spectrum = of(gx - kx);
-                let (zero, others) = line.split_at_mut(1);
-                vectorised(self.level, Times { line: zero, spectrum });
-                vectorised(self.level, TimesReversed { line: others, spectrum: &spectrum[1..] });
+                line[0] = line[0].scale(spectrum[0]);
+                let (line, spectrum) = (&mut line[1..], &spectrum[1..]);
+                vectorised(self.level, Times { line, spectrum, reversed: true });
             }
             self.inverse[0].process_with_scratch(line, &mut room.inner);
         }
@@ -271,10 +273,11 @@ impl Plain for Apart<'_> {
     }
 }
 
-/// A line times a real spectrum.
+/// A line times a real spectrum, or times the spectrum from its end on.
 struct Times<'a> {
     line: &'a mut [C],
     spectrum: &'a [f32],
+    reversed: bool,
 }
 
 impl Plain for Times<'_> {
@@ -282,21 +285,11 @@ impl Plain for Times<'_> {
 
     #[inline(always)]
     fn run(self) {
-        self.line.iter_mut().zip(self.spectrum).for_each(|(v, s)| *v = v.scale(*s));
-    }
-}
-
-/// The same, the spectrum from its end on.
-struct TimesReversed<'a> {
-    line: &'a mut [C],
-    spectrum: &'a [f32],
-}
-
-impl Plain for TimesReversed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        self.line.iter_mut().zip(self.spectrum.iter().rev()).for_each(|(v, s)| *v = v.scale(*s));
+        let Self { line, spectrum, reversed } = self;
+        if reversed {
+            line.iter_mut().zip(spectrum.iter().rev()).for_each(|(v, s)| *v = v.scale(*s));
+        } else {
+            line.iter_mut().zip(spectrum).for_each(|(v, s)| *v = v.scale(*s));
+        }
     }
 }
