@@ -63,7 +63,7 @@ impl BandLimited {
                 "geometry: some pixels fall {reach:.0} bins from a bin of the detector; band-limited interpolation reaches {MAX_PERIOD} bins"
             );
         }
-        Ok(Self { bins: g.bins, period: period((reach + MARGIN).ceil() as usize), tolerance })
+        Ok(Self { bins: g.bins, period: few_passes((reach + MARGIN).ceil() as usize), tolerance })
     }
 
     /// The last frequency of a view in `forward` and `adjoint`, P / 2 at most.
@@ -90,7 +90,7 @@ impl BandLimited {
 
 /// The length with the most factors of 2 among the fast ones up to 4 % above the minimum, or the smallest above: transforms of such
 /// lengths take fewer passes.
-fn period(minimum: usize) -> usize {
+pub(super) fn few_passes(minimum: usize) -> usize {
     let first = fast(minimum);
     let candidates = std::iter::successors(Some(first), |n| Some(fast(n + 1)));
     let near = candidates.take_while(|n| *n == first || *n <= minimum + minimum / 25);

@@ -19,6 +19,8 @@ mod ray;
 mod rows;
 mod slab;
 mod task;
+#[cfg_attr(not(test), expect(dead_code))]
+mod toeplitz;
 
 pub use angular::Angular;
 pub use axis::{AxisMethod, AxisOptions, FoundAxis};

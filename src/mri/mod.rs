@@ -19,7 +19,6 @@ pub mod phantom;
 mod plan;
 mod solver;
 mod studies;
-mod toeplitz;
 mod trajectory;
 mod transform;
 

@@ -4,11 +4,11 @@ use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
 use super::plan::{Mri, Penalty, each};
 use super::solver::{self, Scratch};
-use super::toeplitz::doubled;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
+use crate::nufft::toeplitz::doubled;
 use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 

@@ -4,12 +4,12 @@ use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::engine::GpuEngine;
 pub use super::penalty::Penalty;
-use super::toeplitz::doubled;
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
+use crate::nufft::toeplitz::doubled;
 use crate::solve::Stop;
 use std::sync::Arc;
 

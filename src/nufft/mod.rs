@@ -17,6 +17,7 @@ pub(crate) mod lines;
 mod plan;
 mod settings;
 pub(crate) mod straight;
+pub(crate) mod toeplitz;
 
 pub use kernel::Kernel;
 pub use plan::{Plan, Progress};

@@ -19,6 +19,8 @@ mod prepare;
 mod single;
 mod term;
 mod tiles;
+#[cfg_attr(not(test), expect(dead_code))]
+pub(super) mod toeplitz;
 mod transmissions;
 mod work;
 mod worker;

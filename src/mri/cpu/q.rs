@@ -4,7 +4,7 @@ use crate::cpu::buffer::Buffer;
 use crate::cpu::fft::{Axis, BoxFft};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::mri::toeplitz::{differences, doubled};
+use crate::nufft::toeplitz::{differences, doubled};
 use rayon::prelude::*;
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;

@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::error::{Result, fail};
 use crate::gpu::{DeviceReal, Queue, WorkspaceBytes};
 use crate::mri::engine::{Scan, Solve};
-use crate::mri::toeplitz::differences;
 use crate::mri::transform::{ExactTerms, Fourier};
+use crate::nufft::toeplitz::differences;
 
 /// A plan's estimates, which take time to make, and what the present call may take.
 #[derive(Debug)]

@@ -13,7 +13,6 @@ mod q;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;
-mod toeplitz;
 mod transform;
 mod workspace;
 

@@ -1,13 +1,13 @@
 //! Q on the GPU: its spectrum, and F^H W F of an image by it.
 
-use super::toeplitz::{Buffers, Toeplitz};
 use super::workspace::{check_available, coils_at_once, side_by_side};
 use crate::context::Job;
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::Result;
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use crate::gpu::{DeviceReal, Lent, Queue, WorkspaceBytes};
-use crate::mri::toeplitz::{differences, doubled};
+use crate::nufft::gpu::{Buffers, Toeplitz};
+use crate::nufft::toeplitz::{differences, doubled};
 use std::marker::PhantomData;
 
 /// Q and what applies it, for images on one grid.

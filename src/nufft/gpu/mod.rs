@@ -14,6 +14,7 @@ mod spreading;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod toeplitz;
 mod transpose;
 
 pub(crate) use line_choice::LineChoice;
@@ -25,3 +26,4 @@ pub(crate) use lines::DeviceLines;
 pub(crate) use plan::{Choice, Plan};
 pub(crate) use sort::Coordinates;
 pub(crate) use spread::Values;
+pub(crate) use toeplitz::{Buffers, Toeplitz};

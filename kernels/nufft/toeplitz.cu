@@ -1,7 +1,7 @@
 // The middle of a Toeplitz product: forward along the last axis, times a spectrum, backward along it, without leaving the chip.
 #include "../common/fft_lines.cuh"
 
-// Mirrors `Arguments` in src/mri/gpu/toeplitz.rs.
+// Mirrors `Arguments` in src/nufft/gpu/toeplitz.rs.
 struct Toeplitz {
     FftLine line;
     // Along the lines; the first `window.count` positions are there, and are replaced.
@@ -146,7 +146,7 @@ template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
     }
 }
 
-// Mirrors `RealPart` in src/mri/gpu/toeplitz.rs.
+// Mirrors `RealPart` in src/nufft/gpu/toeplitz.rs.
 struct RealPart {
     const void *from;
     void *to;
@@ -167,4 +167,6 @@ extern "C" __global__ void __launch_bounds__(256) toeplitz_real_part_f64(const _
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Toeplitz p) { toeplitz<type>(p); }
 
 TOEPLITZ(toeplitz_f32, float, 320, 3)
+// Of columns that take most of a multiprocessor's shared memory.
+TOEPLITZ(toeplitz_wide_f32, float, 512, 1)
 TOEPLITZ(toeplitz_f64, double, 256, 2)

@@ -1,4 +1,4 @@
-//! Products with Toeplitz matrices of images, on the GPU: launches `kernels/mri/toeplitz.cu` between pruned passes.
+//! Products with Toeplitz matrices of images, on the GPU: launches `kernels/nufft/toeplitz.cu` between pruned passes.
 //!
 //! out(j) = sum over j' of q(j - j') in(j'), by transforms on a grid of at least 2 n - 1 positions an axis. Of the five passes over
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
@@ -61,6 +61,8 @@ pub(crate) struct Toeplitz {
     x: Line,
     passes: Kernels,
     kernel: Function,
+    /// The same for blocks of more threads than [`THREADS`], of which a multiprocessor has one; f32 alone has such.
+    wide: Option<Function>,
     real_part: Function,
 }
 
@@ -74,9 +76,15 @@ impl Toeplitz {
         let line = |n| Line::new(device, n, precision);
         let z = if grid[0] > 1 { Some(line(gz)?) } else { None };
         let passes = Kernels::new(device, precision)?;
-        let kernel = |name| device.function("mri/toeplitz", &format!("{name}_{}", precision.suffix()));
+        let kernel = |name| device.function("nufft/toeplitz", &format!("{name}_{}", precision.suffix()));
+        let wide = (precision == Precision::F32).then(|| kernel("toeplitz_wide")).transpose()?;
         let (kernel, real_part) = (kernel("toeplitz")?, kernel("toeplitz_real_part")?);
-        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)?, passes, kernel, real_part })
+        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)?, passes, kernel, wide, real_part })
+    }
+
+    /// Along the fastest axis.
+    pub(crate) fn x(&self) -> &Line {
+        &self.x
     }
 
     /// Works on fewer columns at a time, so that scratch memory for so many images keeps to a limit if it can; costs a little time.
@@ -186,15 +194,29 @@ impl Toeplitz {
                 }
             }
         } else {
-            let shape = Middle { columns: gx, column: 0, outer: 1, stride: gx, grid: buffers.scratch };
             // SAFETY: as above.
-            unsafe { self.middle(&self.y, ny, &shape, spectrum, batches, stream)? };
+            unsafe { self.columns(spectrum, batches, buffers.scratch, stream)? };
         }
         let scale = 1.0 / self.grid.iter().product::<usize>() as f64;
         let to = image(buffers.output);
         let back = Pass { batches, from: rows, to, direction: Direction::Backward, scale, map_stride, sum, ..x };
         // SAFETY: as above.
         unsafe { back.launch(stream) }
+    }
+
+    /// The product's part between the transforms of rows along x, for images of one plane: `rows` are `[batch][y][gx]`, and are
+    /// replaced.
+    ///
+    /// # Safety
+    /// As for `apply`, with rows in place of buffers.
+    pub(crate) unsafe fn columns(&self, spectrum: u64, batches: usize, rows: u64, stream: &Stream) -> Result<()> {
+        let ([nz, ny, _], [gz, _, gx]) = (self.image, self.grid);
+        if gz > 1 || nz > 1 {
+            fail!(Internal, "columns of an image of {nz} planes on {gz}");
+        }
+        let shape = Middle { columns: gx, column: 0, outer: 1, stride: gx, grid: rows };
+        // SAFETY: by this function's contract.
+        unsafe { self.middle(&self.y, ny, &shape, spectrum, batches, stream) }
     }
 
     /// The last axis, there and back.
@@ -230,7 +252,7 @@ impl Toeplitz {
         let launch =
             Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { self.kernel.launch(stream, launch, &arguments) }
+        unsafe { self.kernel_for(along.threads).launch(stream, launch, &arguments) }
     }
 
     fn pass<'a>(&'a self, line: &'a Line, axis: usize, lines: [usize; 3], from: Side, to: Side) -> Pass<'a> {
@@ -239,12 +261,18 @@ impl Toeplitz {
         Pass { kernels, steps, axis, lines, batches: 1, from, to, direction, scale: 1.0, map_stride: 0, sum }
     }
 
+    fn kernel_for(&self, threads: usize) -> &Function {
+        self.wide.as_ref().filter(|_| threads > THREADS).unwrap_or(&self.kernel)
+    }
+
     /// Bytes of a complex number.
     fn element(&self) -> usize {
         2 * self.x.precision().bytes()
     }
 }
 
+/// Maximum number of a block's threads, in f32, where a multiprocessor has three blocks.
+const THREADS: usize = 320;
 /// Minimum number of columns that are worked off at a time.
 const MIN_COLUMNS: usize = 16;
 
