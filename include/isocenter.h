@@ -266,14 +266,16 @@ typedef uint32_t isoc_ct_algorithm;
 enum {
     // Filtered back projection.
     ISOC_CT_ALGORITHM_FBP = 0,
-    // SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels. It makes
+    // SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels (0 where a sum is less
+    // than a thousandth of a pixel: such pixels stay as they are). It makes
     // (b - A x)^T R (b - A x) / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where each has one view:
     // faster in the beginning, with an error that relaxation keeps down.
     ISOC_CT_ALGORITHM_SIRT = 1,
     // CGLS: conjugate gradient for the minimum of (|b - A x|^2 + regularisation |x|^2) / 2: the fastest way there without bounds.
     ISOC_CT_ALGORITHM_CGLS = 2,
     // MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes
-    // sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM.
+    // sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a pixel are left
+    // out.
     ISOC_CT_ALGORITHM_MLEM = 3,
 };
 

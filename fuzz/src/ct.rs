@@ -73,6 +73,8 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::phase,
         Self::distortion,
         Self::fit_flat_field,
+        Self::iterative,
+        Self::history,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -229,7 +231,7 @@ impl Ct<'_> {
             input: input.code(4),
             tolerance: input.real(0.0),
             projector: input.code(2),
-            reserved: 0,
+            algorithm: input.code(4),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
@@ -428,6 +430,36 @@ impl Ct<'_> {
         };
         let passed = if self.caller.settled { ptr::null_mut() } else { self.caller.passed(half) };
         let done = call!(self.caller, isoc_ct_set_half_acquisition(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn iterative(&mut self) {
+        let (handle, input) = (self.handle(), &mut self.caller.input);
+        let o = isoc_ct_iterative {
+            struct_size: input.struct_size(size_of::<isoc_ct_iterative>()),
+            start: input.code(2),
+            // Not the limit: a million iterations take their time.
+            iterations: input.small(3, 5, 1_000_000),
+            subsets: input.size(0, 7, SIDE),
+            relaxation: input.real(0.0),
+            bounds: input.code(3),
+            reserved: 0,
+            lower: input.real(0.0),
+            upper: input.real(0.0),
+            mask_radius: input.real(0.0),
+            regularisation: input.real(0.0),
+            tolerance: input.real(0.0),
+        };
+        let passed = self.caller.passed(o);
+        let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    fn history(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(40, 200, SIDE));
+        let iterations = self.caller.array(n, SIDE, |_| isoc_ct_iteration { objective: 0.0, slices: 0 });
+        let count = self.caller.passed(0i64);
+        let done = call!(self.caller, isoc_ct_history(handle, iterations, n, count));
         self.caller.done(done, None);
     }
 

@@ -210,15 +210,17 @@ class CtAlgorithm(IntEnum):
 
     #: Filtered back projection.
     FBP = 0
-    #: SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels. It
-    #: makes (b - A x)^T R (b - A x) / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where
-    #: each has one view: faster in the beginning, with an error that relaxation keeps down.
+    #: SIRT: x = x + relaxation C A^T R (b - A x), with R and C one over the sums of A along rays and over pixels (0
+    #: where a sum is less than a thousandth of a pixel: such pixels stay as they are). It makes (b - A x)^T R (b - A x)
+    #: / 2 smaller, smooth parts first. With subsets of the views OS-SART, and SART where each has one view: faster in
+    #: the beginning, with an error that relaxation keeps down.
     SIRT = 1
     #: CGLS: conjugate gradient for the minimum of (|b - A x|^2 + regularisation |x|^2) / 2: the fastest way there
     #: without bounds.
     CGLS = 2
     #: MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes sum of b
-    #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM.
+    #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a
+    #: pixel are left out.
     MLEM = 3
 
 
