@@ -277,6 +277,10 @@ enum {
     // sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a pixel are left
     // out.
     ISOC_CT_ALGORITHM_MLEM = 3,
+    // Total variation: the minimum of |b - A x|^2 / 2 + regularisation sum of |D x| within bounds, D the differences to the next pixel of
+    // the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges, and flattens what lies between. Ends by
+    // a duality gap, which bounds how far the objective is above its minimum, for certain but for rounding.
+    ISOC_CT_ALGORITHM_TOTAL_VARIATION = 4,
 };
 
 // Bounds that each step keeps values within.
@@ -1090,7 +1094,8 @@ typedef struct {
     int64_t subsets;
     // SIRT: factor of each step, above 0 and below 2; 0 means 1.
     double relaxation;
-    // SIRT, MLEM: an isoc_ct_bounds.
+    // SIRT, MLEM: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
+    // is found sooner.
     uint32_t bounds;
     // Zero.
     uint32_t reserved;
@@ -1102,18 +1107,27 @@ typedef struct {
     // isoc_ct_output.mask_radius. 0: no mask.
     double mask_radius;
     // CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    // Total variation: weight of the sum of |D x|, above 0, in the length unit.
     double regularisation;
     // CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
-    // of 0.
+    // of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. The gap is looked at after each 20
+    // iterations.
     double tolerance;
+    // Total variation: |D x| below this, in attenuation a length unit, counts |D x|^2 / (2 huber), and |D x| - huber / 2 above: slopes are
+    // kept, too. 0 or more.
+    double huber;
 } isoc_ct_iterative;
 
-// One iteration over all slices.
+// What was seen of all slices between iterations: before each, and of total variation after each 20 and the last.
 typedef struct {
-    // What the algorithm makes smaller (see isoc_ct_algorithm), of the images that the iteration began with, summed over slices; with
+    // Iterations before it: those that made the images that this is of.
+    int64_t iteration;
+    // What the algorithm makes smaller (see isoc_ct_algorithm), summed over slices, of which each counts with its last after its end; with
     // subsets each subset's part of the image as it was when the subset's turn came.
     double objective;
-    // Slices that it went on with: those that had not ended.
+    // How far that is above its minimum, at most, summed over slices; infinite where the algorithm does not know.
+    double gap;
+    // Slices that had not ended.
     int64_t slices;
 } isoc_ct_iteration;
 
@@ -1779,7 +1793,7 @@ isoc_status isoc_ct_memory(isoc_ct *ct,
 isoc_status isoc_ct_set_iterative(isoc_ct *ct,
                                   const isoc_ct_iterative *iterative);
 
-// Writes what each iteration of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
+// Writes what the iterations of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
 isoc_status isoc_ct_history(isoc_ct *ct,
                             isoc_ct_iteration *iterations,
                             int64_t capacity,

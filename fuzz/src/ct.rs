@@ -231,7 +231,7 @@ impl Ct<'_> {
             input: input.code(4),
             tolerance: input.real(0.0),
             projector: input.code(2),
-            algorithm: input.code(4),
+            algorithm: input.code(5),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
@@ -449,6 +449,7 @@ impl Ct<'_> {
             mask_radius: input.real(0.0),
             regularisation: input.real(0.0),
             tolerance: input.real(0.0),
+            huber: input.real(0.0),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));
@@ -457,7 +458,8 @@ impl Ct<'_> {
 
     fn history(&mut self) {
         let (handle, n) = (self.handle(), self.caller.input.size(40, 200, SIDE));
-        let iterations = self.caller.array(n, SIDE, |_| isoc_ct_iteration { objective: 0.0, slices: 0 });
+        let iterations =
+            self.caller.array(n, SIDE, |_| isoc_ct_iteration { iteration: 0, objective: 0.0, gap: 0.0, slices: 0 });
         let count = self.caller.passed(0i64);
         let done = call!(self.caller, isoc_ct_history(handle, iterations, n, count));
         self.caller.done(done, None);

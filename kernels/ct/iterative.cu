@@ -1,5 +1,5 @@
 // Elementwise steps of iterative methods, slice by slice, with sums in an order that depends on nothing but the number of elements.
-#include "../common/each.cuh"
+#include "iterative.cuh"
 
 // Mirrors `Change` in src/ct/gpu/iterative/change.rs. Element e of slice s is at s * stride + first + e of both vectors.
 struct Change {
@@ -7,7 +7,7 @@ struct Change {
     const float *x;
     // What all slices have at element e, or NULL for ones.
     const float *shared;
-    // Of each slice: its factor is step * over / under, 0 where that is no number or the slice has ended; NULL: `step`.
+    // Of each slice: its factor is step * over / under, 0 where that is no number or the slice has ended; `under` NULL: ones, both: `step`.
     const double *over, *under;
     const int *ended;
     // Of each block; and of each slice, which is added to; NULL where nothing is summed.
@@ -19,39 +19,6 @@ struct Change {
     int aligned;
 };
 static_assert(sizeof(Change) == 120);
-
-__device__ inline double block_sum(double v) {
-    __shared__ double warps[THREADS / 32];
-    for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = 0;
-    for (int w = 0; w < THREADS / 32; w++) v += warps[w];
-    __syncthreads();
-    return v;
-}
-
-// Adds the blocks' sums to the slice's, by the block that comes last.
-__device__ inline void add_up(const Change &p, double sum) {
-    __shared__ bool last;
-    sum = block_sum(sum);
-    double *parts = p.parts + (long long)blockIdx.y * gridDim.x;
-    if (threadIdx.x == 0) {
-        parts[blockIdx.x] = sum;
-        __threadfence();
-        last = atomicAdd(p.done + blockIdx.y, 1) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    sum = 0;
-    for (int b = threadIdx.x; b < gridDim.x; b += THREADS) sum += __ldcg(parts + b);
-    sum = block_sum(sum);
-    if (threadIdx.x == 0) {
-        p.sums[blockIdx.y] += p.weight * sum;
-        p.done[blockIdx.y] = 0;
-    }
-}
 
 __device__ inline float bounded(const Change &p, float v) { return fminf(fmaxf(v, p.lower), p.upper); }
 
@@ -81,6 +48,14 @@ struct Add {
     static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
         y += f * x;
         return y * y;
+    }
+};
+// y = y + f (x - y)
+struct Blend {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+        y += f * (x - y);
+        return 0;
     }
 };
 // y = x + f y, whatever y is where f is 0.
@@ -145,7 +120,7 @@ template <class C> __device__ inline void change(const Change &p) {
     const float *x = p.x + slice * p.stride + p.first;
     float factor = p.step;
     if (p.over) {
-        double over = p.over[slice], under = p.under[slice];
+        double over = p.over[slice], under = p.under ? p.under[slice] : 1;
         factor = !p.ended[slice] && under > 0 ? (float)(p.step * over / under) : 0;
     }
     double sum = 0;
@@ -165,7 +140,7 @@ template <class C> __device__ inline void change(const Change &p) {
             if (C::WRITES) y[i] = v;
         });
     }
-    if (p.sums) add_up(p, sum);
+    if (p.sums) add_up(p.parts, p.sums, p.done, p.weight, sum);
 }
 
 #define CHANGE(name, Kind) \
@@ -174,6 +149,7 @@ template <class C> __device__ inline void change(const Change &p) {
 CHANGE(residual, Residual)
 CHANGE(ratio, Ratio)
 CHANGE(add, Add)
+CHANGE(blend, Blend)
 CHANGE(turn, Turn)
 CHANGE(descend, Descend)
 CHANGE(relax, Relax)

@@ -93,7 +93,10 @@ fn iterates_are_those_of_f64() {
                 assert_eq!(found.len(), history.len());
                 for (found, expected) in found.iter().zip(&history) {
                     let e = (found.objective - expected).abs() / history[0].abs();
-                    assert!(e < small * TOLERANCE && found.slices == slices, "{algorithm:?} {iterative:?}: {e:.1e} {found:?}");
+                    assert!(
+                        e < small * TOLERANCE && found.slices == slices,
+                        "{algorithm:?} {iterative:?}: {e:.1e} {found:?}"
+                    );
                 }
             }
         }

@@ -222,6 +222,11 @@ class CtAlgorithm(IntEnum):
     #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a
     #: pixel are left out.
     MLEM = 3
+    #: Total variation: the minimum of |b - A x|^2 / 2 + regularisation sum of |D x| within bounds, D the differences to
+    #: the next pixel of the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges,
+    #: and flattens what lies between. Ends by a duality gap, which bounds how far the objective is above its minimum,
+    #: for certain but for rounding.
+    TOTAL_VARIATION = 4
 
 
 class CtBounds(IntEnum):
@@ -658,11 +663,11 @@ class isoc_ct_iterative(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("start", c.c_uint32), ("iterations", c.c_int64), ("subsets", c.c_int64),
                 ("relaxation", c.c_double), ("bounds", c.c_uint32), ("reserved", c.c_uint32), ("lower", c.c_double),
                 ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
-                ("tolerance", c.c_double)]
+                ("tolerance", c.c_double), ("huber", c.c_double)]
 
 
 class isoc_ct_iteration(c.Structure):
-    _fields_ = [("objective", c.c_double), ("slices", c.c_int64)]
+    _fields_ = [("iteration", c.c_int64), ("objective", c.c_double), ("gap", c.c_double), ("slices", c.c_int64)]
 
 
 class isoc_ct_ellipse(c.Structure):

@@ -221,7 +221,7 @@ class CT(Plan):
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", regularisation=0.0, tolerance=0.0):
+                      start="uniform", regularisation=0.0, huber=0.0, tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -251,7 +251,7 @@ class CT(Plan):
         options = struct(
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
-            start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, tolerance=tolerance)
+            start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(options))
 
     def history(self):

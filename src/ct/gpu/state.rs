@@ -53,10 +53,11 @@ pub(super) struct Scratch {
     pub(super) widened: Slot,
     /// Frequencies, fine grids and parts of band-limited sums.
     pub(super) sums: Slot,
-    /// Vectors of iterations, what their pair packs, slices' numbers, and the volume that they begin with.
+    /// Vectors of iterations, what their pair packs, slices' numbers, what watches vectors, and the volume that they begin with.
     pub(super) vectors: Slot,
     pub(super) pair: Slot,
     pub(super) numbers: Slot,
+    pub(super) watched: Slot,
     pub(super) start: Slot,
     /// Finished slices that are still to be converted.
     pub(super) volume: Slot,

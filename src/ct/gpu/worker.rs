@@ -190,9 +190,9 @@ impl Gpu {
     pub(super) fn held(&self) -> u64 {
         let slots = self.slots.iter().map(|s| s.raw.bytes() + s.out.bytes()).sum::<u64>();
         let Scratch { packed, sums, frames, undistorted, grids, integrals, lists, widened, volume, .. } = &self.scratch;
-        let Scratch { vectors, pair, numbers, start, .. } = &self.scratch;
+        let Scratch { vectors, pair, numbers, watched, start, .. } = &self.scratch;
         let stages = [frames, undistorted, grids, integrals, lists, widened];
-        let others = [packed, sums, volume, vectors, pair, numbers, start];
+        let others = [packed, sums, volume, vectors, pair, numbers, watched, start];
         slots + stages.iter().chain(&others).map(|slot| slot.bytes()).sum::<u64>()
     }
 

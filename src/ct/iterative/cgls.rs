@@ -15,8 +15,16 @@ const CURVATURE: Sum = Sum(2);
 const OBJECTIVE: Sum = Sum(3);
 const NEXT: Sum = Sum(4);
 
-pub(super) const NEEDS: Needs =
-    Needs { images: 3, rows: 2, sums: 5, ray_factors: false, pixel_factors: false, leaves_rays_out: false, start: 0.0 };
+pub(super) const NEEDS: Needs = Needs {
+    images: 3,
+    rows: 2,
+    sums: 5,
+    ray_factors: false,
+    pixel_factors: false,
+    leaves_rays_out: false,
+    norms: false,
+    start: 0.0,
+};
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     let options = iteration.options;

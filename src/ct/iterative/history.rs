@@ -1,40 +1,50 @@
 //! What iterations found.
 
-use crate::cpu::buffer::zeros;
-use crate::error::Result;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// One iteration over all slices, as it found the images that it began with.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iterated {
+    /// Its number, from 0.
+    pub iteration: usize,
     /// What the method makes small, summed over slices.
     pub objective: f64,
+    /// How far that is from its minimum at most; infinite where nobody knows.
+    pub gap: f64,
     /// Slices that it went on with.
     pub slices: usize,
 }
 
 /// A call's iterations, to which slabs add theirs.
+#[derive(Default)]
 pub(in crate::ct) struct History {
-    iterations: Mutex<Vec<Iterated>>,
+    slabs: Mutex<Vec<Vec<Iterated>>>,
 }
 
 impl History {
-    pub(in crate::ct) fn new(iterations: usize) -> Result<Self> {
-        Ok(Self { iterations: Mutex::new(zeros(iterations)?) })
+    /// Takes what one slab's slices had at each iteration that was recorded.
+    pub(in crate::ct) fn add(&self, slab: Vec<Iterated>) {
+        self.slabs.lock().unwrap_or_else(|e| e.into_inner()).push(slab);
     }
 
-    /// Adds what one slab's slices had at an iteration; those that have ended add their last.
-    pub(in crate::ct) fn add(&self, iteration: usize, more: Iterated) {
-        let mut all = self.iterations.lock().unwrap_or_else(|e| e.into_inner());
-        all[iteration].objective += more.objective;
-        all[iteration].slices += more.slices;
-    }
-
-    /// Up to the last that went on with a slice.
+    /// Sums over slabs; one that ended earlier counts with its last.
     pub(in crate::ct) fn take(self) -> Vec<Iterated> {
-        let mut all = self.iterations.into_inner().unwrap_or_else(|e| e.into_inner());
-        let done = all.iter().rposition(|i| i.slices > 0).map_or(0, |last| last + 1);
-        all.truncate(done);
-        all
+        let slabs = self.slabs.into_inner().unwrap_or_else(|e| e.into_inner());
+        let mut all: BTreeMap<usize, ()> = BTreeMap::new();
+        for found in slabs.iter().flatten().filter(|found| found.slices > 0) {
+            all.insert(found.iteration, ());
+        }
+        let sum = |iteration: usize| {
+            let mut sum = Iterated { iteration, objective: 0.0, gap: 0.0, slices: 0 };
+            for slab in &slabs {
+                let Some(last) = slab.iter().rev().find(|found| found.iteration <= iteration) else { continue };
+                sum.objective += last.objective;
+                sum.gap += last.gap;
+                sum.slices += if last.iteration == iteration { last.slices } else { 0 };
+            }
+            sum
+        };
+        all.into_keys().map(sum).collect()
     }
 }

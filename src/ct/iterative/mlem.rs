@@ -10,8 +10,16 @@ const FACTOR: Image = Image(1);
 const PROJECTED: Rows = Rows(1);
 const OBJECTIVE: Sum = Sum(0);
 
-pub(super) const NEEDS: Needs =
-    Needs { images: 2, rows: 2, sums: 1, ray_factors: true, pixel_factors: true, leaves_rays_out: true, start: 1.0 };
+pub(super) const NEEDS: Needs = Needs {
+    images: 2,
+    rows: 2,
+    sums: 1,
+    ray_factors: true,
+    pixel_factors: true,
+    leaves_rays_out: true,
+    norms: false,
+    start: 1.0,
+};
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     for k in 0..iteration.options.iterations {

@@ -3,7 +3,7 @@
 //! 1. [`options`]: what was asked for, and whether it goes together;
 //! 2. [`subsets`]: the views of each step;
 //! 3. [`space`]: the vectors of some slices and what is done to them, which the processor and GPUs implement;
-//! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM);
+//! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`], whose steps go by [`norms`];
 //! 5. [`history`]: what the iterations found.
 //!
 //! Slices are worked on side by side and are independent: each has step lengths and an end of its own, so that results do not depend
@@ -12,10 +12,12 @@
 mod cgls;
 pub(super) mod history;
 mod mlem;
+pub(super) mod norms;
 pub(super) mod options;
 mod sirt;
 pub(super) mod space;
 pub(super) mod subsets;
+mod variation;
 
 use crate::ct::geometry::Geometry;
 use crate::ct::output::mask::Mask;
@@ -33,6 +35,8 @@ pub(super) struct Iteration<'a> {
     /// Pixels that are reconstructed; others stay 0.
     pub(super) mask: Mask,
     pub(super) history: History,
+    /// Rays of a slice.
+    pub(super) rays: usize,
 }
 
 impl<'a> Iteration<'a> {
@@ -40,7 +44,8 @@ impl<'a> Iteration<'a> {
         options.check_for(algorithm, g)?;
         let subsets = Subsets::new(g, options.subsets)?;
         let mask = Mask::new(g, options.mask_radius, "iterative.mask_radius")?;
-        Ok(Self { algorithm, options, subsets, mask, history: History::new(options.iterations)? })
+        let rays = g.views() * g.bins;
+        Ok(Self { algorithm, options, subsets, mask, history: History::default(), rays })
     }
 
     /// What the method takes.
@@ -50,6 +55,7 @@ impl<'a> Iteration<'a> {
             Algorithm::Sirt => sirt::NEEDS,
             Algorithm::Cgls => cgls::NEEDS,
             Algorithm::Mlem => mlem::NEEDS,
+            Algorithm::TotalVariation => variation::NEEDS,
         }
     }
 
@@ -60,6 +66,7 @@ impl<'a> Iteration<'a> {
             Algorithm::Sirt => sirt::run(space, self),
             Algorithm::Cgls => cgls::run(space, self),
             Algorithm::Mlem => mlem::run(space, self),
+            Algorithm::TotalVariation => variation::run(space, self),
         }
     }
 }

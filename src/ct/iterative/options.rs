@@ -15,6 +15,8 @@ pub enum Algorithm {
     Cgls,
     /// Maximum likelihood of Poisson data; with subsets OSEM.
     Mlem,
+    /// Least squares with total variation.
+    TotalVariation,
 }
 
 impl Algorithm {
@@ -25,6 +27,7 @@ impl Algorithm {
             Self::Sirt => "1 (sirt)",
             Self::Cgls => "2 (cgls)",
             Self::Mlem => "3 (mlem)",
+            Self::TotalVariation => "4 (total_variation)",
         }
     }
 
@@ -61,6 +64,8 @@ pub struct Iterative {
     pub start: Start,
     /// Weight of the penalty.
     pub regularisation: f64,
+    /// Differences of neighbours below this are penalised by their square.
+    pub huber: f64,
     /// Ends a slice's iterations.
     pub tolerance: f64,
 }
@@ -80,6 +85,7 @@ impl Default for Iterative {
             mask_radius: 0.0,
             start: Start::Uniform,
             regularisation: 0.0,
+            huber: 0.0,
             tolerance: 0.0,
         }
     }
@@ -99,6 +105,7 @@ impl Iterative {
             ("relaxation", relaxation),
             ("mask_radius", self.mask_radius),
             ("regularisation", self.regularisation),
+            ("huber", self.huber),
             ("tolerance", self.tolerance),
         ];
         for (name, v) in finite {
@@ -120,8 +127,11 @@ impl Iterative {
         if !(0.0..=1.5).contains(&self.mask_radius) {
             fail!(OutOfRange, "iterative.mask_radius is {:?}; it must be 0 to 1.5", self.mask_radius);
         }
-        if self.regularisation < 0.0 {
-            fail!(OutOfRange, "iterative.regularisation is {:?}; it must be 0 or more", self.regularisation);
+        for (name, v) in [("regularisation", self.regularisation), ("huber", self.huber)] {
+            // They go into f32 factors.
+            if !(v == 0.0 || (1e-30..=1e30).contains(&v)) {
+                fail!(OutOfRange, "iterative.{name} is {v:?}; it must be 0, or 1e-30 to 1e30");
+            }
         }
         if !(0.0..1.0).contains(&self.tolerance) {
             fail!(OutOfRange, "iterative.tolerance is {:?}; it must be 0 or more and below 1", self.tolerance);
@@ -136,14 +146,16 @@ impl Iterative {
             let views = g.views();
             fail!(OutOfRange, "iterative.subsets is {subsets}; it must be at most the number of views, {views}");
         }
-        let (word, cgls) = (algorithm.word(), algorithm == Algorithm::Cgls);
+        let word = algorithm.word();
+        let (cgls, variation) = (algorithm == Algorithm::Cgls, algorithm == Algorithm::TotalVariation);
         let unused = [
-            ("subsets", subsets as f64, 1.0, cgls),
+            ("subsets", subsets as f64, 1.0, cgls || variation),
             ("relaxation", relaxation, 1.0, algorithm != Algorithm::Sirt),
             ("lower", lower, f64::NEG_INFINITY, cgls),
             ("upper", upper, f64::INFINITY, cgls),
-            ("regularisation", self.regularisation, 0.0, !cgls),
-            ("tolerance", self.tolerance, 0.0, !cgls),
+            ("regularisation", self.regularisation, 0.0, !cgls && !variation),
+            ("huber", self.huber, 0.0, !variation),
+            ("tolerance", self.tolerance, 0.0, !cgls && !variation),
         ];
         for (name, value, only, idle) in unused {
             if idle && value != only {
@@ -157,6 +169,15 @@ impl Iterative {
             fail!(
                 OutOfRange,
                 "iterative.lower is {lower:?} and upper {upper:?}; bounds must be 0 or more, upper above 0, where options.algorithm is {word}, whose images are never negative"
+            );
+        }
+        if variation && self.regularisation == 0.0 {
+            fail!(OutOfRange, "iterative.regularisation is 0; it must be above 0 where options.algorithm is {word}");
+        }
+        if variation && lower == f64::NEG_INFINITY {
+            fail!(
+                OutOfRange,
+                "iterative.lower is {lower:?}; it must be finite where options.algorithm is {word}, whose gap needs a lower bound (iterative.bounds 1 for 0, or 2 with any other)"
             );
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! The vectors of some slices, and what methods do to them. Methods name vectors by numbers, so that whoever implements a space keeps
 //! them as it likes: the processor with slices side by side in lanes, a GPU slice after slice.
 
+use super::history::Iterated;
+use super::norms::Norms;
 use crate::error::Result;
 
 /// Images of all slices.
@@ -18,6 +20,57 @@ pub(in crate::ct) const X: Image = Image(0);
 /// The line integrals.
 pub(in crate::ct) const DATA: Rows = Rows(0);
 
+/// The image's step of a primal-dual method.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Primal {
+    pub(in crate::ct) image: Image,
+    /// -A^T q, and the next image afterwards.
+    pub(in crate::ct) gradient: Image,
+    pub(in crate::ct) ahead: Image,
+    /// Along x and y.
+    pub(in crate::ct) fields: [Image; 2],
+    /// Of each slice: the step, and how far the image goes, which is 0 once it has ended.
+    pub(in crate::ct) step: Sum,
+    pub(in crate::ct) relaxed: Sum,
+}
+
+/// The fields' step: their length is at most the penalty's weight; where differences below `huber` are squared they are shorter.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Dual {
+    pub(in crate::ct) ahead: Image,
+    pub(in crate::ct) fields: [Image; 2],
+    pub(in crate::ct) step: Sum,
+    pub(in crate::ct) relaxed: Sum,
+    pub(in crate::ct) penalty: Penalty,
+}
+
+/// weight times the sum of |gradient|, or of |gradient|^2 / (2 huber) where that is shorter than `huber`, and |gradient| - huber / 2 else.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Penalty {
+    pub(in crate::ct) weight: f32,
+    pub(in crate::ct) huber: f32,
+}
+
+/// Sums over the pixels inside the mask of an image x, with fields y no longer than the penalty's weight and v = D^T y - back, all of
+/// which are added to but `lowest`, which is lowered.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Bound {
+    pub(in crate::ct) image: Image,
+    pub(in crate::ct) back: Image,
+    pub(in crate::ct) fields: [Image; 2],
+    pub(in crate::ct) penalty: Penalty,
+    /// The penalty.
+    pub(in crate::ct) variation: Sum,
+    /// The penalty and its conjugate of y, less <D x, y>: not below 0.
+    pub(in crate::ct) duality: Sum,
+    /// The larger of v (x - lower) and v (x - upper), where there is an upper bound; else v (x - lower).
+    pub(in crate::ct) bounds: Sum,
+    /// (x - lower) C, with C = A^T 1.
+    pub(in crate::ct) mass: Sum,
+    /// The smallest v / C, or 0.
+    pub(in crate::ct) lowest: Sum,
+}
+
 /// What a method takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ct) struct Needs {
@@ -30,6 +83,8 @@ pub(in crate::ct) struct Needs {
     pub(in crate::ct) pixel_factors: bool,
     /// That sum is over rays whose factor is not 0, not over all.
     pub(in crate::ct) leaves_rays_out: bool,
+    /// Norms are asked for.
+    pub(in crate::ct) norms: bool,
     /// Images begin with this.
     pub(in crate::ct) start: f32,
 }
@@ -42,6 +97,7 @@ impl Needs {
         ray_factors: false,
         pixel_factors: false,
         leaves_rays_out: false,
+        norms: false,
         start: 0.0,
     };
 }
@@ -79,6 +135,32 @@ pub(in crate::ct) trait Space {
     /// sum += weight |image|^2
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()>;
 
+    /// rows = rows + part (by - rows), with each slice's part.
+    fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()>;
+    /// Of total variation, the image's step: gradient = -A^T q becomes the image's next value, within the bounds; `ahead` is as far again
+    /// from the image as that; the image goes `relaxed` times as far.
+    fn primal(&mut self, step: Primal) -> Result<()>;
+    /// Its gradient's step: fields go towards those of `ahead`, as long as the penalty allows.
+    fn dual(&mut self, step: Dual) -> Result<()>;
+    /// image = image + part (by - image), with each slice's part.
+    fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()>;
+    /// sum += |image - as it was at the last call|^2 over a part of its pixels.
+    fn image_moved(&mut self, image: Image, sum: Sum) -> Result<()>;
+    /// The same of rows.
+    fn rows_moved(&mut self, rows: Rows, sum: Sum) -> Result<()>;
+    /// What bounds the distance from the minimum: see [`Bound`].
+    fn bound(&mut self, bound: Bound) -> Result<()>;
+    /// Norms of this scan's pair.
+    fn norms(&mut self) -> Result<Norms>;
+    /// Numbers of the slices.
+    fn read(&mut self, sum: Sum) -> Result<Vec<f64>>;
+    /// Sets them.
+    fn set(&mut self, sum: Sum, values: &[f64]) -> Result<()>;
+    /// Slices that have not ended.
+    fn running(&mut self) -> Result<Vec<bool>>;
+    /// Ends slices.
+    fn end(&mut self, ended: &[bool]) -> Result<()>;
+
     /// sum = 0
     fn clear(&mut self, sum: Sum) -> Result<()>;
     /// to = from
@@ -87,6 +169,8 @@ pub(in crate::ct) trait Space {
     fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()>;
     /// What an iteration found: `factor` times these.
     fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()>;
+    /// The same from the host.
+    fn tell(&mut self, found: Iterated);
     /// After an iteration: tells of progress, heeds a wish to cancel; false once all slices have ended.
     fn go_on(&mut self) -> Result<bool>;
 }

@@ -45,7 +45,8 @@ pub struct isoc_ct_iterative {
     pub subsets: i64,
     /// SIRT: factor of each step, above 0 and below 2; 0 means 1.
     pub relaxation: f64,
-    /// SIRT, MLEM: an isoc_ct_bounds.
+    /// SIRT, MLEM: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
+    /// is found sooner.
     pub bounds: u32,
     /// Zero.
     pub reserved: u32,
@@ -57,10 +58,15 @@ pub struct isoc_ct_iterative {
     /// isoc_ct_output.mask_radius. 0: no mask.
     pub mask_radius: f64,
     /// CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    /// Total variation: weight of the sum of |D x|, above 0, in the length unit.
     pub regularisation: f64,
     /// CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
-    /// of 0.
+    /// of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. The gap is looked at after each 20
+    /// iterations.
     pub tolerance: f64,
+    /// Total variation: |D x| below this, in attenuation a length unit, counts |D x|^2 / (2 huber), and |D x| - huber / 2 above: slopes are
+    /// kept, too. 0 or more.
+    pub huber: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -71,7 +77,7 @@ unsafe impl Sized32 for isoc_ct_iterative {
 
 impl isoc_ct_iterative {
     fn to_iterative(self) -> Result<Iterative> {
-        let Self { lower, upper, mask_radius, regularisation, tolerance, .. } = self;
+        let Self { lower, upper, mask_radius, regularisation, huber, tolerance, .. } = self;
         let start = match self.start {
             0 => Start::Uniform,
             1 => Start::Volume,
@@ -93,18 +99,22 @@ impl isoc_ct_iterative {
         let subsets = count(self.subsets, "iterative.subsets", 0, i32::MAX as usize)?.max(1);
         let iterations = count(self.iterations, "iterative.iterations", 1, MAX_ITERATIONS)?;
         let relaxation = if self.relaxation == 0.0 { 1.0 } else { self.relaxation };
-        Ok(Iterative { iterations, subsets, relaxation, bounds, mask_radius, start, regularisation, tolerance })
+        Ok(Iterative { iterations, subsets, relaxation, bounds, mask_radius, start, regularisation, huber, tolerance })
     }
 }
 
-/// One iteration over all slices.
+/// What was seen of all slices between iterations: before each, and of total variation after each 20 and the last.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_iteration {
-    /// What the algorithm makes smaller (see isoc_ct_algorithm), of the images that the iteration began with, summed over slices; with
+    /// Iterations before it: those that made the images that this is of.
+    pub iteration: i64,
+    /// What the algorithm makes smaller (see isoc_ct_algorithm), summed over slices, of which each counts with its last after its end; with
     /// subsets each subset's part of the image as it was when the subset's turn came.
     pub objective: f64,
-    /// Slices that it went on with: those that had not ended.
+    /// How far that is above its minimum, at most, summed over slices; infinite where the algorithm does not know.
+    pub gap: f64,
+    /// Slices that had not ended.
     pub slices: i64,
 }
 
@@ -126,7 +136,7 @@ pub unsafe extern "C" fn isoc_ct_set_iterative(ct: *mut isoc_ct, iterative: *con
     })
 }
 
-/// Writes what each iteration of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
+/// Writes what the iterations of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
 ///
 /// # Safety
 /// `iterations` is NULL or has room for `capacity` elements; `count` is NULL or writable.
@@ -138,7 +148,12 @@ pub unsafe extern "C" fn isoc_ct_history(
     count: *mut i64,
 ) -> Status {
     with_plan(ct, |ct| {
-        let record = |i: &Iterated| isoc_ct_iteration { objective: i.objective, slices: i.slices as i64 };
+        let record = |i: &Iterated| isoc_ct_iteration {
+            iteration: i.iteration as i64,
+            objective: i.objective,
+            gap: i.gap,
+            slices: i.slices as i64,
+        };
         let list = OutList { names: ["iterations", "capacity"], out: iterations, capacity, count };
         // SAFETY: by this function's contract.
         unsafe { list.fill(ct.history()?.iter().map(record)) }

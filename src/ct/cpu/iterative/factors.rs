@@ -2,9 +2,10 @@
 
 use super::resident::{Kept, Pairs};
 use crate::context::{Context, Job};
-use crate::cpu::buffer::{Buffer, filled};
+use crate::cpu::buffer::{Buffer, copied, filled};
 use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
+use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::space::LEAST;
 use crate::ct::output::mask::Mask;
 use crate::error::Result;
@@ -17,6 +18,7 @@ pub(super) struct Factors {
     pub(super) pixels: Vec<Vec<f32>>,
     /// 1 inside the mask, 0 outside; empty where all is inside.
     pub(super) mask: Vec<f32>,
+    pub(super) norms: Option<Norms>,
 }
 
 impl Factors {
@@ -35,7 +37,7 @@ impl Factors {
         [row, pad]: [usize; 2],
     ) -> Result<Self> {
         let needs = iteration.needs();
-        let mut factors = Self { rays: Vec::new(), pixels: Vec::new(), mask: Vec::new() };
+        let mut factors = Self { rays: Vec::new(), pixels: Vec::new(), mask: Vec::new(), norms: None };
         if !iteration.mask.spans().is_empty() {
             factors.mask = ones(&iteration.mask, g)?;
         }
@@ -47,6 +49,23 @@ impl Factors {
         let mut rows = Buffer::zeroed(kept.rows)?;
         let mut image = Buffer::zeroed(g.ny * g.nx)?;
         let (own, least) = (kept.row, (LEAST * g.pixel_size) as f32);
+        if needs.norms {
+            let normal = |x: &[f32]| {
+                image.copy_from_slice(x);
+                for subset in 0..pairs.len() {
+                    pairs.forward((context, job), &kept, subset, &image, &mut packed, &mut rows)?;
+                }
+                // One subset: what several give would be added up.
+                pairs.adjoint((context, job), &kept, 0, &rows, &mut packed, &mut image)?;
+                for (i, row) in image.chunks_exact_mut(g.nx).enumerate() {
+                    let inside = iteration.mask.inside(i);
+                    row[..inside.start].fill(0.0);
+                    row[inside.end..].fill(0.0);
+                }
+                copied(&image)
+            };
+            factors.norms = Some(Norms::new(g, normal)?);
+        }
         if needs.ray_factors {
             image.copy_from_slice(&ones(&iteration.mask, g)?);
             for subset in 0..pairs.len() {

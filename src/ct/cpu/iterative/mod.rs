@@ -4,6 +4,7 @@ mod factors;
 mod pointwise;
 mod resident;
 mod space;
+mod variation;
 mod work;
 
 pub(super) use work::Iterate;

@@ -3,16 +3,21 @@
 use super::factors::Factors;
 use super::pointwise::{Change, Group, change};
 use super::resident::{Kept, Pairs};
+use super::variation::Plane;
 use crate::context::{Context, Job};
+use crate::cpu::buffer::{collected, copied};
+use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
-use crate::ct::iterative::space::{Image, Rows, Space, Sum};
+use crate::ct::iterative::norms::Norms;
+use crate::ct::iterative::space::{Bound, Dual, Image, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
 
 /// A slab's vectors.
 pub(super) struct Resident<'s> {
     pub(super) at_work: (&'s Context, &'s Job),
     pub(super) iteration: &'s Iteration<'s>,
+    pub(super) geometry: &'s Geometry,
     /// Those of the slab, and of the whole volume.
     pub(super) slices: (usize, usize),
     pub(super) pairs: &'s Pairs<'s>,
@@ -24,6 +29,17 @@ pub(super) struct Resident<'s> {
     /// Sum after sum, each of all lanes.
     pub(super) sums: Vec<f64>,
     pub(super) running: Vec<bool>,
+    /// What iterations found.
+    pub(super) found: Vec<Iterated>,
+    /// A part of vectors, as they were: see [`Resident::moved`].
+    pub(super) before: Vec<(Moving, Vec<f32>)>,
+}
+
+/// A vector that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moving {
+    Image(usize),
+    Rows(usize),
 }
 
 /// The rows of one subset, or a whole vector, of each group: from where, and how many floats.
@@ -51,6 +67,43 @@ impl Resident<'_> {
             if runs && *b > 0.0 { (sign * a / b) as f32 } else { 0.0 }
         };
         pairs.map(one).collect()
+    }
+
+    /// A number of each lane.
+    fn factors_of(&self, sum: Sum) -> Vec<f32> {
+        self.sum(sum).iter().map(|v| *v as f32).collect()
+    }
+
+    fn plane(&self) -> Plane {
+        let Geometry { nx, ny, .. } = *self.geometry;
+        Plane { level: self.at_work.0.level(), nx, ny, lanes: self.kept.lanes }
+    }
+
+    /// How far a vector has come since the last call, by every eighth of its elements: the sum of squares of each lane.
+    fn moved(&mut self, which: Moving, sum: Sum) -> Result<()> {
+        const PART: usize = 8;
+        let (vector, group) = match which {
+            Moving::Image(k) => (&*self.images[k], self.kept.pixels),
+            Moving::Rows(k) => (&*self.rows[k], self.kept.samples),
+        };
+        let lanes = self.kept.lanes;
+        let watched = vector.chunks_exact(group).map(|group| group.chunks_exact(lanes).step_by(PART));
+        let now = collected(watched.flatten().flatten().copied())?;
+        let place = self.before.iter().position(|(of, _)| *of == which);
+        if let Some(k) = place {
+            let (before, each) = (&self.before[k].1, now.len() / self.kept.groups);
+            let all = self.kept.groups * lanes;
+            let sums = &mut self.sums[sum.0 * all..][..all];
+            for (g, (now, before)) in now.chunks_exact(each).zip(before.chunks_exact(each)).enumerate() {
+                for (e, (now, before)) in now.iter().zip(before).enumerate() {
+                    sums[g * lanes + e % lanes] += f64::from(now - before).powi(2);
+                }
+            }
+            self.before[k].1 = now;
+        } else {
+            self.before.push((which, now));
+        }
+        Ok(())
     }
 
     fn ones(&self) -> Vec<f32> {
@@ -93,6 +146,8 @@ struct Residual;
 struct Ratio;
 /// y = y + f x; the sum of y^2.
 struct Add;
+/// y = y + f (x - y)
+struct Blend;
 /// y = x + f y
 struct Turn;
 /// y = s (y + f x); the sum of y^2.
@@ -138,6 +193,14 @@ impl Change for Add {
     }
 }
 
+impl Change for Blend {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y += factor * (x - *y);
+        0.0
+    }
+}
+
 impl Change for Turn {
     #[inline(always)]
     fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
@@ -180,15 +243,15 @@ impl Resident<'_> {
         [y, x]: [Rows; 2],
         (extent, shared): (Extent, bool),
         factors: Vec<f32>,
-        sum: Sum,
+        sum: Option<Sum>,
         change: C,
     ) -> Result<()> {
         let (lanes, group) = (self.kept.lanes, self.kept.samples);
         let Self { rows, factors: tables, sums, .. } = self;
         let shared =
             (shared && !tables.rays.is_empty()).then(|| &tables.rays[extent.0 / lanes..(extent.0 + extent.1) / lanes]);
-        let all = factors.len();
-        let sums = &mut sums[sum.0 * all..][..all];
+        let mut none = Vec::new();
+        let sums = place(sums, sum, factors.len(), &mut none);
         let work = Work { lanes, group, extent, shared, factors: &factors, change };
         let [y, x] = two(rows, [y.0, x.0])?;
         work.run(self.at_work.0, y, x, sums);
@@ -211,15 +274,8 @@ impl Resident<'_> {
             Shared::Mask => (!tables.mask.is_empty()).then_some(&tables.mask[..]),
             Shared::Pixels(subset) => Some(&tables.pixels[subset][..]),
         };
-        let all = factors.len();
         let mut none = Vec::new();
-        let sums = match sum {
-            Some(sum) => &mut sums[sum.0 * all..][..all],
-            None => {
-                none.resize(all, 0.0);
-                &mut none[..]
-            }
-        };
+        let sums = place(sums, sum, factors.len(), &mut none);
         let work = Work { lanes, group, extent: (0, group), shared, factors: &factors, change };
         let [y, x] = two(images, [y.0, x.0])?;
         work.run(self.at_work.0, y, x, sums);
@@ -232,6 +288,15 @@ enum Shared {
     Nothing,
     Mask,
     Pixels(usize),
+}
+
+/// Where a change's sums go; `none` is for those that nobody wants.
+fn place<'s>(sums: &'s mut [f64], sum: Option<Sum>, all: usize, none: &'s mut Vec<f64>) -> &'s mut [f64] {
+    if let Some(sum) = sum {
+        return &mut sums[sum.0 * all..][..all];
+    }
+    none.resize(all, 0.0);
+    none
 }
 
 /// One vector to change, and another.
@@ -253,17 +318,17 @@ impl Space for Resident<'_> {
 
     fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
         let extent = self.subset(subset);
-        self.change_rows([projected, data], (extent, true), self.ones(), sum, Residual)
+        self.change_rows([projected, data], (extent, true), self.ones(), Some(sum), Residual)
     }
 
     fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
         let extent = self.subset(subset);
-        self.change_rows([projected, data], (extent, true), self.ones(), sum, Ratio)
+        self.change_rows([projected, data], (extent, true), self.ones(), Some(sum), Ratio)
     }
 
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
         let extent = (0, self.kept.samples);
-        self.change_rows([rows, by], (extent, false), self.quotients(quotient, -1.0), sum, Add)
+        self.change_rows([rows, by], (extent, false), self.quotients(quotient, -1.0), Some(sum), Add)
     }
 
     fn square(&mut self, rows: Rows, sum: Sum) -> Result<()> {
@@ -302,6 +367,86 @@ impl Space for Resident<'_> {
         Ok(())
     }
 
+    fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()> {
+        let (extent, factors) = ((0, self.kept.samples), self.factors_of(part));
+        self.change_rows([rows, by], (extent, false), factors, None, Blend)
+    }
+
+    fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()> {
+        self.change_image([image, by], Shared::Nothing, self.factors_of(part), None, Blend)
+    }
+
+    fn primal(&mut self, step: Primal) -> Result<()> {
+        let bounds = self.iteration.options.bounds.map(|b| b as f32);
+        let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
+        let [fx, fy] = step.fields;
+        let slices = self.plane();
+        let parts = self.images.get_disjoint_mut([step.image.0, step.gradient.0, step.ahead.0, fx.0, fy.0]);
+        let Ok([x, gradient, ahead, fx, fy]) = parts else { fail!(Internal, "images that are not five") };
+        slices.primal(self.iteration, [x, gradient, ahead], [fx, fy], [&steps, &relaxed], bounds);
+        Ok(())
+    }
+
+    fn dual(&mut self, step: Dual) -> Result<()> {
+        let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
+        let [fx, fy] = step.fields;
+        let slices = self.plane();
+        let Ok([ahead, fx, fy]) = self.images.get_disjoint_mut([step.ahead.0, fx.0, fy.0]) else {
+            fail!(Internal, "images that are not three")
+        };
+        slices.dual(ahead, [fx, fy], [&steps, &relaxed], step.penalty);
+        Ok(())
+    }
+
+    fn bound(&mut self, bound: Bound) -> Result<()> {
+        let [fx, fy] = bound.fields.map(|field| &*self.images[field.0]);
+        let (image, back) = (&*self.images[bound.image.0], &*self.images[bound.back.0]);
+        let found = self.plane().bound(self.iteration, [image, back, fx, fy], &self.factors.pixels[0], bound.penalty);
+        let sums = [bound.variation, bound.duality, bound.bounds, bound.mass];
+        for (k, sum) in sums.into_iter().enumerate() {
+            self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);
+        }
+        self.sum_mut(bound.lowest).iter_mut().zip(&found).for_each(|(sum, found)| *sum = sum.min(found[4]));
+        Ok(())
+    }
+
+    fn image_moved(&mut self, image: Image, sum: Sum) -> Result<()> {
+        self.moved(Moving::Image(image.0), sum)
+    }
+
+    fn rows_moved(&mut self, rows: Rows, sum: Sum) -> Result<()> {
+        self.moved(Moving::Rows(rows.0), sum)
+    }
+
+    fn norms(&mut self) -> Result<Norms> {
+        match self.factors.norms {
+            Some(norms) => Ok(norms),
+            None => fail!(Internal, "norms that nobody asked for"),
+        }
+    }
+
+    fn read(&mut self, sum: Sum) -> Result<Vec<f64>> {
+        copied(&self.sum(sum)[..self.slices.0])
+    }
+
+    fn set(&mut self, sum: Sum, values: &[f64]) -> Result<()> {
+        self.sum_mut(sum)[..values.len()].copy_from_slice(values);
+        Ok(())
+    }
+
+    fn running(&mut self) -> Result<Vec<bool>> {
+        copied(&self.running)
+    }
+
+    fn end(&mut self, ended: &[bool]) -> Result<()> {
+        self.running.iter_mut().zip(ended).for_each(|(runs, ended)| *runs &= !ended);
+        Ok(())
+    }
+
+    fn tell(&mut self, found: Iterated) {
+        self.found.push(found);
+    }
+
     fn clear(&mut self, sum: Sum) -> Result<()> {
         self.sum_mut(sum).fill(0.0);
         Ok(())
@@ -325,7 +470,7 @@ impl Space for Resident<'_> {
     fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()> {
         let slices = self.running.iter().filter(|runs| **runs).count();
         let objective = factor * self.sum(objective)[..self.slices.0].iter().sum::<f64>();
-        self.iteration.history.add(iteration, Iterated { objective, slices });
+        self.found.push(Iterated { iteration, objective, gap: f64::INFINITY, slices });
         Ok(())
     }
 

@@ -160,6 +160,7 @@ impl Work for Iterate<'_> {
         let mut space = Resident {
             at_work,
             iteration: self.iteration,
+            geometry: self.geometry,
             slices: (slab.count, self.geometry.slices),
             pairs: &self.pairs,
             kept,
@@ -169,9 +170,12 @@ impl Work for Iterate<'_> {
             packed,
             sums: filled(needs.sums * kept.groups * kept.lanes, 0.0)?,
             running: filled(slab.count, true)?,
+            found: Vec::new(),
+            before: Vec::new(),
         };
         self.iteration.run(&mut space)?;
         call.job.check()?;
+        self.iteration.history.add(std::mem::take(&mut space.found));
         self.store(call, slab, &kept, space.images[X.0])
     }
 }

@@ -1,5 +1,6 @@
 //! Launches `kernels/ct/iterative.cu`.
 
+use super::variation::VariationKernels;
 use crate::error::Result;
 use crate::gpu::{Device, Function, Launch, Stream, mirrored};
 
@@ -97,6 +98,7 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) residual: Function,
     pub(super) ratio: Function,
     pub(super) add: Function,
+    pub(super) blend: Function,
     pub(super) turn: Function,
     pub(super) descend: Function,
     pub(super) relax: Function,
@@ -109,6 +111,7 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) store: Function,
     pub(super) end: Function,
     pub(super) record: Function,
+    pub(super) variation: VariationKernels,
 }
 
 impl Kernels {
@@ -118,6 +121,7 @@ impl Kernels {
             residual: kernel("residual")?,
             ratio: kernel("ratio")?,
             add: kernel("add")?,
+            blend: kernel("blend")?,
             turn: kernel("turn")?,
             descend: kernel("descend")?,
             relax: kernel("relax")?,
@@ -130,6 +134,7 @@ impl Kernels {
             store: kernel("store")?,
             end: kernel("end")?,
             record: kernel("record")?,
+            variation: VariationKernels::new(device)?,
         })
     }
 }

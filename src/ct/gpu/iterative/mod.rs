@@ -6,6 +6,7 @@ mod pair;
 mod prepared;
 mod sizes;
 mod space;
+mod variation;
 
 pub(super) use change::Kernels;
 pub(super) use prepared::{Prepared, Slab};

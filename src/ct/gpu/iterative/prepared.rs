@@ -2,7 +2,7 @@
 
 use super::change::{Begin, Load, Store, over};
 use super::pair::{Pairs, packed_bytes};
-use super::sizes::sum_bytes;
+use super::sizes::{sum_bytes, watched_bytes};
 use super::space::{Addresses, Resident, Vectors};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::buffer::{collected, filled};
@@ -10,6 +10,7 @@ use crate::ct::geometry::Geometry;
 use crate::ct::gpu::band_limited::Volume;
 use crate::ct::gpu::state::{Scratch, Slot, State};
 use crate::ct::iterative::Iteration;
+use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::options::refuse_negative;
 use crate::ct::iterative::space::{DATA, X};
 use crate::error::{Result, fail};
@@ -33,6 +34,8 @@ pub(in crate::ct::gpu) struct Prepared {
     /// Of each iteration: objective and slices left.
     history: Pinned,
     marks: [Event; 2],
+    /// A number of each slice, on its way.
+    numbers: Pinned,
 }
 
 /// What all slices share.
@@ -42,6 +45,7 @@ pub(super) struct Factors {
     pub(super) rays: Option<DeviceMemory>,
     /// Of each subset's pixels.
     pub(super) pixels: Vec<DeviceMemory>,
+    pub(super) norms: Option<Norms>,
 }
 
 /// Where one slab's data are, and where its results go.
@@ -81,6 +85,7 @@ impl Prepared {
             told: Pinned::new(device, 16)?,
             history: Pinned::new(device, 16 * iteration.options.iterations)?,
             marks: [Event::new(device)?, Event::new(device)?],
+            numbers: Pinned::new(device, 8 * slices)?,
         })
     }
 
@@ -101,7 +106,9 @@ impl Prepared {
         let packed = scratch.pair.take(&device, packed_bytes(g, slab.count, self.lanes) as usize)?.address();
         let numbers = scratch.numbers.take(&device, slab.count * sum_bytes(g, iteration))?;
         numbers.clear(stream)?;
-        let at = Addresses { vectors: memory, packed, numbers: numbers.address() };
+        let numbers = numbers.address();
+        let watched = scratch.watched.take(&device, watched_bytes(g, iteration, slab.count))?.address();
+        let at = Addresses { vectors: memory, packed, numbers, watched };
         state.kernels.iterative(&device)?;
         if self.factors.is_none() {
             let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, &NO_FACTORS);
@@ -132,7 +139,7 @@ impl Prepared {
         stream: &'s Stream,
         factors: &'s Factors,
     ) -> Resident<'s> {
-        let Self { pairs, mask, history, marks, .. } = self;
+        let Self { pairs, mask, history, marks, numbers, .. } = self;
         Resident {
             state,
             lines,
@@ -145,6 +152,9 @@ impl Prepared {
             factors,
             history,
             marks,
+            numbers,
+            running: vec![true; slab.count],
+            found: Vec::new(),
             recorded: 0,
             looked: 0,
             iterations: 0,
@@ -235,7 +245,7 @@ impl Prepared {
     }
 }
 
-static NO_FACTORS: Factors = Factors { rays: None, pixels: Vec::new() };
+static NO_FACTORS: Factors = Factors { rays: None, pixels: Vec::new(), norms: None };
 
 /// 1 inside the mask, 0 outside.
 fn inside(iteration: &Iteration, g: &Geometry) -> Result<Vec<f32>> {

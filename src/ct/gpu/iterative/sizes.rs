@@ -21,7 +21,10 @@ pub(in crate::ct::gpu) fn bytes(g: &Geometry, iteration: &Iteration, n: usize, l
     let needs = iteration.needs();
     let start = usize::from(iteration.options.start == Start::Volume);
     let vectors = 4 * n * ((needs.images + start) * g.ny * g.nx + needs.rows * g.views() * g.bins);
-    vectors as u64 + packed_bytes(g, n, lanes) + factor_bytes(g, iteration) + (n * sum_bytes(g, iteration)) as u64
+    vectors as u64
+        + packed_bytes(g, n, lanes)
+        + factor_bytes(g, iteration)
+        + (n * sum_bytes(g, iteration) + watched_bytes(g, iteration, n)) as u64
 }
 
 /// What all slices share.
@@ -37,7 +40,17 @@ pub(super) fn sum_bytes(g: &Geometry, iteration: &Iteration) -> usize {
     8 * (iteration.needs().sums + parts(g)) + 4 + 4
 }
 
-/// Parts of a slice's sum.
+/// Parts of a slice's sum, or of five sums over fewer blocks.
 pub(super) fn parts(g: &Geometry) -> usize {
-    blocks((g.ny * g.nx).max(g.views() * g.bins))
+    blocks((g.ny * g.nx).max(g.views() * g.bins)).max(5)
 }
+
+/// What watches how far vectors come.
+pub(super) fn watched_bytes(g: &Geometry, iteration: &Iteration, slices: usize) -> usize {
+    let needs = iteration.needs();
+    let of_slice = needs.images * (g.ny * g.nx).div_ceil(EVERY) + needs.rows * (g.views() * g.bins).div_ceil(EVERY);
+    if needs.norms { 4 * slices * of_slice } else { 0 }
+}
+
+/// Elements of which one is watched.
+pub(super) const EVERY: usize = 8;

@@ -5,13 +5,17 @@ use super::change::{Change, Kernels, Mark};
 use super::pair::Pairs;
 use super::prepared::{Factors, Slab};
 use super::sizes::parts;
+use crate::cpu::buffer::copied;
 use crate::ct::geometry::Geometry;
 use crate::ct::gpu::state::{Slot, State};
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
-use crate::ct::iterative::space::{Image, LEAST, Rows, Space, Sum};
-use crate::error::Result;
-use crate::gpu::{DeviceMemory, Event, Function, Launch, Pinned, Stream, clear_device, copy_device};
+use crate::ct::iterative::norms::Norms;
+use crate::ct::iterative::space::{Bound, Dual, Image, LEAST, Primal, Rows, Space, Sum};
+use crate::error::{Result, fail};
+use crate::gpu::{
+    DeviceMemory, Event, Function, Launch, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
+};
 
 /// A slab's memory on the device.
 #[derive(Clone, Copy)]
@@ -21,18 +25,20 @@ pub(super) struct Addresses {
     pub(super) packed: u64,
     /// Sums, their parts, whether slices have ended, and blocks that are done.
     pub(super) numbers: u64,
+    /// Parts of vectors, as they were.
+    pub(super) watched: u64,
 }
 
 /// Sizes of a slab's vectors.
 pub(super) struct Vectors {
-    slices: usize,
+    pub(super) slices: usize,
     /// Of one slice.
-    pixels: usize,
-    samples: usize,
-    images: usize,
+    pub(super) pixels: usize,
+    pub(super) samples: usize,
+    pub(super) images: usize,
     all_rows: usize,
     sums: usize,
-    parts: usize,
+    pub(super) parts: usize,
 }
 
 impl Vectors {
@@ -61,11 +67,11 @@ impl Vectors {
         at.vectors + 4 * (self.slices * (self.images * self.pixels + rows.0 * self.samples)) as u64
     }
 
-    fn sum(&self, at: Addresses, sum: Sum) -> u64 {
+    pub(super) fn sum(&self, at: Addresses, sum: Sum) -> u64 {
         at.numbers + 8 * (sum.0 * self.slices) as u64
     }
 
-    fn parts(&self, at: Addresses) -> u64 {
+    pub(super) fn parts(&self, at: Addresses) -> u64 {
         at.numbers + 8 * (self.sums * self.slices) as u64
     }
 
@@ -73,7 +79,7 @@ impl Vectors {
         at.numbers + 8 * ((self.sums + self.parts) * self.slices) as u64
     }
 
-    fn done(&self, at: Addresses) -> u64 {
+    pub(super) fn done(&self, at: Addresses) -> u64 {
         self.ended(at) + 4 * self.slices as u64
     }
 }
@@ -94,6 +100,11 @@ pub(super) struct Resident<'s> {
     pub(super) history: &'s Pinned,
     /// Of the last iteration and the one before.
     pub(super) marks: &'s [Event; 2],
+    /// Page-locked: a number of each slice.
+    pub(super) numbers: &'s Pinned,
+    /// As the host knows it.
+    pub(super) running: Vec<bool>,
+    pub(super) found: Vec<Iterated>,
     /// Iterations that were recorded, and of which the host knows.
     pub(super) recorded: usize,
     pub(super) looked: usize,
@@ -104,7 +115,7 @@ pub(super) struct Resident<'s> {
 const BEHIND: usize = 1;
 
 impl Resident<'_> {
-    fn kernels(&self) -> Result<&Kernels> {
+    pub(super) fn kernels(&self) -> Result<&Kernels> {
         self.state.kernels.iterative(&self.state.device)
     }
 
@@ -151,6 +162,11 @@ impl Resident<'_> {
         Change { over: self.vectors.sum(self.at, over), under: self.vectors.sum(self.at, under), step, ..change }
     }
 
+    /// Goes a part of the way, one of each slice.
+    fn part(&self, part: Sum, change: Change) -> Change {
+        Change { over: self.vectors.sum(self.at, part), ..change }
+    }
+
     fn summed(&self, sum: Sum, change: Change) -> Change {
         Change { sums: self.vectors.sum(self.at, sum), ..change }
     }
@@ -173,13 +189,17 @@ impl Resident<'_> {
     /// The vectors are of one slice at least, and nothing in them is wanted any more.
     pub(super) unsafe fn make_factors(&mut self) -> Result<Factors> {
         let (needs, device, stream) = (self.slab.iteration.needs(), self.state.device.clone(), self.stream);
-        let mut factors = Factors { rays: None, pixels: Vec::new() };
+        let mut factors = Factors { rays: None, pixels: Vec::new(), norms: None };
         let v = self.vectors;
         let (pixels, samples, subsets) = (v.pixels, v.samples, self.pairs.len());
         let ones = DeviceMemory::new(&device, 4 * pixels.max(samples))?;
         ones.fill(1.0, stream)?;
         let one = |count: usize| [count as i64, 0, count as i64];
         let (packed, lower) = (self.at.packed, (LEAST * self.slab.geometry.pixel_size) as f32);
+        if needs.norms {
+            // SAFETY: as above.
+            factors.norms = Some(unsafe { self.find_norms()? });
+        }
         if needs.ray_factors {
             let rays = DeviceMemory::new(&device, 4 * samples)?;
             let image = self.mask.unwrap_or(&ones).address();
@@ -216,6 +236,17 @@ impl Resident<'_> {
         Ok(factors)
     }
 
+    /// An image of one slice, 0 outside a mask.
+    ///
+    /// # Safety
+    /// Both are of one slice, and live until the stream is waited for.
+    pub(super) unsafe fn mask_one(&self, image: u64, mask: u64) -> Result<()> {
+        let pixels = self.vectors.pixels as i64;
+        let change = Change { shared: mask, step: 0.0, ..self.change([image; 2], [pixels, 0, pixels]) };
+        // SAFETY: by this function's contract.
+        unsafe { change.launch(&self.kernels()?.descend, 1, self.stream) }
+    }
+
     /// Tells the history of all iterations that were recorded.
     pub(super) fn finish(&mut self) -> Result<()> {
         if self.looked < self.recorded {
@@ -224,6 +255,7 @@ impl Resident<'_> {
         while self.looked < self.recorded {
             self.look();
         }
+        self.slab.iteration.history.add(std::mem::take(&mut self.found));
         Ok(())
     }
 
@@ -235,7 +267,7 @@ impl Resident<'_> {
             let at = self.history.data().add(16 * k);
             (at.cast::<f64>().read(), at.add(8).cast::<i64>().read() as usize)
         };
-        self.slab.iteration.history.add(k, Iterated { objective, slices });
+        self.found.push(Iterated { iteration: k, objective, gap: f64::INFINITY, slices });
         self.looked += 1;
         slices
     }
@@ -304,6 +336,76 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.square, Change { weight, ..self.summed(sum, self.image_change(image, image)) })
     }
 
+    fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()> {
+        self.launch(|k| &k.blend, self.part(part, self.row_change(rows, by, None)))
+    }
+
+    fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()> {
+        self.launch(|k| &k.blend, self.part(part, self.image_change(image, by)))
+    }
+
+    fn primal(&mut self, step: Primal) -> Result<()> {
+        self.variation().primal(&step)
+    }
+
+    fn dual(&mut self, step: Dual) -> Result<()> {
+        self.variation().dual(&step)
+    }
+
+    fn bound(&mut self, bound: Bound) -> Result<()> {
+        self.variation().bound(&bound)
+    }
+
+    fn image_moved(&mut self, image: Image, sum: Sum) -> Result<()> {
+        self.variation().image_moved(image, sum)
+    }
+
+    fn rows_moved(&mut self, rows: Rows, sum: Sum) -> Result<()> {
+        self.variation().rows_moved(rows, sum)
+    }
+
+    fn norms(&mut self) -> Result<Norms> {
+        match self.factors.norms {
+            Some(norms) => Ok(norms),
+            None => fail!(Internal, "norms that nobody asked for"),
+        }
+    }
+
+    fn read(&mut self, sum: Sum) -> Result<Vec<f64>> {
+        let (count, from) = (self.vectors.slices, self.vectors.sum(self.at, sum));
+        let host = self.numbers.data();
+        // SAFETY: page-locked memory of as many numbers, which the stream fills before they are read.
+        unsafe {
+            PinnedRows::one(host.addr() as u64, 8 * count).download(from, 8 * count, self.stream)?;
+            self.stream.synchronize()?;
+            copied(std::slice::from_raw_parts(host.cast::<f64>(), count))
+        }
+    }
+
+    fn set(&mut self, sum: Sum, values: &[f64]) -> Result<()> {
+        let (count, to) = (self.vectors.slices, self.vectors.sum(self.at, sum));
+        let host = self.numbers.data();
+        // SAFETY: page-locked memory of as many numbers, which nobody uses before or after the wait.
+        unsafe {
+            std::slice::from_raw_parts_mut(host.cast::<f64>(), count).copy_from_slice(values);
+            PinnedRows::one(host.addr() as u64, 8 * count).upload(to, 8 * count, self.stream)?;
+        }
+        self.stream.synchronize()
+    }
+
+    fn running(&mut self) -> Result<Vec<bool>> {
+        copied(&self.running)
+    }
+
+    fn end(&mut self, ended: &[bool]) -> Result<()> {
+        self.running.iter_mut().zip(ended).for_each(|(runs, ended)| *runs &= !ended);
+        Ok(())
+    }
+
+    fn tell(&mut self, found: Iterated) {
+        self.found.push(found);
+    }
+
     fn clear(&mut self, sum: Sum) -> Result<()> {
         let at = self.vectors.sum(self.at, sum);
         // SAFETY: a sum of each slice, which lives until the stream is waited for.
@@ -339,12 +441,12 @@ impl Space for Resident<'_> {
         let mut left = true;
         if self.iterations > BEHIND {
             self.marks[(self.iterations - 1 - BEHIND) % 2].synchronize()?;
-            while self.looked < self.iterations - BEHIND {
+            while self.looked < self.recorded.min(self.iterations - BEHIND) {
                 left = self.look() > 0;
             }
         }
         job.advance(*count as f64 / geometry.slices as f64 / iteration.options.iterations as f64);
         job.check()?;
-        Ok(left)
+        Ok(left && self.running.contains(&true))
     }
 }

@@ -1,0 +1,146 @@
+// Total variation's steps on images slice after slice: differences to the next pixel of a row and of a column, 0 at the last.
+#include "iterative.cuh"
+
+// No longer than the weight.
+__device__ inline float2 limited(float x, float y, float weight) {
+    float length = sqrtf(x * x + y * y);
+    float factor = length > weight ? weight / length : 1;
+    return {factor * x, factor * y};
+}
+
+// Mirrors `PrimalStep` in src/ct/gpu/iterative/variation.rs: see `Space::primal`.
+struct Primal {
+    float *x, *gradient, *ahead;
+    const float *fx, *fy, *mask;
+    const double *steps, *relaxed;
+    float lower, upper;
+    int nx, ny;
+};
+static_assert(sizeof(Primal) == 80);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const __grid_constant__ Primal p) {
+    long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
+    float step = (float)p.steps[slice], relaxed = (float)p.relaxed[slice];
+    each(pixels, [&](long long i) {
+        int column = i % p.nx;
+        const float *fx = p.fx + first + i, *fy = p.fy + first + i;
+        float flow = fx[0] + fy[0] - (column > 0 ? fx[-1] : 0) - (i >= p.nx ? fy[-p.nx] : 0);
+        float x = p.x[first + i];
+        float next = fminf(fmaxf(x + step * (p.gradient[first + i] + flow), p.lower), p.upper);
+        bool inside = !p.mask || p.mask[i] != 0;
+        p.gradient[first + i] = inside ? next : 0;
+        p.ahead[first + i] = inside ? 2 * next - x : 0;
+        p.x[first + i] = inside ? x + relaxed * (next - x) : 0;
+    });
+}
+
+// Mirrors `DualStep`: see `Space::dual`.
+struct Dual {
+    const float *ahead;
+    float *fx, *fy;
+    const double *steps, *relaxed;
+    float weight, huber;
+    int nx, ny;
+};
+static_assert(sizeof(Dual) == 56);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __grid_constant__ Dual p) {
+    long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
+    float step = (float)p.steps[slice], relaxed = (float)p.relaxed[slice];
+    float shrink = 1 / (1 + step * p.huber / p.weight);
+    each(pixels, [&](long long i) {
+        int column = i % p.nx;
+        const float *x = p.ahead + first + i;
+        float dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
+        float fx = p.fx[first + i], fy = p.fy[first + i];
+        float2 f = limited((fx + step * dx) * shrink, (fy + step * dy) * shrink, p.weight);
+        p.fx[first + i] = fx + relaxed * (f.x - fx);
+        p.fy[first + i] = fy + relaxed * (f.y - fy);
+    });
+}
+
+// Mirrors `BoundSums`: see `space::Bound`.
+struct Bound {
+    const float *x, *back, *fx, *fy, *mask, *pixels;
+    // Five for each block of a slice.
+    double *parts;
+    double *variation, *duality, *bounds, *mass, *lowest;
+    unsigned *done;
+    float weight, huber, lower, upper;
+    int nx, ny;
+};
+static_assert(sizeof(Bound) == 128);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const __grid_constant__ Bound p) {
+    long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
+    double sums[4] = {}, least = 0, weight = p.weight, huber = p.huber;
+    each(pixels, [&](long long i) {
+        int column = i % p.nx;
+        const float *x = p.x + first + i, *fx = p.fx + first + i, *fy = p.fy + first + i;
+        double dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
+        float2 f = limited(fx[0], fy[0], p.weight);
+        double length = sqrt(dx * dx + dy * dy);
+        double variation = weight * (length < huber ? length * length / (2 * huber) : length - 0.5 * huber);
+        sums[0] += variation;
+        sums[1] += variation + 0.5 * huber / weight * ((double)f.x * f.x + (double)f.y * f.y) - dx * f.x - dy * f.y;
+        if (p.mask && p.mask[i] == 0) return;
+        double left = column > 0 ? limited(fx[-1], fy[-1], p.weight).x : 0;
+        double up = i >= p.nx ? limited(fx[-p.nx], fy[-p.nx], p.weight).y : 0;
+        double v = left - f.x + up - f.y - p.back[first + i], over = (double)x[0] - p.lower;
+        sums[2] += isinf(p.upper) ? v * over : fmax(v * over, v * ((double)x[0] - p.upper));
+        double inverse = p.pixels[i];
+        if (inverse > 0) {
+            sums[3] += over / inverse;
+            least = fmin(least, v * inverse);
+        } else if (v < 0) {
+            // No ray sees it: nothing that moves rays helps.
+            least = -INFINITY;
+        }
+    });
+    double *parts = p.parts + 5 * ((long long)blockIdx.y * gridDim.x + blockIdx.x);
+    for (int k = 0; k < 4; k++) sums[k] = block_sum(sums[k]);
+    least = block_least(least);
+    if (threadIdx.x == 0) {
+        for (int k = 0; k < 4; k++) parts[k] = sums[k];
+        parts[4] = least;
+    }
+    if (!comes_last(p.done)) return;
+    double total[4] = {};
+    least = 0;
+    for (int b = threadIdx.x; b < gridDim.x; b += THREADS) {
+        const double *part = p.parts + 5 * ((long long)blockIdx.y * gridDim.x + b);
+        for (int k = 0; k < 4; k++) total[k] += __ldcg(part + k);
+        least = fmin(least, __ldcg(part + 4));
+    }
+    for (int k = 0; k < 4; k++) total[k] = block_sum(total[k]);
+    least = block_least(least);
+    if (threadIdx.x) return;
+    p.variation[slice] += total[0];
+    p.duality[slice] += total[1];
+    p.bounds[slice] += total[2];
+    p.mass[slice] += total[3];
+    p.lowest[slice] = fmin(p.lowest[slice], least);
+}
+
+// Mirrors `Moved`: the square of how far a part of a vector has come, which is then the part that the next call sees.
+struct Moved {
+    const float *now;
+    float *before;
+    double *parts, *sums;
+    unsigned *done;
+    // Of slices in `now`; elements of a slice in `before`, each of which stands for `every` of `now`.
+    long long stride, count;
+    int every;
+};
+static_assert(sizeof(Moved) == 64);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_moved(const __grid_constant__ Moved p) {
+    long long slice = blockIdx.y;
+    double sum = 0;
+    each(p.count, [&](long long i) {
+        float now = p.now[slice * p.stride + i * p.every], before = p.before[slice * p.count + i];
+        sum += (double)(now - before) * (now - before);
+        p.before[slice * p.count + i] = now;
+    });
+    add_up(p.parts, p.sums, p.done, 1, sum);
+}

@@ -1,0 +1,253 @@
+//! Launches `kernels/ct/variation.cu`.
+
+use super::change::{blocks, over};
+use super::sizes::EVERY;
+use super::space::Resident;
+use crate::ct::iterative::norms::Norms;
+use crate::ct::iterative::space::{Bound, Dual, Image, Primal, Rows, Sum};
+use crate::error::Result;
+use crate::gpu::{Device, DeviceMemory, Function, Launch, Pinned, Rows as PinnedRows, mirrored};
+
+/// Mirrors `Primal`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PrimalStep {
+    x: u64,
+    gradient: u64,
+    ahead: u64,
+    fx: u64,
+    fy: u64,
+    mask: u64,
+    steps: u64,
+    relaxed: u64,
+    lower: f32,
+    upper: f32,
+    nx: i32,
+    ny: i32,
+}
+mirrored!(PrimalStep, 80);
+
+/// Mirrors `Dual`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct DualStep {
+    ahead: u64,
+    fx: u64,
+    fy: u64,
+    steps: u64,
+    relaxed: u64,
+    weight: f32,
+    huber: f32,
+    nx: i32,
+    ny: i32,
+}
+mirrored!(DualStep, 56);
+
+/// Mirrors `Bound`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct BoundSums {
+    x: u64,
+    back: u64,
+    fx: u64,
+    fy: u64,
+    mask: u64,
+    pixels: u64,
+    parts: u64,
+    variation: u64,
+    duality: u64,
+    bounds: u64,
+    mass: u64,
+    lowest: u64,
+    done: u64,
+    weight: f32,
+    huber: f32,
+    lower: f32,
+    upper: f32,
+    nx: i32,
+    ny: i32,
+}
+mirrored!(BoundSums, 128);
+
+/// Mirrors `Moved`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    now: u64,
+    before: u64,
+    parts: u64,
+    sums: u64,
+    done: u64,
+    stride: i64,
+    count: i64,
+    every: i32,
+}
+mirrored!(Moved, 64);
+
+/// Of one GPU.
+#[derive(Debug)]
+pub(super) struct VariationKernels {
+    primal: Function,
+    dual: Function,
+    bound: Function,
+    moved: Function,
+}
+
+impl VariationKernels {
+    pub(super) fn new(device: &Device) -> Result<Self> {
+        let kernel = |name: &str| device.function("ct/variation", &format!("ct_variation_{name}"));
+        Ok(Self { primal: kernel("primal")?, dual: kernel("dual")?, bound: kernel("bound")?, moved: kernel("moved")? })
+    }
+}
+
+/// The steps on a slab's vectors.
+pub(super) struct Variation<'a, 's>(&'a Resident<'s>);
+
+impl<'s> Resident<'s> {
+    pub(super) fn variation(&self) -> Variation<'_, 's> {
+        Variation(self)
+    }
+
+    /// Norms of the pair, for one slice.
+    ///
+    /// # Safety
+    /// As for `make_factors`.
+    pub(super) unsafe fn find_norms(&mut self) -> Result<Norms> {
+        let (g, device, stream) = (self.slab.geometry, self.state.device.clone(), self.stream);
+        let bytes = 4 * g.ny * g.nx;
+        let (image, host) = (DeviceMemory::new(&device, bytes)?, Pinned::new(&device, bytes)?);
+        let rows = DeviceMemory::new(&device, 4 * g.views() * g.bins)?;
+        let at = [image.address(), rows.address(), self.at.packed];
+        let mask = self.mask.map_or(0, DeviceMemory::address);
+        Norms::new(g, |x| {
+            let lent = PinnedRows::one(host.data().addr() as u64, bytes);
+            // SAFETY: an image and rows of one slice, and page-locked memory that the stream has done with after the wait.
+            unsafe {
+                host.data().cast::<f32>().copy_from_nonoverlapping(x.as_ptr(), x.len());
+                lent.upload(image.address(), bytes, stream)?;
+                self.pairs.forward(0, at, 1, stream)?;
+                self.pairs.adjoint(self.state, self.lines, 0, at, 1, stream)?;
+                self.mask_one(image.address(), mask)?;
+                lent.download(image.address(), bytes, stream)?;
+                stream.synchronize()?;
+                crate::cpu::buffer::copied(std::slice::from_raw_parts(host.data().cast::<f32>(), x.len()))
+            }
+        })
+    }
+}
+
+impl Variation<'_, '_> {
+    fn launch<P: Copy>(&self, kernel: &Function, launch: Launch, parameter: &P) -> Result<()> {
+        // SAFETY: the structs mirror the kernels'; vectors and numbers of so many slices live until the stream is waited for.
+        unsafe { kernel.launch(self.0.stream, launch, parameter) }
+    }
+
+    fn image(&self, image: Image) -> u64 {
+        self.0.vectors.image(self.0.at, image)
+    }
+
+    fn sum(&self, sum: Sum) -> u64 {
+        self.0.vectors.sum(self.0.at, sum)
+    }
+
+    fn pixels(&self) -> Launch {
+        over(self.0.vectors.pixels, self.0.vectors.slices)
+    }
+
+    pub(super) fn primal(&self, p: &Primal) -> Result<()> {
+        let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
+        let [fx, fy] = p.fields.map(|field| self.image(field));
+        let step = PrimalStep {
+            x: self.image(p.image),
+            gradient: self.image(p.gradient),
+            ahead: self.image(p.ahead),
+            fx,
+            fy,
+            mask: self.0.mask.map_or(0, DeviceMemory::address),
+            steps: self.sum(p.step),
+            relaxed: self.sum(p.relaxed),
+            lower,
+            upper,
+            nx: g.nx as i32,
+            ny: g.ny as i32,
+        };
+        self.launch(&self.0.kernels()?.variation.primal, self.pixels(), &step)
+    }
+
+    pub(super) fn dual(&self, d: &Dual) -> Result<()> {
+        let g = self.0.slab.geometry;
+        let [fx, fy] = d.fields.map(|field| self.image(field));
+        let step = DualStep {
+            ahead: self.image(d.ahead),
+            fx,
+            fy,
+            steps: self.sum(d.step),
+            relaxed: self.sum(d.relaxed),
+            weight: d.penalty.weight,
+            huber: d.penalty.huber,
+            nx: g.nx as i32,
+            ny: g.ny as i32,
+        };
+        self.launch(&self.0.kernels()?.variation.dual, self.pixels(), &step)
+    }
+
+    pub(super) fn bound(&self, b: &Bound) -> Result<()> {
+        let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
+        let [fx, fy] = b.fields.map(|field| self.image(field));
+        let sums = BoundSums {
+            x: self.image(b.image),
+            back: self.image(b.back),
+            fx,
+            fy,
+            mask: self.0.mask.map_or(0, DeviceMemory::address),
+            pixels: self.0.factors.pixels.first().map_or(0, DeviceMemory::address),
+            parts: self.0.vectors.parts(self.0.at),
+            variation: self.sum(b.variation),
+            duality: self.sum(b.duality),
+            bounds: self.sum(b.bounds),
+            mass: self.sum(b.mass),
+            lowest: self.sum(b.lowest),
+            done: self.0.vectors.done(self.0.at),
+            weight: b.penalty.weight,
+            huber: b.penalty.huber,
+            lower,
+            upper,
+            nx: g.nx as i32,
+            ny: g.ny as i32,
+        };
+        // Five parts a block, where there is room for as many as other sums have blocks.
+        let wide = self.pixels();
+        let launch = Launch { grid: [wide.grid[0].min(self.0.vectors.parts / 5), wide.grid[1], 1], ..wide };
+        self.launch(&self.0.kernels()?.variation.bound, launch, &sums)
+    }
+
+    pub(super) fn image_moved(&self, image: Image, sum: Sum) -> Result<()> {
+        let v = self.0.vectors;
+        let before = image.0 * v.slices * v.pixels.div_ceil(EVERY);
+        self.moved([self.image(image), before as u64], v.pixels, sum)
+    }
+
+    pub(super) fn rows_moved(&self, rows: Rows, sum: Sum) -> Result<()> {
+        let v = self.0.vectors;
+        let images = v.images * v.pixels.div_ceil(EVERY);
+        let before = v.slices * (images + rows.0 * v.samples.div_ceil(EVERY));
+        self.moved([v.rows(self.0.at, rows), before as u64], v.samples, sum)
+    }
+
+    fn moved(&self, [now, before]: [u64; 2], stride: usize, sum: Sum) -> Result<()> {
+        let (v, at) = (self.0.vectors, self.0.at);
+        let count = stride.div_ceil(EVERY);
+        let moved = Moved {
+            now,
+            before: at.watched + 4 * before,
+            parts: v.parts(at),
+            sums: self.sum(sum),
+            done: v.done(at),
+            stride: stride as i64,
+            count: count as i64,
+            every: EVERY as i32,
+        };
+        let launch = Launch { grid: [blocks(count), v.slices, 1], block: [256, 1, 1], shared: 0 };
+        self.launch(&self.0.kernels()?.variation.moved, launch, &moved)
+    }
+}

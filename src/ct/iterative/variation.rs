@@ -1,0 +1,188 @@
+//! |A x - b|^2 / 2 + weight TV(x) within bounds, by the primal-dual method of A. Chambolle and T. Pock ("A first-order primal-dual algorithm
+//! for convex problems with applications to imaging", J. Math. Imaging Vis. 40, 2011), over-relaxed (L. Condat, "A primal-dual splitting
+//! method for convex optimization involving Lipschitzian, proximable and linear composite terms", J. Optim. Theory Appl. 158, 2013), with a
+//! step for each of A and the gradient D, both divided by their norms, and a balance between image and duals that follows their moves.
+//!
+//! A duality gap is a true bound: with q = A x - b and any fields y no longer than the weight, v = A^T q + D^T y, the objective is above its
+//! minimum by no more than
+//!
+//! - `TV part = weight TV(x) + conjugate(y) - <D x, y>`, and
+//! - between bounds `sum of max(v (x - lower), v (x - upper))`: what the best x there would gain by v;
+//! - with a lower bound alone, q is moved to q + t, t the largest of -v / C with C = A^T 1, so that v + t C is not below 0, which costs
+//!   `<v, x - lower> + t <C, x - lower> + t^2 M / 2` over M rays.
+
+use super::Iteration;
+use super::history::Iterated;
+use super::norms::{GRADIENT, Norms};
+use super::space::{Bound, DATA, Dual, Image, Needs, Penalty, Primal, Rows, Space, Sum, X};
+use crate::error::Result;
+
+const GRADIENTS: Image = Image(1);
+const AHEAD: Image = Image(2);
+const FIELDS: [Image; 2] = [Image(3), Image(4)];
+/// -q: residuals are b - A x everywhere.
+const DUAL: Rows = Rows(1);
+const PROJECTED: Rows = Rows(2);
+
+const IMAGE_STEP: Sum = Sum(0);
+const FIELD_STEP: Sum = Sum(1);
+const ROW_PART: Sum = Sum(2);
+const RELAXED: Sum = Sum(3);
+const MOVED: [Sum; 3] = [Sum(4), Sum(5), Sum(6)];
+const SQUARE: Sum = Sum(7);
+const VARIATION: Sum = Sum(8);
+const DUALITY: Sum = Sum(9);
+const BOUNDS: Sum = Sum(10);
+const MASS: Sum = Sum(11);
+const LOWEST: Sum = Sum(12);
+const ADOPTED: Sum = Sum(13);
+
+pub(super) const NEEDS: Needs = Needs {
+    images: 5,
+    rows: 3,
+    sums: 14,
+    ray_factors: false,
+    pixel_factors: true,
+    leaves_rays_out: false,
+    norms: true,
+    start: 0.0,
+};
+
+/// Iterations from one look at the gap to the next; the balance follows then, too.
+const LOOK: usize = 20;
+/// The part of the objective that the gap ends at, where nobody says.
+const TOLERANCE: f64 = 1e-4;
+/// Each step goes so much further than the plain method's.
+const RELAXATION: f64 = 1.8;
+/// The balance follows less and less from this iteration on, as convergence wants it.
+const CALM: f64 = 1500.0;
+
+/// The balance between the steps of the image and of the duals, one a slice.
+struct Balance {
+    norms: Norms,
+    first: f64,
+    now: Vec<f64>,
+}
+
+impl Balance {
+    fn new(norms: Norms, slices: usize) -> Self {
+        let first = norms.normal * (norms.typical / norms.normal).sqrt();
+        Self { norms, first, now: vec![first; slices] }
+    }
+
+    /// Goes half of the way to where image and duals move alike.
+    fn follow(&mut self, iteration: usize, [image, rows, fields]: [&[f64]; 3]) {
+        let Norms { normal, both, .. } = self.norms;
+        let calm = (CALM / iteration as f64).powi(2).min(1.0);
+        for (s, balance) in self.now.iter_mut().enumerate() {
+            let wanted = ((normal * rows[s] + GRADIENT * fields[s]) / (both * image[s])).sqrt();
+            if wanted.is_finite() && wanted > 0.0 {
+                let change = (wanted / *balance).powf(0.5 * calm).clamp(0.25, 4.0);
+                *balance = (*balance * change).clamp(0.02 * self.first, 1000.0 * self.first);
+            }
+        }
+    }
+
+    /// Tells the slices their steps.
+    fn apply<S: Space>(&self, space: &mut S, running: &[bool]) -> Result<()> {
+        let Norms { normal, both, .. } = self.norms;
+        let all = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { self.now.iter().map(|t| f(*t)).collect() };
+        space.set(IMAGE_STEP, &all(&|t| 1.0 / (both * t)))?;
+        space.set(FIELD_STEP, &all(&|t| t / GRADIENT))?;
+        space.set(ROW_PART, &all(&|t| RELAXATION * (t / normal) / (1.0 + t / normal)))?;
+        let relaxed: Vec<f64> = running.iter().map(|runs| if *runs { RELAXATION } else { 0.0 }).collect();
+        space.set(RELAXED, &relaxed)
+    }
+}
+
+pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
+    let options = iteration.options;
+    let penalty = Penalty { weight: options.regularisation as f32, huber: options.huber as f32 };
+    let tolerance = if options.tolerance == 0.0 { TOLERANCE } else { options.tolerance };
+    let mut running = space.running()?;
+    let mut balance = Balance::new(space.norms()?, running.len());
+    let mut found = vec![[f64::INFINITY; 2]; running.len()];
+    space.forward(0, X, DUAL)?;
+    space.residual(0, DATA, DUAL, SQUARE)?;
+    moves(space)?;
+    balance.apply(space, &running)?;
+    for k in 1..=options.iterations {
+        space.adjoint(0, DUAL, GRADIENTS)?;
+        let (image, gradient, ahead, fields) = (X, GRADIENTS, AHEAD, FIELDS);
+        space.primal(Primal { image, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
+        space.forward(0, AHEAD, PROJECTED)?;
+        space.residual(0, DATA, PROJECTED, SQUARE)?;
+        space.approach(DUAL, PROJECTED, ROW_PART)?;
+        space.dual(Dual { ahead, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
+        if k % LOOK == 0 || k == options.iterations {
+            let last = k == options.iterations;
+            let gaps = gaps(space, iteration, penalty)?;
+            let slices = running.iter().filter(|runs| **runs).count();
+            let mut adopted = vec![0.0; running.len()];
+            for (s, runs) in running.iter_mut().enumerate().filter(|(_, runs)| **runs) {
+                found[s] = gaps[s];
+                if last || gaps[s][1] <= tolerance * gaps[s][0] {
+                    (*runs, adopted[s]) = (false, 1.0);
+                }
+            }
+            space.set(ADOPTED, &adopted)?;
+            space.blend(X, GRADIENTS, ADOPTED)?;
+            let ended: Vec<bool> = running.iter().map(|runs| !runs).collect();
+            let sum = |k: usize| found.iter().map(|f| f[k]).sum();
+            space.tell(Iterated { iteration: k, objective: sum(0), gap: sum(1), slices });
+            space.end(&ended)?;
+            let moved = moves(space)?;
+            balance.follow(k, [&moved[0], &moved[1], &moved[2]]);
+            balance.apply(space, &running)?;
+        }
+        if !space.go_on()? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How far image, rows and fields have come since the last time.
+fn moves<S: Space>(space: &mut S) -> Result<[Vec<f64>; 3]> {
+    let [image, rows, fields] = MOVED;
+    for sum in MOVED {
+        space.clear(sum)?;
+    }
+    space.image_moved(X, image)?;
+    space.rows_moved(DUAL, rows)?;
+    for field in FIELDS {
+        space.image_moved(field, fields)?;
+    }
+    Ok([space.read(image)?, space.read(rows)?, space.read(fields)?])
+}
+
+/// Objective and gap of each slice at the next image, which the last step has left in [`GRADIENTS`].
+fn gaps<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+    for sum in [SQUARE, VARIATION, DUALITY, BOUNDS, MASS, LOWEST] {
+        space.clear(sum)?;
+    }
+    space.forward(0, GRADIENTS, PROJECTED)?;
+    space.residual(0, DATA, PROJECTED, SQUARE)?;
+    // -A^T q
+    space.adjoint(0, PROJECTED, AHEAD)?;
+    space.bound(Bound {
+        image: GRADIENTS,
+        back: AHEAD,
+        fields: FIELDS,
+        penalty,
+        variation: VARIATION,
+        duality: DUALITY,
+        bounds: BOUNDS,
+        mass: MASS,
+        lowest: LOWEST,
+    })?;
+    let [square, variation, duality] = [space.read(SQUARE)?, space.read(VARIATION)?, space.read(DUALITY)?];
+    let [bounds, mass, lowest] = [space.read(BOUNDS)?, space.read(MASS)?, space.read(LOWEST)?];
+    let rays = iteration.rays as f64;
+    let between = iteration.options.bounds[1].is_finite();
+    let gap = |s: usize| {
+        let t = if between { 0.0 } else { -lowest[s] };
+        duality[s] + bounds[s] + t * mass[s] + 0.5 * t * t * rays
+    };
+    Ok((0..square.len()).map(|s| [0.5 * square[s] + variation[s], gap(s)]).collect())
+}
