@@ -50,6 +50,16 @@ struct Add {
         return y * y;
     }
 };
+// The sum of (x - y)^2.
+struct Distance {
+    static constexpr bool READS_X = true, WRITES = false;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return (x - y) * (x - y); }
+};
+// The sum of x - y.
+struct Difference {
+    static constexpr bool READS_X = true, WRITES = false;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x - y; }
+};
 // y = y + f (x - y)
 struct Blend {
     static constexpr bool READS_X = true, WRITES = true;
@@ -149,6 +159,8 @@ template <class C> __device__ inline void change(const Change &p) {
 CHANGE(residual, Residual)
 CHANGE(ratio, Ratio)
 CHANGE(add, Add)
+CHANGE(distance, Distance)
+CHANGE(difference, Difference)
 CHANGE(blend, Blend)
 CHANGE(turn, Turn)
 CHANGE(descend, Descend)

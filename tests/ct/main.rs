@@ -27,3 +27,4 @@ mod scale;
 mod scans;
 mod stream;
 mod stripes;
+mod total_variation;

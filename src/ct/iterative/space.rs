@@ -135,6 +135,8 @@ pub(in crate::ct) trait Space {
     /// sum += weight |image|^2
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()>;
 
+    /// square += |of - rows|^2 and sum += the sum of of - rows.
+    fn apart(&mut self, rows: Rows, of: Rows, square: Sum, sum: Sum) -> Result<()>;
     /// rows = rows + part (by - rows), with each slice's part.
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()>;
     /// Of total variation, the image's step: gradient = -A^T q becomes the image's next value, within the bounds; `ahead` is as far again

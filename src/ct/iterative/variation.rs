@@ -10,6 +10,9 @@
 //! - between bounds `sum of max(v (x - lower), v (x - upper))`: what the best x there would gain by v;
 //! - with a lower bound alone, q is moved to q + t, t the largest of -v / C with C = A^T 1, so that v + t C is not below 0, which costs
 //!   `<v, x - lower> + t <C, x - lower> + t^2 M / 2` over M rays.
+//!
+//! Any other q adds `|A x - b - q|^2 / 2`, and t times the sum of `q - (A x - b)`. The bound below the minimum that is the highest so far
+//! counts.
 
 use super::Iteration;
 use super::history::Iterated;
@@ -36,11 +39,13 @@ const BOUNDS: Sum = Sum(10);
 const MASS: Sum = Sum(11);
 const LOWEST: Sum = Sum(12);
 const ADOPTED: Sum = Sum(13);
+const DISTANCE: Sum = Sum(14);
+const DIFFERENCE: Sum = Sum(15);
 
 pub(super) const NEEDS: Needs = Needs {
     images: 5,
     rows: 3,
-    sums: 14,
+    sums: 16,
     ray_factors: false,
     pixel_factors: true,
     leaves_rays_out: false,
@@ -101,7 +106,9 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let tolerance = if options.tolerance == 0.0 { TOLERANCE } else { options.tolerance };
     let mut running = space.running()?;
     let mut balance = Balance::new(space.norms()?, running.len());
-    let mut found = vec![[f64::INFINITY; 2]; running.len()];
+    // Objective and gap, and the highest lower bound so far.
+    let mut seen = vec![[f64::INFINITY; 2]; running.len()];
+    let mut lower = vec![f64::NEG_INFINITY; running.len()];
     space.forward(0, X, DUAL)?;
     space.residual(0, DATA, DUAL, SQUARE)?;
     moves(space)?;
@@ -116,19 +123,20 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
         space.dual(Dual { ahead, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
         if k % LOOK == 0 || k == options.iterations {
             let last = k == options.iterations;
-            let gaps = gaps(space, iteration, penalty)?;
+            let found = bounds(space, iteration, penalty)?;
             let slices = running.iter().filter(|runs| **runs).count();
             let mut adopted = vec![0.0; running.len()];
             for (s, runs) in running.iter_mut().enumerate().filter(|(_, runs)| **runs) {
-                found[s] = gaps[s];
-                if last || gaps[s][1] <= tolerance * gaps[s][0] {
+                lower[s] = lower[s].max(found[s][1]);
+                seen[s] = [found[s][0], found[s][0] - lower[s]];
+                if last || seen[s][1] <= tolerance * seen[s][0] {
                     (*runs, adopted[s]) = (false, 1.0);
                 }
             }
             space.set(ADOPTED, &adopted)?;
             space.blend(X, GRADIENTS, ADOPTED)?;
             let ended: Vec<bool> = running.iter().map(|runs| !runs).collect();
-            let sum = |k: usize| found.iter().map(|f| f[k]).sum();
+            let sum = |k: usize| seen.iter().map(|f| f[k]).sum();
             space.tell(Iterated { iteration: k, objective: sum(0), gap: sum(1), slices });
             space.end(&ended)?;
             let moved = moves(space)?;
@@ -156,33 +164,46 @@ fn moves<S: Space>(space: &mut S) -> Result<[Vec<f64>; 3]> {
     Ok([space.read(image)?, space.read(rows)?, space.read(fields)?])
 }
 
-/// Objective and gap of each slice at the next image, which the last step has left in [`GRADIENTS`].
-fn gaps<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
-    for sum in [SQUARE, VARIATION, DUALITY, BOUNDS, MASS, LOWEST] {
-        space.clear(sum)?;
-    }
+/// Objective and the highest lower bound that can be told of each slice at the next image x, which the last step has left in
+/// [`GRADIENTS`]: with q = A x - b, and with the method's own.
+fn bounds<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+    space.clear(SQUARE)?;
     space.forward(0, GRADIENTS, PROJECTED)?;
     space.residual(0, DATA, PROJECTED, SQUARE)?;
-    // -A^T q
-    space.adjoint(0, PROJECTED, AHEAD)?;
-    space.bound(Bound {
-        image: GRADIENTS,
-        back: AHEAD,
-        fields: FIELDS,
-        penalty,
-        variation: VARIATION,
-        duality: DUALITY,
-        bounds: BOUNDS,
-        mass: MASS,
-        lowest: LOWEST,
-    })?;
-    let [square, variation, duality] = [space.read(SQUARE)?, space.read(VARIATION)?, space.read(DUALITY)?];
-    let [bounds, mass, lowest] = [space.read(BOUNDS)?, space.read(MASS)?, space.read(LOWEST)?];
-    let rays = iteration.rays as f64;
-    let between = iteration.options.bounds[1].is_finite();
-    let gap = |s: usize| {
-        let t = if between { 0.0 } else { -lowest[s] };
-        duality[s] + bounds[s] + t * mass[s] + 0.5 * t * t * rays
-    };
-    Ok((0..square.len()).map(|s| [0.5 * square[s] + variation[s], gap(s)]).collect())
+    let square = space.read(SQUARE)?;
+    let mut found = vec![[0.0, f64::NEG_INFINITY]; square.len()];
+    for rows in [PROJECTED, DUAL] {
+        for sum in [VARIATION, DUALITY, BOUNDS, MASS, LOWEST, DISTANCE, DIFFERENCE] {
+            space.clear(sum)?;
+        }
+        if rows != PROJECTED {
+            space.apart(rows, PROJECTED, DISTANCE, DIFFERENCE)?;
+        }
+        // -A^T q
+        space.adjoint(0, rows, AHEAD)?;
+        space.bound(Bound {
+            image: GRADIENTS,
+            back: AHEAD,
+            fields: FIELDS,
+            penalty,
+            variation: VARIATION,
+            duality: DUALITY,
+            bounds: BOUNDS,
+            mass: MASS,
+            lowest: LOWEST,
+        })?;
+        let [variation, duality] = [space.read(VARIATION)?, space.read(DUALITY)?];
+        let [bounds, mass, lowest] = [space.read(BOUNDS)?, space.read(MASS)?, space.read(LOWEST)?];
+        let [distance, difference] = [space.read(DISTANCE)?, space.read(DIFFERENCE)?];
+        let rays = iteration.rays as f64;
+        let between = iteration.options.bounds[1].is_finite();
+        for (s, found) in found.iter_mut().enumerate() {
+            let t = if between { 0.0 } else { -lowest[s] };
+            let moved = if t > 0.0 { t * (mass[s] + difference[s]) + 0.5 * t * t * rays } else { 0.0 };
+            let objective = 0.5 * square[s] + variation[s];
+            let gap = 0.5 * distance[s] + duality[s] + bounds[s] + moved;
+            *found = [objective, found[1].max(objective - gap)];
+        }
+    }
+    Ok(found)
 }

@@ -146,6 +146,10 @@ struct Residual;
 struct Ratio;
 /// y = y + f x; the sum of y^2.
 struct Add;
+/// The sum of (x - y)^2.
+struct Distance;
+/// The sum of x - y.
+struct Difference;
 /// y = y + f (x - y)
 struct Blend;
 /// y = x + f y
@@ -190,6 +194,20 @@ impl Change for Add {
     fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
         *y += factor * x;
         *y * *y
+    }
+}
+
+impl Change for Distance {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        (x - *y) * (x - *y)
+    }
+}
+
+impl Change for Difference {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        x - *y
     }
 }
 
@@ -365,6 +383,12 @@ impl Space for Resident<'_> {
         let squares = square(self.at_work.0, self.images[image.0], lanes, group);
         self.sum_mut(sum).iter_mut().zip(squares).for_each(|(sum, square)| *sum += weight * square);
         Ok(())
+    }
+
+    fn apart(&mut self, rows: Rows, of: Rows, square: Sum, sum: Sum) -> Result<()> {
+        let extent = (0, self.kept.samples);
+        self.change_rows([rows, of], (extent, false), self.ones(), Some(square), Distance)?;
+        self.change_rows([rows, of], (extent, false), self.ones(), Some(sum), Difference)
     }
 
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Launches `kernels/ct/iterative.cu`.
 
+use super::launches::over;
 use super::variation::VariationKernels;
 use crate::error::Result;
-use crate::gpu::{Device, Function, Launch, Stream, mirrored};
+use crate::gpu::{Device, Function, Stream, mirrored};
 
 /// Mirrors `Change`.
 #[repr(C)]
@@ -98,6 +99,8 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) residual: Function,
     pub(super) ratio: Function,
     pub(super) add: Function,
+    pub(super) distance: Function,
+    pub(super) difference: Function,
     pub(super) blend: Function,
     pub(super) turn: Function,
     pub(super) descend: Function,
@@ -121,6 +124,8 @@ impl Kernels {
             residual: kernel("residual")?,
             ratio: kernel("ratio")?,
             add: kernel("add")?,
+            distance: kernel("distance")?,
+            difference: kernel("difference")?,
             blend: kernel("blend")?,
             turn: kernel("turn")?,
             descend: kernel("descend")?,
@@ -137,22 +142,6 @@ impl Kernels {
             variation: VariationKernels::new(device)?,
         })
     }
-}
-
-const THREADS: usize = 256;
-/// Elements of a block, at least, and blocks of a slice, at most: both fixed, so that sums are the same on every GPU and beside any number
-/// of other slices.
-const ELEMENTS: usize = 8192;
-const BLOCKS: usize = 512;
-
-/// Blocks that share a slice's elements out.
-pub(super) fn blocks(count: usize) -> usize {
-    count.div_ceil(ELEMENTS).clamp(1, BLOCKS)
-}
-
-/// A launch over so many elements of each slice.
-pub(super) fn over(count: usize, slices: usize) -> Launch {
-    Launch { grid: [blocks(count), slices, 1], block: [THREADS, 1, 1], shared: 0 }
 }
 
 impl Change {

@@ -2,12 +2,15 @@
 //! has to keep it busy.
 
 mod change;
+mod launches;
 mod pair;
 mod prepared;
 mod sizes;
+mod slab;
 mod space;
 mod variation;
 
 pub(super) use change::Kernels;
-pub(super) use prepared::{Prepared, Slab};
+pub(super) use prepared::Prepared;
 pub(super) use sizes::{bytes, wanted};
+pub(super) use slab::Slab;

@@ -1,16 +1,17 @@
 //! What one call's iterations have on a GPU, and their work on one slab.
 
-use super::change::{Begin, Load, Store, over};
+use super::change::{Begin, Load, Store};
+use super::launches::over;
 use super::pair::{Pairs, packed_bytes};
 use super::sizes::{sum_bytes, watched_bytes};
+use super::slab::{Factors, Slab};
 use super::space::{Addresses, Resident, Vectors};
-use crate::context::{Context, Job, NanPolicy};
+use crate::context::NanPolicy;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::geometry::Geometry;
 use crate::ct::gpu::band_limited::Volume;
 use crate::ct::gpu::state::{Scratch, Slot, State};
 use crate::ct::iterative::Iteration;
-use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::options::refuse_negative;
 use crate::ct::iterative::space::{DATA, X};
 use crate::error::{Result, fail};
@@ -36,31 +37,6 @@ pub(in crate::ct::gpu) struct Prepared {
     marks: [Event; 2],
     /// A number of each slice, on its way.
     numbers: Pinned,
-}
-
-/// What all slices share.
-#[derive(Debug)]
-pub(super) struct Factors {
-    /// Of each bin, subset after subset.
-    pub(super) rays: Option<DeviceMemory>,
-    /// Of each subset's pixels.
-    pub(super) pixels: Vec<DeviceMemory>,
-    pub(super) norms: Option<Norms>,
-}
-
-/// Where one slab's data are, and where its results go.
-pub(in crate::ct::gpu) struct Slab<'a> {
-    pub(in crate::ct::gpu) context: &'a Context,
-    pub(in crate::ct::gpu) job: &'a Job,
-    pub(in crate::ct::gpu) geometry: &'a Geometry,
-    pub(in crate::ct::gpu) iteration: &'a Iteration<'a>,
-    pub(in crate::ct::gpu) first: usize,
-    pub(in crate::ct::gpu) count: usize,
-    /// Line integrals, (slice, view, bin).
-    pub(in crate::ct::gpu) rows: u64,
-    /// Where the iterations begin: address and strides; None for the method's own.
-    pub(in crate::ct::gpu) start: Option<(u64, [i64; 3])>,
-    pub(in crate::ct::gpu) volume: Volume,
 }
 
 impl Prepared {

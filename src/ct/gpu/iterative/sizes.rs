@@ -1,6 +1,6 @@
 //! Device memory of iterations.
 
-use super::change::blocks;
+use super::launches::blocks;
 use super::pair::packed_bytes;
 use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;

@@ -3,8 +3,8 @@
 
 use super::change::{Change, Kernels, Mark};
 use super::pair::Pairs;
-use super::prepared::{Factors, Slab};
 use super::sizes::parts;
+use super::slab::{Factors, Slab};
 use crate::cpu::buffer::copied;
 use crate::ct::geometry::Geometry;
 use crate::ct::gpu::state::{Slot, State};
@@ -334,6 +334,12 @@ impl Space for Resident<'_> {
 
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()> {
         self.launch(|k| &k.square, Change { weight, ..self.summed(sum, self.image_change(image, image)) })
+    }
+
+    fn apart(&mut self, rows: Rows, of: Rows, square: Sum, sum: Sum) -> Result<()> {
+        let change = self.row_change(rows, of, None);
+        self.launch(|k| &k.distance, self.summed(square, change))?;
+        self.launch(|k| &k.difference, self.summed(sum, change))
     }
 
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()> {

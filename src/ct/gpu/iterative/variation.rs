@@ -1,6 +1,6 @@
 //! Launches `kernels/ct/variation.cu`.
 
-use super::change::{blocks, over};
+use super::launches::{blocks, over};
 use super::sizes::EVERY;
 use super::space::Resident;
 use crate::ct::iterative::norms::Norms;
