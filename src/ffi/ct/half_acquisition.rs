@@ -57,7 +57,8 @@ impl isoc_ct_half_acquisition {
 ///
 /// Angular weights are then half the gaps of the full turn, in sum pi; the caller's own stay in force. isoc_ct_info tells the bins that
 /// rows become, and the overlap; isoc_ct_find_axis finds the axis, and says whether a scan is a half acquisition. isoc_ct_filter,
-/// isoc_ct_backproject, isoc_ct_forward and isoc_ct_adjoint take rows as they are: filtered rows need more bins than the detector has.
+/// isoc_ct_backproject, isoc_ct_forward and isoc_ct_adjoint take rows as they are: filtered rows need more bins than the detector has. So
+/// do iterative algorithms, which need no weights where rays are measured twice: with this set they are ISOC_STATUS_OUT_OF_RANGE.
 ///
 /// ISOC_STATUS_OUT_OF_RANGE, here or from the calls that use it after another geometry, where the axis is further than a quarter of the
 /// bins beyond the edge, where the overlap wanted is larger than there is, where less than half of the views have an opposite one to

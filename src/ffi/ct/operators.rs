@@ -101,8 +101,9 @@ pub unsafe extern "C" fn isoc_ct_adjoint(
     unsafe { transform(ct, input, (volume, |g, _| expect_volume(g)), Ct::adjoint) }
 }
 
-/// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
-/// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
+/// Reconstruction by isoc_ct_options.algorithm; by default filtered back projection: sum over views of angular weight x filtered
+/// projection. The result is attenuation a length unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of
+/// views, half or full turn.
 ///
 /// `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: (slices, ny, nx),
 /// f32, or of the type of isoc_ct_set_output.
