@@ -59,6 +59,7 @@ class CT(Plan):
         given = locals()
         self._shapes, self._sinograms, self._facts, self._flat_of = None, False, {}, None
         self._stored = "float32"
+        self._iterates = self._continues = False  # by set_options and set_iterative
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
         self._begin(given)
 
@@ -219,6 +220,7 @@ class CT(Plan):
             input=choice(_abi.CtInput, input, "input"), tolerance=tolerance,
             projector=choice(_abi.CtProjector, projector, "projector"), algorithm=choice(_abi.CtAlgorithm, algorithm, "algorithm"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
+        self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
                       start="uniform", regularisation=0.0, tolerance=0.0):
@@ -238,7 +240,8 @@ class CT(Plan):
         mask_radius : float
             Pixels outside this circle stay 0: its radius in halves of the slice's shorter side; 0 for no mask.
         start : {"uniform", "volume"}
-            "volume": begins with what the volume given to `reconstruct` holds.
+            What the first iteration begins with: zeros ("mlem": ones), or what the volume given to `reconstruct` holds, which may be an
+            earlier result, moved into the bounds. "volume" is not for `reconstruct_stream`, nor with `set_output`.
         regularisation : float
             "cgls": weight of the squared norm of the image, in squares of the length unit.
         tolerance : float
@@ -247,15 +250,37 @@ class CT(Plan):
         Raises
         ------
         OutOfRangeError, NotFiniteParameterError
+            What an algorithm has no use for is refused by `reconstruct`, which knows it.
+
+        Examples
+        --------
+        >>> ct.set_options(algorithm="sirt")
+        >>> ct.set_iterative(20, subsets=10, bounds="non_negative")
+        >>> volume = ct.reconstruct(projections)
+        >>> falling = [i.objective for i in ct.history()]
         """
-        options = struct(
+        iterative = struct(
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
             start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, tolerance=tolerance)
-        self._run(lib.isoc_ct_set_iterative, ctypes.byref(options))
+        self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
+        self._continues = iterative.start == _abi.CtStart.VOLUME
 
     def history(self):
-        """What each iteration of the last `reconstruct` saw: a list of CTIteration."""
+        """What each iteration of the last reconstruction saw.
+
+        Returns
+        -------
+        list of CTIteration
+            `objective`, what the algorithm makes smaller, of the images that the iteration began with, summed over slices ("sirt": half
+            the weighted sum of squared differences, "cgls": half that sum and the penalty, "mlem": the Kullback-Leibler divergence); `slices`,
+            how many it went on with.
+
+        Raises
+        ------
+        NotConfiguredError
+            None has iterated since `set_iterative`.
+        """
         found = ctypes.c_int64()
         self._run(lib.isoc_ct_history, None, 0, ctypes.byref(found))
         iterations = (_abi.isoc_ct_iteration * found.value)()
@@ -800,14 +825,15 @@ class CT(Plan):
                            lambda: self._like(0, volume))
 
     def reconstruct(self, projections, volume=None):
-        """Filtered back projection: attenuation a length unit.
+        """Slices in attenuation a length unit, by filtered back projection or what `set_options` says by `algorithm`.
 
         Parameters
         ----------
         projections : array
             float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         volume : array, optional
-            (slices, ny, nx), float32, or of the type of `set_output`.
+            (slices, ny, nx), float32, or of the type of `set_output`. With ``set_iterative(start="volume")`` iterations begin with what it
+            holds.
 
         Returns
         -------
@@ -815,16 +841,22 @@ class CT(Plan):
 
         Raises
         ------
+        ValueError
+            Iterations are to begin with a volume, and there is none.
+        OutOfRangeError
+            `set_iterative` asked for what the algorithm has no use for; or a line integral is below 0 with "mlem".
         TensorDtypeError, TensorShapeError, NotFiniteDataError, TooFewViewsError, EqualAnglesError, MemoryCapError
             After an error or a cancel each slice of the volume is either finished or untouched.
         """
+        if volume is None and self._iterates and self._continues:
+            raise wrong(ValueError, "volume is missing: iterations begin with what it holds, by set_iterative(start='volume')")
         return self._project(lib.isoc_ct_reconstruct, projections, volume, self._stored)
 
     def _project(self, function, projections, volume, dtype="float32"):
         return self._apply(function, ("projections", projections), ("volume", volume), lambda: self._like(1, projections), dtype)
 
     def reconstruct_stream(self, read, write, dtype="float32"):
-        """Filtered back projection of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
+        """The same as `reconstruct` of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
         that a slab has.
 
         Parameters
