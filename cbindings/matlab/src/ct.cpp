@@ -580,7 +580,6 @@ static void filter(call &c) {
 
 static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types,
                       uint32_t output = ISOC_CT_OUTPUT_TYPE_F32) {
-    c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", types, projections_of(c));
     const stored as = stored_as(output);
     array out(as.type, volume_of(c));
@@ -589,9 +588,17 @@ static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *
     c.result(0, out.finish());
 }
 
-static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single); }
-static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
-// Iterations begin with the volume where one is given; what `history` tells is forgotten only where that changes.
+static void backproject(call &c) {
+    c.takes({ "projections" });
+    to_volume(c, isoc_ct_backproject, is_single);
+}
+
+static void adjoint(call &c) {
+    c.takes({ "projections" });
+    to_volume(c, isoc_ct_adjoint, is_single);
+}
+
+// Iterations begin with the volume where one is given.
 static void begin_with(const call &c, uint32_t start) {
     isoc_ct_iterative wanted = c.plan->ct_iterative;
     if (wanted.start == start) return;
@@ -603,15 +610,16 @@ static void begin_with(const call &c, uint32_t start) {
 }
 
 static void reconstruct(call &c) {
+    c.takes({ "projections", "initial" });
     const mxArray *const start = c.optional(1);
     begin_with(c, start ? ISOC_CT_START_VOLUME : ISOC_CT_START_UNIFORM);
     if (!start) {
         to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output);
         return;
     }
-    c.takes({ "projections", "initial" });
     if (c.plan->ct_algorithm == ISOC_CT_ALGORITHM_FBP)
         fail("invalidArgument", "initial is what iterations begin with; the option Algorithm is 'fbp', which has none");
+    if (c.plan->ct_output != ISOC_CT_OUTPUT_TYPE_F32) fail("invalidArgument", "initial is given; there must be none where the volume is stored by setOutput");
     const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
     const array initial(start, "initial", is_single, volume_of(c));
     array_rename("volume", "initial");
