@@ -15,6 +15,7 @@ ROUNDING = 2e-5
 
 
 def inverse(sums):
+    """One over the sums of rays and pixels, or 0 below a thousandth of a pixel, as the library has it."""
     return np.where(sums >= 1e-3, 1 / np.maximum(sums, 1e-3), 0)
 
 
