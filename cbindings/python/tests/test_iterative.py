@@ -78,8 +78,8 @@ class Iterative(unittest.TestCase):
         np.testing.assert_allclose(self.by("mlem", 5), x, rtol=0, atol=ROUNDING * x.max())
 
     def test_a_disk_comes_out_at_its_value(self):
-        """From exact line integrals: its mean inside is off by less than what the edge's rays, with a pixel or two of partial volume,
-        add: 2 pixels of some 45, times a model error of a tenth."""
+        """From exact line integrals, where the pair's are those of pixels: their sums over a view differ by up to 1e-3 (see test_ct), lines
+        near the edge by more, of which the mean four pixels within sees some: five times that."""
         with isocenter.CT(CONTEXT, angles=GEOMETRY["angles"], bins=SIDE, pixel_size=0.5, bin_pitch=0.5) as ct:
             projections = ct.phantom_projections([[1.0, 0.0, 0.0, 11.0, 11.0, 0.0]])
             c = np.arange(SIDE) - (SIDE - 1) / 2
@@ -170,6 +170,21 @@ class Iterative(unittest.TestCase):
             self.ct.reconstruct_stream(read, write)
             np.testing.assert_allclose(seen, whole, rtol=0, atol=ROUNDING * whole.max())
             self.assertEqual(len(self.ct.history()), len(history))
+
+    def test_classes_of_errors(self):
+        for kind, options in ((isocenter.OutOfRangeError, {"iterations": 0}), (isocenter.OutOfRangeError, {"relaxation": 2}),
+                              (isocenter.NotFiniteParameterError, {"relaxation": np.inf}), (isocenter.OutOfRangeError, {"lower": 1}),
+                              (isocenter.OutOfRangeError, {"bounds": "box", "lower": 2, "upper": 1}), (ValueError, {"bounds": "all"}),
+                              (TypeError, {"iterations": "all"})):
+            with self.subTest(options):
+                self.assertRaises(kind, self.ct.set_iterative, **options)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "sirt", 3, subsets=VIEWS + 1)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "cgls", 3, subsets=2)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "mlem", 3, data=-self.data)
+        self.assertRaises(isocenter.TensorShapeError, self.by, "sirt", 3, np.zeros((2, 3, 4), np.float32), start="volume")
+        self.assertRaises(isocenter.OutOfRangeError, self.ct.reconstruct_stream, lambda *_: None, lambda *_: None)
+        # The plan goes on.
+        self.assertLess(self.off(self.by("sirt", 10)), 0.5)
 
     def test_counts_and_missing_values(self):
         """Counts become line integrals on the way; values below 0, of noise, are an error for "mlem", or 0."""
