@@ -31,13 +31,14 @@ COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFL
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
-	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan, or the sinogram of one row in a TIFF file'
+	@echo 'make demo DATA=scan.h5          the same with a Data Exchange HDF5 scan, or the sinogram of one row in a TIFF file;'
+	@echo '                                ALGORITHM=sirt, cgls or mlem ITERATIONS=50: by iterations'
 	@echo 'make demo-program DATA=scan.nx  volume, picture and report of a scan by the command isocenter; PROCESSES=3 under mpirun'
 	@echo 'make demo-mri                   reconstruct a non-Cartesian MRI scan of a phantom from C, draw a picture'
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
-	@echo 'make demo-python                the same three in Python, with pictures; DATA=scan.h5 a CT scan'
+	@echo 'make demo-python                the same three in Python, and CT from 30 views, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
 	@echo 'make program-mpi                the same for runs of many processes under mpirun or srun; MPICC says which MPI'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
@@ -89,7 +90,7 @@ ifdef DATA
 		$(if $(OF_TIFF),pc:libtiff-4:libtiff-dev)
 	@$(call COMPILE,isocenter cairo hdf5 $(if $(OF_TIFF),libtiff-4),$(if $(OF_TIFF),-DWITH_TIFF) $(addprefix $(EXAMPLES)/,\
 		dxchange.c scan.c $(if $(OF_TIFF),sinogram.c) picture.c demo.c),$(OUT)/dxchange)
-	$(OUT)/dxchange $(DATA) $(OUT)
+	$(OUT)/dxchange $(DATA) $(OUT) $(if $(ALGORITHM),--algorithm $(ALGORITHM)) $(if $(ITERATIONS),--iterations $(ITERATIONS))
 else
 	scripts/need.sh cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
 	@$(call COMPILE,isocenter cairo,$(addprefix $(EXAMPLES)/,shepp_logan.c picture.c demo.c),$(OUT)/shepp_logan)
@@ -114,7 +115,7 @@ demo-pet: install
 		$(if $(DEVICE),--device $(DEVICE))
 
 demo-python: install
-	DATA="$(DATA)" COUNTS="$(or $(COUNTS),4e6)" scripts/demo_python.sh $(STAGE) target/demo-python $(if $(DATA),ct,ct mri pet)
+	DATA="$(DATA)" COUNTS="$(or $(COUNTS),4e6)" scripts/demo_python.sh $(STAGE) target/demo-python $(if $(DATA),ct iterative,ct iterative mri pet)
 
 # Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
 test: cuda

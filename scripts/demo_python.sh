@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the Python examples against an installed library, and puts their pictures into a folder. DATA names a measured scan: an HDF5
 # file for ct, a folder for mri. COUNTS is how many events pet simulates.
-# usage: demo_python.sh INSTALLED FOLDER EXAMPLE...    EXAMPLE: ct, mri or pet
+# usage: demo_python.sh INSTALLED FOLDER EXAMPLE...    EXAMPLE: ct, iterative, mri or pet
 set -eu
 installed=$(realpath "$1")
 mkdir -p "$2"

@@ -42,7 +42,7 @@ class Header:
                 fields = re.findall(r"^\s*([^/\n]+?)(\w+);$", found["fields"], re.M)
                 self.structs.append((found["struct"], [(name, self.type(kind)) for kind, name in fields]))
                 self.known[found["struct"]] = found["struct"]
-                for enum, field in re.findall(r"// An (isoc_\w+)\b.*\n(?:\s*//.*\n)*\s*uint32_t (\w+);", found["fields"]):
+                for enum, field in re.findall(r"// (?:[\w, ]+: a|A)n (isoc_\w+)\b.*\n(?:\s*//.*\n)*\s*uint32_t (\w+);", found["fields"]):
                     self.chosen[found["struct"], field] = enum
             elif found["callback"]:
                 self.known[found["callback"]] = found["callback"]

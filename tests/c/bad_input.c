@@ -562,6 +562,116 @@ static void half_acquisition(void) {
                  s->info.computed_bins == BINS + 13 && s->info.overlap == 20.0);
 }
 
+/* --- iterations --- */
+
+#define ITERATIVE(field, value, status, ...)                                                                              \
+    BAD("iterative." #field " = " #value, s->iterative.field = (value), call_set_iterative(s->ct, s), status, #field, __VA_ARGS__)
+/* What only `reconstruct` knows to be wrong: two fields, or one twice. */
+#define ITERATES(algorithm, first, second, ...)                                                                           \
+    BAD("reconstruct: " #algorithm ", " #first ", " #second,                                                              \
+        (s->iterative.first, s->iterative.second, iterate(s, ISOC_CT_ALGORITHM_##algorithm)), call_reconstruct(s->ct, s), \
+        OUT_OF_RANGE, __VA_ARGS__)
+
+static void iterate(scan *s, uint32_t algorithm) {
+    s->options.algorithm = algorithm;
+    check_ok("isoc_ct_set_iterative", isoc_ct_set_iterative(s->ct, &s->iterative));
+    use_options(s);
+}
+
+static int ran(scan *s, int64_t iterations) {
+    isoc_ct_iteration found[3];
+    int64_t count = -1;
+    return isoc_ct_history(s->ct, NULL, 0, &count) == ISOC_STATUS_OK && count == iterations &&
+        isoc_ct_history(s->ct, found, 3, &count) == ISOC_STATUS_OK && count == iterations && found[0].slices == SLICES;
+}
+
+static void iterations(void) {
+    ITERATIVE(struct_size, 0, STRUCT_SIZE, "0");
+    ITERATIVE(struct_size, sizeof(isoc_ct_iterative) - 8, STRUCT_SIZE, "isoc_ct_iterative");
+    ITERATIVE(iterations, 0, OUT_OF_RANGE, "is 0", "1 to 1000000");
+    ITERATIVE(iterations, -1, OUT_OF_RANGE, "is -1", "1 to 1000000");
+    ITERATIVE(iterations, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    ITERATIVE(start, 2, UNKNOWN_VALUE, "is 2", "isoc_ct_start");
+    ITERATIVE(start, UINT32_MAX, UNKNOWN_VALUE, "4294967295");
+    ITERATIVE(subsets, -1, OUT_OF_RANGE, "is -1");
+    ITERATIVE(subsets, INT64_MAX, OUT_OF_RANGE, "9223372036854775807");
+    ITERATIVE(relaxation, 2.0, OUT_OF_RANGE, "is 2.0", "above 0 and below 2");
+    ITERATIVE(relaxation, -0.5, OUT_OF_RANGE, "is -0.5", "above 0 and below 2");
+    ITERATIVE(relaxation, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    ITERATIVE(bounds, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_bounds");
+    BAD("iterative: a box without bounds", s->iterative.bounds = ISOC_CT_BOUNDS_BOX, call_set_iterative(s->ct, s), OUT_OF_RANGE,
+        "lower is 0.0 and upper 0.0", "below upper");
+    ITERATIVE(lower, 1.0, OUT_OF_RANGE, "lower is 1.0 and upper 0.0", "2 (box)");
+    ITERATIVE(upper, 1.0, OUT_OF_RANGE, "lower is 0.0 and upper 1.0", "2 (box)");
+    BAD("iterative: bounds that cross", (s->iterative.bounds = ISOC_CT_BOUNDS_BOX, s->iterative.lower = 2.0, s->iterative.upper = 1.0),
+        call_set_iterative(s->ct, s), OUT_OF_RANGE, "lower is 2.0 and upper 1.0", "lower must be below upper");
+    BAD("iterative: NaN for a bound", (s->iterative.bounds = ISOC_CT_BOUNDS_BOX, s->iterative.upper = NAN), call_set_iterative(s->ct, s),
+        NOT_FINITE_PARAMETER, "upper is NaN");
+    ITERATIVE(mask_radius, 1.6, OUT_OF_RANGE, "is 1.6", "0 to 1.5");
+    ITERATIVE(mask_radius, -0.1, OUT_OF_RANGE, "is -0.1", "0 to 1.5");
+    ITERATIVE(regularisation, -1.0, OUT_OF_RANGE, "is -1.0", "it must be 0, or 1e-30 to 1e30");
+    ITERATIVE(huber, -1.0, OUT_OF_RANGE, "is -1.0", "it must be 0, or 1e-30 to 1e30");
+    ITERATIVE(huber, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
+    ITERATIVE(regularisation, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
+    ITERATIVE(tolerance, 1.0, OUT_OF_RANGE, "is 1.0", "below 1");
+    ITERATIVE(tolerance, -1e-3, OUT_OF_RANGE, "0 or more");
+    BAD("options.algorithm", s->options.algorithm = 5, call_set_options(s->ct, s), UNKNOWN_VALUE, "options.algorithm is 5", "isoc_ct_algorithm");
+    BAD("options: an algorithm with the other pair", (s->options.algorithm = ISOC_CT_ALGORITHM_CGLS, s->options.projector = 1),
+        call_set_options(s->ct, s), OUT_OF_RANGE, "options.projector is 1 (band_limited)", "2 (cgls)");
+
+    ITERATES(SIRT, subsets = VIEWS + 1, subsets = VIEWS + 1, "iterative.subsets is 25", "number of views, 24");
+    ITERATES(CGLS, subsets = 2, subsets = 2, "iterative.subsets is 2", "2 (cgls)");
+    ITERATES(CGLS, bounds = ISOC_CT_BOUNDS_NON_NEGATIVE, upper = 0.0, "iterative.bounds are 0.0 and inf", "2 (cgls)");
+    ITERATES(TOTAL_VARIATION, bounds = ISOC_CT_BOUNDS_NON_NEGATIVE, regularisation = 0.0, "iterative.regularisation is 0", "4 (total_variation)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, subsets = 2, "iterative.subsets is 2", "4 (total_variation)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, relaxation = 0.5, "iterative.relaxation is 0.5", "4 (total_variation)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, bounds = ISOC_CT_BOUNDS_NONE, "iterative.bounds have no lower one", "4 (total_variation)");
+    ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");
+    ITERATES(MLEM, relaxation = 0.5, relaxation = 0.5, "iterative.relaxation is 0.5", "3 (mlem)");
+    ITERATES(SIRT, regularisation = 2.0, tolerance = 0.0, "iterative.regularisation is 2.0", "1 (sirt)");
+    ITERATES(MLEM, tolerance = 0.5, tolerance = 0.5, "iterative.tolerance is 0.5", "3 (mlem)");
+    ITERATES(SIRT, mask_radius = 1e-9, mask_radius = 1e-9, "iterative.mask_radius is 1e-9", "no pixel is inside");
+    BAD("reconstruct: data below 0 for mlem", (iterate(s, ISOC_CT_ALGORITHM_MLEM), s->projections[3 * FRAME_SIZE + BINS + 4] = -1.0f),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "view 3, row 1, bin 4 is below 0");
+    BAD("reconstruct: a volume to begin with that is to be stored",
+        (s->iterative.start = ISOC_CT_START_VOLUME, iterate(s, ISOC_CT_ALGORITHM_SIRT), s->output.mask_radius = 1.0,
+         check_ok("isoc_ct_set_output", isoc_ct_set_output(s->ct, &s->output))),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "iterative.start is 1 (volume)", "isoc_ct_set_output");
+    BAD("reconstruct: a volume to begin with that is not finite",
+        (s->iterative.start = ISOC_CT_START_VOLUME, iterate(s, ISOC_CT_ALGORITHM_SIRT), s->volume[7] = NAN), call_reconstruct(s->ct, s),
+        NOT_FINITE_DATA, "volume[0, 0, 7] is NaN");
+    BAD("reconstruct: iterations under half acquisition",
+        (half(s), check_ok("isoc_ct_set_half_acquisition", SET_HALF), iterate(s, ISOC_CT_ALGORITHM_SIRT)), call_reconstruct(s->ct, s),
+        OUT_OF_RANGE, "half acquisition is set", "1 (sirt)", "isoc_ct_set_half_acquisition with NULL");
+    BAD_IN(tiny, "reconstruct: iterations beyond the cap", (iterate(s, ISOC_CT_ALGORITHM_SIRT), s->afterwards = NOT_AT_ALL),
+           call_reconstruct(s->ct, s), ISOC_STATUS_MEMORY_CAP, "memory_cap is 1000");
+
+    int64_t count = 0;
+    isoc_ct_iteration found[2];
+    BAD("history: before a reconstruction", NOTHING, isoc_ct_history(s->ct, NULL, 0, &count), NOT_CONFIGURED, "isoc_ct_set_iterative");
+    BAD("history: of filtered back projection", (call_reconstruct(s->ct, s), good_data(s)), isoc_ct_history(s->ct, NULL, 0, &count),
+        NOT_CONFIGURED, "no iterative reconstruction");
+    BAD("history: no plan", NOTHING, isoc_ct_history(NULL, found, 2, &count), NULL_POINTER, "isoc_ct handle is NULL");
+    BAD("history: room for fewer", (iterate(s, ISOC_CT_ALGORITHM_SIRT), call_reconstruct(s->ct, s), good_data(s)),
+        isoc_ct_history(s->ct, found, 2, &count), OUT_OF_RANGE, "capacity is 2", "3");
+
+    for (uint32_t algorithm = ISOC_CT_ALGORITHM_SIRT; algorithm <= ISOC_CT_ALGORITHM_MLEM; algorithm++)
+        GOOD("reconstruct: every algorithm", iterate(s, algorithm), call_reconstruct(s->ct, s),
+             ran(s, 3) && near(s->volume, s->volume, VOLUME_SIZE, 0.0));
+    GOOD("reconstruct: total variation",
+         (s->iterative.regularisation = 1.0, s->iterative.bounds = ISOC_CT_BOUNDS_NON_NEGATIVE, iterate(s, ISOC_CT_ALGORITHM_TOTAL_VARIATION)),
+         call_reconstruct(s->ct, s), ran(s, 1));
+    GOOD("reconstruct: subsets of one view, infinite bounds",
+         (s->iterative.subsets = VIEWS, s->iterative.bounds = ISOC_CT_BOUNDS_BOX, s->iterative.lower = -INFINITY, s->iterative.upper = INFINITY,
+          iterate(s, ISOC_CT_ALGORITHM_SIRT)),
+         call_reconstruct(s->ct, s), ran(s, 3));
+    GOOD("set_iterative: NULL forgets", (iterate(s, ISOC_CT_ALGORITHM_SIRT), call_reconstruct(s->ct, s)), isoc_ct_set_iterative(s->ct, NULL),
+         isoc_ct_history(s->ct, NULL, 0, &count) == ISOC_STATUS_NOT_CONFIGURED && call_reconstruct(s->ct, s) == ISOC_STATUS_OK
+             && isoc_ct_history(s->ct, NULL, 0, &count) == ISOC_STATUS_OK && count == 30);
+    GOOD_IN(lenient, "reconstruct: data below 0 become 0", (iterate(s, ISOC_CT_ALGORITHM_MLEM), s->projections[7] = -1.0f),
+            call_reconstruct(s->ct, s), isoc_ct_get_info(s->ct, &s->info) == ISOC_STATUS_OK && s->info.replaced_values == 1);
+}
+
 /* --- outliers --- */
 
 /* Projections as raw counts, in the same buffer. */
@@ -1823,6 +1933,7 @@ int main(void) {
     options();
     stripes();
     half_acquisition();
+    iterations();
     outliers();
     distortions();
     phases();

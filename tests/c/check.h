@@ -156,6 +156,7 @@ typedef struct {
     isoc_ct_phase phase;
     isoc_ct_stripes stripes;
     isoc_ct_half_acquisition half;
+    isoc_ct_iterative iterative;
     isoc_ct_info info;
     isoc_ct_output output;
     isoc_ct_output_info written;
@@ -267,11 +268,13 @@ static inline void good_parameters(scan *s) {
     memset(&s->geometry, 0, sizeof s->geometry);
     memset(&s->options, 0, sizeof s->options);
     memset(&s->info, 0, sizeof s->info);
+    memset(&s->iterative, 0, sizeof s->iterative);
     memset(&s->output, 0, sizeof s->output);
     memset(&s->written, 0, sizeof s->written);
     s->geometry.struct_size = sizeof s->geometry;
     s->options.struct_size = sizeof s->options;
     s->info.struct_size = sizeof s->info;
+    s->iterative.struct_size = sizeof s->iterative, s->iterative.iterations = 3;
     s->output.struct_size = sizeof s->output;
     s->written.struct_size = sizeof s->written;
     for (int k = 0; k < VIEWS; k++) {
@@ -364,7 +367,7 @@ static inline int still_works(scan *s) {
         (void)isoc_ct_set_flat_field(s->ct, NULL, NULL, NULL);
         if (isoc_ct_set_outliers(s->ct, NULL) || isoc_ct_set_distortion(s->ct, NULL) || isoc_ct_set_phase(s->ct, NULL) ||
             isoc_ct_set_options(s->ct, NULL) || isoc_ct_set_output(s->ct, NULL) || isoc_ct_set_half_acquisition(s->ct, NULL) ||
-            isoc_ct_set_geometry(s->ct, &s->geometry))
+            isoc_ct_set_iterative(s->ct, NULL) || isoc_ct_set_geometry(s->ct, &s->geometry))
             return 0;
     }
     return isoc_ct_reconstruct(s->ct, &s->t[PROJECTIONS], &s->t[VOLUME]) == ISOC_STATUS_OK && near(s->volume,
@@ -384,6 +387,7 @@ typedef struct {
 static inline isoc_status call_set_geometry(isoc_ct *ct, scan *s) { return isoc_ct_set_geometry(ct, &s->geometry); }
 static inline isoc_status call_set_options(isoc_ct *ct, scan *s) { return isoc_ct_set_options(ct, &s->options); }
 static inline isoc_status call_set_output(isoc_ct *ct, scan *s) { return isoc_ct_set_output(ct, &s->output); }
+static inline isoc_status call_set_iterative(isoc_ct *ct, scan *s) { return isoc_ct_set_iterative(ct, &s->iterative); }
 static inline isoc_status call_set_flat_field(isoc_ct *ct, scan *s) {
     return isoc_ct_set_flat_field(ct, &s->t[FLATS], &s->t[DARKS], NULL);
 }
@@ -422,6 +426,7 @@ static const plan_call plan_calls[] = {
     { "set_geometry", call_set_geometry, -1, -1, 0 },
     { "set_options", call_set_options, -1, -1, 0 },
     { "set_output", call_set_output, -1, -1, 0 },
+    { "set_iterative", call_set_iterative, -1, -1, 0 },
     { "set_flat_field", call_set_flat_field, FLATS, -1, 1 },
     { "get_info", call_get_info, -1, -1, 1 },
     { "get_angular_weights", call_get_angular_weights, -1, -1, 1 },

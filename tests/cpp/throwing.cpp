@@ -147,6 +147,43 @@ void ct_values(const iso::context &context) {
         expect("ct: no half acquisition", half.get_info().computed_bins == 50);
     }
 
+    {
+        expect_error("ct: no iterations yet", ISOC_STATUS_NOT_CONFIGURED, "isoc_ct_set_iterative", [&] { s.plan.history({}); });
+        iso::ct::options sirt;
+        sirt.algorithm = ISOC_CT_ALGORITHM_SIRT;
+        s.plan.set_options(sirt);
+        iso::ct::iterative iterative;
+        expect("ct: 30 iterations by default", iterative.iterations == 30 && iterative.struct_size == sizeof(isoc_ct_iterative));
+        iterative.iterations = 6, iterative.subsets = 10, iterative.bounds = ISOC_CT_BOUNDS_NON_NEGATIVE;
+        s.plan.set_iterative(iterative);
+        s.plan.reconstruct(s.p(), s.v());
+        // A disk of 1 again; a pixel in its middle is off by what the rays at the edge add.
+        expect_near("ct: SIRT", s.centre(), 1.0, 0.02);
+        expect("ct: no value below 0", *std::min_element(s.volume.begin(), s.volume.end()) >= 0);
+        std::vector<iso::ct::iteration> found(6), few(5);
+        expect("ct: history", s.plan.history({}) == 6 && s.plan.history(found) == 6 && found[0].slices == rows
+                                  && std::is_sorted(found.rbegin(), found.rend(), [](const auto &a, const auto &b) { return a.objective < b.objective; }));
+        expect_error("ct: no room for the history", ISOC_STATUS_OUT_OF_RANGE, "capacity is 5", [&] { s.plan.history(few); });
+        const std::vector<float> first = s.volume;
+        iterative.start = ISOC_CT_START_VOLUME;
+        s.plan.set_iterative(iterative);
+        s.plan.reconstruct(s.p(), s.v());
+        std::vector<iso::ct::iteration> more(6);
+        s.plan.history(more);
+        expect("ct: iterations go on from the volume", more[0].objective < found[5].objective && s.volume != first);
+        iterative.relaxation = 2;
+        expect_error("ct: relaxation", ISOC_STATUS_OUT_OF_RANGE, "iterative.relaxation is 2", [&] { s.plan.set_iterative(iterative); });
+        s.plan.set_iterative();
+        iso::ct::options cgls;
+        cgls.algorithm = ISOC_CT_ALGORITHM_CGLS;
+        s.plan.set_options(cgls);
+        s.plan.reconstruct(s.p(), s.v());
+        expect("ct: the defaults", s.plan.history({}) == 30);
+        s.plan.set_options({});
+        s.plan.reconstruct(s.p(), s.v());
+        expect("ct: filtered back projection again", largest_difference(s.volume, usual) < 1e-6);
+    }
+
     iso::ct::output output;
     output.dtype = ISOC_CT_OUTPUT_TYPE_U16, output.low = -0.5, output.high = 1.5, output.histogram_bins = 8;
     s.plan.set_output(output);

@@ -240,13 +240,13 @@ fn what_makes_no_sense_is_refused_with_its_name() {
             (o.algorithm, i.subsets) = (Algorithm::Sirt, 24);
         }),
         (
-            "iterative.subsets is 2.0; it must be 1.0 where options.algorithm is 2 (cgls)",
+            "iterative.subsets is 2; it must be 1 where options.algorithm is 2 (cgls)",
             Status::OutOfRange,
             |_, o, i| {
                 (o.algorithm, i.subsets) = (Algorithm::Cgls, 2);
             },
         ),
-        ("iterative.lower is 0.0", Status::OutOfRange, |_, o, i| {
+        ("iterative.bounds are 0.0 and inf", Status::OutOfRange, |_, o, i| {
             (o.algorithm, i.bounds) = (Algorithm::Cgls, [0.0, f64::INFINITY]);
         }),
         ("iterative.relaxation is 0.5", Status::OutOfRange, |_, o, i| {

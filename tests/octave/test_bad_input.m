@@ -110,7 +110,7 @@ function arrays_of_ct()
     q = p; q(8, 3, 10) = -Inf;
     bad('Inf', 'notFiniteData', 'projections(8, 3, 10) is -inf', q);
     check_error('no argument', 'ct:invalidArgument', 'missing', @() isocenter_mex('ct.reconstruct', ct.id));
-    check_error('too many arguments', 'ct:invalidArgument', 'at most 1', @() isocenter_mex('ct.reconstruct', ct.id, p, p));
+    check_error('too many arguments', 'ct:invalidArgument', 'at most 2', @() isocenter_mex('ct.reconstruct', ct.id, p, p, p));
     check_error('forward', 'ct:arrayShape', 'nx x ny x slices', @() ct.forward(p));
     check_error('flats', 'ct:arrayShape', 'bins x rows', @() ct.setFlatField(ones(3, 8, 'single')));
     check_error('flats of double', 'ct:arrayType', 'flats', @() ct.setFlatField(ones(8, 3)));

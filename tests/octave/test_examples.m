@@ -1,4 +1,4 @@
-% Examples of the help texts, code of docs/matlab.md, and the example scripts: they run, and the scripts' pictures show something.
+% Examples of the help texts, code of docs/matlab.md and docs/iterative.md, and the example scripts: they run, and the scripts' pictures show something.
 function test_examples()
     project = fullfile(fileparts(mfilename('fullpath')), '..', '..');
     for name = {'Context', 'CT', 'MRI', 'PET'}
@@ -20,6 +20,9 @@ function test_examples()
     printed = run_code(strjoin(cellfun(@(block) block{1}, blocks, 'UniformOutput', false), ''));
     message = strtrim(regexp(page, '^    MRI\.gridding: .*$', 'match', 'once', 'lineanchors', 'dotexceptnewline'));
     check_true(['docs/matlab.md has the message that is printed: ' printed], ~isempty(message) && ~isempty(strfind(printed, message)));
+    blocks = regexp(fileread(fullfile(project, 'docs', 'iterative.md')), '```matlab\n(.*?)```', 'tokens');
+    check_true('code in docs/iterative.md', numel(blocks) == 1);
+    run_code(blocks{1}{1});
     examples = fullfile(project, 'cbindings', 'matlab', 'examples');
     for name = {'ct', 'mri', 'pet'}
         picture(['isocenter_' name{1} '.png'], @() run_script(fullfile(examples, [name{1} '.m'])));

@@ -20,7 +20,7 @@ function says(method, words, f)
         check_true(sprintf('"%s" is not in "%s"', words{k}, said), ~isempty(strfind(said, words{k})));
     end
     check_true(sprintf('"%s" begins with %s', said, method), strncmp(said, [method ': '], numel(method) + 2));
-    strange = regexp(said, 'isoc_|ISOC_|NULL|geometry\.|options\.|response\.|\<[FCU](8|16|32|64)\>|handle\>|\.\.\.\)', 'match');
+    strange = regexp(said, 'isoc_|ISOC_|NULL|geometry\.|options\.|response\.|iterative\.|\<[FCU](8|16|32|64)\>|handle\>|\.\.\.\)', 'match');
     check_true(sprintf('"%s" is C''s in "%s"', strjoin(strange, ' '), said), isempty(strange));
 end
 
@@ -143,7 +143,7 @@ function missing_and_extra_arguments()
     plans = struct('CT', ct, 'MRI', mri, 'PET', pet);
     % What each takes: those that it needs, and the most that there may be.
     takes = {
-        'CT.reconstruct', {'projections'}, 1
+        'CT.reconstruct', {'projections'}, 2
         'CT.reconstructStream', {'read', 'write'}, 3
         'CT.findAxis', {'projections'}, Inf
         'CT.filter', {'projections'}, 1
@@ -159,6 +159,7 @@ function missing_and_extra_arguments()
         'CT.info', {}, 0
         'CT.output', {}, 0
         'CT.histogram', {}, 0
+        'CT.history', {}, 0
         'CT.angularWeights', {}, 0
         'CT.memory', {}, 0
         'CT.tune', {}, 0
@@ -205,7 +206,7 @@ function missing_and_extra_arguments()
         'PET.memory', {}, 0
     };
     settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setDistortion', 'setPhase', 'setStripes', ...
-                'setHalfAcquisition'}; % names and values
+                'setHalfAcquisition', 'setIterative'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');

@@ -20,6 +20,7 @@ function words(enums, chosen)
     of.isoc_ct_phase = @(name, word) ct.setPhase('EnergyKev', 20, 'DistanceMm', 100, 'PixelUm', 1, 'DeltaBeta', 3, name, word);
     of.isoc_ct_stripes = @(name, word) ct.setStripes(name, word);
     of.isoc_ct_half_acquisition = @(name, word) isocenter.CT().setHalfAcquisition(name, word);
+    of.isoc_ct_iterative = @(name, word) ct.setIterative(name, word);
     of.isoc_ct_output = @(name, word) ct.setOutput(name, word);
     of.isoc_ct_axis_options = @(name, word) ct.findAxis(zeros(8, 2, 'single'), name, word);
     of.isoc_mri_geometry = @(name, word) mri.setGeometry([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', name, word);
@@ -32,12 +33,13 @@ function words(enums, chosen)
     calls.isoc_mri_shepp_logan_kind = @(word) isocenter.MRI.sheppLogan(word, 3);
     calls.isoc_mri_density = @(word) mri.computeWeights(word, 4);
     calls.isoc_pet_quantity = @(word) pet.phantomImage(struct('HalfX', 9), word);
+    chosen = chosen(~strcmp(chosen(:, 3), 'isoc_ct_start'), :); % an argument of reconstruct, or none
     for k = 1:size(chosen, 1)
         name = camel(chosen{k, 2});
         set = of.(chosen{k, 1});
         calls.(chosen{k, 3}) = @(word) set(name, word);
     end
-    all_of_them = setdiff(fieldnames(enums), 'isoc_status');
+    all_of_them = setdiff(fieldnames(enums), {'isoc_status', 'isoc_ct_start'});
     check_true('every enumeration is taken somewhere', isequal(sort(fieldnames(calls)), sort(all_of_them)));
     for k = 1:numel(all_of_them)
         name = all_of_them{k};
@@ -83,6 +85,7 @@ function options(structs, enums, chosen)
         'isoc_ct_phase', @(varargin) ct.setPhase(varargin{:}), 'CT.setPhase', {}, {}
         'isoc_ct_stripes', @(varargin) ct.setStripes(varargin{:}), 'CT.setStripes', {}, {}
         'isoc_ct_half_acquisition', @(varargin) ct.setHalfAcquisition(varargin{:}), 'CT.setHalfAcquisition', {}, {}
+        'isoc_ct_iterative', @(varargin) ct.setIterative(varargin{:}), 'CT.setIterative', {'Start'}, {}
         'isoc_ct_output', @(varargin) ct.setOutput(varargin{:}), 'CT.setOutput', {}, {}
         'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {'Curve'}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
@@ -110,6 +113,7 @@ function options(structs, enums, chosen)
         text = get_help_text(['isocenter.' place]);
         for word = chosen(strcmp(chosen(:, 1), name), 2:3).'
             if strcmp(word{1}, 'unit'), continue; end % which has no default
+            if any(strcmp(camel(word{1}), elsewhere)), continue; end
             default = ['''' enums.(word{2}){1} ''''];
             check_true(sprintf('the help of %s marks %s', place, default), ~isempty(regexp(text, [default '[ ,(]+the default'], 'once')));
         end
@@ -135,7 +139,10 @@ function results(structs)
     pet.setOptions('Iterations', 1);
     pet.reconstruct(measured);
     ct.reconstruct(zeros(8, 2, 'single'));
-    for pair = {'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
+    iterating = isocenter.CT('Angles', [0 1], 'Bins', 8);
+    iterating.setOptions('Algorithm', 'sirt');
+    iterating.reconstruct(zeros(8, 2, 'single'));
+    for pair = {'isoc_ct_iteration', iterating.history(); 'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
                 'isoc_pet_dropped', dropped; 'isoc_pet_iteration', pet.history()}.'
         list = structs.(pair{1});
         list = list(~ismember(list, {'struct_size', 'reserved'}));

@@ -1,6 +1,6 @@
 /* Reconstructs a parallel-beam scan from a Data Exchange HDF5 file (see scan.h for what is read) or, WITH_TIFF, a sinogram in a TIFF file (see
  * sinogram.h).
- * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] */
+ * dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] [--algorithm A] [--iterations N] */
 #define _POSIX_C_SOURCE 200809L
 #include "demo.h"
 #include "picture.h"
@@ -24,14 +24,19 @@ enum { CURVE = 401 };
 typedef struct {
     const char *input, *folder;
     double axis, pitch; /* axis below zero: to be found */
-    uint32_t nan_policy;
+    uint32_t nan_policy, algorithm;
+    int64_t iterations;
 } settings;
 
+static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem" }; /* isoc_ct_algorithm */
+
 static int usage(void) {
-    fputs("usage: dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace]\n"
+    fputs("usage: dxchange FILE.h5 [OUTPUT_FOLDER] [--axis BIN] [--pitch LENGTH] [--replace] [--algorithm A] [--iterations N]\n"
           "  --axis BIN      the rotation axis as a fractional bin, 0-based (default: find it)\n"
           "  --pitch LENGTH  distance between bins; attenuation comes out per this unit (default: 1)\n"
-          "  --replace       read pixels without a usable flat field, NaN and Inf as 0 (default: an error)\n", stderr);
+          "  --replace       read pixels without a usable flat field, NaN and Inf as 0 (default: an error)\n"
+          "  --algorithm A   fbp, sirt, cgls or mlem (default: fbp)\n"
+          "  --iterations N  of all but fbp (default: 30)\n", stderr);
     return -1;
 }
 
@@ -41,8 +46,19 @@ static int number(const char *text, double least, double *out) {
     return text && end != text && !*end && *out >= least ? 0 : usage();
 }
 
+static int algorithm_named(const char *word, uint32_t *out) {
+    for (uint32_t k = 0; k < sizeof algorithms / sizeof *algorithms; k++) {
+        if (word && strcmp(word, algorithms[k]) == 0) {
+            *out = k;
+            return 0;
+        }
+    }
+    return usage();
+}
+
 static int parse(int argc, char **argv, settings *out) {
-    *out = (settings){ NULL, NULL, -1, 1, ISOC_NAN_POLICY_ERROR };
+    double count = 0;
+    *out = (settings){ NULL, NULL, -1, 1, ISOC_NAN_POLICY_ERROR, ISOC_CT_ALGORITHM_FBP, 30 };
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--replace") == 0) {
             out->nan_policy = ISOC_NAN_POLICY_REPLACE;
@@ -50,6 +66,11 @@ static int parse(int argc, char **argv, settings *out) {
             if (number(argv[++k], 0, &out->axis) != 0) return -1;
         } else if (strcmp(argv[k], "--pitch") == 0) {
             if (number(argv[++k], 1e-300, &out->pitch) != 0) return -1;
+        } else if (strcmp(argv[k], "--algorithm") == 0) {
+            if (algorithm_named(argv[++k], &out->algorithm) != 0) return -1;
+        } else if (strcmp(argv[k], "--iterations") == 0) {
+            if (number(argv[++k], 1, &count) != 0 || count > 1e6) return usage();
+            out->iterations = (int64_t)count;
         } else if (argv[k][0] == '-' || out->folder) {
             return usage();
         } else if (out->input) {
@@ -191,7 +212,12 @@ int main(int argc, char **argv) {
         .angles = input.angles, .bin_pitch = set.pitch
     };
     /* Data Exchange files have counts as integers or as floats. */
-    const isoc_ct_options options = { .struct_size = sizeof options, .input = ISOC_CT_INPUT_COUNTS };
+    const isoc_ct_options options = { .struct_size = sizeof options, .input = ISOC_CT_INPUT_COUNTS, .algorithm = set.algorithm };
+    const int iterates = set.algorithm != ISOC_CT_ALGORITHM_FBP;
+    const isoc_ct_iterative iterative = {
+        .struct_size = sizeof iterative, .iterations = set.iterations,
+        .bounds = set.algorithm == ISOC_CT_ALGORITHM_SIRT ? ISOC_CT_BOUNDS_NON_NEGATIVE : ISOC_CT_BOUNDS_NONE
+    };
     /* What stands out from noise, and would become rings. */
     const isoc_ct_stripes stripes = { .struct_size = sizeof stripes };
     const isoc_ct_half_acquisition half = { .struct_size = sizeof half };
@@ -203,6 +229,7 @@ int main(int argc, char **argv) {
     TRY(isoc_ct_create(ctx, &ct));
     TRY(isoc_ct_set_geometry(ct, &geometry));
     TRY(isoc_ct_set_options(ct, &options));
+    TRY(isoc_ct_set_iterative(ct, &iterative));
     TRY(isoc_ct_set_flat_field(ct, &white, input.dark.data ? &dark : NULL, NULL));
     TRY(isoc_ct_set_stripes(ct, &stripes));
     if (axis < 0) {
@@ -216,7 +243,7 @@ int main(int argc, char **argv) {
         /* The larger part of the detector, on both sides of the axis. */
         side = 2 * (int64_t)(axis < (double)n / 2 ? (double)n - axis : axis + 1);
         printf("field          %" PRId64 " bins, by half acquisition\n", side);
-        TRY(isoc_ct_set_half_acquisition(ct, &half));
+        if (!iterates) TRY(isoc_ct_set_half_acquisition(ct, &half)); /* iterations take such rows as they are */
     }
     geometry.axis = &axis, geometry.axis_count = 1; /* the flat field stays */
     geometry.nx = geometry.ny = side;
@@ -232,6 +259,7 @@ int main(int argc, char **argv) {
     TRY(isoc_ct_get_info(ct, &info));
 
     double rate = 1e-9 * (double)input.rows * (double)side * (double)side * (double)input.views / seconds;
+    if (iterates) rate *= 2.0 * (double)set.iterations; /* forward and adjoint */
     char title[256], caption[160], megabytes[32];
     printf("angles         %.4f degrees apart, covering %.1f degrees\n", info.angular_spacing * 180 / PI,
            info.angle_covered * 180 / PI);
@@ -243,7 +271,7 @@ int main(int argc, char **argv) {
     if (scan_write_volume(volume_path, volume, shape, &notes) != 0) goto end;
     printf("volume         %s\n", volume_path);
     snprintf(title, sizeof title, "%.180s, slice %" PRId64, base_name(set.input), input.rows / 2);
-    snprintf(caption, sizeof caption, "%" PRId64 " views, axis at bin %.2f, %.0f GU/s", input.views, axis, rate);
+    snprintf(caption, sizeof caption, "%" PRId64 " views, axis at bin %.2f, %s, %.0f GU/s", input.views, axis, algorithms[set.algorithm], rate);
     const float *middle = volume + input.rows / 2 * side * side;
     if (draw(picture_path, middle, side, axis, set.axis < 0 ? &search : NULL, title, caption) != 0) goto end;
     printf("picture        %s\n", picture_path);

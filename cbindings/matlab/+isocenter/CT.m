@@ -111,7 +111,7 @@ classdef CT < handle
             %                  or 'tensor'
             %   Precision      of data on a GPU: 'single' (the default) or 'half'
             %   Algorithm      of reconstruct: 'fbp' (the default), filtered back projection; or iterations of forward and adjoint: 'sirt',
-            %                  'cgls' or 'mlem', which setIterative says more of. With subsets 'sirt' is OS-SART and 'mlem' OSEM
+            %                  'cgls', 'mlem' or 'total_variation', which setIterative says more of. With subsets 'sirt' is OS-SART and 'mlem' OSEM
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
@@ -307,24 +307,32 @@ classdef CT < handle
             %   Iterations      maximum number, each over all views (30)
             %   Subsets         of 'sirt' and 'mlem': of the views (1)
             %   Relaxation      of 'sirt': factor of each step, above 0 and below 2 (1)
-            %   Bounds          of 'sirt' and 'mlem': 'none' (the default), 'non_negative', or 'box' with Lower and Upper
+            %   Bounds          of 'sirt', 'mlem' and 'total_variation' (which needs a lower one), what values are kept within: 'none' (the
+            %                   default), 'non_negative', or 'box'
+            %   Lower, Upper    of Bounds 'box', may be infinite
             %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
-            %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0)
-            %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0)
-            %   What an algorithm has no use for must keep its default.
+            %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0); of
+            %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
+            %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)
+            %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0); of 'total_variation', when
+            %                   its duality gap is this part of its objective (1e-4)
+            %   What an algorithm has no use for must keep its default: reconstruct, which knows it, says so.
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_iterative', self.id, varargin{:});
         end
 
-        function found = history(self)
-            % HISTORY  What each iteration of the last reconstruct saw: a struct array with Objective and Slices, those that it went on with.
-            found = isocenter_mex('ct.history', self.id);
+        function found = history(self, varargin)
+            % HISTORY  What the iterations of the last reconstruction saw, a struct array: Iteration, those before it; Objective, what the
+            % algorithm makes smaller, and Gap, how far that is above its minimum at most (Inf where the algorithm does not know), summed
+            % over slices; Slices, how many had not ended. Of 'total_variation' after each 20 iterations and the last, else before each.
+            %   FOUND = ct.history()
+            found = isocenter_mex('ct.history', self.id, varargin{:});
         end
 
         function volume = reconstruct(self, varargin)
             % RECONSTRUCT  Slices in attenuation a length unit, by filtered back projection or what the option Algorithm says.
             %   VOLUME = ct.reconstruct(PROJECTIONS)
-            %   VOLUME = ct.reconstruct(PROJECTIONS, INITIAL)    iterations begin with INITIAL
+            %   VOLUME = ct.reconstruct(PROJECTIONS, INITIAL)    iterations begin with INITIAL, a single volume, moved into the bounds
             %   Single line integrals, counts (uint16, uint8) with a flat field, or what the option Input says. A disk of 1 comes
             %   out as 1. VOLUME is single, or of the class of setOutput.
             volume = isocenter_mex('ct.reconstruct', self.id, varargin{:});

@@ -6,7 +6,7 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
-static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", nullptr };
+static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", "total_variation", nullptr };
 static const char *const bounds[] = { "none", "non_negative", "box", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
@@ -175,13 +175,16 @@ static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
     { "Upper", field::real, AT(upper) },
     { "MaskRadius", field::real, AT(mask_radius) },
     { "Regularisation", field::real, AT(regularisation) },
+    { "Huber", field::real, AT(huber) },
     { "Tolerance", field::real, AT(tolerance) },
 } };
 #undef AT
 
 #define AT(member) offsetof(isoc_ct_iteration, member)
 static const record iteration_record{ "history", sizeof(isoc_ct_iteration), {
+    { "Iteration", field::count, AT(iteration) },
     { "Objective", field::real, AT(objective) },
+    { "Gap", field::real, AT(gap) },
     { "Slices", field::count, AT(slices) },
 } };
 #undef AT
@@ -349,6 +352,7 @@ static void set_options(call &c) {
     auto options = sized<isoc_ct_options>();
     settings_read(options_record, c, 0, "invalidOptions", &options);
     check(isoc_ct_set_options(c.plan->ct(), &options), "invalidOptions");
+    c.plan->ct_algorithm = options.algorithm;
 }
 
 static void set_outliers(call &c) {
@@ -421,13 +425,14 @@ static void leave_half_acquisition(call &c) {
     check(isoc_ct_set_half_acquisition(c.plan->ct(), nullptr));
 }
 
+static const int64_t default_iterations = 30;
+
 static void set_iterative(call &c) {
-    auto &iterative = c.plan->ct_iterative;
     auto wanted = sized<isoc_ct_iterative>();
-    wanted.iterations = 30;
+    wanted.iterations = default_iterations;
     settings_read(iterative_record, c, 0, "invalidIterative", &wanted);
     check(isoc_ct_set_iterative(c.plan->ct(), &wanted), "invalidIterative");
-    iterative = wanted;
+    c.plan->ct_iterative = wanted;
 }
 
 static void history(call &c) {
@@ -578,7 +583,6 @@ static void filter(call &c) {
 
 static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *, const isoc_tensor *), unsigned types,
                       uint32_t output = ISOC_CT_OUTPUT_TYPE_F32) {
-    c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", types, projections_of(c));
     const stored as = stored_as(output);
     array out(as.type, volume_of(c));
@@ -587,21 +591,38 @@ static void to_volume(call &c, isoc_status (*run)(isoc_ct *, const isoc_tensor *
     c.result(0, out.finish());
 }
 
-static void backproject(call &c) { to_volume(c, isoc_ct_backproject, is_single); }
-static void adjoint(call &c) { to_volume(c, isoc_ct_adjoint, is_single); }
+static void backproject(call &c) {
+    c.takes({ "projections" });
+    to_volume(c, isoc_ct_backproject, is_single);
+}
+
+static void adjoint(call &c) {
+    c.takes({ "projections" });
+    to_volume(c, isoc_ct_adjoint, is_single);
+}
+
+// Iterations begin with the volume where one is given.
+static void begin_with(const call &c, uint32_t start) {
+    isoc_ct_iterative wanted = c.plan->ct_iterative;
+    if (wanted.start == start) return;
+    wanted.struct_size = sizeof wanted;
+    if (!wanted.iterations) wanted.iterations = default_iterations;
+    wanted.start = start;
+    check(isoc_ct_set_iterative(c.plan->ct(), &wanted), "invalidIterative");
+    c.plan->ct_iterative = wanted;
+}
+
 static void reconstruct(call &c) {
-    isoc_ct_iterative &iterative = c.plan->ct_iterative;
-    const mxArray *const start = c.optional(1);
-    if ((start != nullptr) != (iterative.start == ISOC_CT_START_VOLUME)) {
-        auto wanted = iterative;
-        wanted.struct_size = sizeof wanted;
-        if (!wanted.iterations) wanted.iterations = 30;
-        wanted.start = start ? ISOC_CT_START_VOLUME : ISOC_CT_START_UNIFORM;
-        check(isoc_ct_set_iterative(c.plan->ct(), &wanted), "invalidIterative");
-        iterative = wanted;
-    }
-    if (!start) return to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output);
     c.takes({ "projections", "initial" });
+    const mxArray *const start = c.optional(1);
+    begin_with(c, start ? ISOC_CT_START_VOLUME : ISOC_CT_START_UNIFORM);
+    if (!start) {
+        to_volume(c, isoc_ct_reconstruct, raw, c.plan->ct_output);
+        return;
+    }
+    if (c.plan->ct_algorithm == ISOC_CT_ALGORITHM_FBP)
+        fail("invalidArgument", "initial is what iterations begin with; the option Algorithm is 'fbp', which has none");
+    if (c.plan->ct_output != ISOC_CT_OUTPUT_TYPE_F32) fail("invalidArgument", "initial is given; there must be none where the volume is stored by setOutput");
     const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
     const array initial(start, "initial", is_single, volume_of(c));
     array_rename("volume", "initial");
@@ -741,6 +762,7 @@ static void reconstruct_stream(call &c) {
     stream s{ &c, 0, function(c, 0, "read"), function(c, 1, "write") };
     const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
     s.type = types[k];
+    begin_with(c, ISOC_CT_START_UNIFORM);
     check(isoc_ct_reconstruct_stream(c.plan->ct(), dtypes[k], read_slab, write_slab, &s));
 }
 

@@ -94,6 +94,12 @@ static std::string one_more(const std::string &number) {
 std::string in_matlab(const std::string &message) {
     const auto as = [](const char *text) { return [text](const std::smatch &) { return text; }; };
     std::string text = replaced(message, R"(\bisoc_(ct|mri|pet)_(get_)?([a-z]\w*))", [](const std::smatch &m) { return camel(m.str(3), false); });
+    text = replaced(text, R"(\biterative\.start is 1 \(volume\); it must be 0 \(uniform\) where)", as("initial is given; there must be none where"));
+    text = replaced(text, R"(\b(lower is \S+ and|lower must be below|0 or more,) upper\b)", [](const std::smatch &m) { return m.str(1) + " Upper"; });
+    text = replaced(text, R"(\bof view (\d+), row (\d+), bin (\d+) is\b)", [](const std::smatch &m) {
+        return "of view " + one_more(m.str(1)) + ", row " + one_more(m.str(2)) + ", bin " + one_more(m.str(3)) + " is";
+    });
+    text = replaced(text, R"(\bcall (isoc_ct_set_half_acquisition|setHalfAcquisition) with NULL)", as("write setHalfAcquisition([])"));
     text = replaced(text, R"(\bparameter, the samples of a spoke,)", as("READOUT, the samples of a spoke,"));
     text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
     text = replaced(text, R"(\bdistortion\.shift_count is (\d+); it must be the number of views, )", [](const std::smatch &m) {
@@ -102,7 +108,7 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\b((distortion|geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
-    text = replaced(text, R"(\b(distortion|geometry|options|outliers|output|phase|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\b(distortion|geometry|iterative|options|outliers|output|phase|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });

@@ -104,6 +104,7 @@ struct plan {
     bool configured; // has a geometry
     ct_sizes ct_size;
     uint32_t ct_output; // an isoc_ct_output_type: what reconstruct stores
+    uint32_t ct_algorithm; // an isoc_ct_algorithm
     isoc_ct_iterative ct_iterative; // as it was set; all zero before
     mri_sizes mri_size;
     pet_sizes pet_size;

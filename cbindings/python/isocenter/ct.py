@@ -59,6 +59,7 @@ class CT(Plan):
         given = locals()
         self._shapes, self._sinograms, self._facts, self._flat_of = None, False, {}, None
         self._stored = "float32"
+        self._iterates = self._continues = False  # by set_options and set_iterative
         super().__init__(lib.isoc_ct_create, lib.isoc_ct_destroy, context)
         self._begin(given)
 
@@ -200,7 +201,7 @@ class CT(Plan):
         projector : {"joseph", "band_limited"}
             What `forward` and `adjoint` are. "band_limited": line integrals of the band-limited function through the pixels, by fast
             Fourier transforms: exact for images without detail finer than two pixels, and N^2 log N operations a slice.
-        algorithm : {"fbp", "sirt", "cgls", "mlem"}
+        algorithm : {"fbp", "sirt", "cgls", "mlem", "total_variation"}
             How `reconstruct` and `reconstruct_stream` reconstruct: filtered back projection, or iterations of `forward` and `adjoint`,
             which `set_iterative` says more of. "sirt" becomes OS-SART and "mlem" OSEM with subsets.
 
@@ -219,6 +220,7 @@ class CT(Plan):
             input=choice(_abi.CtInput, input, "input"), tolerance=tolerance,
             projector=choice(_abi.CtProjector, projector, "projector"), algorithm=choice(_abi.CtAlgorithm, algorithm, "algorithm"))
         self._run(lib.isoc_ct_set_options, ctypes.byref(options))
+        self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
                       start="uniform", regularisation=0.0, huber=0.0, tolerance=0.0):
@@ -234,28 +236,57 @@ class CT(Plan):
         relaxation : float
             "sirt": factor of each step, above 0 and below 2; 0 means 1.
         bounds : {"none", "non_negative", "box"}
-            "sirt", "mlem": what values are kept within; "box" is `lower` to `upper`, which may be infinite.
+            "sirt", "mlem", "total_variation": what values are kept within; "box" is `lower` to `upper`, which may be infinite.
+            "total_variation" needs a lower one, and finds its gap sooner with an upper one.
         mask_radius : float
             Pixels outside this circle stay 0: its radius in halves of the slice's shorter side; 0 for no mask.
         start : {"uniform", "volume"}
-            "volume": begins with what the volume given to `reconstruct` holds.
+            What the first iteration begins with: zeros ("mlem": ones), or what the volume given to `reconstruct` holds, which may be an
+            earlier result, moved into the bounds. "volume" is not for `reconstruct_stream`, nor with `set_output`.
         regularisation : float
-            "cgls": weight of the squared norm of the image, in squares of the length unit.
+            "cgls": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
+            gradient's length, in the length unit; above 0.
+        huber : float
+            "total_variation": gradients shorter than this count by their square, so that slopes are kept; in attenuation a length unit.
         tolerance : float
-            "cgls": ends a slice when its gradient is this part of the first one's.
+            "cgls": ends a slice when its gradient is this part of the first one's. "total_variation": when its duality gap is this part of
+            its objective; 0 means 1e-4.
 
         Raises
         ------
         OutOfRangeError, NotFiniteParameterError
+            What an algorithm has no use for is refused by `reconstruct`, which knows it.
+
+        Examples
+        --------
+        >>> ct.set_options(algorithm="sirt")
+        >>> ct.set_iterative(20, subsets=10, bounds="non_negative")
+        >>> volume = ct.reconstruct(projections)
+        >>> falling = [i.objective for i in ct.history()]
         """
-        options = struct(
+        iterative = struct(
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
             start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, huber=huber, tolerance=tolerance)
-        self._run(lib.isoc_ct_set_iterative, ctypes.byref(options))
+        self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
+        self._continues = iterative.start == _abi.CtStart.VOLUME
 
     def history(self):
-        """What each iteration of the last `reconstruct` saw: a list of CTIteration."""
+        """What each iteration of the last reconstruction saw.
+
+        Returns
+        -------
+        list of CTIteration
+            `iteration`, the iterations before it; `objective`, what the algorithm makes smaller, summed over slices ("sirt": half the
+            weighted sum of squared differences, "cgls" and "total_variation": half the sum of squares and the penalty, "mlem": the
+            Kullback-Leibler divergence); `gap`, how far that is above its minimum at most, infinite where the algorithm does not know;
+            `slices`, how many had not ended. "total_variation" looks after each 20 iterations and the last, others before each.
+
+        Raises
+        ------
+        NotConfiguredError
+            None has iterated since `set_iterative`.
+        """
         found = ctypes.c_int64()
         self._run(lib.isoc_ct_history, None, 0, ctypes.byref(found))
         iterations = (_abi.isoc_ct_iteration * found.value)()
@@ -800,14 +831,15 @@ class CT(Plan):
                            lambda: self._like(0, volume))
 
     def reconstruct(self, projections, volume=None):
-        """Filtered back projection: attenuation a length unit.
+        """Slices in attenuation a length unit, by filtered back projection or what `set_options` says by `algorithm`.
 
         Parameters
         ----------
         projections : array
             float32 line integrals, or counts (uint16, uint8) with a flat field; or what `set_options` says by `input`.
         volume : array, optional
-            (slices, ny, nx), float32, or of the type of `set_output`.
+            (slices, ny, nx), float32, or of the type of `set_output`. With ``set_iterative(start="volume")`` iterations begin with what it
+            holds.
 
         Returns
         -------
@@ -815,16 +847,22 @@ class CT(Plan):
 
         Raises
         ------
+        ValueError
+            Iterations are to begin with a volume, and there is none.
+        OutOfRangeError
+            `set_iterative` asked for what the algorithm has no use for; or a line integral is below 0 with "mlem".
         TensorDtypeError, TensorShapeError, NotFiniteDataError, TooFewViewsError, EqualAnglesError, MemoryCapError
             After an error or a cancel each slice of the volume is either finished or untouched.
         """
+        if volume is None and self._iterates and self._continues:
+            raise wrong(ValueError, "volume is missing: iterations begin with what it holds, by set_iterative(start='volume')")
         return self._project(lib.isoc_ct_reconstruct, projections, volume, self._stored)
 
     def _project(self, function, projections, volume, dtype="float32"):
         return self._apply(function, ("projections", projections), ("volume", volume), lambda: self._like(1, projections), dtype)
 
     def reconstruct_stream(self, read, write, dtype="float32"):
-        """Filtered back projection of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
+        """The same as `reconstruct` of data and volumes that do not fit memory, slab by slab; `info().slab_slices` is the most
         that a slab has.
 
         Parameters

@@ -1,4 +1,4 @@
-"""The code of docs/python.md and docs/porting.md runs, block after block."""
+"""The code of docs/python.md, docs/porting.md and docs/iterative.md runs, block after block."""
 import contextlib
 import io
 import json
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 class Docs(unittest.TestCase):
     def test_code_runs(self):
-        for page, least in ((PAGE, 7), (PAGE.with_name("porting.md"), 1)):
+        for page, least in ((PAGE, 7), (PAGE.with_name("porting.md"), 1), (PAGE.with_name("iterative.md"), 1)):
             blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
             self.assertGreaterEqual(len(blocks), least)
             scope = {}
@@ -46,7 +46,7 @@ class Docs(unittest.TestCase):
         examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, examples / "notebooks.py", folder], check=True)
-            for name in ("ct", "mri", "pet"):
+            for name in ("ct", "iterative", "mri", "pet"):
                 cells = json.loads((Path(folder) / f"{name}.ipynb").read_text())["cells"]
                 self.assertEqual(cells[0]["cell_type"], "markdown")
                 self.assertTrue(cells[0]["source"][0].startswith("# "))

@@ -38,7 +38,7 @@ class Mistakes(unittest.TestCase):
             self.assertIn(word, said)
         name = function.__qualname__
         self.assertTrue(said.startswith((f"{name}: ", f"{name}()", f"{name}.set_geometry()", f"{name}.__init__()")), said)
-        for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "distortion.", "F32", "C64", "U16", "handle"):
+        for word in ("isoc_", "ISOC_", "NULL", "geometry.", "options.", "response.", "distortion.", "iterative.", "F32", "C64", "U16", "handle"):
             self.assertNotIn(word, said)
         return said
 
@@ -180,7 +180,7 @@ class Mistakes(unittest.TestCase):
         for plan, name, written in (
                 (self.ct, "filter", "write set_options(filter=...)"), (self.ct, "pixel_size", "write set_geometry(pixel_size=...)"),
                 (self.ct, "fliter", "write set_options(filter=...)"), (self.ct, "flat_field", "write set_flat_field(...)"),
-                (self.ct, "volume_shape", "set_geometry, set_options"), (self.ct, "iterations", "set_geometry, set_options"),
+                (self.ct, "volume_shape", "set_geometry, set_options"), (self.ct, "iterations", "write set_iterative(iterations=...)"),
                 (self.pet, "iterations", "write set_options(iterations=...)"), (self.pet, "tof_fwhm", "write set_response(tof_fwhm=...)"),
                 (self.pet, "views", "write set_geometry(views=...)"), (self.mri, "lambda_", "write set_options(lambda_=...)"),
                 (self.context, "threads", "write Context(threads=...)"), (self.context, "gpu", "write Context(gpus=...)"),
@@ -350,6 +350,61 @@ class Mistakes(unittest.TestCase):
         ct.set_phase(**scan)
         says(["projections are line integrals, and set_phase is for counts and transmissions", "write leave_phase(), "
               'set_options(input="counts") or set_options(input="transmission")'], ct.reconstruct, ones(18, 16))
+
+    def test_iterative(self):
+        def says(words, algorithm, projections=FRAMES, volume=None, **iterative):
+            """Whichever of the calls it is that knows."""
+            self.ct.set_options(algorithm=algorithm)
+            try:
+                self.ct.set_iterative(**iterative)
+            except (ValueError, TypeError):
+                return self.says(words, self.ct.set_iterative, **iterative)
+            return self.says(words, self.ct.reconstruct, projections, volume)
+
+        self.says("algorithm is 'art'; it must be one of 'fbp', 'sirt', 'cgls', 'mlem', 'total_variation'", self.ct.set_options, algorithm="art")
+        self.says("projector is 'band_limited'; it must be 'joseph' where algorithm is 'sirt'", self.ct.set_options, algorithm="sirt",
+                  projector="band_limited")
+        self.says("no iterative reconstruction has been finished since set_iterative", self.ct.history)
+        for words, algorithm, iterative in (
+                ("iterations is 0; it must be 1 to 1000000", "sirt", {"iterations": 0}),
+                ("iterations is 2.5; it must be an integer", "sirt", {"iterations": 2.5}),
+                ("iterations is 1000001", "cgls", {"iterations": 1000001}),
+                ("relaxation is 2.0; it must be above 0 and below 2", "sirt", {"relaxation": 2}),
+                ("relaxation is NaN; it must be finite", "sirt", {"relaxation": np.nan}),
+                ("relaxation is 0.5; it must be 1.0 where algorithm is 'mlem'", "mlem", {"relaxation": 0.5}),
+                ("subsets is 19; it must be at most the number of views, 18", "sirt", {"subsets": 19}),
+                ("subsets is -1", "sirt", {"subsets": -1}),
+                ("where algorithm is 'cgls'", "cgls", {"subsets": 2}),
+                ("where algorithm is 'cgls'", "cgls", {"bounds": "non_negative"}),
+                ("bounds is 'positive'; it must be one of 'none', 'non_negative', 'box'", "sirt", {"bounds": "positive"}),
+                ("lower is 2.0 and upper 1.0; lower must be below upper", "sirt", {"bounds": "box", "lower": 2, "upper": 1}),
+                ("lower is 0.0 and upper 0.0; lower must be below upper", "sirt", {"bounds": "box"}),
+                ("lower is 1.0 and upper 0.0; both must be 0 where bounds is", "sirt", {"lower": 1}),
+                ("lower is 0.0 and upper 3.0; both must be 0 where bounds is", "sirt", {"bounds": "non_negative", "upper": 3}),
+                ("upper is NaN; it must be a number", "sirt", {"bounds": "box", "upper": np.nan}),
+                ("whose images are never negative", "mlem", {"bounds": "box", "lower": -1, "upper": 1}),
+                ("mask_radius is 2.0; it must be 0 to 1.5", "sirt", {"mask_radius": 2}),
+                ("regularisation is -1.0; it must be 0 or more", "cgls", {"regularisation": -1}),
+                ("regularisation is 1.0; it must be 0.0 where algorithm is 'sirt'", "sirt", {"regularisation": 1}),
+                ("tolerance is 1.0; it must be 0 or more and below 1", "cgls", {"tolerance": 1}),
+                ("tolerance is 0.1; it must be 0.0 where algorithm is 'mlem'", "mlem", {"tolerance": 0.1}),
+                ("start is 'zeros'; it must be one of 'uniform', 'volume'", "sirt", {"start": "zeros"}),
+                ("volume is missing: iterations begin with what it holds, by set_iterative(start='volume')", "sirt", {"start": "volume"})):
+            self.assertIsInstance(says(words, algorithm, **iterative), str)
+            self.ct.set_iterative()
+        negative = FRAMES.copy()
+        negative[3, 1, 4] = -1
+        says(["the line integral of view 3, row 1, bin 4 is below 0", 'Context(nan_policy="replace")'], "mlem", negative)
+        stored = np.zeros(self.ct.volume_shape, np.uint8)
+        self.ct.set_output(dtype="u8", low=0, high=1)
+        says("start is 'volume'; it must be 'uniform' where the volume is stored by set_output", "sirt", volume=stored, start="volume")
+        self.ct.set_output()
+        self.says("start is 'volume'; it must be 'uniform' in a stream", self.ct.reconstruct_stream, lambda *_: None, lambda *_: None)
+        turn = CT(self.context, angles=2 * ANGLES, bins=16, axis=11)
+        turn.set_half_acquisition()
+        turn.set_options(algorithm="sirt")
+        self.says(["half acquisition is set", "algorithm is 'sirt', which takes such rows as they are: write leave_half_acquisition()"],
+                  turn.reconstruct, FRAMES[:, :1])
 
     def test_words_of_what_projections_hold(self):
         """The library's sentences about options.input and the flat field, as its sources have them, in this package's words."""

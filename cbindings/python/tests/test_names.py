@@ -26,6 +26,7 @@ TAKEN = [
     ("isoc_context_options", isocenter.Context, ()),
     ("isoc_ct_geometry", isocenter.CT.set_geometry, ("region",)),
     ("isoc_ct_options", isocenter.CT.set_options, ()),
+    ("isoc_ct_iterative", isocenter.CT.set_iterative, ()),
     ("isoc_ct_output", isocenter.CT.set_output, ()),
     ("isoc_ct_outliers", isocenter.CT.set_outliers, ()),
     ("isoc_ct_flat_field_options", isocenter.CT.set_flat_field, ("flats", "darks")),
@@ -46,6 +47,7 @@ TAKEN = [
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),
     ("isoc_ct_info", isocenter.CTInfo), ("isoc_ct_axis", isocenter.CTAxis), ("isoc_ct_flat_fit", isocenter.CTFlatFit),
+    ("isoc_ct_iteration", isocenter.CTIteration),
     ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
     ("isoc_pet_iteration", isocenter.Iteration), ("isoc_pet_table_sizes", isocenter.TableSizes),
     ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_tally", isocenter.Tally),
@@ -72,6 +74,7 @@ class Names(unittest.TestCase):
         seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
         self.setters = {"isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
                         "isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output,
+                        "isoc_ct_iterative": lambda **word: ct.set_iterative(**word, upper=1.0 if word.get("bounds") == "box" else 0.0),
                         "isoc_ct_outliers": lambda **word: ct.set_outliers(threshold=1.0, **word),
                         "isoc_ct_flat_field_options": lambda **word: ct.set_flat_field(np.ones((2, 1, 8), np.float32), **word),
                         "isoc_ct_phase": lambda **word: ct.set_phase(energy_kev=20, distance_mm=100, pixel_um=1, delta_beta=3, **word),

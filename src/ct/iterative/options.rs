@@ -148,11 +148,17 @@ impl Iterative {
         }
         let word = algorithm.word();
         let (cgls, variation) = (algorithm == Algorithm::Cgls, algorithm == Algorithm::TotalVariation);
+        if subsets > 1 && (cgls || variation) {
+            fail!(OutOfRange, "iterative.subsets is {subsets}; it must be 1 where options.algorithm is {word}");
+        }
+        if cgls && [lower, upper] != FREE {
+            fail!(
+                OutOfRange,
+                "iterative.bounds are {lower:?} and {upper:?}; there must be none (0) where options.algorithm is {word}"
+            );
+        }
         let unused = [
-            ("subsets", subsets as f64, 1.0, cgls || variation),
             ("relaxation", relaxation, 1.0, algorithm != Algorithm::Sirt),
-            ("lower", lower, f64::NEG_INFINITY, cgls),
-            ("upper", upper, f64::INFINITY, cgls),
             ("regularisation", self.regularisation, 0.0, !cgls && !variation),
             ("huber", self.huber, 0.0, !variation),
             ("tolerance", self.tolerance, 0.0, !cgls && !variation),
@@ -177,7 +183,7 @@ impl Iterative {
         if variation && lower == f64::NEG_INFINITY {
             fail!(
                 OutOfRange,
-                "iterative.lower is {lower:?}; it must be finite where options.algorithm is {word}, whose gap needs a lower bound (iterative.bounds 1 for 0, or 2 with any other)"
+                "iterative.bounds have no lower one; there must be one where options.algorithm is {word}, whose gap needs it: bounds 1 (non_negative), or 2 (box) with a finite lower"
             );
         }
         Ok(())

@@ -86,6 +86,7 @@ impl isoc_ct_iterative {
         let given = (lower, upper) != (0.0, 0.0);
         let bounds = match self.bounds {
             kind @ 0..=1 if given => {
+                let kind = ["0 (none)", "1 (non_negative)"][kind as usize];
                 fail!(
                     OutOfRange,
                     "iterative.lower is {lower:?} and upper {upper:?}; both must be 0 where bounds is {kind}, and not 2 (box)"

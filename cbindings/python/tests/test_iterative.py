@@ -1,0 +1,210 @@
+"""Iterative CT: iterates against NumPy's by the same pair, values against a phantom, history, bounds, start and streams."""
+import unittest
+
+import numpy as np
+
+import isocenter
+
+VIEWS, SIDE = 45, 64
+GEOMETRY = dict(angles=np.arange(VIEWS) * np.pi / VIEWS + 0.01, bins=96, rows=2, nx=SIDE, ny=SIDE)
+# 0 to 1.3; the second slice has one and a half times as much.
+BODY = [[1.0, 0.0, 0.0, 24.0, 20.0, 0.3], [0.3, 6.0, -4.0, 8.0, 5.0, 0.0], [-0.5, -8.0, 5.0, 5.0, 6.0, 0.5]]
+CONTEXT = isocenter.Context(device="cpu")
+# Products with the pair round by some 1e-6 of the largest value; the quotients of a handful of iterations make that ten times as much.
+ROUNDING = 2e-5
+
+
+def inverse(sums):
+    """One over the sums of rays and pixels, or 0 below a thousandth of a pixel, as the library has it."""
+    return np.where(sums >= 1e-3, 1 / np.maximum(sums, 1e-3), 0)
+
+
+class Iterative(unittest.TestCase):
+    def setUp(self):
+        self.ct = isocenter.CT(CONTEXT, **GEOMETRY)
+        self.addCleanup(self.ct.close)
+        truth = self.ct.phantom_volume(BODY) * np.array([1.0, 1.5], np.float32)[:, None, None]
+        self.truth = np.maximum(truth, 0)  # sums of values above and below 0 round
+        self.data = self.ct.forward(self.truth)
+
+    def by(self, algorithm, iterations, volume=None, data=None, **options):
+        self.ct.set_options(algorithm=algorithm)
+        self.ct.set_iterative(iterations, **options)
+        return self.ct.reconstruct(self.data if data is None else data, volume)
+
+    def objectives(self):
+        return np.array([i.objective for i in self.ct.history()])
+
+    def off(self, volume):
+        """Root mean square of what a volume is from the truth, as a part of the truth's."""
+        return np.linalg.norm(volume - self.truth) / np.linalg.norm(self.truth)
+
+    def test_iterates_are_those_of_the_formulas(self):
+        forward, adjoint, b = self.ct.forward, self.ct.adjoint, self.data
+        rays = inverse(forward(np.ones_like(self.truth)))
+        pixels = inverse(adjoint(np.ones_like(b)))
+        x, found = np.zeros_like(self.truth), []
+        for _ in range(5):
+            r = b - forward(x)
+            found.append(0.5 * (rays * r * r).sum())
+            x = np.clip(x + 1.5 * pixels * adjoint(rays * r), 0, 1.2)
+        seen = self.by("sirt", 5, relaxation=1.5, bounds="box", lower=0.0, upper=1.2)
+        np.testing.assert_allclose(seen, x, rtol=0, atol=ROUNDING * x.max())
+        np.testing.assert_allclose(self.objectives(), found, rtol=0, atol=ROUNDING * found[0])
+
+        weight = 20.0
+        x, found = np.zeros_like(self.truth), []
+        r, s = b, adjoint(b)
+        d = s
+        dot = lambda a, c: (a.astype(float) * c).sum(axis=(1, 2))[:, None, None]  # noqa: E731
+        over_rows = lambda a: (a.astype(float) ** 2).sum(axis=(0, 2))[:, None, None]  # noqa: E731
+        for _ in range(4):
+            found.append(0.5 * (over_rows(r) + weight * dot(x, x)).sum())
+            q = forward(d)
+            step = (dot(s, s) / (over_rows(q) + weight * dot(d, d))).astype(np.float32)
+            x, r = x + step * d, r - step.reshape(1, 2, 1) * q
+            old, s = s, adjoint(r) - np.float32(weight) * x
+            d = s + (dot(s, s) / dot(old, old)).astype(np.float32) * d
+        seen = self.by("cgls", 4, regularisation=weight)
+        np.testing.assert_allclose(seen, x, rtol=0, atol=ROUNDING * x.max())
+        np.testing.assert_allclose(self.objectives(), found, rtol=0, atol=ROUNDING * found[0])
+
+        counted = rays > 0
+        pixels = inverse(adjoint(counted.astype(np.float32)))
+        x = np.ones_like(self.truth)
+        for _ in range(5):
+            e = forward(x)
+            x = x * pixels * adjoint(np.where(counted, b / np.where(counted, e, 1), 0).astype(np.float32))
+        np.testing.assert_allclose(self.by("mlem", 5), x, rtol=0, atol=ROUNDING * x.max())
+
+    def test_a_disk_comes_out_at_its_value(self):
+        """From exact line integrals, where the pair's are those of pixels: their sums over a view differ by up to 1e-3 (see test_ct), lines
+        near the edge by more, of which the mean four pixels within sees some: five times that."""
+        with isocenter.CT(CONTEXT, angles=GEOMETRY["angles"], bins=SIDE, pixel_size=0.5, bin_pitch=0.5) as ct:
+            projections = ct.phantom_projections([[1.0, 0.0, 0.0, 11.0, 11.0, 0.0]])
+            c = np.arange(SIDE) - (SIDE - 1) / 2
+            inside = c[:, None] ** 2 + c[None, :] ** 2 < 18 ** 2
+            for algorithm, iterations in (("sirt", 60), ("cgls", 12), ("mlem", 60)):
+                ct.set_options(algorithm=algorithm)
+                ct.set_iterative(iterations)
+                self.assertAlmostEqual(ct.reconstruct(projections)[0][inside].mean(), 1, delta=0.005, msg=algorithm)
+
+    def test_history(self):
+        self.assertEqual(isocenter.CTIteration._fields, ("iteration", "objective", "gap", "slices"))
+        for algorithm, iterations in (("sirt", 12), ("cgls", 8), ("mlem", 12)):
+            self.by(algorithm, iterations)
+            found = self.ct.history()
+            self.assertEqual([i.slices for i in found], [2] * iterations)
+            self.assertTrue((np.diff(self.objectives()) < 0).all(), algorithm)
+            self.assertGreaterEqual(self.objectives()[-1], 0)
+        # The first is of zeros: half the sum of squares.
+        self.by("cgls", 3)
+        self.assertAlmostEqual(self.objectives()[0] / (0.5 * (self.data.astype(float) ** 2).sum()), 1, delta=1e-6)
+        self.ct.set_iterative()
+        self.assertRaises(isocenter.NotConfiguredError, self.ct.history)
+        # Of a slice of zeros the first gradient is 0.
+        data = self.data.copy()
+        data[:, 0] = 0
+        volume = self.by("cgls", 100, data=data, tolerance=0.002)
+        slices = [i.slices for i in self.ct.history()]
+        self.assertTrue(3 < len(slices) < 100 and slices[0] == 2 and set(slices[1:]) == {1}, slices)
+        self.assertFalse(volume[0].any())
+
+    def test_subsets_are_faster_in_the_beginning(self):
+        """About as far in an iteration as without in as many iterations as there are subsets: at least three times as far of nine."""
+        for algorithm in ("sirt", "mlem"):
+            few = self.off(self.by(algorithm, 3, subsets=9))
+            self.assertEqual(len(self.ct.history()), 3)
+            self.assertLess(few, self.off(self.by(algorithm, 9)), algorithm)
+        sart = self.by("sirt", 2, subsets=VIEWS, relaxation=0.3)
+        self.assertLess(self.off(sart), self.off(self.by("sirt", 6)))
+
+    def test_bounds_and_mask(self):
+        free = self.by("sirt", 20)
+        self.assertLess(free.min(), 0)
+        self.assertEqual(self.by("sirt", 20, bounds="non_negative").min(), 0)
+        box = self.by("sirt", 20, bounds="box", lower=-0.01, upper=1.1)
+        self.assertEqual((box.min(), box.max()), (np.float32(-0.01), np.float32(1.1)))
+        half = self.by("mlem", 20, bounds="box", lower=0.0, upper=np.inf)
+        np.testing.assert_array_equal(half, self.by("mlem", 20))  # which is never below 0
+        c = np.arange(SIDE) - (SIDE - 1) / 2
+        outside = c[:, None] ** 2 + c[None, :] ** 2 > (0.8 * SIDE / 2) ** 2
+        for algorithm in ("sirt", "cgls", "mlem"):
+            masked = self.by(algorithm, 5, mask_radius=0.8)
+            self.assertFalse(masked[:, outside].any())
+            self.assertTrue((masked[:, ~outside] != 0).mean() > 0.9)
+
+    def test_start(self):
+        """Five iterations and then five are ten: each step of SIRT and MLEM depends on the image alone."""
+        for algorithm in ("sirt", "mlem"):
+            ten = self.by(algorithm, 10)
+            objectives = self.objectives()
+            five = self.by(algorithm, 5)
+            same = self.by(algorithm, 5, five, start="volume")
+            self.assertIs(same, five)
+            np.testing.assert_allclose(same, ten, rtol=0, atol=ROUNDING * ten.max())
+            np.testing.assert_allclose(self.objectives(), objectives[5:], rtol=0, atol=ROUNDING * objectives[0])
+        # From the truth on there is nothing to do.
+        for algorithm in ("sirt", "cgls", "mlem"):
+            volume = self.truth.copy()
+            if algorithm == "mlem":
+                volume += np.float32(1e-6)  # where it is 0 it stays so
+            np.testing.assert_allclose(self.by(algorithm, 3, volume, start="volume"), self.truth, rtol=0, atol=1e-4)
+        self.by("sirt", 1, np.full_like(self.truth, 5.0), start="volume", bounds="box", lower=0.0, upper=1.0)
+        # Filtered back projection has no use for it, and makes its own volume.
+        self.ct.set_options()
+        self.assertEqual(self.ct.reconstruct(self.data).shape, self.truth.shape)
+
+    def test_a_stream_gives_what_arrays_give(self):
+        for algorithm in ("sirt", "cgls", "mlem"):
+            whole = self.by(algorithm, 4)
+            history = self.ct.history()
+            seen = np.zeros_like(whole)
+
+            def read(first, projections):
+                projections[...] = self.data[:, first:first + projections.shape[1]]
+
+            def write(first, volume):
+                seen[first:first + len(volume)] = volume
+
+            self.ct.reconstruct_stream(read, write)
+            np.testing.assert_allclose(seen, whole, rtol=0, atol=ROUNDING * whole.max())
+            self.assertEqual(len(self.ct.history()), len(history))
+
+    def test_classes_of_errors(self):
+        for kind, options in ((isocenter.OutOfRangeError, {"iterations": 0}), (isocenter.OutOfRangeError, {"relaxation": 2}),
+                              (isocenter.NotFiniteParameterError, {"relaxation": np.inf}), (isocenter.OutOfRangeError, {"lower": 1}),
+                              (isocenter.OutOfRangeError, {"bounds": "box", "lower": 2, "upper": 1}), (ValueError, {"bounds": "all"}),
+                              (TypeError, {"iterations": "all"})):
+            with self.subTest(options):
+                self.assertRaises(kind, self.ct.set_iterative, **options)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "sirt", 3, subsets=VIEWS + 1)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "cgls", 3, subsets=2)
+        self.assertRaises(isocenter.OutOfRangeError, self.by, "mlem", 3, data=self.data - np.float32(0.01))
+        self.assertRaises(isocenter.TensorShapeError, self.by, "sirt", 3, np.zeros((2, 3, 4), np.float32), start="volume")
+        self.assertRaises(isocenter.OutOfRangeError, self.ct.reconstruct_stream, lambda *_: None, lambda *_: None)
+        # The plan goes on.
+        self.assertLess(self.off(self.by("sirt", 10)), 0.5)
+
+    def test_counts_and_missing_values(self):
+        """Counts become line integrals on the way; values below 0, of noise, are an error for "mlem", or 0."""
+        with isocenter.CT(isocenter.Context(device="cpu", nan_policy="replace"), **GEOMETRY) as ct:
+            ct.set_options(algorithm="mlem")
+            ct.set_iterative(3)
+            expected = ct.reconstruct(self.data)
+            data = self.data.copy()
+            empty = np.argwhere(data == 0)[0]
+            data[tuple(empty)] = -0.5
+            np.testing.assert_array_equal(ct.reconstruct(data), expected)
+            self.assertEqual(ct.info().replaced_values, 1)
+            ct.set_options(algorithm="sirt", input="counts")
+            ct.set_flat_field(np.ones((2, 96), np.float32))
+            seen = ct.reconstruct(np.exp(-0.02 * self.data))
+            ct.set_options(algorithm="sirt")
+            ct.set_flat_field(None)
+            # The logarithm of exp(-x) is off by a rounding of 1, 6e-8, and lines are some 1 long.
+            np.testing.assert_allclose(seen, ct.reconstruct(np.float32(0.02) * self.data), rtol=0, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
