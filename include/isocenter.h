@@ -1731,7 +1731,8 @@ isoc_status isoc_ct_set_stripes(isoc_ct *ct,
 //
 // Angular weights are then half the gaps of the full turn, in sum pi; the caller's own stay in force. isoc_ct_info tells the bins that
 // rows become, and the overlap; isoc_ct_find_axis finds the axis, and says whether a scan is a half acquisition. isoc_ct_filter,
-// isoc_ct_backproject, isoc_ct_forward and isoc_ct_adjoint take rows as they are: filtered rows need more bins than the detector has.
+// isoc_ct_backproject, isoc_ct_forward and isoc_ct_adjoint take rows as they are: filtered rows need more bins than the detector has. So
+// do iterative algorithms, which need no weights where rays are measured twice: with this set they are ISOC_STATUS_OUT_OF_RANGE.
 //
 // ISOC_STATUS_OUT_OF_RANGE, here or from the calls that use it after another geometry, where the axis is further than a quarter of the
 // bins beyond the edge, where the overlap wanted is larger than there is, where less than half of the views have an opposite one to
@@ -1829,8 +1830,9 @@ isoc_status isoc_ct_forward(isoc_ct *ct,
 // `projections`: f32; `volume`: f32, (slices, ny, nx).
 isoc_status isoc_ct_adjoint(isoc_ct *ct, const isoc_tensor *projections, const isoc_tensor *volume);
 
-// Filtered back projection: sum over views of angular weight x filtered projection. The result is attenuation a length
-// unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of views, half or full turn.
+// Reconstruction by isoc_ct_options.algorithm; by default filtered back projection: sum over views of angular weight x filtered
+// projection. The result is attenuation a length unit: a uniform disk of 1.0 comes out as 1.0 for any pixel size, bin pitch, number of
+// views, half or full turn.
 //
 // `projections`: f32 line integrals, counts (u16, u8) with a flat field, or what isoc_ct_options.input says; `volume`: (slices, ny, nx),
 // f32, or of the type of isoc_ct_set_output.

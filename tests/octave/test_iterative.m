@@ -153,7 +153,7 @@ function refused()
     set('Lower is 2.0 and Upper 1.0; Lower must be below Upper', 'Bounds', 'box', 'Lower', 2, 'Upper', 1);
     set('Lower is 1.0 and Upper 0.0; both must be 0 where Bounds is', 'Lower', 1);
     set('MaskRadius is 2.0; it must be 0 to 1.5', 'MaskRadius', 2);
-    set('Regularisation is -1.0; it must be 0 or more', 'Regularisation', -1);
+    set('Regularisation is -1.0; it must be 0, or 1e-30 to 1e30', 'Regularisation', -1);
     set('Tolerance is 1.0; it must be 0 or more and below 1', 'Tolerance', 1);
     run = @(words, algorithm, varargin) check_error(words, 'ct:invalidArgument', words, @() by(ct, p, algorithm, 3, varargin{:}));
     run('Subsets is 46; it must be at most the number of views, 45', 'sirt', 'Subsets', 46);
@@ -161,6 +161,12 @@ function refused()
     run('where Algorithm is ''cgls''', 'cgls', 'Bounds', 'non_negative');
     run('Relaxation is 0.5; it must be 1.0 where Algorithm is ''mlem''', 'mlem', 'Relaxation', 0.5);
     run('Regularisation is 1.0; it must be 0.0 where Algorithm is ''sirt''', 'sirt', 'Regularisation', 1);
+    run('Regularisation is 0; it must be above 0 where Algorithm is ''total_variation''', 'total_variation', 'Bounds', 'non_negative');
+    run('have no lower one', 'total_variation', 'Regularisation', 1);
+    run('Huber is 0.1; it must be 0.0 where Algorithm is ''sirt''', 'sirt', 'Huber', 0.1);
+    by(ct, p, 'total_variation', 3000, 'Regularisation', 1, 'Bounds', 'box', 'Upper', 2, 'Tolerance', 1e-3);
+    found = ct.history();
+    check_true('a gap ends total variation', found(end).Iteration < 3000 && found(end).Gap <= 1e-3 * found(end).Objective);
     run('whose images are never negative', 'mlem', 'Bounds', 'box', 'Lower', -1, 'Upper', 1);
     p(5, 2, 4) = -1;
     check_error('negative data', 'ct:invalidArgument', {'view 4, row 2, bin 5 is below 0', '''NanPolicy'', ''replace'''}, @() by(ct, p, 'mlem', 3));

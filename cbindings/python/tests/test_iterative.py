@@ -89,6 +89,23 @@ class Iterative(unittest.TestCase):
                 ct.set_iterative(iterations)
                 self.assertAlmostEqual(ct.reconstruct(projections)[0][inside].mean(), 1, delta=0.005, msg=algorithm)
 
+    def test_total_variation(self):
+        """The objective, worked out over the pair, whose rounding is 1e-6 of the largest value, and no image below the bound: neither the
+        phantom's nor any of other methods."""
+        weight = 1.0
+        seen = self.by("total_variation", 3000, regularisation=weight, bounds="box", upper=2, tolerance=1e-3)
+        last = self.ct.history()[-1]
+        self.assertLess(last.iteration, 3000)
+        self.assertLessEqual(last.gap, 1e-3 * last.objective)
+
+        def objective(x):
+            x = np.ascontiguousarray(x, np.float32)
+            steps = [np.diff(x.astype(float), axis=axis, append=np.take(x, [-1], axis)) for axis in (1, 2)]
+            return 0.5 * ((self.ct.forward(x).astype(float) - self.data) ** 2).sum() + weight * np.hypot(*steps).sum()
+        self.assertAlmostEqual(objective(seen) / last.objective, 1, delta=1e-5)
+        for other in (self.truth, 0.5 * (seen + self.truth), self.by("sirt", 30, bounds="non_negative")):
+            self.assertGreater(objective(other), (last.objective - last.gap) * (1 - 1e-5))
+
     def test_history(self):
         self.assertEqual(isocenter.CTIteration._fields, ("iteration", "objective", "gap", "slices"))
         for algorithm, iterations in (("sirt", 12), ("cgls", 8), ("mlem", 12)):

@@ -384,10 +384,13 @@ class Mistakes(unittest.TestCase):
                 ("upper is NaN; it must be a number", "sirt", {"bounds": "box", "upper": np.nan}),
                 ("whose images are never negative", "mlem", {"bounds": "box", "lower": -1, "upper": 1}),
                 ("mask_radius is 2.0; it must be 0 to 1.5", "sirt", {"mask_radius": 2}),
-                ("regularisation is -1.0; it must be 0 or more", "cgls", {"regularisation": -1}),
+                ("regularisation is -1.0; it must be 0, or 1e-30 to 1e30", "cgls", {"regularisation": -1}),
                 ("regularisation is 1.0; it must be 0.0 where algorithm is 'sirt'", "sirt", {"regularisation": 1}),
                 ("tolerance is 1.0; it must be 0 or more and below 1", "cgls", {"tolerance": 1}),
                 ("tolerance is 0.1; it must be 0.0 where algorithm is 'mlem'", "mlem", {"tolerance": 0.1}),
+                ("regularisation is 0; it must be above 0 where algorithm is 'total_variation'", "total_variation", {"bounds": "non_negative"}),
+                ("bounds have no lower one", "total_variation", {"regularisation": 1}),
+                ("huber is 0.1; it must be 0.0 where algorithm is 'sirt'", "sirt", {"huber": 0.1}),
                 ("start is 'zeros'; it must be one of 'uniform', 'volume'", "sirt", {"start": "zeros"}),
                 ("volume is missing: iterations begin with what it holds, by set_iterative(start='volume')", "sirt", {"start": "volume"})):
             self.assertIsInstance(says(words, algorithm, **iterative), str)
