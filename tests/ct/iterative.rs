@@ -239,13 +239,9 @@ fn what_makes_no_sense_is_refused_with_its_name() {
         ("must be at most the number of views, 23", Status::OutOfRange, |_, o, i| {
             (o.algorithm, i.subsets) = (Algorithm::Sirt, 24);
         }),
-        (
-            "iterative.subsets is 2; it must be 1 where options.algorithm is 2 (cgls)",
-            Status::OutOfRange,
-            |_, o, i| {
-                (o.algorithm, i.subsets) = (Algorithm::Cgls, 2);
-            },
-        ),
+        ("iterative.subsets is 2; it must be 1 where options.algorithm is 2 (cgls)", Status::OutOfRange, |_, o, i| {
+            (o.algorithm, i.subsets) = (Algorithm::Cgls, 2);
+        }),
         ("iterative.bounds are 0.0 and inf", Status::OutOfRange, |_, o, i| {
             (o.algorithm, i.bounds) = (Algorithm::Cgls, [0.0, f64::INFINITY]);
         }),
