@@ -12,11 +12,13 @@ from PIL import Image
 
 BINS, VIEWS, PHOTONS = 256, 30, 2e4
 BOUND = {"bounds": "non_negative"}
-SHOWN = [("fbp", 1, {}), ("sirt", 20, {"subsets": 5, **BOUND}), ("cgls", 12, {})]
+SHOWN = [("fbp", 1, {}), ("sirt", 20, {"subsets": 5, **BOUND}), ("cgls", 12, {}),
+         ("total_variation", 1000, {"regularisation": 0.03, **BOUND})]
 TABLE = [("sirt", (10, 100, 300), {}), ("sirt", (10, 100, 300), BOUND), ("sirt", (3, 10, 20, 50, 100), {"subsets": 5, **BOUND}),
          ("sirt", (3, 10, 20, 50, 100), {"subsets": VIEWS, **BOUND}),
          ("sirt", (3, 10, 20, 50, 100), {"subsets": VIEWS, "relaxation": 0.5, **BOUND}), ("cgls", (3, 10, 20, 50, 100), {}),
-         ("mlem", (10, 100, 300), {}), ("mlem", (3, 10, 20, 50), {"subsets": 5})]
+         ("mlem", (10, 100, 300), {}), ("mlem", (3, 10, 20, 50), {"subsets": 5}),
+         *(("total_variation", (100, 300, 1000), {"regularisation": weight, **BOUND}) for weight in (0.01, 0.03, 0.1))]
 
 
 def main(to=Path(__file__).with_name("iterative.png")):

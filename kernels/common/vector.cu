@@ -1,6 +1,6 @@
 // Arithmetic of vectors of complex numbers, as solvers need it.
 #include "complex.cuh"
-#include "each.cuh"
+#include "block_sum.cuh"
 
 // Mirrors `Combine` in src/gpu/vector.rs: y = a x + b y.
 struct Combine {
@@ -36,17 +36,6 @@ struct Dot {
     double *result;
 };
 static_assert(sizeof(Dot) == 72);
-
-__device__ inline double block_sum(double v) {
-    __shared__ double warps[THREADS / 32];
-    for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = 0;
-    for (int w = 0; w < THREADS / 32; w++) v += warps[w];
-    __syncthreads();
-    return v;
-}
 
 __device__ inline void finish(const Dot &p, double sum) {
     __shared__ bool last;
