@@ -114,8 +114,8 @@ pub(in crate::ct) trait Space {
 
     /// projected = R (data - projected) of one subset, with the rays' factors R if there are any; sum += data minus projected times that.
     fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
-    /// projected = data / projected of one subset, 0 where nothing is measured or expected and where the ray's factor is; sum += data ln(data / projected) - data +
-    /// projected.
+    /// projected = data / projected of one subset, 0 where nothing is measured or expected and where the ray's factor is; sum +=
+    /// data ln(data / projected) - data + projected.
     fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
     /// rows = rows - (over / under) by; sum += |rows|^2.
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()>;

@@ -1,5 +1,6 @@
 //! Iterations on the processor: slices side by side in lanes, as the pair of projectors reads them, from the first iteration to the last.
 
+mod changes;
 mod factors;
 mod pointwise;
 mod resident;

@@ -1,5 +1,6 @@
 //! Vectors of some slices in the processor's memory, and what methods do to them.
 
+use super::changes::{Add, Blend, Descend, Difference, Distance, Multiply, Ratio, Relax, Residual, Turn};
 use super::factors::Factors;
 use super::pointwise::{Change, Group, change};
 use super::resident::{Kept, Pairs};
@@ -34,6 +35,9 @@ pub(super) struct Resident<'s> {
     /// A part of vectors, as they were: see [`Resident::moved`].
     pub(super) before: Vec<(Moving, Vec<f32>)>,
 }
+
+/// Elements of which one is watched.
+pub(super) const WATCHED: usize = 8;
 
 /// A vector that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +85,12 @@ impl Resident<'_> {
 
     /// How far a vector has come since the last call, by every eighth of its elements: the sum of squares of each lane.
     fn moved(&mut self, which: Moving, sum: Sum) -> Result<()> {
-        const PART: usize = 8;
         let (vector, group) = match which {
             Moving::Image(k) => (&*self.images[k], self.kept.pixels),
             Moving::Rows(k) => (&*self.rows[k], self.kept.samples),
         };
         let lanes = self.kept.lanes;
-        let watched = vector.chunks_exact(group).map(|group| group.chunks_exact(lanes).step_by(PART));
+        let watched = vector.chunks_exact(group).map(|group| group.chunks_exact(lanes).step_by(WATCHED));
         let now = collected(watched.flatten().flatten().copied())?;
         let place = self.before.iter().position(|(of, _)| *of == which);
         if let Some(k) = place {
@@ -137,120 +140,6 @@ impl<C: Change> Work<'_, C> {
             let (factors, sums) = (&self.factors[own.clone()], &mut sums[own]);
             change(context.level(), Group { y, x, shared: self.shared, factors, sums }, &self.change);
         }
-    }
-}
-
-/// y = s (x - y); the sum of s (x - y)^2.
-struct Residual;
-/// y = x / y; the sum of the Kullback-Leibler divergence.
-struct Ratio;
-/// y = y + f x; the sum of y^2.
-struct Add;
-/// The sum of (x - y)^2.
-struct Distance;
-/// The sum of x - y.
-struct Difference;
-/// y = y + f (x - y)
-struct Blend;
-/// y = x + f y
-struct Turn;
-/// y = s (y + f x); the sum of y^2.
-struct Descend;
-/// y = y + step s x within bounds
-struct Relax {
-    step: f32,
-    bounds: [f32; 2],
-}
-/// y = y s x within bounds
-struct Multiply {
-    bounds: [f32; 2],
-}
-
-impl Change for Residual {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
-        let apart = x - *y;
-        *y = shared * apart;
-        *y * apart
-    }
-}
-
-impl Change for Ratio {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
-        let expected = *y;
-        if expected <= 0.0 || shared == 0.0 {
-            *y = 0.0;
-            return 0.0;
-        }
-        *y = x / expected;
-        // x ln(x / e) - x + e, whose limit at x = 0 is e.
-        if x > 0.0 { x * y.ln() - x + expected } else { expected }
-    }
-}
-
-impl Change for Add {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
-        *y += factor * x;
-        *y * *y
-    }
-}
-
-impl Change for Distance {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
-        (x - *y) * (x - *y)
-    }
-}
-
-impl Change for Difference {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
-        x - *y
-    }
-}
-
-impl Change for Blend {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
-        *y += factor * (x - *y);
-        0.0
-    }
-}
-
-impl Change for Turn {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
-        *y = x + factor * *y;
-        0.0
-    }
-}
-
-impl Change for Descend {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
-        *y = shared * (*y + factor * x);
-        *y * *y
-    }
-}
-
-impl Change for Relax {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
-        // No pixel that no ray meets, and none outside the mask, leaves what it is.
-        let moved = (*y + self.step * shared * x).max(self.bounds[0]).min(self.bounds[1]);
-        *y = if shared == 0.0 { *y } else { moved };
-        0.0
-    }
-}
-
-impl Change for Multiply {
-    #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
-        let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
-        *y = if shared == 0.0 { 0.0 } else { moved };
-        0.0
     }
 }
 

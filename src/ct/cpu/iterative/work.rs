@@ -2,7 +2,7 @@
 
 use super::factors::Factors;
 use super::resident::{Kept, Pairs};
-use super::space::Resident;
+use super::space::{Resident, WATCHED};
 use crate::context::{NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, clear, collected, filled, zeros};
 use crate::ct::cpu::division;
@@ -121,7 +121,10 @@ impl Work for Iterate<'_> {
             return u64::MAX;
         }
         let needs = self.iteration.needs();
-        let floats = (needs.images * kept.image + needs.rows * kept.rows + kept.packed) as u64;
+        let vectors = needs.images * kept.image + needs.rows * kept.rows;
+        // Whose norms are asked for watches how far vectors come.
+        let watched = if needs.norms { vectors.div_ceil(WATCHED) } else { 0 };
+        let floats = (vectors + watched + kept.packed) as u64;
         let row = kept.row.floats / lanes;
         let threads = self.threads as u64 * Pairs::thread_bytes(self.geometry, lanes);
         4 * floats + Factors::bytes(self.iteration, self.geometry, row) + threads

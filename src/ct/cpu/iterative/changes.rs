@@ -1,0 +1,117 @@
+//! The changes that methods make to vectors' elements: y is changed by x, s is what all slices share there, f the slice's factor.
+
+use super::pointwise::Change;
+
+/// y = s (x - y); the sum of s (x - y)^2.
+pub(super) struct Residual;
+/// y = x / y; the sum of the Kullback-Leibler divergence.
+pub(super) struct Ratio;
+/// y = y + f x; the sum of y^2.
+pub(super) struct Add;
+/// The sum of (x - y)^2.
+pub(super) struct Distance;
+/// The sum of x - y.
+pub(super) struct Difference;
+/// y = y + f (x - y)
+pub(super) struct Blend;
+/// y = x + f y
+pub(super) struct Turn;
+/// y = s (y + f x); the sum of y^2.
+pub(super) struct Descend;
+/// y = y + step s x within bounds
+pub(super) struct Relax {
+    pub(super) step: f32,
+    pub(super) bounds: [f32; 2],
+}
+/// y = y s x within bounds
+pub(super) struct Multiply {
+    pub(super) bounds: [f32; 2],
+}
+
+impl Change for Residual {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let apart = x - *y;
+        *y = shared * apart;
+        *y * apart
+    }
+}
+
+impl Change for Ratio {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let expected = *y;
+        if expected <= 0.0 || shared == 0.0 {
+            *y = 0.0;
+            return 0.0;
+        }
+        *y = x / expected;
+        // x ln(x / e) - x + e, whose limit at x = 0 is e.
+        if x > 0.0 { x * y.ln() - x + expected } else { expected }
+    }
+}
+
+impl Change for Add {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y += factor * x;
+        *y * *y
+    }
+}
+
+impl Change for Distance {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        (x - *y) * (x - *y)
+    }
+}
+
+impl Change for Difference {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        x - *y
+    }
+}
+
+impl Change for Blend {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y += factor * (x - *y);
+        0.0
+    }
+}
+
+impl Change for Turn {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y = x + factor * *y;
+        0.0
+    }
+}
+
+impl Change for Descend {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
+        *y = shared * (*y + factor * x);
+        *y * *y
+    }
+}
+
+impl Change for Relax {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        // No pixel that no ray meets, and none outside the mask, leaves what it is.
+        let moved = (*y + self.step * shared * x).max(self.bounds[0]).min(self.bounds[1]);
+        *y = if shared == 0.0 { *y } else { moved };
+        0.0
+    }
+}
+
+impl Change for Multiply {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
+        *y = if shared == 0.0 { 0.0 } else { moved };
+        0.0
+    }
+}
