@@ -206,3 +206,44 @@ fn bad_data_of_iterations_are_refused_or_replaced_on_the_gpu() {
         assert!(e.status == Status::NotFiniteData && e.message.contains("volume[2, 5, 7]"), "{e}");
     }
 }
+
+/// Both end at a gap, when rounding says so: the objectives lie within these of the same minimum, and so do what both images project to,
+/// |A (x - x')|^2 / 2 being at most the sum of the gaps.
+#[test]
+fn total_variation_comes_to_the_processors_minimum() {
+    let Some(context) = gpu() else { return };
+    for (slices, wide, mask_radius, upper) in
+        [(1, false, 0.0, 1.5), (9, true, 0.0, f64::INFINITY), (9, false, 0.9, 1.5)]
+    {
+        let g = geometry(slices, wide);
+        let p = projections(&g);
+        let (iterations, regularisation, huber, tolerance) = (3000, 2.0, 0.01, 1e-3);
+        let bounds = [0.0, upper];
+        let iterative =
+            Iterative { iterations, regularisation, huber, bounds, mask_radius, tolerance, ..Iterative::default() };
+        let nothing = vec![f32::NAN; g.volume_shape().iter().product()];
+        let found = [&context, &super::cpu()].map(|context| {
+            let mut ct = plan(context, &g, Algorithm::TotalVariation, &iterative);
+            let volume = run(&mut ct, &p, &nothing);
+            let last = *ct.history().expect("a history").last().expect("an iteration");
+            assert!(last.iteration < iterations && last.gap <= tolerance * last.objective, "{last:?}");
+            (volume, last)
+        });
+        let [(seen, ours), (expected, theirs)] = &found;
+        // Rounding of the pair besides.
+        let bound = ours.gap + theirs.gap + 1e-5 * theirs.objective;
+        assert!((ours.objective - theirs.objective).abs() <= bound, "{ours:?} {theirs:?}");
+        let matrix = exact::Matrix::new(&g);
+        let all: Vec<usize> = (0..g.views()).collect();
+        let pixels = g.ny * g.nx;
+        let apart: f64 = seen
+            .chunks_exact(pixels)
+            .zip(expected.chunks_exact(pixels))
+            .map(|(a, b)| {
+                let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| f64::from(a - b)).collect();
+                matrix.forward(&all, &difference).iter().map(|v| v * v).sum::<f64>()
+            })
+            .sum();
+        assert!(0.5 * apart <= 2.0 * bound, "{apart} of {bound}");
+    }
+}
