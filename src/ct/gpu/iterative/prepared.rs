@@ -78,7 +78,10 @@ impl Prepared {
     ) -> Result<u64> {
         let (device, g, iteration) = (state.device.clone(), slab.geometry, slab.iteration);
         let vectors = Vectors::new(g, iteration, slab.count);
-        let memory = scratch.vectors.take(&device, vectors.bytes())?.address();
+        let memory = scratch.vectors.take(&device, vectors.bytes())?;
+        // Fields and directions begin with zeros.
+        memory.clear(stream)?;
+        let memory = memory.address();
         let packed = scratch.pair.take(&device, packed_bytes(g, slab.count, self.lanes) as usize)?.address();
         let numbers = scratch.numbers.take(&device, slab.count * sum_bytes(g, iteration))?;
         numbers.clear(stream)?;
@@ -200,7 +203,7 @@ impl Prepared {
         let g = slab.geometry;
         // SAFETY: page-locked memory of two numbers, read after the wait.
         let [first, replaced] = unsafe {
-            Rows::one(self.told.data().addr() as u64, 16).download(self.found.address(), 16, stream)?;
+            Rows::one(self.found.address(), 16).download(self.told.data().addr() as u64, 16, stream)?;
             stream.synchronize()?;
             self.told.data().cast::<[u64; 2]>().read()
         };

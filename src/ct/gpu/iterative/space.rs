@@ -382,7 +382,7 @@ impl Space for Resident<'_> {
         let host = self.numbers.data();
         // SAFETY: page-locked memory of as many numbers, which the stream fills before they are read.
         unsafe {
-            PinnedRows::one(host.addr() as u64, 8 * count).download(from, 8 * count, self.stream)?;
+            PinnedRows::one(from, 8 * count).download(host.addr() as u64, 8 * count, self.stream)?;
             self.stream.synchronize()?;
             copied(std::slice::from_raw_parts(host.cast::<f64>(), count))
         }

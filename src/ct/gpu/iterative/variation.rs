@@ -120,15 +120,15 @@ impl<'s> Resident<'s> {
         let at = [image.address(), rows.address(), self.at.packed];
         let mask = self.mask.map_or(0, DeviceMemory::address);
         Norms::new(g, |x| {
-            let lent = PinnedRows::one(host.data().addr() as u64, bytes);
+            let place = host.data().addr() as u64;
             // SAFETY: an image and rows of one slice, and page-locked memory that the stream has done with after the wait.
             unsafe {
                 host.data().cast::<f32>().copy_from_nonoverlapping(x.as_ptr(), x.len());
-                lent.upload(image.address(), bytes, stream)?;
+                PinnedRows::one(place, bytes).upload(image.address(), bytes, stream)?;
                 self.pairs.forward(0, at, 1, stream)?;
                 self.pairs.adjoint(self.state, self.lines, 0, at, 1, stream)?;
                 self.mask_one(image.address(), mask)?;
-                lent.download(image.address(), bytes, stream)?;
+                PinnedRows::one(image.address(), bytes).download(place, bytes, stream)?;
                 stream.synchronize()?;
                 crate::cpu::buffer::copied(std::slice::from_raw_parts(host.data().cast::<f32>(), x.len()))
             }
