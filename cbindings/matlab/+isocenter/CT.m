@@ -307,8 +307,8 @@ classdef CT < handle
             %   Iterations      maximum number, each over all views (30)
             %   Subsets         of 'sirt' and 'mlem': of the views (1)
             %   Relaxation      of 'sirt': factor of each step, above 0 and below 2 (1)
-            %   Bounds          of 'sirt', 'mlem' and 'total_variation' (which needs a lower one), what values are kept within: 'none' (the
-            %                   default), 'non_negative', or 'box'
+            %   Bounds          of 'sirt', 'mlem' and 'total_variation', which needs a lower one: what values are kept within,
+            %                   'none' (the default), 'non_negative', or 'box'
             %   Lower, Upper    of Bounds 'box', may be infinite
             %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
             %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0); of
