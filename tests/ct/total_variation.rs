@@ -171,6 +171,16 @@ fn weak_variation_leaves_values_as_they_are() {
 }
 
 #[test]
+fn a_scan_that_misses_the_slice_leaves_zeros() {
+    let mut g = geometry(1);
+    g.axis = vec![1e6];
+    let mut ct = plan(&g, Level::BASELINE, 1);
+    let p = random(projection_len(&g), 4);
+    let (seen, _) = run(&mut ct, &Iterative { iterations: 25, ..iterative() }, &p);
+    assert!(seen.iter().all(|v| *v == 0.0));
+}
+
+#[test]
 fn what_variation_cannot_do_is_refused() {
     type Change = fn(&mut Iterative);
     let table: [(&str, Change); 8] = [

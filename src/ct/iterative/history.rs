@@ -1,6 +1,6 @@
 //! What iterations found.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// One iteration over all slices, as it found the images that it began with.
@@ -31,20 +31,19 @@ impl History {
     /// Sums over slabs; one that ended earlier counts with its last.
     pub(in crate::ct) fn take(self) -> Vec<Iterated> {
         let slabs = self.slabs.into_inner().unwrap_or_else(|e| e.into_inner());
-        let mut all: BTreeMap<usize, ()> = BTreeMap::new();
-        for found in slabs.iter().flatten().filter(|found| found.slices > 0) {
-            all.insert(found.iteration, ());
-        }
+        let running = slabs.iter().flatten().filter(|found| found.slices > 0);
+        let all: BTreeSet<usize> = running.map(|found| found.iteration).collect();
         let sum = |iteration: usize| {
             let mut sum = Iterated { iteration, objective: 0.0, gap: 0.0, slices: 0 };
             for slab in &slabs {
-                let Some(last) = slab.iter().rev().find(|found| found.iteration <= iteration) else { continue };
+                let so_far = slab.partition_point(|found| found.iteration <= iteration);
+                let Some(last) = slab[..so_far].last() else { continue };
                 sum.objective += last.objective;
                 sum.gap += last.gap;
                 sum.slices += if last.iteration == iteration { last.slices } else { 0 };
             }
             sum
         };
-        all.into_keys().map(sum).collect()
+        all.into_iter().map(sum).collect()
     }
 }

@@ -33,6 +33,10 @@ impl Norms {
         let noise = collected((0..n).map(|_| if random.next() < 0.5 { 1.0f32 } else { -1.0 }))?;
         let product = normal(&noise)?;
         let typical = dot(&noise, &product) / n as f64;
+        if typical <= 0.0 {
+            // No ray meets the slice.
+            return Ok(Self { normal: 1.0, both: IN_HAND, typical: 1.0 });
+        }
         let (mut x, mut largest) = (filled(n, 1.0f32)?, 0.0);
         for _ in 0..ITERATIONS {
             let product = normal(&x)?;
