@@ -17,7 +17,7 @@ OUT := target/demo
 PROGRAM = $(if $(shell pkg-config --exists hdf5 2>/dev/null && echo 1),$(dir $(LIBRARY))isocenter)
 # What it needs, and what MPI's binding needs besides.
 FOR_PROGRAM := cmd:cc:gcc cmd:pkg-config:pkg-config pc:hdf5:libhdf5-dev
-FOR_MPI := cmd:mpicc:libopenmpi-dev cmd:mpirun:openmpi-bin so:clang:libclang-dev
+FOR_MPI := mpi:$(or $(MPICC),mpicc):libopenmpi-dev cmd:mpirun:openmpi-bin so:clang:libclang-dev
 # A sinogram alone.
 OF_TIFF := $(filter %.tif %.tiff %.TIF %.TIFF,$(DATA))
 STAGED_LIBDIR := $(DESTDIR)$(abspath $(LIBDIR))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes sure that programs and libraries are there; on Debian and its kin, installs the packages of those that are not.
-# usage: need.sh KIND:NAME:PACKAGE...    KIND is cmd (a program), pc (a library known to pkg-config), so (any other shared library) or py (a Python module)
+# usage: need.sh KIND:NAME:PACKAGE...    KIND is cmd (a program), pc (a library known to pkg-config), so (any other shared library), py (a Python module)
+# or mpi (a compiler that finds mpi.h: its command alone can be there without)
 set -eu
 
 missing_packages() {
@@ -11,6 +12,7 @@ missing_packages() {
             pc:*) pkg-config --exists "${item#pc:}" ;;
             so:*) ldconfig -p | grep -q "lib${item#so:}\(-[0-9]*\)\{0,1\}\.so" ;;
             py:*) python3 -c "import ${item#py:}" ;;
+            mpi:*) echo '#include <mpi.h>' | "${item#mpi:}" -fsyntax-only -x c - ;;
         esac >/dev/null 2>&1 || printf '%s ' "$package"
     done
 }
