@@ -443,7 +443,7 @@ impl Ct<'_> {
             subsets: input.size(0, 7, SIDE),
             relaxation: input.real(0.0),
             bounds: input.code(3),
-            reserved: 0,
+            normal: input.code(3),
             lower: input.real(0.0),
             upper: input.real(0.0),
             mask_radius: input.real(0.0),

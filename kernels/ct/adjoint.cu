@@ -62,8 +62,9 @@ __device__ inline float tent_at(float distance) {
 template <int LANES, int GROUPS, bool NARROW>
 __device__ inline void add_square(Lanes<LANES> (&sum)[GROUPS][4], const Lanes<LANES> *at, float distance, const View &view,
                                   const Adjoint &p) {
-    // From bin `at` to the tents' middles, the leftmost pixel's first.
-    float x = fabsf(view.dx) * view.slope, y = fabsf(view.dy) * view.slope;
+    // From bin `at` to the tents' middles, the leftmost pixel's first. Rounded products: fused, they would be rounded in one kernel and not
+    // in another.
+    float x = __fmul_rn(fabsf(view.dx), view.slope), y = __fmul_rn(fabsf(view.dy), view.slope);
     float d[4] = {distance, distance - x, distance - y, distance - x - y};
     auto add_bin = [&](int i, int first, int end) {
         Lanes<LANES> value[GROUPS];
@@ -158,14 +159,14 @@ template <int LANES, int GROUPS, bool NARROW> __device__ inline void adjoint(con
 #pragma unroll 1
             for (; v < end; v++) {
                 View view = views[v];
-                float h = fmaf(rx, view.dx, fmaf(ry, view.dy, view.fraction));
 #pragma unroll
                 for (int s = 0; s < SQUARES; s++) {
+                    // From the square's own place, so that sums are the same to the bit however many squares a thread has.
+                    float h = fmaf(rx, view.dx, fmaf(ry + s * STEP, view.dy, view.fraction));
                     float floored = __fadd_rd(h, MAGIC);
                     float distance = fmaf(floored - MAGIC - h, view.slope, view.slope - 1);
                     const Lanes<LANES> *at = cache + (__float_as_int(floored) + view.origin);
                     add_square<LANES, GROUPS, NARROW>(sum[s], at, distance, view, p);
-                    h = fmaf(STEP, view.dy, h);
                 }
             }
         }

@@ -60,6 +60,11 @@ struct Difference {
     static constexpr bool READS_X = true, WRITES = false;
     static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x - y; }
 };
+// The sum of x y.
+struct Inner {
+    static constexpr bool READS_X = true, WRITES = false;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x * y; }
+};
 // y = y + f (x - y)
 struct Blend {
     static constexpr bool READS_X = true, WRITES = true;
@@ -167,6 +172,7 @@ CHANGE(descend, Descend)
 CHANGE(relax, Relax)
 CHANGE(multiply, Multiply)
 CHANGE(square, Square)
+CHANGE(inner, Inner)
 CHANGE(inverse, Inverse)
 CHANGE(sign, Sign)
 
@@ -268,4 +274,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_iterative_record(const 
     if (threadIdx.x) return;
     *p.objective = p.factor * sum;
     *p.slices_left = (long long)left;
+}
+
+// Mirrors `Lessen`: the sums of slices that go on become less by over^2 / under.
+struct Lessen {
+    double *sums;
+    const double *over, *under;
+    const int *ended;
+    int slices;
+};
+static_assert(sizeof(Lessen) == 40);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_iterative_lessen(const __grid_constant__ Lessen p) {
+    each(p.slices, [&](long long s) {
+        if (!p.ended[s] && p.under[s] > 0) p.sums[s] -= p.over[s] * p.over[s] / p.under[s];
+    });
 }

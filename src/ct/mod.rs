@@ -19,7 +19,6 @@ mod ray;
 mod rows;
 mod slab;
 mod task;
-#[cfg_attr(not(test), expect(dead_code))]
 mod toeplitz;
 
 pub use angular::Angular;
@@ -30,7 +29,7 @@ pub use geometry::{Geometry, Order};
 pub(crate) use geometry::{MAX_SIDE, crop};
 pub use iterative::history::Iterated;
 pub(crate) use iterative::options::MAX_ITERATIONS;
-pub use iterative::options::{Algorithm, Iterative, Start};
+pub use iterative::options::{Algorithm, Iterative, Normal, Start};
 pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use output::options::{Output, Window};
 pub use output::writer::Written;

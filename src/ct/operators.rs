@@ -181,7 +181,7 @@ impl Ct {
         let Self { context, plan, options, stages, engine, stream, iterative, .. } = self;
         let plan = configured(plan)?;
         let algorithm = if operator == Operator::Iterate { options.algorithm } else { Algorithm::Fbp };
-        let iteration = plan.iteration(algorithm, iterative)?;
+        let iteration = plan.iteration((algorithm, options.pair, options.tolerance), iterative)?;
         let correction = match operator {
             Operator::Filter | Operator::Reconstruct | Operator::Iterate => {
                 let correction = options.input.correction(dtype, plan.flat.as_deref(), options.minimum_transmission)?;
@@ -191,6 +191,9 @@ impl Ct {
             _ => Correction::None,
         };
         let task = plan.task(operator, (options, stages), correction, *stream)?;
+        if let Some(iteration) = &iteration {
+            iteration.prepare(context, &plan.geometry)?;
+        }
         let task = Task { pass, iteration: iteration.as_ref(), ..task };
         self.treated = work(&mut **engine, context, &task)?;
         if matches!(pass.finish, Finish::Survey(_)) {

@@ -159,11 +159,11 @@ impl Options {
             let (low, high) = TOLERANCES.into_inner();
             fail!(OutOfRange, "options.tolerance is {t:?}; it must be {low:?} to {high:?}");
         }
-        if self.algorithm != Algorithm::Fbp && self.pair != Pair::Joseph {
+        if matches!(self.algorithm, Algorithm::Sirt | Algorithm::Mlem) && self.pair != Pair::Joseph {
             let word = self.algorithm.word();
             fail!(
                 OutOfRange,
-                "options.projector is 1 (band_limited); it must be 0 (joseph) where options.algorithm is {word}"
+                "options.projector is 1 (band_limited), some of whose weights are negative; it must be 0 (joseph) where options.algorithm is {word}"
             );
         }
         if self.interpolation == Interpolation::BandLimited && self.kernel != Kernel::Auto {

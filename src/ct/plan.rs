@@ -10,6 +10,7 @@ use super::geometry_warnings;
 use super::gpu::engine::GpuEngine;
 use super::iterative::Iteration;
 use super::iterative::history::Iterated;
+use super::iterative::kept::Kept;
 use super::iterative::options::{Algorithm, Iterative};
 use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
@@ -69,6 +70,8 @@ pub(super) struct Plan {
     pub(super) halves: Option<Result<Halves>>,
     /// Whether it might be wanted has been looked at.
     pub(super) advised: bool,
+    /// Of iterations.
+    kept: Kept,
 }
 
 impl Plan {
@@ -92,7 +95,11 @@ impl Plan {
     }
 
     /// The iterations of a call, if its algorithm has any.
-    pub(super) fn iteration<'a>(&self, algorithm: Algorithm, options: &'a Iterative) -> Result<Option<Iteration<'a>>> {
+    pub(super) fn iteration<'a>(
+        &'a self,
+        (algorithm, pair, tolerance): (Algorithm, Pair, f64),
+        options: &'a Iterative,
+    ) -> Result<Option<Iteration<'a>>> {
         if algorithm == Algorithm::Fbp {
             return Ok(None);
         }
@@ -103,7 +110,9 @@ impl Plan {
                 "half acquisition is set, which is for filtered back projection; options.algorithm is {word}, which takes such rows as they are: call isoc_ct_set_half_acquisition with NULL"
             );
         }
-        Iteration::new(algorithm, options, &self.geometry).map(Some)
+        let g = &self.geometry;
+        let banded = (pair == Pair::BandLimited).then(|| BandLimited::new(g, tolerance)).transpose()?;
+        Iteration::new(algorithm, options, g, (banded, &self.kept)).map(Some)
     }
 
     /// A call of an operator; `correction` is what is done to projections.
@@ -313,7 +322,8 @@ impl Ct {
         }
         let flat = old.and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.looked = false;
-        self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false });
+        let kept = Kept::default();
+        self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false, kept });
         Ok(())
     }
 
@@ -552,7 +562,8 @@ impl Ct {
     fn needs(&self) -> Result<Needs> {
         let pass = Pass::sizes(&self.output, self.context.threads());
         let plan = self.plan()?;
-        let iteration = plan.iteration(self.options.algorithm, &self.iterative)?;
+        let Options { algorithm, pair, tolerance, .. } = self.options;
+        let iteration = plan.iteration((algorithm, pair, tolerance), &self.iterative)?;
         self.engine.needs(&self.context, &plan.sizes((&self.options, &self.stages), iteration.as_ref(), pass)?)
     }
 }

@@ -74,8 +74,8 @@ impl Task<'_> {
     pub(super) fn band_limited(&self) -> Result<Option<BandLimited>> {
         let band_limited = match self.operator {
             Operator::Reconstruct | Operator::Backproject => self.interpolation == Interpolation::BandLimited,
-            Operator::Forward | Operator::Adjoint => self.pair == Pair::BandLimited,
-            Operator::Filter | Operator::Iterate => false,
+            Operator::Forward | Operator::Adjoint | Operator::Iterate => self.pair == Pair::BandLimited,
+            Operator::Filter => false,
         };
         band_limited.then(|| BandLimited::new(self.geometry, self.tolerance)).transpose()
     }

@@ -599,6 +599,7 @@ static void iterations(void) {
     ITERATIVE(relaxation, -0.5, OUT_OF_RANGE, "is -0.5", "above 0 and below 2");
     ITERATIVE(relaxation, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     ITERATIVE(bounds, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_bounds");
+    ITERATIVE(normal, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_normal");
     BAD("iterative: a box without bounds", s->iterative.bounds = ISOC_CT_BOUNDS_BOX, call_set_iterative(s->ct, s), OUT_OF_RANGE,
         "lower is 0.0 and upper 0.0", "below upper");
     ITERATIVE(lower, 1.0, OUT_OF_RANGE, "lower is 1.0 and upper 0.0", "2 (box)");
@@ -616,8 +617,8 @@ static void iterations(void) {
     ITERATIVE(tolerance, 1.0, OUT_OF_RANGE, "is 1.0", "below 1");
     ITERATIVE(tolerance, -1e-3, OUT_OF_RANGE, "0 or more");
     BAD("options.algorithm", s->options.algorithm = 5, call_set_options(s->ct, s), UNKNOWN_VALUE, "options.algorithm is 5", "isoc_ct_algorithm");
-    BAD("options: an algorithm with the other pair", (s->options.algorithm = ISOC_CT_ALGORITHM_CGLS, s->options.projector = 1),
-        call_set_options(s->ct, s), OUT_OF_RANGE, "options.projector is 1 (band_limited)", "2 (cgls)");
+    BAD("options: an algorithm with the other pair", (s->options.algorithm = ISOC_CT_ALGORITHM_SIRT, s->options.projector = 1),
+        call_set_options(s->ct, s), OUT_OF_RANGE, "options.projector is 1 (band_limited)", "1 (sirt)");
 
     ITERATES(SIRT, subsets = VIEWS + 1, subsets = VIEWS + 1, "iterative.subsets is 25", "number of views, 24");
     ITERATES(CGLS, subsets = 2, subsets = 2, "iterative.subsets is 2", "2 (cgls)");
@@ -626,6 +627,8 @@ static void iterations(void) {
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, subsets = 2, "iterative.subsets is 2", "4 (total_variation)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, relaxation = 0.5, "iterative.relaxation is 0.5", "4 (total_variation)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, bounds = ISOC_CT_BOUNDS_NONE, "iterative.bounds have no lower one", "4 (total_variation)");
+    ITERATES(CGLS, normal = ISOC_CT_NORMAL_TOEPLITZ, subsets = 1, "options.projector 0 (joseph)", "must be 1 (band_limited)");
+    ITERATES(SIRT, normal = ISOC_CT_NORMAL_PAIR, subsets = 1, "iterative.normal is 1 (pair)", "1 (sirt)");
     ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");
     ITERATES(MLEM, relaxation = 0.5, relaxation = 0.5, "iterative.relaxation is 0.5", "3 (mlem)");
     ITERATES(SIRT, regularisation = 2.0, tolerance = 0.0, "iterative.regularisation is 2.0", "1 (sirt)");

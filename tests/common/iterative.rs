@@ -29,6 +29,13 @@ impl Matrix {
         Self { rows, pixels: g.ny * g.nx, bins: g.bins }
     }
 
+    /// Of weights that are not Joseph's, one by one.
+    pub fn dense(g: &Geometry, weight: impl Fn(usize, usize) -> f64) -> Self {
+        let (pixels, bins) = (g.ny * g.nx, g.bins);
+        let row = |ray: usize| (0..pixels).map(|pixel| (pixel, weight(ray, pixel))).collect();
+        Self { rows: (0..g.views() * bins).map(row).collect(), pixels, bins }
+    }
+
     fn ray(&self, r: usize, x: &[f64]) -> f64 {
         self.rows[r].iter().map(|(p, w)| w * x[*p]).sum()
     }

@@ -3,6 +3,7 @@
 mod angles;
 mod axis;
 mod band_limited;
+mod band_limited_iterative;
 mod band_limited_pair;
 #[path = "../common/mod.rs"]
 mod common;

@@ -5,7 +5,7 @@ use super::memory::OnGpu;
 use super::{gpu, gpu_with};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
-use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Options, Order, Slab, Start};
+use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Normal, Options, Order, Pair, Slab, Start};
 use isocenter::error::Status;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -54,9 +54,13 @@ fn cases() -> Vec<(Algorithm, Iterative)> {
 }
 
 fn plan(context: &Arc<Context>, g: &Geometry, algorithm: Algorithm, iterative: &Iterative) -> Ct {
+    plan_with(context, g, &Options { algorithm, ..Options::default() }, iterative)
+}
+
+fn plan_with(context: &Arc<Context>, g: &Geometry, options: &Options, iterative: &Iterative) -> Ct {
     let mut ct = Ct::new(context.clone());
     ct.set_geometry(g.clone()).expect("a geometry");
-    ct.set_options(Options { algorithm, ..Options::default() }).expect("options");
+    ct.set_options(options.clone()).expect("options");
     ct.set_iterative(iterative.clone()).expect("iterations");
     ct
 }
@@ -115,54 +119,107 @@ fn same(seen: &[f32], expected: &[f32], what: &str) {
 #[test]
 fn iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
     let g = geometry(40, false);
-    let p = projections(&g);
+    for (algorithm, iterative) in cases() {
+        check_places(&g, &Options { algorithm, ..Options::default() }, &iterative);
+    }
+}
+
+/// Of the band-limited pair slabs keep together which slices are one image.
+#[test]
+fn band_limited_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
+    let g = Geometry { nx: 19, ny: 16, ..geometry(41, false) };
+    for (iterative, options) in band_limited_cases() {
+        check_places(&g, &options, &iterative);
+    }
+}
+
+/// Least squares by the band-limited pair, and by the convolution that its normal operator is.
+fn band_limited_cases() -> Vec<(Iterative, Options)> {
+    let options = Options { algorithm: Algorithm::Cgls, pair: Pair::BandLimited, ..Options::default() };
+    let with = |normal, start, regularisation, mask_radius| {
+        let iterations = 4;
+        let on = Iterative { iterations, normal, start, regularisation, mask_radius, ..Iterative::default() };
+        (on, options.clone())
+    };
+    vec![
+        with(Normal::Pair, Start::Uniform, 0.0, 0.0),
+        with(Normal::Toeplitz, Start::Uniform, 0.0, 0.0),
+        with(Normal::Toeplitz, Start::Volume, 20.0, 0.9),
+    ]
+}
+
+/// The processor's tests compare with f64; here each of the two errs by the sums' tolerance, 1e-6, as by its rounding.
+#[test]
+fn band_limited_iterates_are_the_processors() {
+    let Some(context) = gpu() else { return };
+    for slices in [1, 2, 9] {
+        let g = Geometry { nx: 19, ny: 16, ..geometry(slices, false) };
+        let p = projections(&g);
+        let start = random(g.volume_shape().iter().product(), 9);
+        for (iterative, options) in band_limited_cases() {
+            let options = Options { tolerance: 1e-6, ..options };
+            let found = [&context, &super::cpu()].map(|context| {
+                let mut ct = plan_with(context, &g, &options, &iterative);
+                let volume = run(&mut ct, &p, &start);
+                (volume, ct.history().expect("a history").last().expect("an iteration").objective)
+            });
+            let [(seen, ours), (expected, theirs)] = found;
+            let expected: Vec<f64> = expected.into_iter().map(f64::from).collect();
+            let e = super::common::error(&seen, &expected);
+            assert!(e < 4.0 * TOLERANCE, "{slices} slices, {iterative:?}: {e:.1e}");
+            assert!((ours / theirs - 1.0).abs() < 4.0 * TOLERANCE, "{iterative:?}: {ours} {theirs}");
+        }
+    }
+}
+
+fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
+    let algorithm = options.algorithm;
+    let p = projections(g);
     let start = random(g.volume_shape().iter().product(), 9);
     let Some(context) = gpu() else { return };
-    for (algorithm, iterative) in cases() {
-        let mut ct = plan(&context, &g, algorithm, &iterative);
-        let whole = run(&mut ct, &p, &start);
-        // Less memory: slabs of few slices.
-        let Some(small) = gpu_with(ContextOptions { gpu_memory_cap: 600_000, ..ContextOptions::default() }) else {
-            return;
-        };
-        let mut capped = plan(&small, &g, algorithm, &iterative);
-        assert!(capped.info().expect("facts").slab_slices < 20);
-        same(&run(&mut capped, &p, &start), &whole, &format!("{algorithm:?} in slabs"));
-        let (on, to) = (OnGpu::new(&p), OnGpu::new(&start));
-        let layout = |shape: [usize; 3]| (shape, [(shape[1] * shape[2]) as isize, shape[2] as isize, 1]);
-        let ((from_shape, from), (to_shape, strides)) = (layout(g.projection_shape()), layout(g.volume_shape()));
-        // SAFETY: arrays of these shapes in the GPU's memory.
-        let (from, target) = unsafe {
-            (
-                Array::from_raw(on.address as *const u8, DType::F32, from_shape, from, Some(0)),
-                ArrayMut::from_raw(to.address as *mut u8, DType::F32, to_shape, strides, Some(0)),
-            )
-        };
-        ct.reconstruct(from, target).expect("a reconstruction on the GPU");
-        same(&to.read(), &whole, &format!("{algorithm:?} on the GPU"));
-        if iterative.start == Start::Uniform {
-            let mut seen = vec![0.0f32; whole.len()];
-            let read = |slab: Slab| {
-                // SAFETY: a contiguous slab of this shape.
-                let to =
-                    unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
-                for v in 0..g.views() {
-                    for r in 0..slab.shape[1] {
-                        let from = (v * g.rows + slab.first_row + r) * g.bins;
-                        to[(v * slab.shape[1] + r) * g.bins..][..g.bins].copy_from_slice(&p[from..][..g.bins]);
-                    }
+    let mut ct = plan_with(&context, g, options, iterative);
+    let whole = run(&mut ct, &p, &start);
+    // Half the memory: several slabs.
+    let gpu_memory_cap = ct.memory().expect("bytes") / 2;
+    let Some(small) = gpu_with(ContextOptions { gpu_memory_cap, ..ContextOptions::default() }) else {
+        return;
+    };
+    let mut capped = plan_with(&small, g, options, iterative);
+    assert!(capped.info().expect("facts").slab_slices < g.slices);
+    same(&run(&mut capped, &p, &start), &whole, &format!("{algorithm:?} in slabs"));
+    let (on, to) = (OnGpu::new(&p), OnGpu::new(&start));
+    let layout = |shape: [usize; 3]| (shape, [(shape[1] * shape[2]) as isize, shape[2] as isize, 1]);
+    let ((from_shape, from), (to_shape, strides)) = (layout(g.projection_shape()), layout(g.volume_shape()));
+    // SAFETY: arrays of these shapes in the GPU's memory.
+    let (from, target) = unsafe {
+        (
+            Array::from_raw(on.address as *const u8, DType::F32, from_shape, from, Some(0)),
+            ArrayMut::from_raw(to.address as *mut u8, DType::F32, to_shape, strides, Some(0)),
+        )
+    };
+    ct.reconstruct(from, target).expect("a reconstruction on the GPU");
+    same(&to.read(), &whole, &format!("{algorithm:?} on the GPU"));
+    if iterative.start == Start::Uniform {
+        let mut seen = vec![0.0f32; whole.len()];
+        let read = |slab: Slab| {
+            // SAFETY: a contiguous slab of this shape.
+            let to = unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+            for v in 0..g.views() {
+                for r in 0..slab.shape[1] {
+                    let from = (v * g.rows + slab.first_row + r) * g.bins;
+                    to[(v * slab.shape[1] + r) * g.bins..][..g.bins].copy_from_slice(&p[from..][..g.bins]);
                 }
-                Ok(())
-            };
-            let write = |slab: Slab| {
-                // SAFETY: as above.
-                let from = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.shape.iter().product()) };
-                seen[slab.first * g.ny * g.nx..][..from.len()].copy_from_slice(from);
-                Ok(())
-            };
-            ct.reconstruct_stream(DType::F32, read, write).expect("a stream");
-            same(&seen, &whole, &format!("{algorithm:?} in a stream"));
-        }
+            }
+            Ok(())
+        };
+        let write = |slab: Slab| {
+            // SAFETY: as above.
+            let from = unsafe { std::slice::from_raw_parts(slab.data.cast::<f32>(), slab.shape.iter().product()) };
+            seen[slab.first * g.ny * g.nx..][..from.len()].copy_from_slice(from);
+            Ok(())
+        };
+        ct.reconstruct_stream(DType::F32, read, write).expect("a stream");
+        same(&seen, &whole, &format!("{algorithm:?} in a stream"));
     }
 }
 

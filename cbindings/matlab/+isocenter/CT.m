@@ -311,6 +311,8 @@ classdef CT < handle
             %                   'none' (the default), 'non_negative', or 'box'
             %   Lower, Upper    of Bounds 'box', may be infinite
             %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
+            %   Normal          of 'cgls': how A^T A is applied, 'auto' (the default), 'pair', or 'toeplitz', as a convolution: that is
+            %                   what it is of Projector 'band_limited' where all pixels inside the circle fall on the detector
             %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0); of
             %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)

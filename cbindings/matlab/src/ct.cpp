@@ -8,6 +8,7 @@ static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamm
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
 static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", "total_variation", nullptr };
 static const char *const bounds[] = { "none", "non_negative", "box", nullptr };
+static const char *const normals[] = { "auto", "pair", "toeplitz", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
@@ -174,6 +175,7 @@ static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
     { "Lower", field::real, AT(lower) },
     { "Upper", field::real, AT(upper) },
     { "MaskRadius", field::real, AT(mask_radius) },
+    { "Normal", field::word, AT(normal), 0, normals },
     { "Regularisation", field::real, AT(regularisation) },
     { "Huber", field::real, AT(huber) },
     { "Tolerance", field::real, AT(tolerance) },

@@ -223,7 +223,7 @@ class CT(Plan):
         self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", regularisation=0.0, huber=0.0, tolerance=0.0):
+                      start="uniform", normal="auto", regularisation=0.0, huber=0.0, tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -243,6 +243,10 @@ class CT(Plan):
         start : {"uniform", "volume"}
             What the first iteration begins with: zeros ("mlem": ones), or what the volume given to `reconstruct` holds, which may be an
             earlier result, moved into the bounds. "volume" is not for `reconstruct_stream`, nor with `set_output`.
+        normal : {"auto", "pair", "toeplitz"}
+            "cgls": how A^T A is applied. As a convolution ("toeplitz") it takes one padded FFT each way, whatever the number of views: that
+            is what it is of the band-limited pair (`set_options(projector="band_limited")`) where all pixels, or those inside the circle
+            of `mask_radius`, fall on the detector in all views. "auto" takes it there, and the log says so.
         regularisation : float
             "cgls": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.
@@ -267,7 +271,8 @@ class CT(Plan):
         iterative = struct(
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
-            start=choice(_abi.CtStart, start, "start"), regularisation=regularisation, huber=huber, tolerance=tolerance)
+            start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"), regularisation=regularisation,
+            huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
         self._continues = iterative.start == _abi.CtStart.VOLUME
 

@@ -3,6 +3,7 @@
 
 use super::groups::Groups;
 use super::work::{Call, Work};
+use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{Workspace, collected, probe, zeros};
 use crate::cpu::level::Level;
 use crate::ct::band_limited::BandLimited;
@@ -124,16 +125,33 @@ impl<'a> Spectra<'a> {
     }
 
     /// Bytes beside fine grid and values: the threads' own, and tables.
-    fn other_bytes(&self, images: usize) -> u64 {
+    pub(super) fn other_bytes(&self, images: usize) -> u64 {
         let numbers = self.geometry.bins + images * self.row_len() + self.lines.points() + self.lens[1];
         let views = size_of::<(f64, View)>() * self.views.len();
         let lines = self.lines.bytes(images, self.threads);
         lines + self.other + self.threads as u64 * 8 * numbers as u64 + (16 * self.period() + views) as u64
     }
 
-    fn image_bytes(&self, images: usize) -> u64 {
-        let floats = self.lines.grid_len(images).and_then(|n| n.checked_add(self.lines.values_len(images)));
+    pub(super) fn image_bytes(&self, images: usize) -> u64 {
+        let floats = self.lens(images).ok().and_then(|[cells, values]| cells.checked_add(values));
         floats.map_or(u64::MAX, |n| (4 * n as u64).saturating_add(self.other_bytes(images)))
+    }
+
+    /// Images side by side for so many slices: as many as there are, and as fit.
+    pub(super) fn images(&self, slices: usize, cap: u64) -> usize {
+        let mut images = images_of(slices).next_power_of_two().min(MAX_IMAGES);
+        while images > 1 && self.image_bytes(images) > cap.min(ENOUGH) {
+            images /= 2;
+        }
+        images
+    }
+
+    /// Floats of the fine grid and of values.
+    pub(super) fn lens(&self, images: usize) -> Result<[usize; 2]> {
+        let Some(cells) = self.lines.grid_len(images) else {
+            fail!(SizeOverflow, "the fine grid is more than memory can be");
+        };
+        Ok([cells, self.lines.values_len(images)])
     }
 
     /// exp(2 pi i f origin / P) for the frequencies -half..=half of a line, times the view's scale, half of it for its last ones, and 0
@@ -159,24 +177,62 @@ impl<'a> Spectra<'a> {
     }
 }
 
-/// A line of two slices by `read(slice of the slab, line)`, or of one and zeros.
-pub(super) fn read_two(
-    slab: &Groups,
-    image: usize,
-    [first, second]: [&mut [f32]; 2],
-    read: impl Fn(usize, &mut [f32]) -> Result<()>,
-) -> Result<()> {
-    read(2 * image, first)?;
-    if 2 * image + 1 == slab.count {
-        second.fill(0.0);
-        return Ok(());
-    }
-    read(2 * image + 1, second)
+/// Some slices: where their lines come from and go to. A line is a row of a slice, or a view's.
+pub(super) struct Ends<'e> {
+    pub(super) context: &'e Context,
+    pub(super) job: &'e Job,
+    /// Those of all the call's slices, where this is what the job tells of.
+    pub(super) share: Option<f64>,
+    pub(super) slices: usize,
+    /// Images side by side.
+    pub(super) images: usize,
+    /// Reads a slice's line.
+    pub(super) read: &'e (dyn Fn([usize; 2], &mut [f32]) -> Result<()> + Sync),
+    /// Hands over a slice's line: each of them once.
+    pub(super) write: &'e (dyn Fn([usize; 2], &[f32]) + Sync),
 }
 
-/// One way of the sums, of a slab.
+impl Ends<'_> {
+    /// Images that hold the slices.
+    pub(super) fn used(&self) -> usize {
+        self.slices.div_ceil(2)
+    }
+
+    pub(super) fn enter(&self, stage: Stage) {
+        if self.share.is_some() {
+            self.job.enter(stage);
+        }
+    }
+
+    pub(super) fn advance(&self, part: f64) {
+        if let Some(share) = self.share {
+            self.job.advance(part * share);
+        }
+    }
+
+    /// A line of an image's two slices, or of one and zeros.
+    pub(super) fn read_two(&self, [image, line]: [usize; 2], [first, second]: [&mut [f32]; 2]) -> Result<()> {
+        (self.read)([2 * image, line], first)?;
+        if 2 * image + 1 == self.slices {
+            second.fill(0.0);
+            return Ok(());
+        }
+        (self.read)([2 * image + 1, line], second)
+    }
+
+    pub(super) fn write_two(&self, [image, line]: [usize; 2], parts: [&[f32]; 2]) {
+        for (slice, part) in (2 * image..self.slices).zip(parts) {
+            (self.write)([slice, line], part);
+        }
+    }
+}
+
+/// One way of the sums.
 pub(super) trait Way: Sync {
-    fn run(&self, on: &Spectra, call: &Call, slab: &Groups, cells: &mut [f32], values: &mut [f32]) -> Result<()>;
+    /// Of a slab of a call.
+    fn of_slab(&self, on: &Spectra, call: &Call, slab: &Groups, room: [&mut [f32]; 2]) -> Result<()>;
+    /// Of some slices; `cells` and `values` as [`Spectra::lens`] has them.
+    fn run(&self, on: &Spectra, ends: &Ends, room: [&mut [f32]; 2]) -> Result<()>;
 }
 
 /// A band-limited operator made ready.
@@ -211,32 +267,22 @@ impl<W: Way> Work for Banded<'_, W> {
         2
     }
 
-    /// As many images side by side as there are, and as fit.
     fn next(&self, slices: Range<usize>, cap: u64, _: usize) -> Result<Groups> {
-        let bytes = |images| self.spectra.image_bytes(images);
-        let needed = bytes(1);
+        let needed = self.spectra.image_bytes(1);
         if needed > cap {
             fail!(
                 MemoryCap,
                 "memory_cap is {cap} bytes; band-limited projection of two slices needs at least {needed}"
             );
         }
-        let wanted = images_of(slices.len()).next_power_of_two().min(MAX_IMAGES);
-        let mut images = wanted;
-        while images > 1 && bytes(images) > cap.min(ENOUGH) {
-            images /= 2;
-        }
+        let images = self.spectra.images(slices.len(), cap);
         Ok(Groups { first: slices.start, count: slices.len().min(2 * images), lanes: 2 * images })
     }
 
     fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
         let (images, on) = (images_of(slab.lanes), &self.spectra);
-        let Some(len) = on.lines.grid_len(images) else {
-            fail!(SizeOverflow, "the fine grid is more than memory can be");
-        };
-        let lens = [len, on.lines.values_len(images)];
-        let [cells, values] = workspace.take(lens, cap.saturating_sub(on.other_bytes(images)))?;
-        self.way.run(on, call, slab, cells, values)?;
+        let room = workspace.take(on.lens(images)?, cap.saturating_sub(on.other_bytes(images)))?;
+        self.way.of_slab(on, call, slab, room)?;
         call.job.check()
     }
 }

@@ -1,6 +1,6 @@
 //! Band-limited forward projection: slices are transformed to points on lines in their Fourier plane, and these to rows.
 
-use super::band_limited::{Banded, C, LINES, Room, Spectra, Way, images_of, read_two};
+use super::band_limited::{Banded, C, Ends, LINES, Room, Spectra, Way, images_of};
 use super::groups::Groups;
 use super::work::Call;
 use crate::context::Stage;
@@ -24,49 +24,62 @@ impl<'a> Banded<'a, BandLimitedForward> {
 }
 
 impl Way for BandLimitedForward {
-    fn run(&self, on: &Spectra, call: &Call, slab: &Groups, cells: &mut [f32], values: &mut [f32]) -> Result<()> {
-        let (job, g, images) = (call.job, on.geometry, images_of(slab.lanes));
-        let (used, share) = (slab.count.div_ceil(2), slab.count as f64 / g.slices as f64);
-        job.enter(Stage::Forward);
+    fn of_slab(&self, on: &Spectra, call: &Call, slab: &Groups, room: [&mut [f32]; 2]) -> Result<()> {
+        let g = on.geometry;
+        let ends = Ends {
+            context: call.context,
+            job: call.job,
+            share: Some(slab.count as f64 / g.slices as f64),
+            slices: slab.count,
+            images: images_of(slab.lanes),
+            read: &|[slice, y], part| call.input.read(slab.first + slice, y, part),
+            write: &|[slice, view], part| {
+                let to = call.arrays.row(g, slab.first + slice);
+                // SAFETY: a view's row of a slice is written once.
+                unsafe { call.target.write_row([view, to, 0], part) };
+            },
+        };
+        self.run(on, &ends, room)
+    }
+
+    fn run(&self, on: &Spectra, ends: &Ends, [cells, values]: [&mut [f32]; 2]) -> Result<()> {
+        let (g, images, used) = (on.geometry, ends.images, ends.used());
+        ends.enter(Stage::Forward);
         on.lines.cells(used, images, cells, |y, image, parts| {
-            job.check()?;
-            read_two(slab, image, parts, |slice, part| call.input.read(slab.first + slice, y, part))?;
-            job.advance((1.0 - LINES) * share / (g.ny * used) as f64);
+            ends.job.check()?;
+            ends.read_two([image, y], parts)?;
+            ends.advance((1.0 - LINES) / (g.ny * used) as f64);
             Ok(())
         })?;
         for chunk in on.lines.chunks() {
-            job.check()?;
+            ends.job.check()?;
             on.lines.interpolate(chunk.clone(), images, cells, values)?;
-            write(on, call, slab, chunk.clone(), values)?;
-            job.advance(LINES * share * chunk.len() as f64 / g.views() as f64);
+            write(on, ends, chunk.clone(), values)?;
+            ends.advance(LINES * chunk.len() as f64 / g.views() as f64);
         }
         Ok(())
     }
 }
 
 /// Rows of a chunk of lines from their values.
-fn write(on: &Spectra, call: &Call, slab: &Groups, chunk: Range<usize>, values: &[f32]) -> Result<()> {
-    let images = images_of(slab.lanes);
+fn write(on: &Spectra, ends: &Ends, chunk: Range<usize>, values: &[f32]) -> Result<()> {
+    let images = ends.images;
     let line = on.lines.points() * 2 * images;
     values[..chunk.len() * line].par_chunks(line).zip(chunk).try_for_each_init(
         || on.room(images),
         |room, (values, k)| {
-            call.job.check()?;
+            ends.job.check()?;
             let Room { parts, rows, phases, fft } = room.as_mut().map_err(|e| e.clone())?;
             on.phases(k, phases);
             let (apart, period, half) = (on.row_len(), on.period(), on.half());
-            vectorised(call.context.level(), Apart { values, images, phases, half, rows, apart, period });
-            for (image, row) in rows.chunks_exact_mut(apart).take(slab.count.div_ceil(2)).enumerate() {
+            vectorised(ends.context.level(), Apart { values, images, phases, half, rows, apart, period });
+            for (image, row) in rows.chunks_exact_mut(apart).take(ends.used()).enumerate() {
                 on.row.process_with_scratch(&mut row[..period], fft);
                 let [real, imaginary] = &mut *parts;
-                for ((re, im), z) in real.iter_mut().zip(imaginary).zip(row.iter()) {
+                for ((re, im), z) in real.iter_mut().zip(imaginary.iter_mut()).zip(row.iter()) {
                     (*re, *im) = (z.re, z.im);
                 }
-                for (slice, part) in (2 * image..slab.count).zip(&*parts) {
-                    let to = call.arrays.row(on.geometry, slab.first + slice);
-                    // SAFETY: a view is one line's, and its row of a slice is written once.
-                    unsafe { call.target.write_row([on.lines.order()[k], to, 0], part) };
-                }
+                ends.write_two([image, on.lines.order()[k]], [real, imaginary]);
             }
             Ok(())
         },

@@ -1,6 +1,6 @@
 //! Band-limited back projection: the spectra of rows, filtered or not, are values at points on lines in the image's Fourier plane.
 
-use super::band_limited::{Banded, C, LINES, Room, Spectra, View, Way, images_of, read_two};
+use super::band_limited::{Banded, C, Ends, LINES, Room, Spectra, View, Way, images_of};
 use super::groups::Groups;
 use super::work::Call;
 use crate::context::Stage;
@@ -47,22 +47,39 @@ impl<'a> Banded<'a, BandLimitedSum> {
 }
 
 impl Way for BandLimitedSum {
-    fn run(&self, on: &Spectra, call: &Call, slab: &Groups, cells: &mut [f32], values: &mut [f32]) -> Result<()> {
-        let (job, g, images) = (call.job, on.geometry, images_of(slab.lanes));
-        let (used, share) = (slab.count.div_ceil(2), slab.count as f64 / g.slices as f64);
+    fn of_slab(&self, on: &Spectra, call: &Call, slab: &Groups, room: [&mut [f32]; 2]) -> Result<()> {
+        let g = on.geometry;
+        let ends = Ends {
+            context: call.context,
+            job: call.job,
+            share: Some(slab.count as f64 / g.slices as f64),
+            slices: slab.count,
+            images: images_of(slab.lanes),
+            read: &|[slice, view], part| call.input.read(view, g.first_row + slab.first + slice, part),
+            write: &|[slice, y], part| {
+                let to = call.arrays.slice(slab.first + slice);
+                // SAFETY: each row of a slice is handed over once.
+                unsafe { call.write_row([to, y, 0], part) };
+            },
+        };
+        self.run(on, &ends, room)
+    }
+
+    fn run(&self, on: &Spectra, ends: &Ends, [cells, values]: [&mut [f32]; 2]) -> Result<()> {
+        let (g, images, used) = (on.geometry, ends.images, ends.used());
         clear(cells);
         for chunk in on.lines.chunks() {
-            job.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
-            self.values(on, call, slab, chunk.clone(), values)?;
-            job.enter(self.stage);
+            ends.enter(if self.filter.is_some() { Stage::Filter } else { self.stage });
+            self.values(on, ends, chunk.clone(), values)?;
+            ends.enter(self.stage);
             on.lines.spread(chunk.clone(), images, values, cells)?;
-            job.check()?;
-            job.advance(LINES * share * chunk.len() as f64 / g.views() as f64);
+            ends.job.check()?;
+            ends.advance(LINES * chunk.len() as f64 / g.views() as f64);
         }
         on.lines.images(used, images, cells, |y, image, parts| {
-            job.check()?;
-            write(call, slab, [image, y], parts);
-            job.advance((1.0 - LINES) * share / (g.ny * used) as f64);
+            ends.job.check()?;
+            ends.write_two([image, y], parts);
+            ends.advance((1.0 - LINES) / (g.ny * used) as f64);
             Ok(())
         })
     }
@@ -70,36 +87,27 @@ impl Way for BandLimitedSum {
 
 impl BandLimitedSum {
     /// Values of a chunk of lines.
-    fn values(&self, on: &Spectra, call: &Call, slab: &Groups, chunk: Range<usize>, values: &mut [f32]) -> Result<()> {
-        let images = images_of(slab.lanes);
+    fn values(&self, on: &Spectra, ends: &Ends, chunk: Range<usize>, values: &mut [f32]) -> Result<()> {
+        let images = ends.images;
         let line = on.lines.points() * 2 * images;
         values[..chunk.len() * line].par_chunks_mut(line).zip(chunk).try_for_each_init(
             || on.room(images),
             |room, (values, k)| {
-                call.job.check()?;
-                self.line(on, call, slab, k, room.as_mut().map_err(|e| e.clone())?, values)
+                ends.job.check()?;
+                self.line(on, ends, k, room.as_mut().map_err(|e| e.clone())?, values)
             },
         )
     }
 
     /// Values of a line: the spectra of its view's rows, as seen from the middle pixel.
-    fn line(
-        &self,
-        on: &Spectra,
-        call: &Call,
-        slab: &Groups,
-        k: usize,
-        room: &mut Room,
-        values: &mut [f32],
-    ) -> Result<()> {
-        let (bins, period, images) = (on.geometry.bins, on.period(), images_of(slab.lanes));
-        let (view, used) = (on.lines.order()[k], slab.count.div_ceil(2));
+    fn line(&self, on: &Spectra, ends: &Ends, k: usize, room: &mut Room, values: &mut [f32]) -> Result<()> {
+        let (bins, period, images) = (on.geometry.bins, on.period(), ends.images);
+        let (view, used) = (on.lines.order()[k], ends.used());
         let Room { parts, rows, phases, fft } = room;
         let apart = on.row_len();
         for (image, row) in rows.chunks_exact_mut(apart).take(used).enumerate() {
             let [real, imaginary] = parts;
-            let first = on.geometry.first_row + slab.first;
-            read_two(slab, image, [real, imaginary], |slice, part| call.input.read(view, first + slice, part))?;
+            ends.read_two([image, view], [real, imaginary])?;
             for (z, (re, im)) in row.iter_mut().zip(real.iter().zip(imaginary)) {
                 *z = C::new(*re, *im);
             }
@@ -112,16 +120,8 @@ impl BandLimitedSum {
         }
         on.phases(k, phases);
         let half = on.half();
-        vectorised(call.context.level(), Interleave { rows, apart, period, half, images, phases, values });
+        vectorised(ends.context.level(), Interleave { rows, apart, period, half, images, phases, values });
         Ok(())
-    }
-}
-
-fn write(call: &Call, slab: &Groups, [image, y]: [usize; 2], parts: [&[f32]; 2]) {
-    for (slice, line) in (2 * image..slab.count).zip(parts) {
-        let to = call.arrays.slice(slab.first + slice);
-        // SAFETY: each row of a slice is handed over once.
-        unsafe { call.write_row([to, y, 0], line) };
     }
 }
 

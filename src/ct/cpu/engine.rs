@@ -56,7 +56,7 @@ fn work<'a>(context: &Context, task: &Task<'a>) -> Result<Box<dyn Work + 'a>> {
             None => fail!(Internal, "an interpolation without samples and without a period"),
         },
         (Operator::Iterate, _) => match task.iteration {
-            Some(iteration) => Box::new(Iterate::new(g, iteration, threads)?),
+            Some(iteration) => Box::new(Iterate::new(g, iteration, level, threads)?),
             None => fail!(Internal, "iterations that nobody asked for"),
         },
         (Operator::Filter, _) => match filter()? {

@@ -19,7 +19,6 @@ mod prepare;
 mod single;
 mod term;
 mod tiles;
-#[cfg_attr(not(test), expect(dead_code))]
 pub(super) mod toeplitz;
 mod transmissions;
 mod work;

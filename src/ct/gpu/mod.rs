@@ -35,6 +35,5 @@ mod tables;
 mod tensor;
 mod texture;
 mod textures;
-#[cfg_attr(not(test), expect(dead_code))]
 mod toeplitz;
 mod worker;

@@ -122,8 +122,9 @@ impl Sizes {
         let planar = Format { lanes, half: false, split: false, oversampling: 1, tight: true };
         let format = match (projector, &band_limited) {
             (Some(p), _) => p.format(sampling(task)),
-            (None, Some(_)) => BandLimitedSizes::FORMAT,
-            (None, None) => planar,
+            // Iterations pack their rows themselves.
+            (None, Some(_)) if task.operator != Operator::Iterate => BandLimitedSizes::FORMAT,
+            (None, _) => planar,
         };
         // The conversion writes with any strides, a back projector where columns are next to each other.
         let in_place = match (task.operator, task.pass.finish) {
@@ -217,7 +218,8 @@ impl Sizes {
             Operator::Forward => forward::packed_bytes(g, n, self.format.lanes),
             _ => self.format.bytes(n, g.views(), g.bins),
         };
-        let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n));
+        let convolution = task.iteration.map_or(0, |iteration| iterative::convolution_bytes(g, iteration, n));
+        let sums = self.band_limited.as_ref().map_or(0, |b| b.bytes(n).max(convolution));
         let stages = prepare::bytes(task, n) + flat_bytes(task);
         let iterations = task.iteration.map_or(0, |iteration| iterative::bytes(g, iteration, n, self.side));
         let volume = self.volume_bytes(task, n) as u64;

@@ -4,6 +4,8 @@ use super::band_limited::DeviceBandLimited;
 use super::kernels::Kernels;
 use super::stripes_wavelet::DeviceTables;
 use super::textures::Textures;
+use super::toeplitz::DeviceProduct;
+use crate::ct::toeplitz::Toeplitz;
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory};
 use std::sync::Arc;
@@ -72,8 +74,21 @@ pub(super) struct State {
     pub(super) textures: Option<Textures>,
     /// Of the last call that was band-limited.
     pub(super) band_limited: Option<DeviceBandLimited>,
+    /// The convolution that A^T A was in the last iterations where it was one.
+    pub(super) convolution: Option<(Arc<Toeplitz>, DeviceProduct)>,
     /// Of the last call that removed stripes by wavelets.
     pub(super) wavelet: Option<DeviceTables>,
     /// By which the hybrid kernels' blocks share out their tiles.
     pub(super) counters: Slot,
+}
+
+impl State {
+    /// Makes a convolution ready, unless it is.
+    pub(super) fn convolve(&mut self, toeplitz: &Arc<Toeplitz>) -> Result<()> {
+        if self.convolution.as_ref().is_none_or(|(known, _)| !Arc::ptr_eq(known, toeplitz)) {
+            self.convolution = None;
+            self.convolution = Some((toeplitz.clone(), DeviceProduct::new(&self.device, toeplitz)?));
+        }
+        Ok(())
+    }
 }

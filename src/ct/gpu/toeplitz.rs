@@ -1,6 +1,6 @@
 //! The normal operator as a convolution, on a GPU: launches `kernels/ct/toeplitz.cu` around the columns of `crate::nufft::gpu::Toeplitz`.
 
-use crate::ct::toeplitz::Toeplitz;
+use crate::ct::toeplitz::{Doubled, Toeplitz};
 use crate::error::Result;
 use crate::gpu::fft::DeviceLine;
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
@@ -43,8 +43,7 @@ const PAIRS: std::ops::RangeInclusive<usize> = 2..=8;
 /// What applies the convolution.
 #[derive(Debug)]
 pub(in crate::ct) struct DeviceProduct {
-    image: [usize; 2],
-    grid: [usize; 2],
+    shape: Doubled,
     scale: f32,
     spectrum: DeviceMemory,
     columns: Columns,
@@ -54,7 +53,7 @@ pub(in crate::ct) struct DeviceProduct {
 
 impl DeviceProduct {
     pub(in crate::ct) fn new(device: &Arc<Device>, toeplitz: &Toeplitz) -> Result<Self> {
-        let ([ny, nx], [gy, gx]) = (toeplitz.image, toeplitz.grid);
+        let Doubled { image: [ny, nx], grid: [gy, gx] } = toeplitz.shape;
         let columns = Columns::new(device, [1, ny, nx], [1, gy, gx], Precision::F32)?;
         let kernel = |name: &str| device.function("ct/toeplitz", &format!("ct_toeplitz_{name}"));
         let half = DeviceMemory::from_slice(device, &toeplitz.spectrum)?;
@@ -67,16 +66,17 @@ impl DeviceProduct {
         unsafe { kernel("spectrum")?.launch(&stream, launch, &arguments)? };
         stream.synchronize()?;
         let (there, back) = (kernel("pairs_to_plane")?, kernel("plane_to_pairs")?);
-        Ok(Self { image: [ny, nx], grid: [gy, gx], scale: toeplitz.scale as f32, spectrum, columns, there, back })
+        Ok(Self { shape: toeplitz.shape, scale: toeplitz.scale as f32, spectrum, columns, there, back })
     }
 
     /// Bytes that one holds, and those besides while it is made.
-    pub(in crate::ct) fn held_bytes([gy, gx]: [usize; 2]) -> [u64; 2] {
+    pub(in crate::ct) fn held_bytes(Doubled { grid: [gy, gx], .. }: Doubled) -> [u64; 2] {
         [4 * (gy * gx) as u64, 4 * ((gx / 2 + 1) * gy) as u64]
     }
 
     /// Bytes of scratch memory for so many slices.
-    pub(in crate::ct) fn bytes([ny, _]: [usize; 2], [_, gx]: [usize; 2], slices: usize) -> u64 {
+    pub(in crate::ct) fn bytes(shape: Doubled, slices: usize) -> u64 {
+        let Doubled { image: [ny, _], grid: [_, gx] } = shape;
         (together(ny * gx).min(slices.div_ceil(2)) * ny * gx * size_of::<[f32; 2]>()) as u64
     }
 
@@ -93,7 +93,7 @@ impl DeviceProduct {
         scratch: u64,
         stream: &Stream,
     ) -> Result<()> {
-        let ([ny, nx], [_, gx]) = (self.image, self.grid);
+        let Doubled { image: [ny, nx], grid: [_, gx] } = self.shape;
         let together = together(ny * gx);
         for first in (0..slices).step_by(2 * together) {
             let some = (slices - first).min(2 * together);
@@ -119,7 +119,7 @@ impl DeviceProduct {
         plane: u64,
         stream: &Stream,
     ) -> Result<()> {
-        let ([ny, nx], line) = (self.image, self.columns.x());
+        let ([ny, nx], line) = (self.shape.image, self.columns.x());
         let shape = line.along();
         let width = shape.width.min(ny);
         let chunks = ny.div_ceil(width);

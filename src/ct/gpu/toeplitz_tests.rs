@@ -9,15 +9,15 @@ use crate::ct::toeplitz::tests::{apart, noise, product, reading, scans, toeplitz
 use crate::gpu::fft::tests::{download, gpu};
 
 fn apply(device: &Arc<Device>, toeplitz: &Toeplitz, x: &[f32], in_place: bool) -> Vec<f32> {
-    let slices = x.len() / toeplitz.image.iter().product::<usize>();
+    let slices = x.len() / toeplitz.shape.image.iter().product::<usize>();
     let product = DeviceProduct::new(device, toeplitz).expect("a product");
-    assert_eq!(DeviceProduct::held_bytes(toeplitz.grid)[0], product.spectrum.bytes() as u64);
+    assert_eq!(DeviceProduct::held_bytes(toeplitz.shape)[0], product.spectrum.bytes() as u64);
     let stream = Stream::new(device).expect("stream");
     // An even number of floats: they are read back as complex numbers.
     let padded = |values: Vec<f32>| DeviceMemory::from_slice(device, &[&values[..], &[0.0]].concat()).expect("memory");
     let (from, to) = (padded(x.to_vec()), padded(vec![f32::NAN; x.len()]));
     let out = if in_place { &from } else { &to };
-    let bytes = DeviceProduct::bytes(toeplitz.image, toeplitz.grid, slices) as usize;
+    let bytes = DeviceProduct::bytes(toeplitz.shape, slices) as usize;
     let scratch = DeviceMemory::from_slice(device, &vec![u8::MAX; bytes]).expect("memory");
     let _current = device.enter().expect("current");
     // SAFETY: memory of the sizes that are asked for.
@@ -55,7 +55,7 @@ fn large_slices_are_the_processors() {
     for [ny, nx] in [[600, 500], [1000, 40], [40, 1200], [2048, 2048], [2500, 64]] {
         let angles = (0..50).map(|v| std::f64::consts::PI * f64::from(v) / 50.0).collect();
         let g = Geometry { ny, nx, ..Geometry::new(angles, (ny as f64).hypot(nx as f64) as usize + 2) };
-        let toeplitz = Toeplitz::new(&g, reading(&g), None, Level::detect()).expect("a convolution");
+        let toeplitz = Toeplitz::new(&g, reading(&g), Level::detect()).expect("a convolution");
         let x = noise(3 * ny * nx, 7);
         let mut expected = vec![0.0; x.len()];
         let mut on_cpu = Product::new(&toeplitz, Level::detect(), 4).expect("memory");

@@ -7,7 +7,7 @@ use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
 use super::forward::{self, Slices};
 use super::frames;
-use super::iterative::Slab;
+use super::iterative::{self, Slab};
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
@@ -111,6 +111,7 @@ impl Gpu {
                 kernels: Kernels::default(),
                 textures: None,
                 band_limited: None,
+                convolution: None,
                 wavelet: None,
                 counters: Slot::default(),
             },
@@ -181,7 +182,8 @@ impl Gpu {
             // Calls leave nothing running; an error of theirs has been told.
             let _ = self.release();
             // Whatever became of that: these were made for the geometry.
-            (self.state.band_limited, self.state.wavelet, self.filter) = (None, None, KeptFilter::default());
+            (self.state.band_limited, self.state.convolution) = (None, None);
+            (self.state.wavelet, self.filter) = (None, KeptFilter::default());
         }
         self.rates = ALL.to_vec();
     }
@@ -231,7 +233,9 @@ impl Gpu {
         let band_limited = match &sizes.band_limited {
             Some(_) => {
                 let sums = state.band_limited.as_ref().ok_or_else(missing)?;
-                Some((sums, scratch.sums.take(device, sums.sizes().bytes(n) as usize)?.address()))
+                let convolution = task.iteration.map_or(0, |iteration| iterative::convolution_bytes(g, iteration, n));
+                let bytes = sums.sizes().bytes(n).max(convolution) as usize;
+                Some((sums, scratch.sums.take(device, bytes)?.address()))
             }
             None => None,
         };
@@ -343,6 +347,7 @@ impl Gpu {
             packing.pack(state, scratch, compute)?;
         }
         slot.packed.record(compute)?;
+        let workspace = band_limited.map_or(0, |(_, workspace)| workspace);
         let volume = match sizes.in_place && call.output.is_none() {
             true => {
                 let block = sizes.target(task, arrays, first, n);
@@ -361,6 +366,7 @@ impl Gpu {
                 count: n,
                 rows: packed,
                 start,
+                workspace,
                 volume,
             };
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.

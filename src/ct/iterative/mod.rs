@@ -3,14 +3,17 @@
 //! 1. [`options`]: what was asked for, and whether it goes together;
 //! 2. [`subsets`]: the views of each step;
 //! 3. [`space`]: the vectors of some slices and what is done to them, which the processor and GPUs implement;
-//! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`], whose steps go by [`norms`];
-//! 5. [`history`]: what the iterations found.
+//! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`] and [`fista`], whose steps go by
+//!    [`norms`];
+//! 5. [`history`]: what the iterations found; [`kept`]: what is kept from call to call.
 //!
 //! Slices are worked on side by side and are independent: each has step lengths and an end of its own, so that results do not depend
 //! on how slices are shared out.
 
 mod cgls;
+mod fista;
 pub(super) mod history;
+pub(super) mod kept;
 mod mlem;
 pub(super) mod norms;
 pub(super) mod options;
@@ -19,12 +22,18 @@ pub(super) mod space;
 pub(super) mod subsets;
 mod variation;
 
+use crate::context::{Context, LogLevel};
+use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::ct::output::mask::Mask;
-use crate::error::Result;
+use crate::ct::toeplitz::{Doubled, Toeplitz, check_inside};
+use crate::error::{Error, Result};
 use history::History;
-use options::{Algorithm, Iterative};
+use kept::Kept;
+use norms::Norms;
+use options::{Algorithm, Iterative, Normal};
 use space::{Needs, Space};
+use std::sync::{Arc, OnceLock};
 use subsets::Subsets;
 
 /// One call's iterations.
@@ -32,6 +41,13 @@ pub(super) struct Iteration<'a> {
     pub(super) algorithm: Algorithm,
     pub(super) options: &'a Iterative,
     pub(super) subsets: Subsets,
+    /// Of the band-limited pair; None for Joseph's.
+    pub(super) band_limited: Option<BandLimited>,
+    /// The convolution that A^T A is, once it has been made; None where the pair applies it.
+    pub(super) convolution: Option<OnceLock<Arc<Toeplitz>>>,
+    /// Why there is none, where there might have been.
+    no_convolution: Option<Error>,
+    kept: &'a Kept,
     /// Pixels that are reconstructed; others stay 0.
     pub(super) mask: Mask,
     pub(super) history: History,
@@ -40,12 +56,63 @@ pub(super) struct Iteration<'a> {
 }
 
 impl<'a> Iteration<'a> {
-    pub(super) fn new(algorithm: Algorithm, options: &'a Iterative, g: &Geometry) -> Result<Self> {
-        options.check_for(algorithm, g)?;
+    pub(super) fn new(
+        algorithm: Algorithm,
+        options: &'a Iterative,
+        g: &Geometry,
+        (band_limited, kept): (Option<BandLimited>, &'a Kept),
+    ) -> Result<Self> {
+        options.check_for(algorithm, band_limited.is_some(), g)?;
         let subsets = Subsets::new(g, options.subsets)?;
         let mask = Mask::new(g, options.mask_radius, "iterative.mask_radius")?;
         let rays = g.views() * g.bins;
-        Ok(Self { algorithm, options, subsets, mask, history: History::default(), rays })
+        let convolves = matches!(algorithm, Algorithm::Cgls | Algorithm::Fista) && band_limited.is_some() && options.normal != Normal::Pair;
+        let radius = (options.mask_radius > 0.0).then(|| options.mask_radius * g.nx.min(g.ny) as f64 / 2.0);
+        let (convolution, no_convolution) = match (convolves, check_inside(g, radius)) {
+            (true, Ok(())) => (Some(OnceLock::new()), None),
+            (true, Err(e)) if options.normal == Normal::Toeplitz => return Err(e),
+            (true, Err(e)) => (None, Some(e)),
+            (false, _) => (None, None),
+        };
+        let history = History::default();
+        Ok(Self { algorithm, options, subsets, band_limited, convolution, no_convolution, kept, mask, history, rays })
+    }
+
+    /// Makes what all slabs share, or takes it from an earlier call.
+    pub(super) fn prepare(&self, context: &Context, g: &Geometry) -> Result<()> {
+        let word = self.algorithm.word();
+        if let Some(e) = &self.no_convolution {
+            context.log(LogLevel::Info, || {
+                format!("{word}: A^T A by the pair, since it is no convolution: {}", e.message)
+            });
+        }
+        let (Some(place), Some(band_limited)) = (&self.convolution, self.band_limited) else { return Ok(()) };
+        let make = || context.install(|| Toeplitz::new(g, band_limited, context.level()));
+        let toeplitz = self.kept.convolution(band_limited, make)?;
+        let [y, x] = toeplitz.shape.grid;
+        context.log(LogLevel::Info, || format!("{word}: A^T A as a convolution, on {y} x {x} points"));
+        // Nobody else has set it.
+        let _ = place.set(toeplitz);
+        Ok(())
+    }
+
+    /// Norms of this pair, if an earlier slab or call has found them.
+    pub(super) fn known_norms(&self) -> Option<Norms> {
+        self.kept.norms((self.band_limited, self.options.mask_radius))
+    }
+
+    pub(super) fn keep_norms(&self, norms: Norms) {
+        self.kept.keep_norms((self.band_limited, self.options.mask_radius), norms);
+    }
+
+    /// What the convolution works on.
+    pub(super) fn doubled(&self, g: &Geometry) -> Option<Doubled> {
+        self.convolution.as_ref().map(|_| Doubled::of(g))
+    }
+
+    /// The convolution, once it has been made.
+    pub(super) fn made(&self) -> Option<&Arc<Toeplitz>> {
+        self.convolution.as_ref().and_then(OnceLock::get)
     }
 
     /// What the method takes.
@@ -53,9 +120,10 @@ impl<'a> Iteration<'a> {
         match self.algorithm {
             Algorithm::Fbp => Needs::NOTHING,
             Algorithm::Sirt => sirt::NEEDS,
-            Algorithm::Cgls => cgls::NEEDS,
+            Algorithm::Cgls => cgls::needs(self),
             Algorithm::Mlem => mlem::NEEDS,
             Algorithm::TotalVariation => variation::NEEDS,
+            Algorithm::Fista => fista::needs(self),
         }
     }
 
@@ -67,6 +135,7 @@ impl<'a> Iteration<'a> {
             Algorithm::Cgls => cgls::run(space, self),
             Algorithm::Mlem => mlem::run(space, self),
             Algorithm::TotalVariation => variation::run(space, self),
+            Algorithm::Fista => fista::run(space, self),
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Algorithm {
     Mlem,
     /// Least squares with total variation.
     TotalVariation,
+    /// Least squares within bounds, by accelerated projected gradient.
+    Fista,
 }
 
 impl Algorithm {
@@ -28,12 +30,35 @@ impl Algorithm {
             Self::Cgls => "2 (cgls)",
             Self::Mlem => "3 (mlem)",
             Self::TotalVariation => "4 (total_variation)",
+            Self::Fista => "5 (fista)",
         }
     }
 
     /// Whether data must not be negative.
     pub(in crate::ct) fn is_poisson(self) -> bool {
         self == Self::Mlem
+    }
+}
+
+/// How A^T A is applied, where a method has no other use for A.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normal {
+    /// As a convolution where that is what it is, else by the pair.
+    #[default]
+    Auto,
+    /// By A, then A^T.
+    Pair,
+    /// As a convolution.
+    Toeplitz,
+}
+
+impl Normal {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "0 (auto)",
+            Self::Pair => "1 (pair)",
+            Self::Toeplitz => "2 (toeplitz)",
+        }
     }
 }
 
@@ -62,6 +87,8 @@ pub struct Iterative {
     pub mask_radius: f64,
     /// What the first iteration begins with.
     pub start: Start,
+    /// How A^T A is applied.
+    pub normal: Normal,
     /// Weight of the penalty.
     pub regularisation: f64,
     /// Differences of neighbours below this are penalised by their square.
@@ -84,6 +111,7 @@ impl Default for Iterative {
             bounds: FREE,
             mask_radius: 0.0,
             start: Start::Uniform,
+            normal: Normal::Auto,
             regularisation: 0.0,
             huber: 0.0,
             tolerance: 0.0,
@@ -139,8 +167,8 @@ impl Iterative {
         Ok(())
     }
 
-    /// Refuses what an algorithm has no use for, or cannot do with this scan.
-    pub(in crate::ct) fn check_for(&self, algorithm: Algorithm, g: &Geometry) -> Result<()> {
+    /// Refuses what an algorithm has no use for, or cannot do with this scan; `banded`: with the band-limited pair.
+    pub(in crate::ct) fn check_for(&self, algorithm: Algorithm, banded: bool, g: &Geometry) -> Result<()> {
         let Self { subsets, relaxation, bounds: [lower, upper], .. } = *self;
         if subsets > g.views() {
             let views = g.views();
@@ -148,8 +176,22 @@ impl Iterative {
         }
         let word = algorithm.word();
         let (cgls, variation) = (algorithm == Algorithm::Cgls, algorithm == Algorithm::TotalVariation);
-        if subsets > 1 && (cgls || variation) {
+        let fista = algorithm == Algorithm::Fista;
+        if subsets > 1 && (cgls || variation || fista) {
             fail!(OutOfRange, "iterative.subsets is {subsets}; it must be 1 where options.algorithm is {word}");
+        }
+        if self.normal != Normal::Auto && !cgls && !fista {
+            let normal = self.normal.word();
+            fail!(
+                OutOfRange,
+                "iterative.normal is {normal}; it must be 0 (auto) where options.algorithm is {word}, which needs A and A^T one by one"
+            );
+        }
+        if self.normal == Normal::Toeplitz && !banded {
+            fail!(
+                OutOfRange,
+                "iterative.normal is 2 (toeplitz) and options.projector 0 (joseph), whose A^T A is no convolution; options.projector must be 1 (band_limited)"
+            );
         }
         if cgls && [lower, upper] != FREE {
             fail!(
@@ -159,9 +201,9 @@ impl Iterative {
         }
         let unused = [
             ("relaxation", relaxation, 1.0, algorithm != Algorithm::Sirt),
-            ("regularisation", self.regularisation, 0.0, !cgls && !variation),
+            ("regularisation", self.regularisation, 0.0, !cgls && !variation && !fista),
             ("huber", self.huber, 0.0, !variation),
-            ("tolerance", self.tolerance, 0.0, !cgls && !variation),
+            ("tolerance", self.tolerance, 0.0, !cgls && !variation && !fista),
         ];
         for (name, value, only, idle) in unused {
             if idle && value != only {
@@ -175,6 +217,14 @@ impl Iterative {
             fail!(
                 OutOfRange,
                 "iterative.lower is {lower:?} and upper {upper:?}; bounds must be 0 or more, upper above 0, where options.algorithm is {word}, whose images are never negative"
+            );
+        }
+        let between = lower.is_finite() && upper.is_finite();
+        if fista && self.tolerance > 0.0 && self.regularisation == 0.0 && !between {
+            fail!(
+                OutOfRange,
+                "iterative.tolerance is {:?}; it must be 0 where options.algorithm is {word} with neither two bounds (2, box) nor a regularisation above 0: the gap is not known then",
+                self.tolerance
             );
         }
         if variation && self.regularisation == 0.0 {

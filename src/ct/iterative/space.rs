@@ -71,6 +71,40 @@ pub(in crate::ct) struct Bound {
     pub(in crate::ct) lowest: Sum,
 }
 
+/// A step of accelerated projected gradient.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Hasten {
+    pub(in crate::ct) image: Image,
+    /// Where the gradient was taken.
+    pub(in crate::ct) ahead: Image,
+    /// A^T (b - A ahead), or A^T A ahead where `back` has A^T b.
+    pub(in crate::ct) gradient: Image,
+    pub(in crate::ct) back: Option<Image>,
+    /// Of |x|^2 / 2.
+    pub(in crate::ct) weight: f32,
+    /// Of each slice: the step, 0 once it has ended; and how far the point ahead goes beyond.
+    pub(in crate::ct) step: Sum,
+    pub(in crate::ct) part: Sum,
+    /// Added to: <ahead - next image, next image - image>, above 0 where it turns back.
+    pub(in crate::ct) turned: Sum,
+}
+
+/// What tells how far an image is above the minimum of least squares within bounds; see `fista`.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Excess {
+    pub(in crate::ct) image: Image,
+    /// As of [`Hasten`], at the image.
+    pub(in crate::ct) gradient: Image,
+    pub(in crate::ct) back: Option<Image>,
+    pub(in crate::ct) weight: f32,
+    /// All added to. The sum over pixels of the largest v (x - z) - weight (x - z)^2 / 2 for z within the bounds, v the gradient.
+    pub(in crate::ct) excess: Sum,
+    /// <image, back + A^T (b - A image)>, where there is `back`.
+    pub(in crate::ct) product: Sum,
+    /// |image|^2
+    pub(in crate::ct) length: Sum,
+}
+
 /// What a method takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ct) struct Needs {
@@ -111,6 +145,8 @@ pub(in crate::ct) trait Space {
     fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()>;
     /// image = A^T rows, of one subset.
     fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()>;
+    /// to = A^T A image, as a convolution.
+    fn convolve(&mut self, image: Image, to: Image) -> Result<()>;
 
     /// projected = R (data - projected) of one subset, with the rays' factors R if there are any; sum += data minus projected times that.
     fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
@@ -119,6 +155,8 @@ pub(in crate::ct) trait Space {
     fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
     /// rows = rows - (over / under) by; sum += |rows|^2.
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()>;
+    /// image = image - (over / under) by; sum += |image|^2.
+    fn withdraw(&mut self, image: Image, by: Image, quotient: [Sum; 2], sum: Sum) -> Result<()>;
     /// sum += |rows|^2
     fn square(&mut self, rows: Rows, sum: Sum) -> Result<()>;
 
@@ -132,6 +170,8 @@ pub(in crate::ct) trait Space {
     fn advance(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()>;
     /// image = by + (over / under) image
     fn turn(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()>;
+    /// sum += <image, by>
+    fn inner(&mut self, image: Image, by: Image, sum: Sum) -> Result<()>;
     /// sum += weight |image|^2
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()>;
 
@@ -152,6 +192,12 @@ pub(in crate::ct) trait Space {
     fn rows_moved(&mut self, rows: Rows, sum: Sum) -> Result<()>;
     /// What bounds the distance from the minimum: see [`Bound`].
     fn bound(&mut self, bound: Bound) -> Result<()>;
+    /// The step: see [`Hasten`].
+    fn hasten(&mut self, step: Hasten) -> Result<()>;
+    /// What is said there.
+    fn excess(&mut self, of: Excess) -> Result<()>;
+    /// Nesterov's numbers of each slice: `momentum` begins anew where `turned`, which becomes 0, is above 0; `part` = (momentum - 1) / next.
+    fn quicken(&mut self, momentum: Sum, turned: Sum, part: Sum) -> Result<()>;
     /// Norms of this scan's pair.
     fn norms(&mut self) -> Result<Norms>;
     /// Numbers of the slices.
@@ -167,6 +213,8 @@ pub(in crate::ct) trait Space {
     fn clear(&mut self, sum: Sum) -> Result<()>;
     /// to = from
     fn copy(&mut self, from: Sum, to: Sum) -> Result<()>;
+    /// sum = sum - over^2 / under, of slices that go on.
+    fn lessen(&mut self, sum: Sum, quotient: [Sum; 2]) -> Result<()>;
     /// Ends slices whose sum is at most `part` of another.
     fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()>;
     /// What an iteration found: `factor` times these.

@@ -28,13 +28,26 @@ use super::geometry::Geometry;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 
+/// Slices, and the grid on which their convolution is a cyclic one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ct) struct Doubled {
+    /// Pixels along y, x.
+    pub(in crate::ct) image: [usize; 2],
+    /// Multiples of 8, products of 2, 3, 5 and 7.
+    pub(in crate::ct) grid: [usize; 2],
+}
+
+impl Doubled {
+    pub(in crate::ct) fn of(g: &Geometry) -> Self {
+        let image = [g.ny, g.nx];
+        Self { image, grid: image.map(|n| few_passes(2 * n - 1)) }
+    }
+}
+
 /// The convolution, ready to be applied on the processor or on a GPU.
 #[derive(Debug)]
 pub(in crate::ct) struct Toeplitz {
-    /// Pixels along y, x.
-    pub(in crate::ct) image: [usize; 2],
-    /// The doubled grid: multiples of 8, products of 2, 3, 5 and 7.
-    pub(in crate::ct) grid: [usize; 2],
+    pub(in crate::ct) shape: Doubled,
     /// The transform of h on the doubled grid, without the factor `scale` and over the number of its positions: real, `[kx][ky]` for kx from
     /// 0 to half of the grid's. It is even: what is beyond is at `[-kx][-ky]`.
     pub(in crate::ct) spectrum: Vec<f32>,
@@ -43,33 +56,23 @@ pub(in crate::ct) struct Toeplitz {
 }
 
 impl Toeplitz {
-    /// For slices that are 0 outside a circle of `radius` pixels about their middle, or anywhere else. On the worker threads.
-    pub(in crate::ct) fn new(
-        g: &Geometry,
-        band_limited: BandLimited,
-        radius: Option<f64>,
-        level: Level,
-    ) -> Result<Self> {
-        check_inside(g, radius)?;
-        let image = [g.ny, g.nx];
-        let grid = doubled(image);
-        let spectrum = spectrum::of(g, band_limited, grid, level)?;
-        Ok(Self { image, grid, spectrum, scale: (g.pixel_size * g.ratio()).powi(2) })
+    /// For slices that [`check_inside`] takes. On the worker threads.
+    pub(in crate::ct) fn new(g: &Geometry, band_limited: BandLimited, level: Level) -> Result<Self> {
+        let shape = Doubled::of(g);
+        let spectrum = spectrum::of(g, band_limited, shape.grid, level)?;
+        Ok(Self { shape, spectrum, scale: (g.pixel_size * g.ratio()).powi(2) })
     }
 
     /// Bytes that it holds, and those besides while it is made.
     pub(in crate::ct) fn memory(g: &Geometry, band_limited: BandLimited, level: Level) -> Result<[u64; 2]> {
-        let grid = doubled([g.ny, g.nx]);
+        let grid = Doubled::of(g).grid;
         Ok([4 * spectrum::len(grid) as u64, spectrum::making_bytes(g, band_limited, grid, level)?])
     }
 }
 
-fn doubled(image: [usize; 2]) -> [usize; 2] {
-    image.map(|n| few_passes(2 * n - 1))
-}
-
-/// Refuses slices with pixels that the detector does not see in all views: those that are 0 may be anywhere.
-fn check_inside(g: &Geometry, radius: Option<f64>) -> Result<()> {
+/// Refuses slices with pixels that the detector does not see in all views; of those that are 0 outside a circle of `radius` pixels about
+/// their middle, others may be anywhere.
+pub(in crate::ct) fn check_inside(g: &Geometry, radius: Option<f64>) -> Result<()> {
     // Of a bin: what rounding does to a radius that fits exactly.
     const SLACK: f64 = 1e-6;
     let radius = radius.unwrap_or(f64::INFINITY);
@@ -95,7 +98,7 @@ fn check_inside(g: &Geometry, radius: Option<f64>) -> Result<()> {
             };
             fail!(
                 OutOfRange,
-                "geometry: in view {view} (counted from 0) pixels of the slice fall up to {beyond:.2} bins beyond the detector; all have to fall on it in every view, and {hint}"
+                "geometry: in view {view} (counted from 0) pixels of the slice fall up to {beyond:.2} bins beyond the detector; for A^T A to be a convolution all have to fall on it in every view, and {hint}"
             );
         }
     }

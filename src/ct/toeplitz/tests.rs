@@ -48,7 +48,7 @@ pub(in crate::ct) fn reading(g: &Geometry) -> BandLimited {
 }
 
 pub(in crate::ct) fn toeplitz(g: &Geometry) -> Toeplitz {
-    Toeplitz::new(g, reading(g), None, Level::detect()).expect("a convolution")
+    Toeplitz::new(g, reading(g), Level::detect()).expect("a convolution")
 }
 
 /// h at a difference (y, x) of pixels, by its definition.
@@ -87,7 +87,8 @@ pub(in crate::ct) fn apart(seen: &[f32], expected: &[f64]) -> f64 {
 #[test]
 fn the_spectrum_is_of_h() {
     for g in scans() {
-        let Toeplitz { grid: [gy, gx], spectrum, scale, .. } = toeplitz(&g);
+        let Toeplitz { shape, spectrum, scale } = toeplitz(&g);
+        let [gy, gx] = shape.grid;
         let all = |ky: usize, kx: usize| {
             let [ky, kx] = if kx <= gx / 2 { [ky, kx] } else { [(gy - ky) % gy, gx - kx] };
             f64::from(spectrum[kx * gy + ky])

@@ -1,7 +1,7 @@
 //! Iterative reconstruction: how it goes on, and what it found.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Start};
+use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Normal, Start};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 
@@ -28,6 +28,20 @@ pub enum isoc_ct_start {
     Volume = 1,
 }
 
+/// How A^T A is applied where a method has no other use for A, as ISOC_CT_ALGORITHM_CGLS.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_normal {
+    /// As a convolution where that is what it is, else by the pair; the log says which, and why.
+    Auto = 0,
+    /// By A, then A^T.
+    Pair = 1,
+    /// As a convolution: one padded FFT each way, whatever the number of views. That is what A^T A is of the band-limited pair
+    /// (isoc_ct_options.projector) where all pixels, or those inside the circle of mask_radius, fall on the detector in all views; else
+    /// ISOC_STATUS_OUT_OF_RANGE. A^T b comes of the pair.
+    Toeplitz = 2,
+}
+
 /// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
 /// no use for must keep its default: else ISOC_STATUS_OUT_OF_RANGE, when it is used.
 #[repr(C)]
@@ -48,8 +62,8 @@ pub struct isoc_ct_iterative {
     /// SIRT, MLEM: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
     /// is found sooner.
     pub bounds: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// CGLS: an isoc_ct_normal.
+    pub normal: u32,
     /// ISOC_CT_BOUNDS_BOX: the smallest value; 0 with other bounds.
     pub lower: f64,
     /// ISOC_CT_BOUNDS_BOX: the largest, above `lower`; 0 with other bounds.
@@ -83,6 +97,12 @@ impl isoc_ct_iterative {
             1 => Start::Volume,
             v => fail!(UnknownValue, "iterative.start is {v}; it must be 0 or 1 (isoc_ct_start)"),
         };
+        let normal = match self.normal {
+            0 => Normal::Auto,
+            1 => Normal::Pair,
+            2 => Normal::Toeplitz,
+            v => fail!(UnknownValue, "iterative.normal is {v}; it must be 0 to 2 (isoc_ct_normal)"),
+        };
         let given = (lower, upper) != (0.0, 0.0);
         let bounds = match self.bounds {
             kind @ 0..=1 if given => {
@@ -100,7 +120,18 @@ impl isoc_ct_iterative {
         let subsets = count(self.subsets, "iterative.subsets", 0, i32::MAX as usize)?.max(1);
         let iterations = count(self.iterations, "iterative.iterations", 1, MAX_ITERATIONS)?;
         let relaxation = if self.relaxation == 0.0 { 1.0 } else { self.relaxation };
-        Ok(Iterative { iterations, subsets, relaxation, bounds, mask_radius, start, regularisation, huber, tolerance })
+        Ok(Iterative {
+            iterations,
+            subsets,
+            relaxation,
+            bounds,
+            mask_radius,
+            start,
+            normal,
+            regularisation,
+            huber,
+            tolerance,
+        })
     }
 }
 

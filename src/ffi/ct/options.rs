@@ -143,6 +143,9 @@ pub enum isoc_ct_algorithm {
     /// the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges, and flattens what lies between. Ends by
     /// a duality gap, which bounds how far the objective is above its minimum, for certain but for rounding.
     TotalVariation = 4,
+    /// FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient: least squares that
+    /// keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.
+    Fista = 5,
 }
 
 /// What the filter sees beyond the ends of a row.
@@ -189,7 +192,8 @@ pub struct isoc_ct_options {
     /// ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: how near results come to the exact sum: l2 norm of their
     /// difference over that of the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with others.
     pub tolerance: f64,
-    /// An isoc_ct_projector: what `forward` and `adjoint` are.
+    /// An isoc_ct_projector: what `forward` and `adjoint` are, and what ISOC_CT_ALGORITHM_CGLS and ISOC_CT_ALGORITHM_TOTAL_VARIATION go by;
+    /// the other iterative algorithms need weights that are not negative, those of ISOC_CT_PROJECTOR_JOSEPH.
     pub projector: u32,
     /// An isoc_ct_algorithm: how `reconstruct` and `reconstruct_stream` reconstruct.
     pub algorithm: u32,
@@ -269,6 +273,7 @@ impl isoc_ct_options {
             2 => Algorithm::Cgls,
             3 => Algorithm::Mlem,
             4 => Algorithm::TotalVariation,
+            5 => Algorithm::Fista,
             v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 4 (isoc_ct_algorithm)"),
         };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };

@@ -12,6 +12,8 @@ pub(super) struct Add;
 pub(super) struct Distance;
 /// The sum of x - y.
 pub(super) struct Difference;
+/// The sum of x y.
+pub(super) struct Inner;
 /// y = y + f (x - y)
 pub(super) struct Blend;
 /// y = x + f y
@@ -48,6 +50,13 @@ impl Change for Ratio {
         *y = x / expected;
         // x ln(x / e) - x + e, whose limit at x = 0 is e.
         if x > 0.0 { x * y.ln() - x + expected } else { expected }
+    }
+}
+
+impl Change for Inner {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        x * *y
     }
 }
 

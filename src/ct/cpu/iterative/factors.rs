@@ -1,6 +1,6 @@
 //! One over the sums of A, along rays and over pixels, from the pair itself: A and A^T of ones, for one slice.
 
-use super::resident::{Kept, Pairs};
+use super::pairs::Pairs;
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{Buffer, copied, filled};
 use crate::ct::geometry::Geometry;
@@ -44,12 +44,13 @@ impl Factors {
         if !needs.ray_factors && !needs.pixel_factors {
             return Ok(factors);
         }
-        let kept = Kept::new(g, pairs, 1, 1);
+        let kept = pairs.kept(g, 1, 1)?;
         let mut packed = Buffer::zeroed(kept.packed)?;
         let mut rows = Buffer::zeroed(kept.rows)?;
         let mut image = Buffer::zeroed(g.ny * g.nx)?;
         let (own, least) = (kept.row, (LEAST * g.pixel_size) as f32);
-        if needs.norms {
+        factors.norms = iteration.known_norms().filter(|_| needs.norms);
+        if needs.norms && factors.norms.is_none() {
             let normal = |x: &[f32]| {
                 image.copy_from_slice(x);
                 for subset in 0..pairs.len() {
@@ -64,7 +65,9 @@ impl Factors {
                 }
                 copied(&image)
             };
-            factors.norms = Some(Norms::new(g, normal)?);
+            let norms = Norms::new(g, normal)?;
+            iteration.keep_norms(norms);
+            factors.norms = Some(norms);
         }
         if needs.ray_factors {
             image.copy_from_slice(&ones(&iteration.mask, g)?);

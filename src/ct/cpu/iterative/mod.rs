@@ -1,7 +1,10 @@
 //! Iterations on the processor: slices side by side in lanes, as the pair of projectors reads them, from the first iteration to the last.
 
+mod banded;
 mod changes;
 mod factors;
+mod fista;
+mod pairs;
 mod pointwise;
 mod resident;
 mod space;

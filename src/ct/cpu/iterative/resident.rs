@@ -1,5 +1,5 @@
-//! The matched pair between vectors that stay where they are: images `[group][y][x][lane]`, rows `[group][view][sample][lane]` with the
-//! zeros that the adjoint reads on either side.
+//! Joseph's pair between vectors that stay where they are: images `[group][y][x][lane]`, rows `[group][view][sample][lane]` with the zeros
+//! that the adjoint reads on either side.
 
 use crate::context::{Context, Job};
 use crate::cpu::shared::Shared;
@@ -19,7 +19,7 @@ const CHUNK_BYTES: usize = 24 << 20;
 const COLUMNS: usize = 16;
 
 /// The pair of each subset.
-pub(super) struct Pairs<'a> {
+pub(super) struct Joseph<'a> {
     pairs: Vec<(Forward<'a>, Gather<'a>)>,
     /// Views of the subsets before each.
     firsts: Vec<usize>,
@@ -50,28 +50,17 @@ pub(super) struct Kept {
     /// What the pair works in: the lines of one group, or rows of some views.
     pub(super) packed: usize,
     /// Views whose rows that holds.
-    chunk: usize,
+    pub(super) chunk: usize,
 }
 
 impl Kept {
-    pub(super) fn new(g: &Geometry, pairs: &Pairs, lanes: usize, groups: usize) -> Self {
-        let (forward, gather) = &pairs.pairs[0];
-        let layout = gather.layout(lanes);
-        let row = Row { floats: layout.pitch(), pad: layout.pad };
-        let (pixels, samples) = (g.ny * g.nx * lanes, pairs.views * row.floats);
-        let largest = pairs.pairs.iter().map(|(_, gather)| gather.scales.len()).max().unwrap_or(0);
-        let chunk = (CHUNK_BYTES / 4 / row.floats).clamp(1, largest.max(1));
-        let packed = forward.packed_floats(lanes).max(chunk * row.floats);
-        Self { lanes, groups, pixels, image: pixels * groups, row, samples, rows: samples * groups, packed, chunk }
-    }
-
     /// Whether 32-bit offsets reach all rows that are read at a time.
     pub(super) fn addressable(&self) -> bool {
         self.packed <= MAX_DISTANCE
     }
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> Joseph<'a> {
     pub(super) fn new(subsets: &'a Subsets, threads: usize) -> Result<Self> {
         let mut pairs = Vec::with_capacity(subsets.all().len());
         for subset in subsets.all() {
@@ -87,6 +76,17 @@ impl<'a> Pairs<'a> {
 
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
+    }
+
+    pub(super) fn kept(&self, g: &Geometry, lanes: usize, groups: usize) -> Kept {
+        let (forward, gather) = &self.pairs[0];
+        let layout = gather.layout(lanes);
+        let row = Row { floats: layout.pitch(), pad: layout.pad };
+        let (pixels, samples) = (g.ny * g.nx * lanes, self.views * row.floats);
+        let largest = self.pairs.iter().map(|(_, gather)| gather.scales.len()).max().unwrap_or(0);
+        let chunk = (CHUNK_BYTES / 4 / row.floats).clamp(1, largest.max(1));
+        let packed = forward.packed_floats(lanes).max(chunk * row.floats);
+        Kept { lanes, groups, pixels, image: pixels * groups, row, samples, rows: samples * groups, packed, chunk }
     }
 
     /// Bytes of a thread's own.

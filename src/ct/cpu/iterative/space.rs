@@ -1,17 +1,20 @@
 //! Vectors of some slices in the processor's memory, and what methods do to them.
 
-use super::changes::{Add, Blend, Descend, Difference, Distance, Multiply, Ratio, Relax, Residual, Turn};
+use super::changes::{Add, Blend, Descend, Difference, Distance, Inner, Multiply, Ratio, Relax, Residual, Turn};
 use super::factors::Factors;
+use super::fista::Gradient;
+use super::pairs::Pairs;
 use super::pointwise::{Change, Group, change};
-use super::resident::{Kept, Pairs};
+use super::resident::Kept;
 use super::variation::Plane;
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{collected, copied};
+use crate::ct::cpu::toeplitz::Product;
 use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, Dual, Image, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{Bound, Dual, Excess, Hasten, Image, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
 
 /// A slab's vectors.
@@ -22,6 +25,7 @@ pub(super) struct Resident<'s> {
     /// Those of the slab, and of the whole volume.
     pub(super) slices: (usize, usize),
     pub(super) pairs: &'s Pairs<'s>,
+    pub(super) convolution: Option<Product<'s>>,
     pub(super) kept: Kept,
     pub(super) factors: Factors,
     pub(super) images: Vec<&'s mut [f32]>,
@@ -223,6 +227,14 @@ impl Space for Resident<'_> {
         pairs.adjoint(*at_work, kept, subset, all[rows.0], packed, self.images[image.0])
     }
 
+    fn convolve(&mut self, image: Image, to: Image) -> Result<()> {
+        let (slices, Some(product)) = (self.kept.groups, &mut self.convolution) else {
+            fail!(Internal, "a convolution that was not made")
+        };
+        let [to, image] = two(&mut self.images, [to.0, image.0])?;
+        product.apply(self.at_work.1, image, to, slices)
+    }
+
     fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
         let extent = self.subset(subset);
         self.change_rows([projected, data], (extent, true), self.ones(), Some(sum), Residual)
@@ -236,6 +248,10 @@ impl Space for Resident<'_> {
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
         let extent = (0, self.kept.samples);
         self.change_rows([rows, by], (extent, false), self.quotients(quotient, -1.0), Some(sum), Add)
+    }
+
+    fn withdraw(&mut self, image: Image, by: Image, quotient: [Sum; 2], sum: Sum) -> Result<()> {
+        self.change_image([image, by], Shared::Nothing, self.quotients(quotient, -1.0), Some(sum), Add)
     }
 
     fn square(&mut self, rows: Rows, sum: Sum) -> Result<()> {
@@ -265,6 +281,10 @@ impl Space for Resident<'_> {
 
     fn turn(&mut self, image: Image, by: Image, quotient: [Sum; 2]) -> Result<()> {
         self.change_image([image, by], Shared::Nothing, self.quotients(quotient, 1.0), None, Turn)
+    }
+
+    fn inner(&mut self, image: Image, by: Image, sum: Sum) -> Result<()> {
+        self.change_image([image, by], Shared::Nothing, self.ones(), Some(sum), Inner)
     }
 
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()> {
@@ -323,6 +343,40 @@ impl Space for Resident<'_> {
         Ok(())
     }
 
+    fn hasten(&mut self, of: Hasten) -> Result<()> {
+        let [steps, parts] = [of.step, of.part].map(|sum| self.factors_of(sum));
+        let plane = self.plane();
+        let back = of.back.map(|back| std::mem::take(&mut self.images[back.0]));
+        let taken = self.images.get_disjoint_mut([of.image.0, of.ahead.0, of.gradient.0]);
+        let Ok([x, ahead, gradient]) = taken else { fail!(Internal, "images that are not three") };
+        let gradient = Gradient { of: gradient, back: back.as_deref() };
+        let turned = plane.hasten(self.iteration, [x, ahead], (gradient, of.weight), [&steps, &parts]);
+        if let Some((place, back)) = of.back.zip(back) {
+            self.images[place.0] = back;
+        }
+        self.sum_mut(of.turned).iter_mut().zip(turned).for_each(|(sum, turned)| *sum += turned);
+        Ok(())
+    }
+
+    fn excess(&mut self, of: Excess) -> Result<()> {
+        let gradient = Gradient { of: &*self.images[of.gradient.0], back: of.back.map(|back| &*self.images[back.0]) };
+        let found = self.plane().excess(self.iteration, &*self.images[of.image.0], gradient, of.weight);
+        for (k, sum) in [of.excess, of.product, of.length].into_iter().enumerate() {
+            self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);
+        }
+        Ok(())
+    }
+
+    fn quicken(&mut self, momentum: Sum, turned: Sum, part: Sum) -> Result<()> {
+        for k in 0..self.lanes() {
+            let begins = self.sum(turned)[k] > 0.0;
+            let now = if begins { 1.0 } else { self.sum(momentum)[k] };
+            let next = 0.5 * (1.0 + (1.0 + 4.0 * now * now).sqrt());
+            (self.sum_mut(momentum)[k], self.sum_mut(part)[k], self.sum_mut(turned)[k]) = (next, (now - 1.0) / next, 0.0);
+        }
+        Ok(())
+    }
+
     fn image_moved(&mut self, image: Image, sum: Sum) -> Result<()> {
         self.moved(Moving::Image(image.0), sum)
     }
@@ -368,6 +422,16 @@ impl Space for Resident<'_> {
     fn copy(&mut self, from: Sum, to: Sum) -> Result<()> {
         let lanes = self.lanes();
         self.sums.copy_within(from.0 * lanes..(from.0 + 1) * lanes, to.0 * lanes);
+        Ok(())
+    }
+
+    fn lessen(&mut self, sum: Sum, [over, under]: [Sum; 2]) -> Result<()> {
+        for k in 0..self.running.len() {
+            let (over, under) = (self.sum(over)[k], self.sum(under)[k]);
+            if self.running[k] && under > 0.0 {
+                self.sum_mut(sum)[k] -= over * over / under;
+            }
+        }
         Ok(())
     }
 

@@ -21,7 +21,7 @@ fn along(lanes: &[f32], row: usize) -> Vec<f32> {
 }
 
 impl Plane {
-    fn row(&self) -> usize {
+    pub(super) fn row(&self) -> usize {
         self.nx * self.lanes
     }
 

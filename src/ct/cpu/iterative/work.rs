@@ -1,20 +1,24 @@
 //! An iterative reconstruction as work on slabs.
 
 use super::factors::Factors;
-use super::resident::{Kept, Pairs};
+use super::pairs::Pairs;
+use super::resident::Kept;
 use super::space::{Resident, WATCHED};
 use crate::context::{NanPolicy, Stage};
 use crate::cpu::buffer::{Workspace, clear, collected, filled, zeros};
+use crate::cpu::level::Level;
 use crate::ct::cpu::division;
 use crate::ct::cpu::groups::Groups;
 use crate::ct::cpu::pack;
+use crate::ct::cpu::toeplitz::Product;
 use crate::ct::cpu::work::{Call, Work};
 use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::options::{Start, refuse_negative};
 use crate::ct::iterative::space::{DATA, X};
 use crate::ct::rows::reader::Reader;
-use crate::error::Result;
+use crate::ct::toeplitz::Toeplitz;
+use crate::error::{Result, fail};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -24,12 +28,38 @@ pub(in crate::ct::cpu) struct Iterate<'a> {
     iteration: &'a Iteration<'a>,
     threads: usize,
     pairs: Pairs<'a>,
+    /// Of the convolution: bytes that it holds, and those besides while it is made.
+    convolution: [u64; 2],
 }
 
 impl<'a> Iterate<'a> {
-    pub(in crate::ct::cpu) fn new(geometry: &'a Geometry, iteration: &'a Iteration, threads: usize) -> Result<Self> {
-        let pairs = Pairs::new(&iteration.subsets, threads)?;
-        Ok(Self { geometry, iteration, threads, pairs })
+    pub(in crate::ct::cpu) fn new(
+        geometry: &'a Geometry,
+        iteration: &'a Iteration,
+        level: Level,
+        threads: usize,
+    ) -> Result<Self> {
+        let pairs = Pairs::new(geometry, iteration, level, threads)?;
+        let convolution = match (&iteration.convolution, iteration.band_limited) {
+            (Some(_), Some(band_limited)) => Toeplitz::memory(geometry, band_limited, level)?,
+            _ => [0, 0],
+        };
+        Ok(Self { geometry, iteration, threads, pairs, convolution })
+    }
+
+    fn bytes_of(&self, lanes: usize, groups: usize) -> Result<u64> {
+        let g = self.geometry;
+        let kept = self.pairs.kept(g, lanes, groups)?;
+        let needs = self.iteration.needs();
+        let vectors = needs.images * kept.image + needs.rows * kept.rows;
+        // Whose norms are asked for watches how far vectors come.
+        let watched = if needs.norms { vectors.div_ceil(WATCHED) } else { 0 };
+        let floats = (vectors + watched + kept.packed) as u64;
+        let factors = Factors::bytes(self.iteration, g, kept.row.floats / kept.lanes);
+        let product = self.iteration.doubled(g).map_or(0, |shape| Product::bytes(shape, self.threads));
+        let [held, making] = self.convolution;
+        let working = 4 * floats + factors + product + self.pairs.other_bytes(g, &kept, self.threads);
+        Ok(held + working.max(making))
     }
 
     /// Reads the line integrals of a slab, subset after subset.
@@ -116,22 +146,23 @@ fn raise(bins: &mut [f32], policy: NanPolicy, [view, row]: [usize; 2]) -> Result
 
 impl Work for Iterate<'_> {
     fn bytes(&self, lanes: usize, groups: usize) -> u64 {
-        let kept = Kept::new(self.geometry, &self.pairs, lanes, groups);
-        if lanes > 1 && !kept.addressable() {
+        let addressable = match &self.pairs {
+            Pairs::Joseph(pairs) => lanes == 1 || pairs.kept(self.geometry, lanes, groups).addressable(),
+            Pairs::Banded(_) => lanes == 1,
+        };
+        if !addressable {
             return u64::MAX;
         }
-        let needs = self.iteration.needs();
-        let vectors = needs.images * kept.image + needs.rows * kept.rows;
-        // Whose norms are asked for watches how far vectors come.
-        let watched = if needs.norms { vectors.div_ceil(WATCHED) } else { 0 };
-        let floats = (vectors + watched + kept.packed) as u64;
-        let row = kept.row.floats / lanes;
-        let threads = self.threads as u64 * Pairs::thread_bytes(self.geometry, lanes);
-        4 * floats + Factors::bytes(self.iteration, self.geometry, row) + threads
+        self.bytes_of(lanes, groups.next_multiple_of(self.unit())).unwrap_or(u64::MAX)
     }
 
     fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
-        self.bytes(slab.lanes, slab.len())
+        self.bytes_of(slab.lanes, slab.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Two slices are one image of the band-limited pair.
+    fn unit(&self) -> usize {
+        if self.iteration.band_limited.is_some() { 2 } else { 1 }
     }
 
     fn tasks(&self, lanes: usize) -> usize {
@@ -143,11 +174,14 @@ impl Work for Iterate<'_> {
     }
 
     fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
-        division::next(slices, cap, threads, self)
+        let (all, unit) = (slices.len(), self.unit());
+        let slab = division::next(slices, cap, threads, self)?;
+        let whole = if slab.count < all { slab.count / unit * unit } else { slab.count };
+        Ok(Groups { count: whole.max(unit.min(all)), ..slab })
     }
 
     fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
-        let (needs, kept) = (self.iteration.needs(), Kept::new(self.geometry, &self.pairs, slab.lanes, slab.len()));
+        let (needs, kept) = (self.iteration.needs(), self.pairs.kept(self.geometry, slab.lanes, slab.len())?);
         let lens = [needs.images * kept.image + needs.rows * kept.rows, kept.packed];
         let [vectors, packed] = workspace.take(lens, cap)?;
         clear(vectors);
@@ -160,12 +194,18 @@ impl Work for Iterate<'_> {
         let mut rows: Vec<&mut [f32]> = rows.chunks_exact_mut(kept.rows).collect();
         self.load_rows(call, slab, &kept, rows[DATA.0])?;
         self.load_start(call, slab, &kept, images[X.0])?;
+        let convolution = match (&self.iteration.convolution, self.iteration.made()) {
+            (Some(_), Some(toeplitz)) => Some(Product::new(toeplitz, call.context.level(), self.threads)?),
+            (Some(_), None) => fail!(Internal, "a convolution that was not made"),
+            (None, _) => None,
+        };
         let mut space = Resident {
             at_work,
             iteration: self.iteration,
             geometry: self.geometry,
             slices: (slab.count, self.geometry.slices),
             pairs: &self.pairs,
+            convolution,
             kept,
             factors,
             images,

@@ -12,7 +12,7 @@ use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::shared::Shared;
 use crate::cpu::simd::{Plain, vectorised};
-use crate::ct::toeplitz::Toeplitz;
+use crate::ct::toeplitz::{Doubled, Toeplitz};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::{Fft, FftPlanner};
@@ -56,27 +56,29 @@ impl<'a> Product<'a> {
     pub(in crate::ct) fn new(toeplitz: &'a Toeplitz, level: Level, threads: usize) -> Result<Self> {
         let threads = threads.max(1);
         let mut planner = FftPlanner::new();
-        let (forward, inverse) =
-            (toeplitz.grid.map(|n| planner.plan_fft_forward(n)), toeplitz.grid.map(|n| planner.plan_fft_inverse(n)));
+        let (forward, inverse) = (
+            toeplitz.shape.grid.map(|n| planner.plan_fft_forward(n)),
+            toeplitz.shape.grid.map(|n| planner.plan_fft_inverse(n)),
+        );
         let inner = forward.iter().chain(&inverse).map(|p| p.get_inplace_scratch_len()).max().unwrap_or(0);
-        let plane = plane_len(toeplitz);
-        let planes = (0..planes(toeplitz, threads)).map(|_| Buffer::zeroed(plane)).collect::<Result<_>>()?;
-        let room = |_| Ok(Room { lines: zeros(COLUMNS * line_pitch(toeplitz))?, inner: zeros(inner)? });
+        let plane = plane_len(toeplitz.shape);
+        let planes = (0..planes(toeplitz.shape, threads)).map(|_| Buffer::zeroed(plane)).collect::<Result<_>>()?;
+        let room = |_| Ok(Room { lines: zeros(COLUMNS * line_pitch(toeplitz.shape))?, inner: zeros(inner)? });
         let rooms = (0..threads).map(room).collect::<Result<_>>()?;
         Ok(Self { toeplitz, level, forward, inverse, planes, rooms })
     }
 
     /// Bytes that one for so many threads holds, but for small tables.
-    pub(in crate::ct) fn bytes(toeplitz: &Toeplitz, threads: usize) -> u64 {
-        let planes = planes(toeplitz, threads.max(1)) * plane_len(toeplitz);
-        let longest = toeplitz.grid.into_iter().max().unwrap_or(0);
-        let numbers = planes + threads.max(1) * (COLUMNS * line_pitch(toeplitz) + longest);
+    pub(in crate::ct) fn bytes(shape: Doubled, threads: usize) -> u64 {
+        let planes = planes(shape, threads.max(1)) * plane_len(shape);
+        let longest = shape.grid.into_iter().max().unwrap_or(0);
+        let numbers = planes + threads.max(1) * (COLUMNS * line_pitch(shape) + longest);
         (numbers * size_of::<C>()) as u64
     }
 
     /// out = the convolution of each of so many slices `[slice][y][x]`, on the worker threads.
     pub(in crate::ct) fn apply(&mut self, job: &Job, x: &[f32], out: &mut [f32], slices: usize) -> Result<()> {
-        let pixels: usize = self.toeplitz.image.iter().product();
+        let pixels: usize = self.toeplitz.shape.image.iter().product();
         if x.len() != slices * pixels || out.len() != x.len() {
             fail!(Internal, "{slices} slices of {pixels} pixels: {} numbers to {}", x.len(), out.len());
         }
@@ -93,7 +95,7 @@ impl<'a> Product<'a> {
         (x, out): (&[f32], &mut [f32]),
         (planes, rooms): (&mut [Buffer<C>], &mut [Room]),
     ) -> Result<()> {
-        let pixels: usize = self.toeplitz.image.iter().product();
+        let pixels: usize = self.toeplitz.shape.image.iter().product();
         // Pairs for each thread alone; what is left over, all threads share.
         let own = if planes.len() == rooms.len() { x.len() / (2 * pixels) / planes.len() } else { 0 };
         let (alone, shared) = x.split_at(own * planes.len() * 2 * pixels);
@@ -119,7 +121,7 @@ impl<'a> Product<'a> {
 
     /// Two slices, or one, by as many threads as there are rooms.
     fn pair(&self, x: &[f32], out: &mut [f32], plane: &mut [C], rooms: &mut [Room]) {
-        let ([ny, nx], [_, gx]) = (self.toeplitz.image, self.toeplitz.grid);
+        let ([ny, nx], [_, gx]) = (self.toeplitz.shape.image, self.toeplitz.shape.grid);
         let (first, second) = x.split_at(ny * nx);
         let pair = Pair { from: [first, second], to: Shared::new(out) };
         let plane = Shared::new(plane);
@@ -134,9 +136,9 @@ impl<'a> Product<'a> {
     /// # Safety
     /// The plane's row is the caller's.
     unsafe fn row_forward(&self, pair: &Pair, y: usize, plane: Shared<C>, room: &mut Room) {
-        let ([_, nx], [_, gx]) = (self.toeplitz.image, self.toeplitz.grid);
+        let ([_, nx], [_, gx]) = (self.toeplitz.shape.image, self.toeplitz.shape.grid);
         // SAFETY: by this function's contract; rows lie in the plane.
-        let row = unsafe { std::slice::from_raw_parts_mut(plane.at(y * row_pitch(self.toeplitz)), gx) };
+        let row = unsafe { std::slice::from_raw_parts_mut(plane.at(y * row_pitch(self.toeplitz.shape)), gx) };
         let (there, beyond) = row.split_at_mut(nx);
         beyond.fill(C::default());
         let [first, second] =
@@ -152,8 +154,8 @@ impl<'a> Product<'a> {
     /// # Safety
     /// The plane's columns are the caller's.
     unsafe fn columns(&self, columns: Range<usize>, plane: Shared<C>, room: &mut Room) {
-        let ([ny, _], [gy, gx]) = (self.toeplitz.image, self.toeplitz.grid);
-        let (pitch, apart) = (row_pitch(self.toeplitz), line_pitch(self.toeplitz));
+        let ([ny, _], [gy, gx]) = (self.toeplitz.shape.image, self.toeplitz.shape.grid);
+        let (pitch, apart) = (row_pitch(self.toeplitz.shape), line_pitch(self.toeplitz.shape));
         let part = Part { plane, pitch, columns: columns.clone(), rows: ny };
         let lines = &mut room.lines[..columns.len() * apart];
         // SAFETY: by this function's contract.
@@ -181,9 +183,9 @@ impl<'a> Product<'a> {
     /// # Safety
     /// The plane's row, and those of the results, are the caller's.
     unsafe fn row_back(&self, pair: &Pair, y: usize, plane: Shared<C>, room: &mut Room) {
-        let ([ny, nx], [_, gx]) = (self.toeplitz.image, self.toeplitz.grid);
+        let ([ny, nx], [_, gx]) = (self.toeplitz.shape.image, self.toeplitz.shape.grid);
         // SAFETY: by this function's contract; rows lie in the plane.
-        let row = unsafe { std::slice::from_raw_parts_mut(plane.at(y * row_pitch(self.toeplitz)), gx) };
+        let row = unsafe { std::slice::from_raw_parts_mut(plane.at(y * row_pitch(self.toeplitz.shape)), gx) };
         self.inverse[1].process_with_scratch(row, &mut room.inner);
         // SAFETY: as above, in the slices.
         let to = |slice: usize| unsafe { std::slice::from_raw_parts_mut(pair.to.at((slice * ny + y) * nx), nx) };
@@ -215,26 +217,26 @@ fn in_parts(rooms: &mut [Room], count: usize, size: usize, work: impl Fn(Range<u
 }
 
 /// Numbers from row to row: an odd number of cache lines, so that columns do not crowd the same lines of the first-level cache.
-fn row_pitch(toeplitz: &Toeplitz) -> usize {
-    odd_lines(toeplitz.grid[1])
+fn row_pitch(shape: Doubled) -> usize {
+    odd_lines(shape.grid[1])
 }
 
 /// The same from column to column while they are transformed.
-fn line_pitch(toeplitz: &Toeplitz) -> usize {
-    odd_lines(toeplitz.grid[0])
+fn line_pitch(shape: Doubled) -> usize {
+    odd_lines(shape.grid[0])
 }
 
 fn odd_lines(len: usize) -> usize {
     (len.div_ceil(8) | 1) * 8
 }
 
-fn plane_len(toeplitz: &Toeplitz) -> usize {
-    toeplitz.image[0] * row_pitch(toeplitz)
+fn plane_len(shape: Doubled) -> usize {
+    shape.image[0] * row_pitch(shape)
 }
 
 /// Images that are worked on at a time.
-fn planes(toeplitz: &Toeplitz, threads: usize) -> usize {
-    if plane_len(toeplitz) * size_of::<C>() <= OWN { threads } else { 1 }
+fn planes(shape: Doubled, threads: usize) -> usize {
+    if plane_len(shape) * size_of::<C>() <= OWN { threads } else { 1 }
 }
 
 /// Two rows as one.

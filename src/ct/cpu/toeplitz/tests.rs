@@ -9,13 +9,13 @@ use crate::ct::{Ct, Options, Pair};
 use std::f64::consts::{PI, TAU};
 
 fn apply(toeplitz: &Toeplitz, level: Level, threads: usize, x: &[f32]) -> Vec<f32> {
-    let pixels: usize = toeplitz.image.iter().product();
+    let pixels: usize = toeplitz.shape.image.iter().product();
     let mut out = vec![f32::NAN; x.len()];
     let mut product = Product::new(toeplitz, level, threads).expect("memory");
     product.apply(&Job::default(), x, &mut out, x.len() / pixels).expect("a product");
     let planes: usize = product.planes.iter().map(|plane| size_of_val::<[C]>(plane)).sum();
     let lines: usize = product.rooms.iter().map(|room| size_of_val(&*room.lines) + size_of_val(&*room.inner)).sum();
-    assert!(Product::bytes(toeplitz, threads) >= (planes + lines) as u64);
+    assert!(Product::bytes(toeplitz.shape, threads) >= (planes + lines) as u64);
     out
 }
 

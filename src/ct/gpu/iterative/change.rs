@@ -1,5 +1,6 @@
 //! Launches `kernels/ct/iterative.cu`.
 
+use super::fista::FistaKernels;
 use super::launches::over;
 use super::variation::VariationKernels;
 use crate::error::Result;
@@ -93,6 +94,18 @@ pub(super) struct Mark {
 }
 mirrored!(Mark, 64);
 
+/// Mirrors `Lessen`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lessen {
+    pub(super) sums: u64,
+    pub(super) over: u64,
+    pub(super) under: u64,
+    pub(super) ended: u64,
+    pub(super) slices: i32,
+}
+mirrored!(Lessen, 40);
+
 /// Of one GPU.
 #[derive(Debug)]
 pub(in crate::ct::gpu) struct Kernels {
@@ -107,6 +120,7 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) relax: Function,
     pub(super) multiply: Function,
     pub(super) square: Function,
+    pub(super) inner: Function,
     pub(super) inverse: Function,
     pub(super) sign: Function,
     pub(super) load: Function,
@@ -114,7 +128,9 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) store: Function,
     pub(super) end: Function,
     pub(super) record: Function,
+    pub(super) lessen: Function,
     pub(super) variation: VariationKernels,
+    pub(super) fista: FistaKernels,
 }
 
 impl Kernels {
@@ -132,6 +148,7 @@ impl Kernels {
             relax: kernel("relax")?,
             multiply: kernel("multiply")?,
             square: kernel("square")?,
+            inner: kernel("inner")?,
             inverse: kernel("inverse")?,
             sign: kernel("sign")?,
             load: kernel("load")?,
@@ -139,7 +156,9 @@ impl Kernels {
             store: kernel("store")?,
             end: kernel("end")?,
             record: kernel("record")?,
+            lessen: kernel("lessen")?,
             variation: VariationKernels::new(device)?,
+            fista: FistaKernels::new(device)?,
         })
     }
 }

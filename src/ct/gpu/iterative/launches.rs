@@ -8,6 +8,9 @@ const THREADS: usize = 256;
 const ELEMENTS: usize = 8192;
 const BLOCKS: usize = 512;
 
+/// Over numbers, one a slice.
+pub(super) const ONE_BLOCK: Launch = Launch { grid: [1, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+
 /// Blocks that share a slice's elements out.
 pub(super) fn blocks(count: usize) -> usize {
     count.div_ceil(ELEMENTS).clamp(1, BLOCKS)

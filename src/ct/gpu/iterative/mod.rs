@@ -2,6 +2,7 @@
 //! has to keep it busy.
 
 mod change;
+mod fista;
 mod launches;
 mod pair;
 mod prepared;
@@ -12,5 +13,5 @@ mod variation;
 
 pub(super) use change::Kernels;
 pub(super) use prepared::Prepared;
-pub(super) use sizes::{bytes, wanted};
+pub(super) use sizes::{bytes, convolution_bytes, wanted};
 pub(super) use slab::Slab;

@@ -52,7 +52,7 @@ impl Prepared {
             _ => Some(DeviceMemory::from_slice(device, &inside(iteration, g)?)?),
         };
         Ok(Self {
-            pairs: Pairs::new(device, &iteration.subsets, (slices, lanes))?,
+            pairs: Pairs::new(device, (g, iteration), (slices, lanes))?,
             lanes,
             order: DeviceMemory::from_slice(device, &order)?,
             mask,
@@ -82,13 +82,16 @@ impl Prepared {
         // Fields and directions begin with zeros.
         memory.clear(stream)?;
         let memory = memory.address();
-        let packed = scratch.pair.take(&device, packed_bytes(g, slab.count, self.lanes) as usize)?.address();
+        let packed = scratch.pair.take(&device, packed_bytes(g, iteration, slab.count, self.lanes) as usize)?.address();
         let numbers = scratch.numbers.take(&device, slab.count * sum_bytes(g, iteration))?;
         numbers.clear(stream)?;
         let numbers = numbers.address();
         let watched = scratch.watched.take(&device, watched_bytes(g, iteration, slab.count))?.address();
-        let at = Addresses { vectors: memory, packed, numbers, watched };
+        let at = Addresses { vectors: memory, packed, workspace: slab.workspace, numbers, watched };
         state.kernels.iterative(&device)?;
+        if let Some(toeplitz) = iteration.made() {
+            state.convolve(toeplitz)?;
+        }
         if self.factors.is_none() {
             let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, &NO_FACTORS);
             // SAFETY: vectors of one slice or more; work on these comes later in the stream.

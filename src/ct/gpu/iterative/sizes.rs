@@ -3,6 +3,7 @@
 use super::launches::blocks;
 use super::pair::packed_bytes;
 use crate::ct::geometry::Geometry;
+use crate::ct::gpu::toeplitz::DeviceProduct;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::options::Start;
 
@@ -22,9 +23,14 @@ pub(in crate::ct::gpu) fn bytes(g: &Geometry, iteration: &Iteration, n: usize, l
     let start = usize::from(iteration.options.start == Start::Volume);
     let vectors = 4 * n * ((needs.images + start) * g.ny * g.nx + needs.rows * g.views() * g.bins);
     vectors as u64
-        + packed_bytes(g, n, lanes)
+        + packed_bytes(g, iteration, n, lanes)
         + factor_bytes(g, iteration)
         + (n * sum_bytes(g, iteration) + watched_bytes(g, iteration, n)) as u64
+}
+
+/// What the convolution of so many slices works in, where there is one.
+pub(in crate::ct::gpu) fn convolution_bytes(g: &Geometry, iteration: &Iteration, n: usize) -> u64 {
+    iteration.doubled(g).map_or(0, |shape| DeviceProduct::bytes(shape, n))
 }
 
 /// What all slices share.
@@ -32,7 +38,8 @@ fn factor_bytes(g: &Geometry, iteration: &Iteration) -> u64 {
     let needs = iteration.needs();
     let rays = if needs.ray_factors { g.views() * g.bins } else { 0 };
     let pixels = if needs.pixel_factors { iteration.subsets.all().len() } else { 0 } + 2;
-    4 * (rays + pixels * g.ny * g.nx) as u64
+    let convolution: u64 = iteration.doubled(g).map_or(0, |shape| DeviceProduct::held_bytes(shape).iter().sum());
+    4 * (rays + pixels * g.ny * g.nx) as u64 + convolution
 }
 
 /// Of one slice's numbers: sums, their parts, whether it has ended, and the blocks that are done.

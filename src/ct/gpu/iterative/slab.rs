@@ -29,5 +29,7 @@ pub(in crate::ct::gpu) struct Slab<'a> {
     pub(in crate::ct::gpu) rows: u64,
     /// Where the iterations begin: address and strides; None for the method's own.
     pub(in crate::ct::gpu) start: Option<(u64, [i64; 3])>,
+    /// Of band-limited sums, and of the convolution.
+    pub(in crate::ct::gpu) workspace: u64,
     pub(in crate::ct::gpu) volume: Volume,
 }

@@ -1,8 +1,9 @@
 //! Vectors of some slices in a GPU's memory, and what methods do to them. All is queued in the order of a stream; numbers of slices stay on
 //! the GPU, and the host looks an iteration behind at what it found.
 
-use super::change::{Change, Kernels, Mark};
-use super::pair::Pairs;
+use super::change::{Change, Kernels, Lessen, Mark};
+use super::launches::ONE_BLOCK;
+use super::pair::{Pairs, Places};
 use super::sizes::parts;
 use super::slab::{Factors, Slab};
 use crate::cpu::buffer::copied;
@@ -11,10 +12,10 @@ use crate::ct::gpu::state::{Slot, State};
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, Dual, Image, LEAST, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{Bound, Dual, Excess, Hasten, Image, LEAST, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
 use crate::gpu::{
-    DeviceMemory, Event, Function, Launch, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
+    DeviceMemory, Event, Function, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
 };
 
 /// A slab's memory on the device.
@@ -23,6 +24,8 @@ pub(super) struct Addresses {
     pub(super) vectors: u64,
     /// What the pair packs.
     pub(super) packed: u64,
+    /// Of band-limited sums, and of the convolution.
+    pub(super) workspace: u64,
     /// Sums, their parts, whether slices have ended, and blocks that are done.
     pub(super) numbers: u64,
     /// Parts of vectors, as they were.
@@ -119,6 +122,11 @@ impl Resident<'_> {
         self.state.kernels.iterative(&self.state.device)
     }
 
+    /// Where the pair works.
+    pub(super) fn places(&self, image: u64, rows: u64) -> Places {
+        Places { image, rows, packed: self.at.packed, workspace: self.at.workspace }
+    }
+
     /// A change of whole images.
     fn image_change(&self, y: Image, x: Image) -> Change {
         let v = self.vectors;
@@ -177,10 +185,9 @@ impl Resident<'_> {
     }
 
     fn mark(&self, kernel: &Function, mark: Mark) -> Result<()> {
-        let launch = Launch { grid: [1, 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: the struct mirrors the kernel's; numbers of so many slices, which live until the stream is waited for, and page-locked
         // memory, which has the same address on the device.
-        unsafe { kernel.launch(self.stream, launch, &mark) }
+        unsafe { kernel.launch(self.stream, ONE_BLOCK, &mark) }
     }
 
     /// One over the sums of A along rays and over pixels: A and A^T of ones, for one slice.
@@ -195,17 +202,20 @@ impl Resident<'_> {
         let ones = DeviceMemory::new(&device, 4 * pixels.max(samples))?;
         ones.fill(1.0, stream)?;
         let one = |count: usize| [count as i64, 0, count as i64];
-        let (packed, lower) = (self.at.packed, (LEAST * self.slab.geometry.pixel_size) as f32);
-        if needs.norms {
+        let lower = (LEAST * self.slab.geometry.pixel_size) as f32;
+        factors.norms = self.slab.iteration.known_norms().filter(|_| needs.norms);
+        if needs.norms && factors.norms.is_none() {
             // SAFETY: as above.
-            factors.norms = Some(unsafe { self.find_norms()? });
+            let norms = unsafe { self.find_norms()? };
+            self.slab.iteration.keep_norms(norms);
+            factors.norms = Some(norms);
         }
         if needs.ray_factors {
             let rays = DeviceMemory::new(&device, 4 * samples)?;
             let image = self.mask.unwrap_or(&ones).address();
             for subset in 0..subsets {
                 // SAFETY: an image and rows of one slice.
-                unsafe { self.pairs.forward(subset, [image, rays.address(), packed], 1, stream)? };
+                unsafe { self.pairs.forward(self.state, subset, self.places(image, rays.address()), 1, stream)? };
             }
             let change = Change { lower, ..self.change([rays.address(); 2], one(samples)) };
             // SAFETY: as above.
@@ -221,7 +231,7 @@ impl Resident<'_> {
             }
             for subset in 0..subsets {
                 let image = DeviceMemory::new(&device, 4 * pixels)?;
-                let at = [image.address(), ones.address(), packed];
+                let at = self.places(image.address(), ones.address());
                 // SAFETY: as above.
                 unsafe { self.pairs.adjoint(self.state, self.lines, subset, at, 1, stream)? };
                 let shared = self.mask.map_or(0, DeviceMemory::address);
@@ -276,16 +286,24 @@ impl Resident<'_> {
 impl Space for Resident<'_> {
     fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()> {
         let v = self.vectors;
-        let at = [v.image(self.at, image), v.rows(self.at, rows), self.at.packed];
+        let at = self.places(v.image(self.at, image), v.rows(self.at, rows));
         // SAFETY: vectors of so many slices, which live until the stream is waited for.
-        unsafe { self.pairs.forward(subset, at, v.slices, self.stream) }
+        unsafe { self.pairs.forward(self.state, subset, at, v.slices, self.stream) }
     }
 
     fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()> {
         let v = self.vectors;
-        let at = [v.image(self.at, image), v.rows(self.at, rows), self.at.packed];
+        let at = self.places(v.image(self.at, image), v.rows(self.at, rows));
         // SAFETY: as above.
         unsafe { self.pairs.adjoint(self.state, self.lines, subset, at, v.slices, self.stream) }
+    }
+
+    fn convolve(&mut self, image: Image, to: Image) -> Result<()> {
+        let v = self.vectors;
+        let Some((_, product)) = &self.state.convolution else { fail!(Internal, "a convolution that was not made") };
+        let [from, to] = [image, to].map(|image| v.image(self.at, image));
+        // SAFETY: as above; the workspace is nobody else's between two launches.
+        unsafe { product.apply(from, to, v.slices, self.at.workspace, self.stream) }
     }
 
     fn residual(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
@@ -302,6 +320,10 @@ impl Space for Resident<'_> {
 
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
         self.launch(|k| &k.add, self.summed(sum, self.by(quotient, -1.0, self.row_change(rows, by, None))))
+    }
+
+    fn withdraw(&mut self, image: Image, by: Image, quotient: [Sum; 2], sum: Sum) -> Result<()> {
+        self.launch(|k| &k.add, self.summed(sum, self.by(quotient, -1.0, self.image_change(image, by))))
     }
 
     fn square(&mut self, rows: Rows, sum: Sum) -> Result<()> {
@@ -332,6 +354,10 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.turn, self.by(quotient, 1.0, self.image_change(image, by)))
     }
 
+    fn inner(&mut self, image: Image, by: Image, sum: Sum) -> Result<()> {
+        self.launch(|k| &k.inner, self.summed(sum, self.image_change(image, by)))
+    }
+
     fn weigh(&mut self, image: Image, weight: f64, sum: Sum) -> Result<()> {
         self.launch(|k| &k.square, Change { weight, ..self.summed(sum, self.image_change(image, image)) })
     }
@@ -360,6 +386,18 @@ impl Space for Resident<'_> {
 
     fn bound(&mut self, bound: Bound) -> Result<()> {
         self.variation().bound(&bound)
+    }
+
+    fn hasten(&mut self, step: Hasten) -> Result<()> {
+        self.fista().hasten(&step)
+    }
+
+    fn excess(&mut self, of: Excess) -> Result<()> {
+        self.fista().excess(&of)
+    }
+
+    fn quicken(&mut self, momentum: Sum, turned: Sum, part: Sum) -> Result<()> {
+        self.fista().quicken([momentum, turned, part])
     }
 
     fn image_moved(&mut self, image: Image, sum: Sum) -> Result<()> {
@@ -422,6 +460,14 @@ impl Space for Resident<'_> {
         let [from, to] = [from, to].map(|sum| self.vectors.sum(self.at, sum));
         // SAFETY: as above.
         unsafe { copy_device(from, to, 8 * self.vectors.slices, self.stream) }
+    }
+
+    fn lessen(&mut self, sum: Sum, [over, under]: [Sum; 2]) -> Result<()> {
+        let [sums, over, under] = [sum, over, under].map(|sum| self.vectors.sum(self.at, sum));
+        let (ended, slices) = (self.vectors.ended(self.at), self.vectors.slices as i32);
+        let lessen = Lessen { sums, over, under, ended, slices };
+        // SAFETY: the struct mirrors the kernel's; numbers of so many slices, which live until the stream is waited for.
+        unsafe { self.kernels()?.lessen.launch(self.stream, ONE_BLOCK, &lessen) }
     }
 
     fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()> {

@@ -117,7 +117,7 @@ impl<'s> Resident<'s> {
         let bytes = 4 * g.ny * g.nx;
         let (image, host) = (DeviceMemory::new(&device, bytes)?, Pinned::new(&device, bytes)?);
         let rows = DeviceMemory::new(&device, 4 * g.views() * g.bins)?;
-        let at = [image.address(), rows.address(), self.at.packed];
+        let at = self.places(image.address(), rows.address());
         let mask = self.mask.map_or(0, DeviceMemory::address);
         Norms::new(g, |x| {
             let place = host.data().addr() as u64;
@@ -125,7 +125,7 @@ impl<'s> Resident<'s> {
             unsafe {
                 host.data().cast::<f32>().copy_from_nonoverlapping(x.as_ptr(), x.len());
                 PinnedRows::one(place, bytes).upload(image.address(), bytes, stream)?;
-                self.pairs.forward(0, at, 1, stream)?;
+                self.pairs.forward(self.state, 0, at, 1, stream)?;
                 self.pairs.adjoint(self.state, self.lines, 0, at, 1, stream)?;
                 self.mask_one(image.address(), mask)?;
                 PinnedRows::one(image.address(), bytes).download(place, bytes, stream)?;

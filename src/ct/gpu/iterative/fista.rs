@@ -1,0 +1,154 @@
+//! Launches `kernels/ct/fista.cu`.
+
+use super::launches::{ONE_BLOCK, over};
+use super::space::Resident;
+use crate::ct::iterative::space::{Excess, Hasten, Image, Sum};
+use crate::error::Result;
+use crate::gpu::{Device, DeviceMemory, Function, Launch, mirrored};
+
+/// Mirrors `Hasten`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct HastenStep {
+    x: u64,
+    ahead: u64,
+    gradient: u64,
+    back: u64,
+    mask: u64,
+    steps: u64,
+    ahead_parts: u64,
+    parts: u64,
+    turned: u64,
+    done: u64,
+    weight: f32,
+    lower: f32,
+    upper: f32,
+    pixels: i32,
+}
+mirrored!(HastenStep, 96);
+
+/// Mirrors `Excess`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct ExcessSums {
+    x: u64,
+    gradient: u64,
+    back: u64,
+    mask: u64,
+    parts: u64,
+    excess: u64,
+    product: u64,
+    length: u64,
+    done: u64,
+    weight: f32,
+    lower: f32,
+    upper: f32,
+    pixels: i32,
+}
+mirrored!(ExcessSums, 88);
+
+/// Mirrors `Quicken`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Quicken {
+    momentum: u64,
+    turned: u64,
+    part: u64,
+    slices: i32,
+}
+mirrored!(Quicken, 32);
+
+/// Of one GPU.
+#[derive(Debug)]
+pub(super) struct FistaKernels {
+    hasten: Function,
+    excess: Function,
+    quicken: Function,
+}
+
+impl FistaKernels {
+    pub(super) fn new(device: &Device) -> Result<Self> {
+        let kernel = |name: &str| device.function("ct/fista", &format!("ct_fista_{name}"));
+        Ok(Self { hasten: kernel("hasten")?, excess: kernel("excess")?, quicken: kernel("quicken")? })
+    }
+}
+
+/// The steps on a slab's vectors.
+pub(super) struct Fista<'a, 's>(&'a Resident<'s>);
+
+impl<'s> Resident<'s> {
+    pub(super) fn fista(&self) -> Fista<'_, 's> {
+        Fista(self)
+    }
+}
+
+impl Fista<'_, '_> {
+    fn launch<P: Copy>(&self, kernel: &Function, launch: Launch, parameter: &P) -> Result<()> {
+        // SAFETY: the structs mirror the kernels'; vectors and numbers of so many slices live until the stream is waited for.
+        unsafe { kernel.launch(self.0.stream, launch, parameter) }
+    }
+
+    fn image(&self, image: Image) -> u64 {
+        self.0.vectors.image(self.0.at, image)
+    }
+
+    fn sum(&self, sum: Sum) -> u64 {
+        self.0.vectors.sum(self.0.at, sum)
+    }
+
+    fn mask(&self) -> u64 {
+        self.0.mask.map_or(0, DeviceMemory::address)
+    }
+
+    pub(super) fn hasten(&self, of: &Hasten) -> Result<()> {
+        let [lower, upper] = self.0.slab.iteration.options.bounds.map(|b| b as f32);
+        let v = self.0.vectors;
+        let step = HastenStep {
+            x: self.image(of.image),
+            ahead: self.image(of.ahead),
+            gradient: self.image(of.gradient),
+            back: of.back.map_or(0, |back| self.image(back)),
+            mask: self.mask(),
+            steps: self.sum(of.step),
+            ahead_parts: self.sum(of.part),
+            parts: v.parts(self.0.at),
+            turned: self.sum(of.turned),
+            done: v.done(self.0.at),
+            weight: of.weight,
+            lower,
+            upper,
+            pixels: v.pixels as i32,
+        };
+        self.launch(&self.0.kernels()?.fista.hasten, over(v.pixels, v.slices), &step)
+    }
+
+    pub(super) fn excess(&self, of: &Excess) -> Result<()> {
+        let [lower, upper] = self.0.slab.iteration.options.bounds.map(|b| b as f32);
+        let v = self.0.vectors;
+        let sums = ExcessSums {
+            x: self.image(of.image),
+            gradient: self.image(of.gradient),
+            back: of.back.map_or(0, |back| self.image(back)),
+            mask: self.mask(),
+            parts: v.parts(self.0.at),
+            excess: self.sum(of.excess),
+            product: self.sum(of.product),
+            length: self.sum(of.length),
+            done: v.done(self.0.at),
+            weight: of.weight,
+            lower,
+            upper,
+            pixels: v.pixels as i32,
+        };
+        // Three parts a block, where there is room for as many as other sums have blocks.
+        let wide = over(v.pixels, v.slices);
+        let launch = Launch { grid: [wide.grid[0].min(v.parts / 3), wide.grid[1], 1], ..wide };
+        self.launch(&self.0.kernels()?.fista.excess, launch, &sums)
+    }
+
+    pub(super) fn quicken(&self, [momentum, turned, part]: [Sum; 3]) -> Result<()> {
+        let [momentum, turned, part] = [momentum, turned, part].map(|sum| self.sum(sum));
+        let quicken = Quicken { momentum, turned, part, slices: self.0.vectors.slices as i32 };
+        self.launch(&self.0.kernels()?.fista.quicken, ONE_BLOCK, &quicken)
+    }
+}
