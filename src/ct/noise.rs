@@ -23,7 +23,7 @@ pub struct Suggested {
     pub noise: f64,
 }
 
-/// The best weights of simulated scans were 0.25 to 1 times noise sqrt(views) pixel.
+/// The best weights of Shepp-Logan phantoms that the pair projected were 0.25 to 1 times noise sqrt(views) pixel.
 const FACTOR: f64 = 0.5;
 /// Fewer bins have too few differences beside edges.
 const MIN_BINS: usize = 16;

@@ -1,8 +1,8 @@
 //! The noise of projections, and the weight of total variation that it asks for.
 
-use crate::common::scene::{half_turn, line_integrals, pixel_means};
-use crate::common::{normal, on_processor, projection_len, volume_len};
-use isocenter::array::{Array, ArrayMut, DType};
+use crate::common::scene::{half_turn, line_integrals, pixel_means, reconstruct};
+use crate::common::{normal, on_processor, to_projections};
+use isocenter::array::{Array, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Options, Order, Phase, PhaseMethod, Suggested};
 use isocenter::error::{Result, Status};
@@ -61,7 +61,6 @@ const EDGES: f64 = 0.07;
 
 fn check(name: &str, seen: f64, truth: f64, [below, above]: [f64; 2]) {
     let part = seen / truth;
-    println!("RATIO {name}: {part:.4} -{below:.4} +{above:.4}");
     assert!((1.0 - below..=1.0 + above).contains(&part), "{name}: {seen:.5} of {truth:.5}, {part:.4}");
 }
 
@@ -87,7 +86,6 @@ fn without_noise() {
     let g = scan(90, 2);
     let p = body(&g);
     let seen = suggested(&g, &p);
-    println!("FREE {seen:?}");
     assert!(seen.noise < 1e-2 * 0.003 * 2.0, "{seen:?}");
     assert_eq!(suggested(&g, &vec![0.0; p.len()]), Suggested { weight: 0.0, noise: 0.0 });
 }
@@ -198,32 +196,29 @@ fn what_cannot_be_told() {
     assert_eq!(e.status, Status::NotConfigured, "{e}");
 }
 
-/// With an eighth of the weight noise is left, with 8 times of it parts are: both are farther from the truth.
+/// With an eighth of the weight noise is left, with 8 times of it parts are lost: both are farther from the truth.
 #[test]
 fn a_weight_that_suits() {
-    let mut g = Geometry::new(half_turn(40), 72);
+    let mut g = Geometry::new(half_turn(45), 96);
     (g.nx, g.ny) = (64, 64);
     let body = [
-        Ellipse { value: 0.03, centre: [0.0, 0.0], semi: [26.0, 20.0], angle: 0.3 },
-        Ellipse { value: 0.01, centre: [6.0, -4.0], semi: [8.0, 5.0], angle: 0.0 },
-        Ellipse { value: -0.015, centre: [-8.0, 5.0], semi: [5.0, 6.0], angle: 0.5 },
+        Ellipse { value: 1.0, centre: [0.0, 0.0], semi: [24.0, 20.0], angle: 0.3 },
+        Ellipse { value: 0.3, centre: [6.0, -4.0], semi: [8.0, 5.0], angle: 0.0 },
+        Ellipse { value: -0.5, centre: [-8.0, 5.0], semi: [5.0, 6.0], angle: 0.5 },
     ];
     let mut ct = plan(&g);
-    let (mut p, truth) = (line_integrals(&ct, &g, &body), pixel_means(&ct, &g, &body));
-    assert_eq!(p.len(), projection_len(&g));
-    add_noise(&mut p, g.bins, |_| 0.03);
+    let truth = pixel_means(&ct, &g, &body);
+    let mut p = to_projections(&mut ct, &g, |ct, v, p| ct.forward(v, p), &truth);
+    add_noise(&mut p, g.bins, |_| 0.2);
     let weight = ask(&ct, &p).expect("a weight").weight;
     ct.set_options(Options { algorithm: Algorithm::TotalVariation, ..Options::default() }).expect("options");
     let mut off = |factor: f64| {
-        let bounds = [0.0, 0.1];
-        let iterative = Iterative { iterations: 2000, regularisation: factor * weight, bounds, ..Iterative::default() };
+        let bounds = [0.0, 2.0];
+        let iterative = Iterative { iterations: 1000, regularisation: factor * weight, bounds, ..Iterative::default() };
         ct.set_iterative(iterative).expect("iterations");
-        let mut volume = vec![0.0f32; volume_len(&g)];
-        let target = ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume");
-        ct.reconstruct(Array::new(&p, g.projection_shape()).expect("projections"), target).expect("a slice");
+        let volume = reconstruct(&mut ct, &g, &p);
         volume.iter().zip(&truth).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
     };
     let [less, right, more] = [0.125, 1.0, 8.0].map(&mut off);
-    println!("OFF {less} {right} {more} weight {weight}");
-    assert!(right < 0.75 * less && right < 0.75 * more, "{less:.3}, {right:.3}, {more:.3}");
+    assert!(right < 0.8 * less && right < 0.8 * more, "{less:.3}, {right:.3}, {more:.3}");
 }

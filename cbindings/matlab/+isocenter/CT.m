@@ -374,8 +374,9 @@ classdef CT < handle
             %   [WEIGHT, NOISE] = ct.suggestRegularisation(PROJECTIONS)
             %   WEIGHT is 0.5 * NOISE * sqrt(views) * PixelSize, in the length unit, and NOISE the standard deviation of the noise of a line
             %   integral, after the flat field, the logarithm and setDistortion, estimated from third differences along the bins of some
-            %   rows. On phantoms the weight whose slice is nearest to the truth lay between half of WEIGHT and twice as much. Where
-            %   neighbouring bins share noise, as by a scintillator's blur, both are too small; after setPhase that is an error.
+            %   rows. Where the object has few parts, or edges that are sharper than pixels can show, slices with 2 to 8 times as much are
+            %   nearer to the truth. Where neighbouring bins share noise, as by a scintillator's blur, both are too small; after setPhase
+            %   that is an error.
             [weight, noise] = isocenter_mex('ct.suggest_regularisation', self.id, varargin{:});
         end
 
