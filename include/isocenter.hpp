@@ -1211,6 +1211,13 @@ public:
                            static_cast<const isoc_ct_axis_options *>(&wanted), static_cast<isoc_ct_axis *>(&found));
     }
 
+    // The weight of total variation (iterative.regularisation) that the noise of these projections asks for, in the length unit; `noise`
+    // gets the standard deviation of a line integral's, if given.
+    outcome<double> suggest_regularisation(const const_tensor &projections, double *noise = nullptr) {
+        double weight = 0;
+        return detail::get(weight, isoc_ct_suggest_regularisation, self(), named("projections", projections), &weight, noise);
+    }
+
     // The ramp filter alone: projections -> f32 of the same shape.
     outcome<void> filter(const const_tensor &projections, const tensor &filtered) {
         return detail::call(isoc_ct_filter, self(), named("projections", projections), named("filtered", filtered));

@@ -68,6 +68,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::host_memory,
         Self::other_plans,
         Self::find_axis,
+        Self::suggest_regularisation,
         Self::outliers,
         Self::half_acquisition,
         Self::phase,
@@ -609,6 +610,13 @@ impl Ct<'_> {
         let (options, found) = (self.caller.passed(options), self.caller.passed(found));
         // No note is taken: a careful caller's rows of 8 bins are too short for it.
         call!(self.caller, isoc_ct_find_axis(handle, from.tensor, options, found));
+    }
+
+    fn suggest_regularisation(&mut self) {
+        let (handle, from) = (self.handle(), self.projections(F32));
+        let (weight, noise) = (self.caller.passed(0.0f64), self.caller.passed(0.0f64));
+        // No note is taken: a careful caller's rows of 8 bins are too short for it.
+        call!(self.caller, isoc_ct_suggest_regularisation(handle, from.tensor, weight, noise));
     }
 
     /// Flats with waves of several strengths: those of other sessions hardly differ.

@@ -12,6 +12,7 @@ use super::phantom;
 use super::plan::{Ct, configured};
 use super::rows::doubts::{gpu_rows, host_rows, warn_of_kind};
 use super::rows::kind::{Correction, Corrector, InputKind};
+use super::rows::source::Source;
 use super::slab::{Arrays, Callbacks, Slab};
 use super::task::{Operator, Task};
 use crate::array::{Array, ArrayMut, DType, Layout};
@@ -217,6 +218,17 @@ impl Ct {
         let _current = gpu.enter()?;
         Stream::borrowed(self.stream).synchronize()?;
         Ok(Some(gpu))
+    }
+
+    /// Where line integrals of some rows of projections are read from, after the flat field, the logarithm and the distortion.
+    pub(super) fn source<'a>(&'a self, projections: &'a Array<'a>) -> Result<Source<'a>> {
+        let geometry = self.geometry()?;
+        projections.layout().check("projections", geometry.projection_shape(), DType::FRAMES, self.gpus())?;
+        let correction = self.correction(projections.dtype())?;
+        let distortion = self.stages.distortion.as_ref();
+        distortion.map_or(Ok(()), |distortion| distortion.check_size(geometry))?;
+        let gpu = self.device_of(projections)?;
+        Ok(Source { context: &self.context, geometry, projections, correction, distortion, gpu })
     }
 
     /// What is done to projections of this type by the calls that correct.

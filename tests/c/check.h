@@ -166,6 +166,7 @@ typedef struct {
     float response[4];
     isoc_ct_ellipse ellipses[ELLIPSES];
     uint64_t bytes;
+    double suggested, noise;
     isoc_context *new_ctx;
     isoc_ct *new_ct;
     /* Of the exact sizes, each by itself, so that Valgrind sees any step outside. */
@@ -415,6 +416,9 @@ static inline isoc_status call_adjoint(isoc_ct *ct, scan *s) {
 static inline isoc_status call_reconstruct(isoc_ct *ct, scan *s) {
     return isoc_ct_reconstruct(ct, &s->t[PROJECTIONS], &s->t[VOLUME]);
 }
+static inline isoc_status call_suggest_regularisation(isoc_ct *ct, scan *s) {
+    return isoc_ct_suggest_regularisation(ct, &s->t[PROJECTIONS], &s->suggested, &s->noise);
+}
 static inline isoc_status call_phantom_volume(isoc_ct *ct, scan *s) {
     return isoc_ct_phantom_volume(ct, s->ellipses, ELLIPSES, &s->t[VOLUME]);
 }
@@ -437,6 +441,7 @@ static const plan_call plan_calls[] = {
     { "forward", call_forward, VOLUME, PROJECTIONS, 1 },
     { "adjoint", call_adjoint, PROJECTIONS, VOLUME, 1 },
     { "reconstruct", call_reconstruct, PROJECTIONS, VOLUME, 1 },
+    { "suggest_regularisation", call_suggest_regularisation, PROJECTIONS, -1, 1 },
     { "phantom_volume", call_phantom_volume, -1, VOLUME, 1 },
     { "phantom_projections", call_phantom_projections, -1, PROJECTIONS, 1 },
 };

@@ -14,6 +14,7 @@ use isocenter::ct::{Ct, Filter, Geometry, Interpolation, Order};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 /// Options of a context on the processor, whatever else the machine has.
@@ -33,6 +34,11 @@ pub fn plan(geometry: &Geometry, level: Level, threads: usize) -> Ct {
 pub fn random(len: usize, seed: u64) -> Vec<f32> {
     let mut rng = SmallRng::seed_from_u64(seed);
     (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+/// Normal, of deviation 1.
+pub fn normal(rng: &mut SmallRng) -> f64 {
+    (-2.0 * rng.random_range(1e-9..1.0f64).ln()).sqrt() * (2.0 * PI * rng.random_range(0.0..1.0)).cos()
 }
 
 pub fn volume_len(g: &Geometry) -> usize {
@@ -120,7 +126,6 @@ pub fn backproject(
 
 /// (1/P) sum over f = -last .. last of exp(2 pi i f d / P), both ends with half their weight.
 fn dirichlet(d: f64, period: usize, last: usize) -> f64 {
-    use std::f64::consts::PI;
     let n = period as f64;
     let d = d.rem_euclid(n);
     let d = d.min(n - d);

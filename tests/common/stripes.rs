@@ -1,5 +1,6 @@
 //! Sinograms with stripes, and plain f64 versions of what removes them.
 
+use super::normal;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::f64::consts::PI;
@@ -17,8 +18,6 @@ pub fn blobs(views: usize, bins: usize, seed: u64) -> Vec<f32> {
     };
     let blobs: Vec<_> = (0..6).map(|_| blob()).collect();
     let mut rng = SmallRng::seed_from_u64(seed + 1);
-    let mut normal =
-        || (-2.0 * rng.random_range(1e-9..1.0f64).ln()).sqrt() * (2.0 * PI * rng.random_range(0.0..1.0)).cos();
     let value = |v: usize, k: usize| -> f64 {
         let (angle, x) = (PI * v as f64 / views as f64, k as f64 - (bins - 1) as f64 / 2.0);
         0.5 + blobs
@@ -26,7 +25,7 @@ pub fn blobs(views: usize, bins: usize, seed: u64) -> Vec<f32> {
             .map(|(r, w, phase, a)| a * (-((x - r * (angle - phase).cos()) / w).powi(2) / 2.0).exp())
             .sum::<f64>()
     };
-    (0..views * bins).map(|i| (value(i / bins, i % bins) + NOISE * normal()) as f32).collect()
+    (0..views * bins).map(|i| (value(i / bins, i % bins) + NOISE * normal(&mut rng)) as f32).collect()
 }
 
 /// What is done to some bins.

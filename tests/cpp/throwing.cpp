@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <thread>
 #if __cplusplus >= 202002L
 #include <span>
@@ -145,6 +146,19 @@ void ct_values(const iso::context &context) {
         expect_error("ct: an overlap", ISOC_STATUS_OUT_OF_RANGE, "at most 27", [&] { half.set_half_acquisition(wide); });
         half.set_half_acquisition(nullptr);
         expect("ct: no half acquisition", half.get_info().computed_bins == 50);
+    }
+
+    {
+        std::vector<float> noisy = s.projections;
+        std::mt19937 random(1);
+        std::normal_distribution<float> normal(0, 0.02f);
+        for (float &value : noisy) value += normal(random);
+        double noise = 0;
+        const double weight = s.plan.suggest_regularisation({ noisy, { views, rows, bins } }, &noise);
+        // 27 000 differences tell it to 1.1 %; the edges of the disk are in 7 of 61 differences twice, which makes it 30 % more at most.
+        expect("ct: noise", noise > 0.02 * 0.95 && noise < 0.02 * 1.35);
+        expect_near("ct: the weight of total variation", weight, 0.5 * noise * std::sqrt(double{ views }), 1e-9);
+        expect("ct: the weight alone", s.plan.suggest_regularisation({ noisy, { views, rows, bins } }) == weight);
     }
 
     {

@@ -18,6 +18,7 @@ mod input;
 mod invariance;
 mod iterative;
 mod kind_of_input;
+mod noise;
 mod operators;
 mod output;
 mod phantom;

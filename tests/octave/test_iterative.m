@@ -5,7 +5,19 @@ function test_iterative()
     options();
     start();
     streams();
+    weight_by_the_noise();
     refused();
+end
+
+% Half of noise times the square root of the views, in pixels; of noise alone 8000 differences tell it to 2 %.
+function weight_by_the_noise()
+    [ct, p] = scan();
+    randn('seed', 1);
+    [weight, noise] = ct.suggestRegularisation(single(0.2 * randn(size(p))));
+    check_near('noise', noise, 0.2, 0.1);
+    check_near('weight', weight, 0.5 * noise * sqrt(45), 1e-9);
+    ct.setPhase('LengthUm', 3, 'PixelUm', 3);
+    check_error('after phase retrieval', 'ct:invalidArgument', {'setPhase is set', 'by eye'}, @() ct.suggestRegularisation(p));
 end
 
 function [ct, p, truth] = scan()

@@ -24,6 +24,7 @@ classdef CT < handle
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   findAxis           the rotation axis, from projections
+%   suggestRegularisation  the weight of total variation, from the noise of projections
 %   filter             projections -> projections
 %   backproject        projections -> volume, the sum over views
 %   forward, adjoint   volume -> projections and back, exact transposes of each other
@@ -367,6 +368,18 @@ classdef CT < handle
             %   Curve, the best value of which is the smallest, with CurveFirst, the axis of its first value, and CurveStep, bins from one
             %   to the next. Where the axis cannot be told that is an error, which says why.
             found = isocenter_mex('ct.find_axis', self.id, varargin{:});
+        end
+
+        function [weight, noise] = suggestRegularisation(self, varargin)
+            % SUGGESTREGULARISATION  The weight of total variation, Regularisation of setIterative, by the noise of the projections.
+            %   WEIGHT = ct.suggestRegularisation(PROJECTIONS)  projections as reconstruct takes them, of 16 bins or more
+            %   [WEIGHT, NOISE] = ct.suggestRegularisation(PROJECTIONS)
+            %   WEIGHT is 0.5 * NOISE * sqrt(views) * PixelSize, in the length unit, and NOISE the standard deviation of the noise of a line
+            %   integral, after the flat field, the logarithm and setDistortion, estimated from third differences along the bins of some
+            %   rows. Where the object has few parts, or edges that are sharper than pixels can show, slices with 2 to 8 times as much are
+            %   nearer to the truth. Where neighbouring bins share noise, as by a scintillator's blur, both are too small; after setPhase
+            %   that is an error.
+            [weight, noise] = isocenter_mex('ct.suggest_regularisation', self.id, varargin{:});
         end
 
         function filtered = filter(self, varargin)

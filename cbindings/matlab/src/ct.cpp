@@ -694,6 +694,15 @@ static void find_axis(call &c) {
     c.result(0, out);
 }
 
+static void suggest_regularisation(call &c) {
+    c.takes({ "projections" });
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    double weight = 0, noise = 0;
+    check(isoc_ct_suggest_regularisation(c.plan->ct(), in.tensor(), &weight, &noise), "invalidArgument");
+    c.result(0, number(weight));
+    c.result(1, number(noise));
+}
+
 static void forward(call &c) {
     c.takes({ "volume" });
     const array in(c.argument(0, "volume"), "volume", is_single, volume_of(c));
@@ -831,6 +840,7 @@ const std::vector<command> ct_commands{
     { "adjoint", adjoint },
     { "reconstruct", reconstruct },
     { "find_axis", find_axis },
+    { "suggest_regularisation", suggest_regularisation },
     { "fit_flat_field", fit_flat_field },
     { "reconstruct_stream", reconstruct_stream },
     { "shepp_logan", shepp_logan, needs::nothing },

@@ -831,6 +831,7 @@ FUNCTIONS = {
                                                 c.POINTER(isoc_tensor)]),
     "isoc_ct_find_axis": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_ct_axis_options),
                                       c.POINTER(isoc_ct_axis)]),
+    "isoc_ct_suggest_regularisation": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p, c.c_void_p]),
     "isoc_mri_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_mri_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_mri_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_geometry), c.POINTER(isoc_tensor)]),

@@ -188,6 +188,19 @@ class Iterative(unittest.TestCase):
             np.testing.assert_allclose(seen, whole, rtol=0, atol=ROUNDING * whole.max())
             self.assertEqual(len(self.ct.history()), len(history))
 
+    def test_a_weight_by_the_noise(self):
+        """Half of noise times the square root of the views, in pixels; of noise alone 8000 differences tell it to 2 %."""
+        noise = np.random.default_rng(0).normal(scale=0.2, size=self.data.shape).astype(np.float32)
+        weight = self.ct.suggest_regularisation(noise)
+        self.assertAlmostEqual(weight, 0.5 * 0.2 * np.sqrt(VIEWS), delta=0.1 * weight)
+        data = self.data + noise
+        weight = self.ct.suggest_regularisation(data)
+        off = [self.off(self.by("total_variation", 1000, data=data, regularisation=factor * weight, bounds="non_negative"))
+               for factor in (1 / 8, 1, 8)]
+        self.assertEqual(min(off), off[1])
+        self.ct.set_phase(length_um=3.0, pixel_um=3.0)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "set_phase is set", self.ct.suggest_regularisation, data)
+
     def test_classes_of_errors(self):
         for kind, options in ((isocenter.OutOfRangeError, {"iterations": 0}), (isocenter.OutOfRangeError, {"relaxation": 2}),
                               (isocenter.NotFiniteParameterError, {"relaxation": np.inf}), (isocenter.OutOfRangeError, {"lower": 1}),

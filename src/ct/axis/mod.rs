@@ -22,11 +22,9 @@ mod step;
 mod views;
 
 use super::plan::Ct;
-use crate::array::{Array, DType};
-use crate::cpu::buffer::collected;
+use crate::array::Array;
 use crate::error::{Result, fail};
 use answer::Answer;
-use rows::Source;
 use search::Search;
 
 /// How the axis is looked for.
@@ -87,10 +85,8 @@ const MIN_BINS: usize = 16;
 impl Ct {
     /// Finds the rotation axis of a scan: see `isoc_ct_find_axis`.
     pub fn find_axis(&self, projections: Array, options: &AxisOptions) -> Result<FoundAxis> {
-        let plan = self.plan()?;
-        let g = &plan.geometry;
-        projections.layout().check("projections", g.projection_shape(), DType::FRAMES, self.gpus())?;
-        let correction = self.correction(projections.dtype())?;
+        let g = self.geometry()?;
+        let source = self.source(&projections)?;
         if g.bins < MIN_BINS {
             fail!(OutOfRange, "geometry.bins is {}; the search for the axis needs at least {MIN_BINS}", g.bins);
         }
@@ -104,11 +100,6 @@ impl Ct {
         if options.tilt && options.method == AxisMethod::Sharpness {
             fail!(OutOfRange, "options.tilt is set; options.method 3 (sharpness) tells none");
         }
-        let gpu = self.device_of(&projections)?;
-        let distortion = self.stages.distortion.as_ref();
-        distortion.map_or(Ok(()), |distortion| distortion.check_size(g))?;
-        let source =
-            Source { context: &self.context, geometry: g, projections: &projections, correction, distortion, gpu };
         let search = Search::new(source, options)?;
         self.context.run(|job| {
             let Answer { axis, tilt, error, confidence, method, curve, range } = search.run(job)?;
@@ -126,11 +117,4 @@ impl Ct {
             })
         })
     }
-}
-
-/// Evenly spread indices, both ends in.
-fn spread(count: usize, of: usize) -> Result<Vec<usize>> {
-    let count = count.clamp(1, of);
-    let step = |k: usize| if count == 1 { (of - 1) / 2 } else { (k * (of - 1) + (count - 1) / 2) / (count - 1) };
-    collected((0..count).map(step))
 }

@@ -2,6 +2,7 @@
 
 use super::AxisMethod;
 use crate::cpu::buffer::{append, collected};
+use crate::ct::rows::source::spread;
 use crate::error::{Result, fail};
 use std::f64::consts::{PI, TAU};
 
@@ -136,7 +137,7 @@ fn opposite(sorted: &[(f64, usize)], pairs: Vec<Pair>, limit: f64) -> Result<Vec
     let mut exact = collected(pairs.into_iter().filter(|p| p.apart <= limit))?;
     // Each of them once.
     exact.retain(|p| sorted[p.places[0]].0 < sorted[p.places[1]].0);
-    let chosen = super::spread(MAX_SEAMS, exact.len())?;
+    let chosen = spread(MAX_SEAMS, exact.len())?;
     let room = MAX_VIEWS / chosen.len();
     let reach = if chosen.len() == 1 { REACH } else { REACH.min(PI / chosen.len() as f64 / 2.0) };
     let mut list = Vec::new();

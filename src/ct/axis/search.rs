@@ -1,11 +1,11 @@
 //! Who is asked for the axis, and who is believed.
 
 use super::answer::{Answer, Told};
-use super::rows::Source;
 use super::seams::Seams;
 use super::sharpness::sharpest;
 use super::{AxisMethod, AxisOptions, DEFAULT_ROWS, views};
 use crate::context::Job;
+use crate::ct::rows::source::Source;
 use crate::error::{Error, Result, Status, fail};
 
 /// A search that was checked.

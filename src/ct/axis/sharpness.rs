@@ -8,14 +8,13 @@
 //! at most: averaging quiets the noise, which has the smallest entropy where it is smeared.
 
 use super::curve::{Curve, smallest};
-use super::rows::Source;
-use super::spread;
 use crate::array::{Array, ArrayMut};
 use crate::context::{Compute, Context, ContextOptions, Job};
 use crate::cpu::buffer::{append, collected, zeros};
 use crate::ct::geometry::Geometry;
 use crate::ct::options::{Interpolation, Options};
 use crate::ct::plan::Ct;
+use crate::ct::rows::source::{Source, spread};
 use crate::error::{Result, fail};
 use std::sync::Arc;
 

@@ -2,10 +2,11 @@
 
 use super::answer::{Answer, Told};
 use super::coarse::Coarse;
-use super::rows::{Rows, Source};
+use super::rows::Rows;
 use super::seams::Seams;
 use super::step::Steps;
 use crate::context::Job;
+use crate::ct::rows::source::Source;
 use crate::error::{Error, Result, Status, fail};
 
 /// Below this confidence there is no axis to tell from chance: noise alone gives 0.1 at most.

@@ -12,7 +12,7 @@
 //! Most work on a row alone (the filter on two at a time, as real and imaginary part), so the processor runs them while it
 //! packs, and a GPU in one kernel (`kernels/ct/filter.cu`). Where there are [`Stages`] that see more than a row, line integrals of a
 //! slab are made first, in a buffer of its own, the stages work there, and the others take it from there. [`reader`] reads the caller's
-//! arrays; [`doubts`] looks at what they seem to hold.
+//! arrays, [`source`] some rows of them for calls that look at few; [`doubts`] looks at what they seem to hold.
 
 pub(super) mod distortion;
 pub(super) mod doubts;
@@ -21,9 +21,11 @@ pub(super) mod flat_field;
 pub(super) mod half_acquisition;
 pub(super) mod kind;
 mod logarithm;
+pub(super) mod median;
 pub(super) mod outliers;
 pub(super) mod phase;
 pub(super) mod reader;
+pub(super) mod source;
 pub(super) mod stripes;
 
 use crate::ct::geometry::Geometry;

@@ -274,7 +274,7 @@ impl isoc_ct_options {
             3 => Algorithm::Mlem,
             4 => Algorithm::TotalVariation,
             5 => Algorithm::Fista,
-            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 4 (isoc_ct_algorithm)"),
+            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 5 (isoc_ct_algorithm)"),
         };
         let minimum_transmission = if self.minimum_transmission == 0.0 { 1e-6 } else { self.minimum_transmission };
         let tolerance = if self.tolerance == 0.0 { 1e-4 } else { self.tolerance };

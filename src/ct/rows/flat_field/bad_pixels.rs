@@ -3,6 +3,7 @@
 use crate::cpu::buffer::{append, collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, vectorised};
+use crate::ct::rows::median::{NORMAL, median as middle};
 use crate::ct::rows::outliers::median::{LANES, Lanes, median};
 use crate::error::Result;
 use rayon::prelude::*;
@@ -10,8 +11,6 @@ use std::ops::Range;
 
 /// Rows and bins of the neighbourhood that a pixel is compared with.
 const WINDOW: usize = 5;
-/// Normal noise has this many times its median size.
-const NORMAL: f64 = 1.4826;
 /// Where all pixels are alike, one may still differ by this part of the beam.
 const FLOOR: f64 = 1e-3;
 
@@ -36,12 +35,12 @@ pub(in crate::ct) struct Repairs {
 /// Pixels that cannot be used, or whose dark or beam is more than `threshold` times as far from the median of the pixels around it as
 /// noise makes it.
 pub(super) fn find([dark, beam]: [&[f64]; 2], bins: usize, threshold: f64, level: Level) -> Result<Vec<bool>> {
-    let typical = middle(collected(beam.iter().copied().filter(|b| b.is_finite() && *b > 0.0))?);
+    let typical = middle(&mut collected(beam.iter().copied().filter(|b| b.is_finite() && *b > 0.0))?);
     let dark_around = around(dark, bins, level)?;
     let beam_around = around(beam, bins, level)?;
     let darks = || dark.iter().zip(&dark_around).map(|(d, around)| (d - f64::from(*around)) / typical);
     let beams = || beam.iter().zip(&beam_around).map(|(b, around)| b / f64::from(*around) - 1.0);
-    let limit = |odd: Vec<f64>| threshold * (NORMAL * middle(odd)).max(FLOOR);
+    let limit = |mut odd: Vec<f64>| threshold * (NORMAL * middle(&mut odd)).max(FLOOR);
     let sizes = |v: f64| v.is_finite().then_some(v.abs());
     let (dark_limit, beam_limit) =
         (limit(collected(darks().filter_map(sizes))?), limit(collected(beams().filter_map(sizes))?));
@@ -49,12 +48,6 @@ pub(super) fn find([dark, beam]: [&[f64]; 2], bins: usize, threshold: f64, level
         let usable = b.is_finite() && d.is_finite() && *b > 0.0;
         !usable || odd_dark.abs() > dark_limit || odd_beam.abs() > beam_limit
     }))
-}
-
-/// Median of values, which it puts out of order; 0 of none.
-fn middle(mut values: Vec<f64>) -> f64 {
-    let n = values.len();
-    if n == 0 { 0.0 } else { *values.select_nth_unstable_by(n / 2, f64::total_cmp).1 }
 }
 
 /// The median of the pixels around each; beyond the detector its outermost pixels are repeated.

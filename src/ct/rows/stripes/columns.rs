@@ -1,11 +1,9 @@
 //! Columns of a sinogram, one a bin: which of them are bad, and what takes their place.
 
-use super::median::{median, of_list};
+use super::median::of_list;
 use crate::cpu::buffer::{reserved, zeros};
+use crate::ct::rows::median::{NORMAL, median};
 use crate::error::Result;
-
-/// Median absolute deviation to standard deviation, of a normal distribution.
-pub(super) const NORMAL: f64 = 1.4826;
 
 /// What replaces a bad column: the nearest good ones on either side, and the weight of the second.
 #[derive(Clone, Copy, Debug, PartialEq)]

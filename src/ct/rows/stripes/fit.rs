@@ -1,8 +1,7 @@
 //! What a list of values, one a bin, would be at each bin by its neighbours: a robust local parabola.
 
-use super::columns::NORMAL;
-use super::median::median;
 use crate::cpu::buffer::zeros;
+use crate::ct::rows::median::{NORMAL, median};
 use crate::error::Result;
 
 const ITERATIONS: usize = 6;

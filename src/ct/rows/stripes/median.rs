@@ -62,9 +62,3 @@ pub(super) fn of_list(list: &[f64], window: usize, sorted: &mut Vec<f64>, median
         sorted.insert(place(sorted, entering), entering);
     }
 }
-
-/// Median of values, which it puts out of order: the upper one of an even number; 0 if there are none.
-pub(super) fn median(values: &mut [f64]) -> f64 {
-    let n = values.len();
-    if n == 0 { 0.0 } else { *values.select_nth_unstable_by(n / 2, f64::total_cmp).1 }
-}
