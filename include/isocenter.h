@@ -281,6 +281,9 @@ enum {
     // the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges, and flattens what lies between. Ends by
     // a duality gap, which bounds how far the objective is above its minimum, for certain but for rounding.
     ISOC_CT_ALGORITHM_TOTAL_VARIATION = 4,
+    // FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient: least squares that
+    // keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.
+    ISOC_CT_ALGORITHM_FISTA = 5,
 };
 
 // Bounds that each step keeps values within.
@@ -302,6 +305,31 @@ enum {
     // What the volume holds, f32: an earlier result, or that of filtered back projection; moved into the bounds. Not for streams, nor
     // with isoc_ct_set_output.
     ISOC_CT_START_VOLUME = 1,
+};
+
+// How A^T A is applied where a method has no other use for A: ISOC_CT_ALGORITHM_CGLS and ISOC_CT_ALGORITHM_FISTA.
+typedef uint32_t isoc_ct_normal;
+enum {
+    // As a convolution where that is what it is, else by the pair; the log says which, and why.
+    ISOC_CT_NORMAL_AUTO = 0,
+    // By A, then A^T.
+    ISOC_CT_NORMAL_PAIR = 1,
+    // As a convolution: one padded FFT each way, whatever the number of views. That is what A^T A is of the band-limited pair
+    // (isoc_ct_options.projector) where all pixels, or those inside the circle of mask_radius, fall on the detector in all views; else
+    // ISOC_STATUS_OUT_OF_RANGE. A^T b comes of the pair.
+    ISOC_CT_NORMAL_TOEPLITZ = 2,
+};
+
+// How much each ray counts in least squares: with weights W it is (b - A x)^T W (b - A x).
+typedef uint32_t isoc_ct_weighting;
+enum {
+    // All alike.
+    ISOC_CT_WEIGHTING_UNIFORM = 0,
+    // By its transmission: exp(-b), b the line integral, at most 1. N photons leave a variance of 1 / N in it, so that this is right where
+    // those of the beam are the same in all rays; the objective then counts variances of the open beam.
+    ISOC_CT_WEIGHTING_TRANSMISSION = 1,
+    // By isoc_ct_set_ray_weights.
+    ISOC_CT_WEIGHTING_GIVEN = 2,
 };
 
 // What the filter sees beyond the ends of a row.
@@ -740,7 +768,8 @@ typedef struct {
     // ISOC_CT_INTERPOLATION_BAND_LIMITED and ISOC_CT_PROJECTOR_BAND_LIMITED: how near results come to the exact sum: l2 norm of their
     // difference over that of the exact sum, 1e-6 to 1e-2; 0 means 1e-4. Checked, and not used, with others.
     double tolerance;
-    // An isoc_ct_projector: what `forward` and `adjoint` are.
+    // An isoc_ct_projector: what `forward` and `adjoint` are, and what ISOC_CT_ALGORITHM_CGLS and ISOC_CT_ALGORITHM_TOTAL_VARIATION go by;
+    // the other iterative algorithms need weights that are not negative, those of ISOC_CT_PROJECTOR_JOSEPH.
     uint32_t projector;
     // An isoc_ct_algorithm: how `reconstruct` and `reconstruct_stream` reconstruct.
     uint32_t algorithm;
@@ -1094,11 +1123,11 @@ typedef struct {
     int64_t subsets;
     // SIRT: factor of each step, above 0 and below 2; 0 means 1.
     double relaxation;
-    // SIRT, MLEM: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
+    // SIRT, MLEM, FISTA: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
     // is found sooner.
     uint32_t bounds;
-    // Zero.
-    uint32_t reserved;
+    // CGLS, FISTA: an isoc_ct_normal.
+    uint32_t normal;
     // ISOC_CT_BOUNDS_BOX: the smallest value; 0 with other bounds.
     double lower;
     // ISOC_CT_BOUNDS_BOX: the largest, above `lower`; 0 with other bounds.
@@ -1106,19 +1135,23 @@ typedef struct {
     // Pixels outside a circle about the centre of the slice stay 0, and rays meet nothing there; the circle is that of
     // isoc_ct_output.mask_radius. 0: no mask.
     double mask_radius;
-    // CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    // CGLS, FISTA: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
     // Total variation: weight of the sum of |D x|, above 0, in the length unit.
     double regularisation;
     // CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
-    // of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. The gap is looked at after each 20
-    // iterations.
+    // of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. FISTA: the same; 0: not before a gap
+    // of 0; above 0 with two bounds or a regularisation. The gap is looked at after each 20 iterations.
     double tolerance;
     // Total variation: |D x| below this, in attenuation a length unit, counts |D x|^2 / (2 huber), and |D x| - huber / 2 above: slopes are
     // kept, too. 0 or more.
     double huber;
+    // CGLS, FISTA, total variation: an isoc_ct_weighting. Total variation then needs two bounds.
+    uint32_t weighting;
+    // Zero.
+    uint32_t reserved;
 } isoc_ct_iterative;
 
-// What was seen of all slices between iterations: before each, and of total variation after each 20 and the last.
+// What was seen of all slices between iterations: before each, and of total variation and FISTA after each 20 and the last.
 typedef struct {
     // Iterations before it: those that made the images that this is of.
     int64_t iteration;
@@ -1793,6 +1826,14 @@ isoc_status isoc_ct_memory(isoc_ct *ct,
 // what isoc_ct_history tells.
 isoc_status isoc_ct_set_iterative(isoc_ct *ct,
                                   const isoc_ct_iterative *iterative);
+
+// Sets the weights of rays, 0 or more and not all 0, for ISOC_CT_WEIGHTING_GIVEN: `weights` is (views, bins) or (views, 1, bins), f32 or f64
+// in host memory, copied; the same in all slices. A weight of 0 leaves a ray out, as of a dead column of the detector or of metal in its
+// way. NULL, and isoc_ct_set_geometry, forget them.
+//
+// ISOC_STATUS_NOT_FINITE_DATA, ISOC_STATUS_OUT_OF_RANGE: a weight is NaN or Inf, or below 0, or all are 0.
+isoc_status isoc_ct_set_ray_weights(isoc_ct *ct,
+                                    const isoc_tensor *weights);
 
 // Writes what the iterations of the last reconstruction saw; ISOC_STATUS_NOT_CONFIGURED before there was one that iterated.
 isoc_status isoc_ct_history(isoc_ct *ct,

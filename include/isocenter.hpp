@@ -1196,6 +1196,17 @@ public:
         return detail::call(isoc_ct_set_angular_weights, self(), own, int64_t{ 0 });
     }
 
+    // Takes weights of rays, (views, bins), f32 or f64 in host memory, for iterative.weighting "given", until the next set_geometry.
+    outcome<void> set_ray_weights(const const_tensor &weights) {
+        return detail::call(isoc_ct_set_ray_weights, self(), named("weights", weights));
+    }
+
+    // Forgets them.
+    outcome<void> set_ray_weights() {
+        static constexpr const isoc_tensor *none = nullptr;
+        return detail::call(isoc_ct_set_ray_weights, self(), none);
+    }
+
     // Filtered back projection. `projections`: (views, rows, bins), or (rows, views, bins) by geometry.order; f32 line integrals, or
     // counts and others by options.input. `volume`: (slices, ny, nx), f32, attenuation a length unit, or of the type of set_output. One row
     // or slice may be left out.

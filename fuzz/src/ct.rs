@@ -69,6 +69,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::other_plans,
         Self::find_axis,
         Self::suggest_regularisation,
+        Self::ray_weights,
         Self::outliers,
         Self::half_acquisition,
         Self::phase,
@@ -232,7 +233,7 @@ impl Ct<'_> {
             input: input.code(4),
             tolerance: input.real(0.0),
             projector: input.code(2),
-            algorithm: input.code(5),
+            algorithm: input.code(6),
         };
         let scale = input.real(0.1);
         o.response = self.caller.array(o.response_count, SIDE, |k| (scale * k as f64) as f32);
@@ -451,6 +452,8 @@ impl Ct<'_> {
             regularisation: input.real(0.0),
             tolerance: input.real(0.0),
             huber: input.real(0.0),
+            weighting: input.code(3),
+            reserved: 0,
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));
@@ -617,6 +620,14 @@ impl Ct<'_> {
         let (weight, noise) = (self.caller.passed(0.0f64), self.caller.passed(0.0f64));
         // No note is taken: a careful caller's rows of 8 bins are too short for it.
         call!(self.caller, isoc_ct_suggest_regularisation(handle, from.tensor, weight, noise));
+    }
+
+    fn ray_weights(&mut self) {
+        let (handle, Sizes { views, bins, .. }) = (self.handle(), self.sizes);
+        let dtype = self.caller.dtype(F32);
+        let weights = self.caller.input_tensor(&[views, bins], dtype, &|k| 0.5 + 0.1 * (k % 5) as f64, false);
+        let done = call!(self.caller, isoc_ct_set_ray_weights(handle, weights.tensor));
+        self.caller.done(done, None);
     }
 
     /// Flats with waves of several strengths: those of other sessions hardly differ.

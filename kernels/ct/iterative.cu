@@ -60,6 +60,22 @@ struct Difference {
     static constexpr bool READS_X = true, WRITES = false;
     static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x - y; }
 };
+// y = y x
+struct Times {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float) {
+        y *= x;
+        return 0;
+    }
+};
+// y = exp(-x / 2), 1 at most: the root of a ray's weight.
+struct Transmission {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float) {
+        y = expf(-0.5f * fmaxf(x, 0));
+        return 0;
+    }
+};
 // The sum of x y.
 struct Inner {
     static constexpr bool READS_X = true, WRITES = false;
@@ -173,6 +189,8 @@ CHANGE(relax, Relax)
 CHANGE(multiply, Multiply)
 CHANGE(square, Square)
 CHANGE(inner, Inner)
+CHANGE(times, Times)
+CHANGE(transmission, Transmission)
 CHANGE(inverse, Inverse)
 CHANGE(sign, Sign)
 

@@ -12,6 +12,7 @@ use super::iterative::Iteration;
 use super::iterative::history::Iterated;
 use super::iterative::kept::Kept;
 use super::iterative::options::{Algorithm, Iterative};
+use super::iterative::weights::RayWeights;
 use super::options::{Interpolation, Options, Pair};
 use super::output::Pass;
 use super::output::options::Output;
@@ -72,6 +73,7 @@ pub(super) struct Plan {
     pub(super) advised: bool,
     /// Of iterations.
     kept: Kept,
+    ray_weights: Option<RayWeights>,
 }
 
 impl Plan {
@@ -112,7 +114,7 @@ impl Plan {
         }
         let g = &self.geometry;
         let banded = (pair == Pair::BandLimited).then(|| BandLimited::new(g, tolerance)).transpose()?;
-        Iteration::new(algorithm, options, g, (banded, &self.kept)).map(Some)
+        Iteration::new(algorithm, options, g, (banded, &self.kept), self.ray_weights.as_ref()).map(Some)
     }
 
     /// A call of an operator; `correction` is what is done to projections.
@@ -323,7 +325,8 @@ impl Ct {
         let flat = old.and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.looked = false;
         let kept = Kept::default();
-        self.plan = Some(Plan { geometry, angular, given: None, flat, halves, advised: false, kept });
+        self.plan =
+            Some(Plan { geometry, angular, given: None, flat, halves, advised: false, kept, ray_weights: None });
         Ok(())
     }
 
@@ -412,6 +415,13 @@ impl Ct {
     /// How iterative algorithms iterate.
     pub fn iterative(&self) -> &Iterative {
         &self.iterative
+    }
+
+    /// Takes weights of rays, (views, 1, bins) in host memory, of least squares by iterations, until the next geometry; None forgets them.
+    pub fn set_ray_weights(&mut self, weights: Option<Array>) -> Result<()> {
+        let plan = configured_mut(&mut self.plan)?;
+        plan.ray_weights = weights.map(|weights| RayWeights::new(&weights, &plan.geometry)).transpose()?;
+        Ok(())
     }
 
     /// What the iterations of the last reconstruction found.

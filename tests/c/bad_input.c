@@ -600,6 +600,7 @@ static void iterations(void) {
     ITERATIVE(relaxation, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     ITERATIVE(bounds, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_bounds");
     ITERATIVE(normal, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_normal");
+    ITERATIVE(weighting, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_weighting");
     BAD("iterative: a box without bounds", s->iterative.bounds = ISOC_CT_BOUNDS_BOX, call_set_iterative(s->ct, s), OUT_OF_RANGE,
         "lower is 0.0 and upper 0.0", "below upper");
     ITERATIVE(lower, 1.0, OUT_OF_RANGE, "lower is 1.0 and upper 0.0", "2 (box)");
@@ -629,6 +630,8 @@ static void iterations(void) {
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, bounds = ISOC_CT_BOUNDS_NONE, "iterative.bounds have no lower one", "4 (total_variation)");
     ITERATES(CGLS, normal = ISOC_CT_NORMAL_TOEPLITZ, subsets = 1, "options.projector 0 (joseph)", "must be 1 (band_limited)");
     ITERATES(SIRT, normal = ISOC_CT_NORMAL_PAIR, subsets = 1, "iterative.normal is 1 (pair)", "1 (sirt)");
+    ITERATES(SIRT, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, subsets = 1, "iterative.weighting is 1 (transmission)", "1 (sirt)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, "iterative.weighting is 1", "two bounds");
     ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");
     ITERATES(MLEM, relaxation = 0.5, relaxation = 0.5, "iterative.relaxation is 0.5", "3 (mlem)");
     ITERATES(SIRT, regularisation = 2.0, tolerance = 0.0, "iterative.regularisation is 2.0", "1 (sirt)");
@@ -1770,6 +1773,31 @@ static void suggestions(void) {
 
 /* --- what is left --- */
 
+static float ray_values[VIEWS * BINS];
+static const int64_t ray_shape[] = { VIEWS, BINS }, other_shape[] = { BINS, VIEWS };
+
+static isoc_status set_rays(float all, size_t at, float value, const int64_t *shape, uint8_t code) {
+    for (size_t k = 0; k < COUNT_OF(ray_values); k++) ray_values[k] = all;
+    ray_values[at] = value;
+    const isoc_tensor t = tensor(ray_values, 2, shape, code, 32);
+    return isoc_ct_set_ray_weights(s->ct, &t);
+}
+
+static void ray_weights(void) {
+    BAD("set_ray_weights: not (views, bins)", NOTHING, set_rays(1.0f, 0, 1.0f, other_shape, ISOC_DTYPE_FLOAT), TENSOR_SHAPE, "weights", "views");
+    BAD("set_ray_weights: integers", NOTHING, set_rays(1.0f, 0, 1.0f, ray_shape, ISOC_DTYPE_UINT), TENSOR_DTYPE, "weights");
+    BAD("set_ray_weights: NaN", NOTHING, set_rays(1.0f, BINS + 3, NAN, ray_shape, ISOC_DTYPE_FLOAT), NOT_FINITE_DATA, "weights[1, 3] is NaN");
+    BAD("set_ray_weights: below 0", NOTHING, set_rays(1.0f, 2, -0.5f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "weights[0, 2] is -0.5",
+        "0 or more");
+    BAD("set_ray_weights: all 0", NOTHING, set_rays(0.0f, 0, 0.0f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "all 0");
+    BAD("set_ray_weights: none, and asked for", (s->iterative.weighting = ISOC_CT_WEIGHTING_GIVEN, iterate(s, ISOC_CT_ALGORITHM_CGLS)),
+        call_reconstruct(s->ct, s), NOT_CONFIGURED, "isoc_ct_set_ray_weights");
+    GOOD("set_ray_weights: forgotten", NOTHING, isoc_ct_set_ray_weights(s->ct, NULL), 1);
+    GOOD("set_ray_weights: a ray left out",
+         (s->iterative.weighting = ISOC_CT_WEIGHTING_GIVEN, iterate(s, ISOC_CT_ALGORITHM_CGLS), set_rays(1.0f, 5, 0.0f, ray_shape, ISOC_DTYPE_FLOAT)),
+         call_reconstruct(s->ct, s), isfinite(s->volume[7]));
+}
+
 static void queries(void) {
     char size[32];
     snprintf(size, sizeof size, "%zu", sizeof(isoc_ct_info));
@@ -1982,6 +2010,7 @@ int main(void) {
     outputs();
     axes();
     suggestions();
+    ray_weights();
     queries();
     phantoms();
     memory_cap();

@@ -11,6 +11,7 @@ mod distortion;
 mod eigenflats;
 mod filter;
 mod find_axis;
+mod fista;
 mod forward;
 mod frames;
 mod half_acquisition;

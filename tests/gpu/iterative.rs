@@ -5,7 +5,7 @@ use super::memory::OnGpu;
 use super::{gpu, gpu_with};
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
-use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Normal, Options, Order, Pair, Slab, Start};
+use isocenter::ct::{Algorithm, Ct, Geometry, Iterative, Normal, Options, Order, Pair, Slab, Start, Weighting};
 use isocenter::error::Status;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -61,6 +61,9 @@ fn plan_with(context: &Arc<Context>, g: &Geometry, options: &Options, iterative:
     let mut ct = Ct::new(context.clone());
     ct.set_geometry(g.clone()).expect("a geometry");
     ct.set_options(options.clone()).expect("options");
+    let rays: Vec<f32> =
+        (0..g.views() * g.bins).map(|r| if r % 17 == 3 { 0.0 } else { 1.0 + (r % 5) as f32 }).collect();
+    ct.set_ray_weights(Some(Array::new(&rays, [g.views(), 1, g.bins]).expect("weights"))).expect("weights");
     ct.set_iterative(iterative.clone()).expect("iterations");
     ct
 }
@@ -126,37 +129,49 @@ fn iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
 
 /// Of the band-limited pair slabs keep together which slices are one image.
 #[test]
-fn band_limited_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
+fn other_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
     let g = Geometry { nx: 19, ny: 16, ..geometry(41, false) };
-    for (iterative, options) in band_limited_cases() {
+    for (iterative, options) in others() {
         check_places(&g, &options, &iterative);
     }
 }
 
-/// Least squares by the band-limited pair, and by the convolution that its normal operator is.
-fn band_limited_cases() -> Vec<(Iterative, Options)> {
+/// Least squares by the band-limited pair, and by the convolution that its normal operator is, and within bounds.
+fn others() -> Vec<(Iterative, Options)> {
     let options = Options { algorithm: Algorithm::Cgls, pair: Pair::BandLimited, ..Options::default() };
     let with = |normal, start, regularisation, mask_radius| {
         let iterations = 4;
         let on = Iterative { iterations, normal, start, regularisation, mask_radius, ..Iterative::default() };
         (on, options.clone())
     };
+    let within = |pair, mask_radius| {
+        let on = Iterative { iterations: 23, bounds: [0.1, 0.8], mask_radius, ..Iterative::default() };
+        (on, Options { algorithm: Algorithm::Fista, pair, ..options.clone() })
+    };
+    let weighted = |weighting| {
+        let on = Iterative { iterations: 4, regularisation: 0.5, weighting, ..Iterative::default() };
+        (on, Options { pair: Pair::Joseph, ..options.clone() })
+    };
     vec![
         with(Normal::Pair, Start::Uniform, 0.0, 0.0),
         with(Normal::Toeplitz, Start::Uniform, 0.0, 0.0),
         with(Normal::Toeplitz, Start::Volume, 20.0, 0.9),
+        within(Pair::Joseph, 0.0),
+        within(Pair::BandLimited, 0.9),
+        weighted(Weighting::Transmission),
+        weighted(Weighting::Given),
     ]
 }
 
 /// The processor's tests compare with f64; here each of the two errs by the sums' tolerance, 1e-6, as by its rounding.
 #[test]
-fn band_limited_iterates_are_the_processors() {
+fn other_iterates_are_the_processors() {
     let Some(context) = gpu() else { return };
     for slices in [1, 2, 9] {
         let g = Geometry { nx: 19, ny: 16, ..geometry(slices, false) };
         let p = projections(&g);
         let start = random(g.volume_shape().iter().product(), 9);
-        for (iterative, options) in band_limited_cases() {
+        for (iterative, options) in others() {
             let options = Options { tolerance: 1e-6, ..options };
             let found = [&context, &super::cpu()].map(|context| {
                 let mut ct = plan_with(context, &g, &options, &iterative);

@@ -112,7 +112,8 @@ classdef CT < handle
             %                  or 'tensor'
             %   Precision      of data on a GPU: 'single' (the default) or 'half'
             %   Algorithm      of reconstruct: 'fbp' (the default), filtered back projection; or iterations of forward and adjoint: 'sirt',
-            %                  'cgls', 'mlem' or 'total_variation', which setIterative says more of. With subsets 'sirt' is OS-SART and 'mlem' OSEM
+            %                  'cgls', 'mlem', 'total_variation' or 'fista', which setIterative says more of. With subsets 'sirt' is OS-SART and
+            %                  'mlem' OSEM
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_options', self.id, varargin{:});
         end
@@ -308,20 +309,31 @@ classdef CT < handle
             %   Iterations      maximum number, each over all views (30)
             %   Subsets         of 'sirt' and 'mlem': of the views (1)
             %   Relaxation      of 'sirt': factor of each step, above 0 and below 2 (1)
-            %   Bounds          of 'sirt', 'mlem' and 'total_variation', which needs a lower one: what values are kept within,
+            %   Bounds          of 'sirt', 'mlem', 'fista' and 'total_variation', which needs a lower one: what values are kept within,
             %                   'none' (the default), 'non_negative', or 'box'
             %   Lower, Upper    of Bounds 'box', may be infinite
             %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
-            %   Normal          of 'cgls': how A^T A is applied, 'auto' (the default), 'pair', or 'toeplitz', as a convolution: that is
+            %   Normal          of 'cgls' and 'fista': how A^T A is applied, 'auto' (the default), 'pair', or 'toeplitz', as a convolution: that is
             %                   what it is of Projector 'band_limited' where all pixels inside the circle fall on the detector
-            %   Regularisation  of 'cgls': weight of the squared norm of the image, in squares of the length unit (0); of
+            %   Regularisation  of 'cgls' and 'fista': weight of the squared norm of the image, in squares of the length unit (0); of
             %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
+            %   Weighting       of 'cgls', 'fista' and 'total_variation' (which then needs two bounds): how much each ray counts, 'uniform'
+            %                   (the default), 'transmission', by exp(-b), b the line integral, or 'given', by setRayWeights
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)
             %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0); of 'total_variation', when
             %                   its duality gap is this part of its objective (1e-4)
             %   What an algorithm has no use for must keep its default: reconstruct, which knows it, says so.
             self.id = isocenter.internal.plan('ct', self.id);
             isocenter_mex('ct.set_iterative', self.id, varargin{:});
+        end
+
+        function setRayWeights(self, varargin)
+            % SETRAYWEIGHTS  Weights of rays in least squares by iterations, for Weighting 'given' of setIterative.
+            %   ct.setRayWeights(WEIGHTS)    bins x views, single or double, 0 or more; the same in all slices. A weight of 0 leaves a ray
+            %   out, as of a dead column of the detector or of metal in its way
+            %   ct.setRayWeights()           forgets them, as setGeometry does
+            self.id = isocenter.internal.plan('ct', self.id);
+            isocenter_mex('ct.set_ray_weights', self.id, varargin{:});
         end
 
         function found = history(self, varargin)

@@ -6,9 +6,10 @@
 static const char *const orders[] = { "frames", "sinograms", nullptr };
 static const char *const filters[] = { "ram_lak", "shepp_logan", "cosine", "hamming", "hann", "parzen", "butterworth", "none", "custom", nullptr };
 static const char *const projectors[] = { "joseph", "band_limited", nullptr };
-static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", "total_variation", nullptr };
+static const char *const algorithms[] = { "fbp", "sirt", "cgls", "mlem", "total_variation", "fista", nullptr };
 static const char *const bounds[] = { "none", "non_negative", "box", nullptr };
 static const char *const normals[] = { "auto", "pair", "toeplitz", nullptr };
+static const char *const weightings[] = { "uniform", "transmission", "given", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
@@ -176,6 +177,7 @@ static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
     { "Upper", field::real, AT(upper) },
     { "MaskRadius", field::real, AT(mask_radius) },
     { "Normal", field::word, AT(normal), 0, normals },
+    { "Weighting", field::word, AT(weighting), 0, weightings },
     { "Regularisation", field::real, AT(regularisation) },
     { "Huber", field::real, AT(huber) },
     { "Tolerance", field::real, AT(tolerance) },
@@ -558,6 +560,21 @@ static void set_angular_weights(call &c) {
     check(isoc_ct_set_angular_weights(c.plan->ct(), weights.data(), count), "invalidArgument");
 }
 
+static void set_ray_weights(call &c) {
+    c.takes({ "weights" });
+    if (!c.optional(0)) {
+        check(isoc_ct_set_ray_weights(c.plan->ct(), nullptr));
+        return;
+    }
+    const ct_sizes &s = c.plan->ct_size;
+    const array in(c.optional(0), "weights", is_single | is_double, { { s.bins, s.views }, "bins x views" });
+    // The dimension of one row is left out; MATLAB drops views from the end where there is one.
+    const int64_t shape[] = { s.views, s.bins };
+    isoc_tensor given = *in.tensor();
+    given.ndim = 2, given.shape = shape, given.strides = nullptr;
+    check(isoc_ct_set_ray_weights(c.plan->ct(), &given), "invalidArgument");
+}
+
 static void memory(call &c) {
     c.takes({});
     uint64_t bytes = 0;
@@ -832,6 +849,7 @@ const std::vector<command> ct_commands{
     { "info", get_info },
     { "angular_weights", angular_weights },
     { "set_angular_weights", set_angular_weights },
+    { "set_ray_weights", set_ray_weights },
     { "memory", memory },
     { "tune", tune },
     { "filter", filter },

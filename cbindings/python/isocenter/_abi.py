@@ -227,6 +227,9 @@ class CtAlgorithm(IntEnum):
     #: and flattens what lies between. Ends by a duality gap, which bounds how far the objective is above its minimum,
     #: for certain but for rounding.
     TOTAL_VARIATION = 4
+    #: FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient:
+    #: least squares that keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.
+    FISTA = 5
 
 
 class CtBounds(IntEnum):
@@ -248,6 +251,32 @@ class CtStart(IntEnum):
     #: What the volume holds, f32: an earlier result, or that of filtered back projection; moved into the bounds. Not
     #: for streams, nor with isoc_ct_set_output.
     VOLUME = 1
+
+
+class CtNormal(IntEnum):
+    """isoc_ct_normal"""
+
+    #: As a convolution where that is what it is, else by the pair; the log says which, and why.
+    AUTO = 0
+    #: By A, then A^T.
+    PAIR = 1
+    #: As a convolution: one padded FFT each way, whatever the number of views. That is what A^T A is of the
+    #: band-limited pair (isoc_ct_options.projector) where all pixels, or those inside the circle of mask_radius, fall
+    #: on the detector in all views; else ISOC_STATUS_OUT_OF_RANGE. A^T b comes of the pair.
+    TOEPLITZ = 2
+
+
+class CtWeighting(IntEnum):
+    """isoc_ct_weighting"""
+
+    #: All alike.
+    UNIFORM = 0
+    #: By its transmission: exp(-b), b the line integral, at most 1. N photons leave a variance of 1 / N in it, so that
+    #: this is right where those of the beam are the same in all rays; the objective then counts variances of the open
+    #: beam.
+    TRANSMISSION = 1
+    #: By isoc_ct_set_ray_weights.
+    GIVEN = 2
 
 
 class CtPadding(IntEnum):
@@ -661,9 +690,9 @@ class isoc_ct_info(c.Structure):
 
 class isoc_ct_iterative(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("start", c.c_uint32), ("iterations", c.c_int64), ("subsets", c.c_int64),
-                ("relaxation", c.c_double), ("bounds", c.c_uint32), ("reserved", c.c_uint32), ("lower", c.c_double),
+                ("relaxation", c.c_double), ("bounds", c.c_uint32), ("normal", c.c_uint32), ("lower", c.c_double),
                 ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
-                ("tolerance", c.c_double), ("huber", c.c_double)]
+                ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("reserved", c.c_uint32)]
 
 
 class isoc_ct_iteration(c.Structure):
@@ -818,6 +847,7 @@ FUNCTIONS = {
     "isoc_ct_set_angular_weights": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64]),
     "isoc_ct_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_ct_set_iterative": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_iterative)]),
+    "isoc_ct_set_ray_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_ct_history": (c.c_int32, [c.c_void_p, c.POINTER(isoc_ct_iteration), c.c_int64, c.c_void_p]),
     "isoc_ct_filter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_ct_backproject": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),

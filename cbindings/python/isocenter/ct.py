@@ -201,7 +201,7 @@ class CT(Plan):
         projector : {"joseph", "band_limited"}
             What `forward` and `adjoint` are. "band_limited": line integrals of the band-limited function through the pixels, by fast
             Fourier transforms: exact for images without detail finer than two pixels, and N^2 log N operations a slice.
-        algorithm : {"fbp", "sirt", "cgls", "mlem", "total_variation"}
+        algorithm : {"fbp", "sirt", "cgls", "mlem", "total_variation", "fista"}
             How `reconstruct` and `reconstruct_stream` reconstruct: filtered back projection, or iterations of `forward` and `adjoint`,
             which `set_iterative` says more of. "sirt" becomes OS-SART and "mlem" OSEM with subsets.
 
@@ -223,7 +223,7 @@ class CT(Plan):
         self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", normal="auto", regularisation=0.0, huber=0.0, tolerance=0.0):
+                      start="uniform", normal="auto", weighting="uniform", regularisation=0.0, huber=0.0, tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -236,7 +236,7 @@ class CT(Plan):
         relaxation : float
             "sirt": factor of each step, above 0 and below 2; 0 means 1.
         bounds : {"none", "non_negative", "box"}
-            "sirt", "mlem", "total_variation": what values are kept within; "box" is `lower` to `upper`, which may be infinite.
+            "sirt", "mlem", "total_variation", "fista": what values are kept within; "box" is `lower` to `upper`, which may be infinite.
             "total_variation" needs a lower one, and finds its gap sooner with an upper one.
         mask_radius : float
             Pixels outside this circle stay 0: its radius in halves of the slice's shorter side; 0 for no mask.
@@ -244,11 +244,14 @@ class CT(Plan):
             What the first iteration begins with: zeros ("mlem": ones), or what the volume given to `reconstruct` holds, which may be an
             earlier result, moved into the bounds. "volume" is not for `reconstruct_stream`, nor with `set_output`.
         normal : {"auto", "pair", "toeplitz"}
-            "cgls": how A^T A is applied. As a convolution ("toeplitz") it takes one padded FFT each way, whatever the number of views: that
+            "cgls", "fista": how A^T A is applied. As a convolution ("toeplitz") it takes one padded FFT each way, whatever the number of views: that
             is what it is of the band-limited pair (`set_options(projector="band_limited")`) where all pixels, or those inside the circle
             of `mask_radius`, fall on the detector in all views. "auto" takes it there, and the log says so.
+        weighting : {"uniform", "transmission", "given"}
+            "cgls", "fista", "total_variation" (which then needs two bounds): how much each ray counts. "transmission": exp(-b), b the line
+            integral, at most 1: right where photons make the noise. "given": by `set_ray_weights`.
         regularisation : float
-            "cgls": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
+            "cgls", "fista": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.
         huber : float
             "total_variation": gradients shorter than this count by their square, so that slopes are kept; in attenuation a length unit.
@@ -271,10 +274,25 @@ class CT(Plan):
         iterative = struct(
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
-            start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"), regularisation=regularisation,
-            huber=huber, tolerance=tolerance)
+            start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"),
+            weighting=choice(_abi.CtWeighting, weighting, "weighting"), regularisation=regularisation, huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
         self._continues = iterative.start == _abi.CtStart.VOLUME
+
+    def set_ray_weights(self, weights):
+        """Takes weights of rays for `weighting` "given" of `set_iterative`, until the next `set_geometry`.
+
+        Parameters
+        ----------
+        weights : array or None
+            (views, bins), float32 or float64 on the host, 0 or more; the same in all slices. A weight of 0 leaves a ray out, as of a dead
+            column of the detector or of metal in its way. None forgets them.
+
+        Raises
+        ------
+        TensorShapeError, NotFiniteDataError, OutOfRangeError
+        """
+        self._run(lib.isoc_ct_set_ray_weights, self._in(weights, "weights"))
 
     def history(self):
         """What each iteration of the last reconstruction saw.

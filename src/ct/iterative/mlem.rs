@@ -18,6 +18,7 @@ pub(super) const NEEDS: Needs = Needs {
     pixel_factors: true,
     leaves_rays_out: true,
     norms: false,
+    watched: false,
     start: 1.0,
 };
 

@@ -21,20 +21,22 @@ mod sirt;
 pub(super) mod space;
 pub(super) mod subsets;
 mod variation;
+pub(super) mod weights;
 
 use crate::context::{Context, LogLevel};
 use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::ct::output::mask::Mask;
 use crate::ct::toeplitz::{Doubled, Toeplitz, check_inside};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fail};
 use history::History;
 use kept::Kept;
 use norms::Norms;
-use options::{Algorithm, Iterative, Normal};
-use space::{Needs, Space};
+use options::{Algorithm, Iterative, Normal, Weighting};
+use space::{Needs, Rows, Space};
 use std::sync::{Arc, OnceLock};
 use subsets::Subsets;
+use weights::RayWeights;
 
 /// One call's iterations.
 pub(super) struct Iteration<'a> {
@@ -43,6 +45,8 @@ pub(super) struct Iteration<'a> {
     pub(super) subsets: Subsets,
     /// Of the band-limited pair; None for Joseph's.
     pub(super) band_limited: Option<BandLimited>,
+    /// The caller's weights of rays, where they count.
+    pub(super) given: Option<&'a RayWeights>,
     /// The convolution that A^T A is, once it has been made; None where the pair applies it.
     pub(super) convolution: Option<OnceLock<Arc<Toeplitz>>>,
     /// Why there is none, where there might have been.
@@ -61,12 +65,24 @@ impl<'a> Iteration<'a> {
         options: &'a Iterative,
         g: &Geometry,
         (band_limited, kept): (Option<BandLimited>, &'a Kept),
+        given: Option<&'a RayWeights>,
     ) -> Result<Self> {
         options.check_for(algorithm, band_limited.is_some(), g)?;
         let subsets = Subsets::new(g, options.subsets)?;
         let mask = Mask::new(g, options.mask_radius, "iterative.mask_radius")?;
         let rays = g.views() * g.bins;
-        let convolves = matches!(algorithm, Algorithm::Cgls | Algorithm::Fista) && band_limited.is_some() && options.normal != Normal::Pair;
+        let weighted = options.weighting != Weighting::Uniform;
+        let given = given.filter(|_| options.weighting == Weighting::Given);
+        if given.is_none() && options.weighting == Weighting::Given {
+            fail!(
+                NotConfigured,
+                "iterative.weighting is 2 (given), and no weights are: call isoc_ct_set_ray_weights after the geometry"
+            );
+        }
+        let convolves = matches!(algorithm, Algorithm::Cgls | Algorithm::Fista)
+            && band_limited.is_some()
+            && options.normal != Normal::Pair
+            && !weighted;
         let radius = (options.mask_radius > 0.0).then(|| options.mask_radius * g.nx.min(g.ny) as f64 / 2.0);
         let (convolution, no_convolution) = match (convolves, check_inside(g, radius)) {
             (true, Ok(())) => (Some(OnceLock::new()), None),
@@ -75,7 +91,19 @@ impl<'a> Iteration<'a> {
             (false, _) => (None, None),
         };
         let history = History::default();
-        Ok(Self { algorithm, options, subsets, band_limited, convolution, no_convolution, kept, mask, history, rays })
+        Ok(Self {
+            algorithm,
+            options,
+            subsets,
+            band_limited,
+            given,
+            convolution,
+            no_convolution,
+            kept,
+            mask,
+            history,
+            rays,
+        })
     }
 
     /// Makes what all slabs share, or takes it from an earlier call.
@@ -117,6 +145,24 @@ impl<'a> Iteration<'a> {
 
     /// What the method takes.
     pub(super) fn needs(&self) -> Needs {
+        let needs = self.method_needs();
+        let more = if self.options.weighting == Weighting::Uniform { 0 } else { 2 };
+        Needs { rows: needs.rows + more, ..needs }
+    }
+
+    /// The square roots of rays' weights, and rows to multiply by them: vectors of A are those of S A, S these roots.
+    pub(super) fn weights(&self) -> Option<[Rows; 2]> {
+        let first = self.method_needs().rows;
+        (self.options.weighting != Weighting::Uniform).then_some([Rows(first), Rows(first + 1)])
+    }
+
+    /// Norms of the weighted pair, or more than those.
+    fn norms<S: Space>(&self, space: &mut S) -> Result<Norms> {
+        let (norms, largest) = (space.norms()?, self.given.map_or(1.0, |given| given.largest));
+        Ok(Norms { normal: largest * norms.normal, typical: largest * norms.typical, ..norms })
+    }
+
+    fn method_needs(&self) -> Needs {
         match self.algorithm {
             Algorithm::Fbp => Needs::NOTHING,
             Algorithm::Sirt => sirt::NEEDS,

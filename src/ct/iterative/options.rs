@@ -62,6 +62,28 @@ impl Normal {
     }
 }
 
+/// How much each ray counts in least squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weighting {
+    /// All alike.
+    #[default]
+    Uniform,
+    /// By its transmission exp(-b), 1 at most: one over the variance that photons leave in a line integral.
+    Transmission,
+    /// By the caller's weights.
+    Given,
+}
+
+impl Weighting {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Uniform => "0 (uniform)",
+            Self::Transmission => "1 (transmission)",
+            Self::Given => "2 (given)",
+        }
+    }
+}
+
 /// What the first iteration begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -89,6 +111,8 @@ pub struct Iterative {
     pub start: Start,
     /// How A^T A is applied.
     pub normal: Normal,
+    /// How much each ray counts.
+    pub weighting: Weighting,
     /// Weight of the penalty.
     pub regularisation: f64,
     /// Differences of neighbours below this are penalised by their square.
@@ -112,6 +136,7 @@ impl Default for Iterative {
             mask_radius: 0.0,
             start: Start::Uniform,
             normal: Normal::Auto,
+            weighting: Weighting::Uniform,
             regularisation: 0.0,
             huber: 0.0,
             tolerance: 0.0,
@@ -219,7 +244,26 @@ impl Iterative {
                 "iterative.lower is {lower:?} and upper {upper:?}; bounds must be 0 or more, upper above 0, where options.algorithm is {word}, whose images are never negative"
             );
         }
-        let between = lower.is_finite() && upper.is_finite();
+        let (between, weighting) = (lower.is_finite() && upper.is_finite(), self.weighting.word());
+        let weighted = self.weighting != Weighting::Uniform;
+        if weighted && !cgls && !variation && !fista {
+            fail!(
+                OutOfRange,
+                "iterative.weighting is {weighting}; it must be 0 (uniform) where options.algorithm is {word}, which weighs rays its own way"
+            );
+        }
+        if weighted && variation && !between {
+            fail!(
+                OutOfRange,
+                "iterative.weighting is {weighting}, and upper {upper:?}; there must be two bounds (2, box) where options.algorithm is {word}, whose gap needs both then"
+            );
+        }
+        if weighted && self.normal == Normal::Toeplitz {
+            fail!(
+                OutOfRange,
+                "iterative.normal is 2 (toeplitz) and weighting {weighting}; A^T W A is no convolution: normal must be 0 or 1"
+            );
+        }
         if fista && self.tolerance > 0.0 && self.regularisation == 0.0 && !between {
             fail!(
                 OutOfRange,

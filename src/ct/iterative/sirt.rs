@@ -19,6 +19,7 @@ pub(super) const NEEDS: Needs = Needs {
     pixel_factors: true,
     leaves_rays_out: false,
     norms: false,
+    watched: false,
     start: 0.0,
 };
 

@@ -119,6 +119,8 @@ pub(in crate::ct) struct Needs {
     pub(in crate::ct) leaves_rays_out: bool,
     /// Norms are asked for.
     pub(in crate::ct) norms: bool,
+    /// It is asked how far vectors come.
+    pub(in crate::ct) watched: bool,
     /// Images begin with this.
     pub(in crate::ct) start: f32,
 }
@@ -132,6 +134,7 @@ impl Needs {
         pixel_factors: false,
         leaves_rays_out: false,
         norms: false,
+        watched: false,
         start: 0.0,
     };
 }

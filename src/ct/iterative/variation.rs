@@ -50,6 +50,7 @@ pub(super) const NEEDS: Needs = Needs {
     pixel_factors: true,
     leaves_rays_out: false,
     norms: true,
+    watched: true,
     start: 0.0,
 };
 
@@ -105,7 +106,7 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let penalty = Penalty { weight: options.regularisation as f32, huber: options.huber as f32 };
     let tolerance = if options.tolerance == 0.0 { TOLERANCE } else { options.tolerance };
     let mut running = space.running()?;
-    let mut balance = Balance::new(space.norms()?, running.len());
+    let mut balance = Balance::new(iteration.norms(space)?, running.len());
     // Objective and gap, and the highest lower bound so far.
     let mut seen = vec![[f64::INFINITY; 2]; running.len()];
     let mut lower = vec![f64::NEG_INFINITY; running.len()];

@@ -1,9 +1,11 @@
 //! Iterative reconstruction: how it goes on, and what it found.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Normal, Start};
+use crate::array::DType;
+use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Weighting};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
+use crate::ffi::tensor::{Expected, isoc_tensor};
 
 /// Bounds that each step keeps values within.
 #[repr(u32)]
@@ -28,7 +30,7 @@ pub enum isoc_ct_start {
     Volume = 1,
 }
 
-/// How A^T A is applied where a method has no other use for A, as ISOC_CT_ALGORITHM_CGLS.
+/// How A^T A is applied where a method has no other use for A: ISOC_CT_ALGORITHM_CGLS and ISOC_CT_ALGORITHM_FISTA.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_normal {
@@ -40,6 +42,19 @@ pub enum isoc_ct_normal {
     /// (isoc_ct_options.projector) where all pixels, or those inside the circle of mask_radius, fall on the detector in all views; else
     /// ISOC_STATUS_OUT_OF_RANGE. A^T b comes of the pair.
     Toeplitz = 2,
+}
+
+/// How much each ray counts in least squares: with weights W it is (b - A x)^T W (b - A x).
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_weighting {
+    /// All alike.
+    Uniform = 0,
+    /// By its transmission: exp(-b), b the line integral, at most 1. N photons leave a variance of 1 / N in it, so that this is right where
+    /// those of the beam are the same in all rays; the objective then counts variances of the open beam.
+    Transmission = 1,
+    /// By isoc_ct_set_ray_weights.
+    Given = 2,
 }
 
 /// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
@@ -59,10 +74,10 @@ pub struct isoc_ct_iterative {
     pub subsets: i64,
     /// SIRT: factor of each step, above 0 and below 2; 0 means 1.
     pub relaxation: f64,
-    /// SIRT, MLEM: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
+    /// SIRT, MLEM, FISTA: an isoc_ct_bounds. Total variation: the same, but ISOC_CT_BOUNDS_NONE, or without a lower one; with an upper one the gap
     /// is found sooner.
     pub bounds: u32,
-    /// CGLS: an isoc_ct_normal.
+    /// CGLS, FISTA: an isoc_ct_normal.
     pub normal: u32,
     /// ISOC_CT_BOUNDS_BOX: the smallest value; 0 with other bounds.
     pub lower: f64,
@@ -71,16 +86,20 @@ pub struct isoc_ct_iterative {
     /// Pixels outside a circle about the centre of the slice stay 0, and rays meet nothing there; the circle is that of
     /// isoc_ct_output.mask_radius. 0: no mask.
     pub mask_radius: f64,
-    /// CGLS: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
+    /// CGLS, FISTA: weight of |x|^2, 0 or more, in squares of the length unit: the objective adds squares of line integrals, which have no unit.
     /// Total variation: weight of the sum of |D x|, above 0, in the length unit.
     pub regularisation: f64,
     /// CGLS: a slice ends when its gradient's length is at most this part of the first one's; 0 or more, below 1; 0: not before a gradient
-    /// of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. The gap is looked at after each 20
-    /// iterations.
+    /// of 0. Total variation: when its duality gap is at most this part of its objective; 0 means 1e-4. FISTA: the same; 0: not before a gap
+    /// of 0; above 0 with two bounds or a regularisation. The gap is looked at after each 20 iterations.
     pub tolerance: f64,
     /// Total variation: |D x| below this, in attenuation a length unit, counts |D x|^2 / (2 huber), and |D x| - huber / 2 above: slopes are
     /// kept, too. 0 or more.
     pub huber: f64,
+    /// CGLS, FISTA, total variation: an isoc_ct_weighting. Total variation then needs two bounds.
+    pub weighting: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -102,6 +121,12 @@ impl isoc_ct_iterative {
             1 => Normal::Pair,
             2 => Normal::Toeplitz,
             v => fail!(UnknownValue, "iterative.normal is {v}; it must be 0 to 2 (isoc_ct_normal)"),
+        };
+        let weighting = match self.weighting {
+            0 => Weighting::Uniform,
+            1 => Weighting::Transmission,
+            2 => Weighting::Given,
+            v => fail!(UnknownValue, "iterative.weighting is {v}; it must be 0 to 2 (isoc_ct_weighting)"),
         };
         let given = (lower, upper) != (0.0, 0.0);
         let bounds = match self.bounds {
@@ -128,6 +153,7 @@ impl isoc_ct_iterative {
             mask_radius,
             start,
             normal,
+            weighting,
             regularisation,
             huber,
             tolerance,
@@ -135,7 +161,7 @@ impl isoc_ct_iterative {
     }
 }
 
-/// What was seen of all slices between iterations: before each, and of total variation after each 20 and the last.
+/// What was seen of all slices between iterations: before each, and of total variation and FISTA after each 20 and the last.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct isoc_ct_iteration {
@@ -165,6 +191,32 @@ pub unsafe extern "C" fn isoc_ct_set_iterative(ct: *mut isoc_ct, iterative: *con
             unsafe { read_struct(iterative)? }.to_iterative()?
         };
         ct.set_iterative(iterative)
+    })
+}
+
+/// Sets the weights of rays, 0 or more and not all 0, for ISOC_CT_WEIGHTING_GIVEN: `weights` is (views, bins) or (views, 1, bins), f32 or f64
+/// in host memory, copied; the same in all slices. A weight of 0 leaves a ray out, as of a dead column of the detector or of metal in its
+/// way. NULL, and isoc_ct_set_geometry, forget them.
+///
+/// ISOC_STATUS_NOT_FINITE_DATA, ISOC_STATUS_OUT_OF_RANGE: a weight is NaN or Inf, or below 0, or all are 0.
+///
+/// # Safety
+/// `weights` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_ct_set_ray_weights(ct: *mut isoc_ct, weights: *const isoc_tensor) -> Status {
+    with_plan(ct, |ct| {
+        let g = ct.geometry()?;
+        let expected = Expected {
+            name: "weights",
+            shape: [g.views(), 1, g.bins],
+            dims: ["views", "1", "bins"],
+            optional: &[1],
+            dtypes: &[DType::F32, DType::F64],
+            gpus: &[],
+        };
+        // SAFETY: by this function's contract.
+        let weights = if weights.is_null() { None } else { Some(unsafe { expected.input(weights)? }) };
+        ct.set_ray_weights(weights)
     })
 }
 

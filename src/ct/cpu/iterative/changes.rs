@@ -12,6 +12,10 @@ pub(super) struct Add;
 pub(super) struct Distance;
 /// The sum of x - y.
 pub(super) struct Difference;
+/// y = y x
+pub(super) struct Times;
+/// y = exp(-x / 2), 1 at most: the root of a ray's weight.
+pub(super) struct Transmission;
 /// The sum of x y.
 pub(super) struct Inner;
 /// y = y + f (x - y)
@@ -50,6 +54,22 @@ impl Change for Ratio {
         *y = x / expected;
         // x ln(x / e) - x + e, whose limit at x = 0 is e.
         if x > 0.0 { x * y.ln() - x + expected } else { expected }
+    }
+}
+
+impl Change for Times {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        *y *= x;
+        0.0
+    }
+}
+
+impl Change for Transmission {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+        *y = (-0.5 * x.max(0.0)).exp();
+        0.0
     }
 }
 

@@ -41,7 +41,7 @@ impl Factors {
         if !iteration.mask.spans().is_empty() {
             factors.mask = ones(&iteration.mask, g)?;
         }
-        if !needs.ray_factors && !needs.pixel_factors {
+        if !needs.ray_factors && !needs.pixel_factors && !needs.norms {
             return Ok(factors);
         }
         let kept = pairs.kept(g, 1, 1)?;
@@ -65,7 +65,7 @@ impl Factors {
                 }
                 copied(&image)
             };
-            let norms = Norms::new(g, normal)?;
+            let norms = Norms::new(context, g, normal)?;
             iteration.keep_norms(norms);
             factors.norms = Some(norms);
         }

@@ -1,6 +1,8 @@
 //! Vectors of some slices in the processor's memory, and what methods do to them.
 
-use super::changes::{Add, Blend, Descend, Difference, Distance, Inner, Multiply, Ratio, Relax, Residual, Turn};
+use super::changes::{
+    Add, Blend, Descend, Difference, Distance, Inner, Multiply, Ratio, Relax, Residual, Times, Transmission, Turn,
+};
 use super::factors::Factors;
 use super::fista::Gradient;
 use super::pairs::Pairs;
@@ -14,7 +16,7 @@ use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, Dual, Excess, Hasten, Image, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Hasten, Image, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
 
 /// A slab's vectors.
@@ -80,6 +82,28 @@ impl Resident<'_> {
     /// A number of each lane.
     fn factors_of(&self, sum: Sum) -> Vec<f32> {
         self.sum(sum).iter().map(|v| *v as f32).collect()
+    }
+
+    /// Rows times others.
+    fn times(&mut self, rows: [Rows; 2]) -> Result<()> {
+        self.change_rows(rows, ((0, self.kept.samples), false), self.ones(), None, Times)
+    }
+
+    /// Fills the roots of rays' weights, and multiplies the data by them.
+    pub(super) fn weigh_data(&mut self) -> Result<()> {
+        let Some([roots, _]) = self.iteration.weights() else { return Ok(()) };
+        let (kept, g) = (self.kept, self.geometry);
+        match self.iteration.given {
+            None => self.change_rows([roots, DATA], ((0, kept.samples), false), self.ones(), None, Transmission)?,
+            Some(given) => {
+                for (k, row) in self.rows[roots.0].chunks_exact_mut(kept.row.floats).enumerate() {
+                    let bins = &mut row[kept.row.pad * kept.lanes..][..g.bins * kept.lanes];
+                    let own = &given.roots[k % g.views() * g.bins..][..g.bins];
+                    bins.chunks_exact_mut(kept.lanes).zip(own).for_each(|(lanes, root)| lanes.fill(*root));
+                }
+            }
+        }
+        self.times([DATA, roots])
     }
 
     fn plane(&self) -> Plane {
@@ -219,10 +243,23 @@ fn two<'v>(vectors: &'v mut [&mut [f32]], places: [usize; 2]) -> Result<[&'v mut
 impl Space for Resident<'_> {
     fn forward(&mut self, subset: usize, image: Image, rows: Rows) -> Result<()> {
         let Self { at_work, pairs, kept, images, packed, .. } = self;
-        pairs.forward(*at_work, kept, subset, images[image.0], packed, self.rows[rows.0])
+        pairs.forward(*at_work, kept, subset, images[image.0], packed, self.rows[rows.0])?;
+        match self.iteration.weights() {
+            Some([roots, _]) => self.times([rows, roots]),
+            None => Ok(()),
+        }
     }
 
     fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()> {
+        let rows = match self.iteration.weights() {
+            Some([roots, weighed]) => {
+                let [to, from] = two(&mut self.rows, [weighed.0, rows.0])?;
+                to.copy_from_slice(from);
+                self.times([weighed, roots])?;
+                weighed
+            }
+            None => rows,
+        };
         let Self { at_work, pairs, kept, rows: all, packed, .. } = self;
         pairs.adjoint(*at_work, kept, subset, all[rows.0], packed, self.images[image.0])
     }
@@ -372,7 +409,8 @@ impl Space for Resident<'_> {
             let begins = self.sum(turned)[k] > 0.0;
             let now = if begins { 1.0 } else { self.sum(momentum)[k] };
             let next = 0.5 * (1.0 + (1.0 + 4.0 * now * now).sqrt());
-            (self.sum_mut(momentum)[k], self.sum_mut(part)[k], self.sum_mut(turned)[k]) = (next, (now - 1.0) / next, 0.0);
+            (self.sum_mut(momentum)[k], self.sum_mut(part)[k], self.sum_mut(turned)[k]) =
+                (next, (now - 1.0) / next, 0.0);
         }
         Ok(())
     }

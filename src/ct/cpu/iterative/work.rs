@@ -52,8 +52,7 @@ impl<'a> Iterate<'a> {
         let kept = self.pairs.kept(g, lanes, groups)?;
         let needs = self.iteration.needs();
         let vectors = needs.images * kept.image + needs.rows * kept.rows;
-        // Whose norms are asked for watches how far vectors come.
-        let watched = if needs.norms { vectors.div_ceil(WATCHED) } else { 0 };
+        let watched = if needs.watched { vectors.div_ceil(WATCHED) } else { 0 };
         let floats = (vectors + watched + kept.packed) as u64;
         let factors = Factors::bytes(self.iteration, g, kept.row.floats / kept.lanes);
         let product = self.iteration.doubled(g).map_or(0, |shape| Product::bytes(shape, self.threads));
@@ -216,6 +215,7 @@ impl Work for Iterate<'_> {
             found: Vec::new(),
             before: Vec::new(),
         };
+        space.weigh_data()?;
         self.iteration.run(&mut space)?;
         call.job.check()?;
         self.iteration.history.add(std::mem::take(&mut space.found));

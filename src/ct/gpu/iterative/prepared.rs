@@ -27,6 +27,8 @@ pub(in crate::ct::gpu) struct Prepared {
     order: DeviceMemory,
     /// 1 inside the mask, 0 outside; None where all is inside.
     mask: Option<DeviceMemory>,
+    /// Roots of the caller's weights of rays.
+    given: Option<DeviceMemory>,
     /// Of each bin of the vectors' rows, and of each subset's pixels; made by the first slab.
     factors: Option<Factors>,
     /// The first value that is refused, and how many were replaced: on the device, and for the host.
@@ -56,6 +58,7 @@ impl Prepared {
             lanes,
             order: DeviceMemory::from_slice(device, &order)?,
             mask,
+            given: iteration.given.map(|given| DeviceMemory::from_slice(device, &given.roots)).transpose()?,
             factors: None,
             found: DeviceMemory::new(device, 16)?,
             told: Pinned::new(device, 16)?,
@@ -101,6 +104,7 @@ impl Prepared {
         let replaced = unsafe { self.begin(state, slab, [vectors.image(at, X), vectors.rows(at, DATA)], stream)? };
         let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
         let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
+        space.weigh_data(self.given.as_ref())?;
         iteration.run(&mut space)?;
         space.finish()?;
         let Volume { address: to, slice_stride, row_stride } = slab.volume;

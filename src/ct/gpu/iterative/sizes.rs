@@ -36,7 +36,8 @@ pub(in crate::ct::gpu) fn convolution_bytes(g: &Geometry, iteration: &Iteration,
 /// What all slices share.
 fn factor_bytes(g: &Geometry, iteration: &Iteration) -> u64 {
     let needs = iteration.needs();
-    let rays = if needs.ray_factors { g.views() * g.bins } else { 0 };
+    let tables = usize::from(needs.ray_factors) + usize::from(iteration.given.is_some());
+    let rays = tables * g.views() * g.bins;
     let pixels = if needs.pixel_factors { iteration.subsets.all().len() } else { 0 } + 2;
     let convolution: u64 = iteration.doubled(g).map_or(0, |shape| DeviceProduct::held_bytes(shape).iter().sum());
     4 * (rays + pixels * g.ny * g.nx) as u64 + convolution
@@ -56,7 +57,7 @@ pub(super) fn parts(g: &Geometry) -> usize {
 pub(super) fn watched_bytes(g: &Geometry, iteration: &Iteration, slices: usize) -> usize {
     let needs = iteration.needs();
     let of_slice = needs.images * (g.ny * g.nx).div_ceil(EVERY) + needs.rows * (g.views() * g.bins).div_ceil(EVERY);
-    if needs.norms { 4 * slices * of_slice } else { 0 }
+    if needs.watched { 4 * slices * of_slice } else { 0 }
 }
 
 /// Elements of which one is watched.

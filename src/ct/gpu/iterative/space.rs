@@ -12,11 +12,9 @@ use crate::ct::gpu::state::{Slot, State};
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, Dual, Excess, Hasten, Image, LEAST, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Hasten, Image, LEAST, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
-use crate::gpu::{
-    DeviceMemory, Event, Function, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
-};
+use crate::gpu::{DeviceMemory, Event, Function, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device};
 
 /// A slab's memory on the device.
 #[derive(Clone, Copy)]
@@ -125,6 +123,29 @@ impl Resident<'_> {
     /// Where the pair works.
     pub(super) fn places(&self, image: u64, rows: u64) -> Places {
         Places { image, rows, packed: self.at.packed, workspace: self.at.workspace }
+    }
+
+    /// Rows times others.
+    fn times(&self, [rows, by]: [Rows; 2]) -> Result<()> {
+        self.launch(|k| &k.times, self.row_change(rows, by, None))
+    }
+
+    /// Fills the roots of rays' weights, and multiplies the data by them; `given` has the caller's, (view, bin), on the device.
+    pub(super) fn weigh_data(&self, given: Option<&DeviceMemory>) -> Result<()> {
+        let Some([roots, _]) = self.slab.iteration.weights() else { return Ok(()) };
+        match given {
+            None => self.launch(|k| &k.transmission, self.row_change(roots, DATA, None))?,
+            Some(given) => {
+                let v = self.vectors;
+                let bytes = 4 * v.samples;
+                for slice in 0..v.slices {
+                    let to = v.rows(self.at, roots) + (slice * bytes) as u64;
+                    // SAFETY: a slice's rows, as many as the caller's weights.
+                    unsafe { copy_device(given.address(), to, bytes, self.stream)? };
+                }
+            }
+        }
+        self.times([DATA, roots])
     }
 
     /// A change of whole images.
@@ -288,11 +309,25 @@ impl Space for Resident<'_> {
         let v = self.vectors;
         let at = self.places(v.image(self.at, image), v.rows(self.at, rows));
         // SAFETY: vectors of so many slices, which live until the stream is waited for.
-        unsafe { self.pairs.forward(self.state, subset, at, v.slices, self.stream) }
+        unsafe { self.pairs.forward(self.state, subset, at, v.slices, self.stream)? };
+        match self.slab.iteration.weights() {
+            Some([roots, _]) => self.times([rows, roots]),
+            None => Ok(()),
+        }
     }
 
     fn adjoint(&mut self, subset: usize, rows: Rows, image: Image) -> Result<()> {
         let v = self.vectors;
+        let rows = match self.slab.iteration.weights() {
+            Some([roots, weighed]) => {
+                let [from, to] = [rows, weighed].map(|rows| v.rows(self.at, rows));
+                // SAFETY: as above.
+                unsafe { copy_device(from, to, 4 * v.slices * v.samples, self.stream)? };
+                self.times([weighed, roots])?;
+                weighed
+            }
+            None => rows,
+        };
         let at = self.places(v.image(self.at, image), v.rows(self.at, rows));
         // SAFETY: as above.
         unsafe { self.pairs.adjoint(self.state, self.lines, subset, at, v.slices, self.stream) }

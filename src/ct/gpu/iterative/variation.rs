@@ -119,7 +119,7 @@ impl<'s> Resident<'s> {
         let rows = DeviceMemory::new(&device, 4 * g.views() * g.bins)?;
         let at = self.places(image.address(), rows.address());
         let mask = self.mask.map_or(0, DeviceMemory::address);
-        Norms::new(g, |x| {
+        Norms::new(self.slab.context, g, |x| {
             let place = host.data().addr() as u64;
             // SAFETY: an image and rows of one slice, and page-locked memory that the stream has done with after the wait.
             unsafe {
