@@ -88,6 +88,16 @@ impl SlabSlot {
         let (raw, out) = (Slot::default(), Slot::default());
         Ok(Self { raw, out, findings, found, prepared, uploaded, packed, computed, downloaded })
     }
+
+    /// What was found in the data, once the packing has passed; an error where they are not finite and must be.
+    fn check_data(&self, call: &Call, device: &Device) -> Result<Findings> {
+        // SAFETY: pinned memory that holds the struct, written before the mark.
+        let findings = unsafe { self.found.data().cast::<Findings>().read() };
+        if findings.first != u64::MAX && call.context.nan_policy() == NanPolicy::Error {
+            not_finite(call.task, call.arrays, device, findings.first)?;
+        }
+        Ok(findings)
+    }
 }
 
 /// A slab whose results are still on the GPU.
@@ -369,6 +379,9 @@ impl Gpu {
                 workspace,
                 volume,
             };
+            // Iterations take their time: bad data are told of before.
+            slot.packed.synchronize()?;
+            slot.check_data(call, device)?;
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
             replaced += unsafe { prepared.run(state, scratch, &slab, compute)? };
         } else if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
@@ -423,11 +436,7 @@ impl Gpu {
         let Self { state, down, slots, surveyed, .. } = self;
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
-        // SAFETY: pinned memory that holds the struct, written before the mark.
-        let findings = unsafe { slot.found.data().cast::<Findings>().read() };
-        if findings.first != u64::MAX && call.context.nan_policy() == NanPolicy::Error {
-            not_finite(task, arrays, &state.device, findings.first)?;
-        }
+        let findings = slot.check_data(call, &state.device)?;
         down.stream.wait(&slot.computed)?;
         if let Finish::Survey(counts) = task.pass.finish {
             let g = task.geometry;
