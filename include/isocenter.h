@@ -277,9 +277,10 @@ enum {
     // sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a pixel are left
     // out.
     ISOC_CT_ALGORITHM_MLEM = 3,
-    // Total variation: the minimum of |b - A x|^2 / 2 + regularisation sum of |D x| within bounds, D the differences to the next pixel of
-    // the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges, and flattens what lies between. Ends by
-    // a duality gap, which bounds how far the objective is above its minimum, for certain but for rounding.
+    // Total variation: the minimum of |b - A x|^2 / 2 (or of what isoc_ct_iterative.fit says) + regularisation sum of |D x| within bounds, D
+    // the differences to the next pixel of the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges,
+    // and flattens what lies between. Ends by a duality gap, which bounds how far the objective is above its minimum, for certain but for
+    // rounding.
     ISOC_CT_ALGORITHM_TOTAL_VARIATION = 4,
     // FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient: least squares that
     // keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.
@@ -330,6 +331,16 @@ enum {
     ISOC_CT_WEIGHTING_TRANSMISSION = 1,
     // By isoc_ct_set_ray_weights.
     ISOC_CT_WEIGHTING_GIVEN = 2,
+};
+
+// How total variation measures what an image leaves of the data.
+typedef uint32_t isoc_ct_fit;
+enum {
+    // By squares: |b - A x|^2 / 2.
+    ISOC_CT_FIT_SQUARES = 0,
+    // By Poisson's law: sum of A x - b + b ln(b / A x), for counts of emission or fluorescence, which must not be negative. Rays whose sum
+    // is less than a thousandth of a pixel are left out. Needs two bounds of 0 or more.
+    ISOC_CT_FIT_POISSON = 1,
 };
 
 // What the filter sees beyond the ends of a row.
@@ -1147,8 +1158,8 @@ typedef struct {
     double huber;
     // CGLS, FISTA, total variation: an isoc_ct_weighting. Total variation then needs two bounds.
     uint32_t weighting;
-    // Zero.
-    uint32_t reserved;
+    // Total variation: an isoc_ct_fit.
+    uint32_t fit;
 } isoc_ct_iterative;
 
 // What was seen of all slices between iterations: before each, and of total variation and FISTA after each 20 and the last.

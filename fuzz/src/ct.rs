@@ -453,7 +453,7 @@ impl Ct<'_> {
             tolerance: input.real(0.0),
             huber: input.real(0.0),
             weighting: input.code(3),
-            reserved: 0,
+            fit: input.code(2),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));

@@ -62,10 +62,10 @@ __device__ inline float tent_at(float distance) {
 template <int LANES, int GROUPS, bool NARROW>
 __device__ inline void add_square(Lanes<LANES> (&sum)[GROUPS][4], const Lanes<LANES> *at, float distance, const View &view,
                                   const Adjoint &p) {
-    // From bin `at` to the tents' middles, the leftmost pixel's first. Rounded products: fused, they would be rounded in one kernel and not
-    // in another.
-    float x = __fmul_rn(fabsf(view.dx), view.slope), y = __fmul_rn(fabsf(view.dy), view.slope);
-    float d[4] = {distance, distance - x, distance - y, distance - x - y};
+    // From bin `at` to the tents' middles, the leftmost pixel's first. Fused here, as the compiler would do in one kernel and not in another:
+    // sums are the same to the bit in all of them.
+    float x = fmaf(-fabsf(view.dx), view.slope, distance), y = fmaf(-fabsf(view.dy), view.slope, distance);
+    float d[4] = {distance, x, y, fmaf(-fabsf(view.dy), view.slope, x)};
     auto add_bin = [&](int i, int first, int end) {
         Lanes<LANES> value[GROUPS];
 #pragma unroll

@@ -42,6 +42,53 @@ struct Ratio {
         return x > 0 ? x * logf(y) - x + expected : expected;
     }
 };
+// y = x / y - 1; the sum of the Kullback-Leibler divergence; 0 where s is.
+struct Slope {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+        float expected = y, ratio = x / expected;
+        y = s == 0 ? 0 : expected > 0 ? ratio - 1 : -1;
+        if (s == 0) return 0;
+        if (expected <= 0) return x > 0 ? INFINITY : 0;
+        return x > 0 ? x * logf(ratio) - x + expected : expected;
+    }
+};
+// y = -y; the sum of -x ln(1 - y), where s is not 0.
+struct Conjugate {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+        float q = y;
+        y = s == 0 ? 0 : -q;
+        return s == 0 || x <= 0 ? 0 : -x * logf(1 - q);
+    }
+};
+// y = f y - x
+struct Beyond {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+        y = f * y - x;
+        return 0;
+    }
+};
+// y = (1 + y - sqrt((1 - y)^2 + 4 f x)) / 2, 0 where s is: the next dual of Poisson's law.
+struct Counted {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float s, float f) {
+        float a = 1 - y, root = sqrtf(a * a + 4 * f * x);
+        // Without a difference of numbers that are nearly alike.
+        float left = a >= 0 ? 0.5f * (a + root) : 2 * f * x / (root - a);
+        y = s == 0 ? 0 : 1 - left;
+        return 0;
+    }
+};
+// y = y - f (x + y)
+struct Oppose {
+    static constexpr bool READS_X = true, WRITES = true;
+    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+        y -= f * (x + y);
+        return 0;
+    }
+};
 // y = y + f x; the sum of y^2.
 struct Add {
     static constexpr bool READS_X = true, WRITES = true;
@@ -189,6 +236,11 @@ CHANGE(relax, Relax)
 CHANGE(multiply, Multiply)
 CHANGE(square, Square)
 CHANGE(inner, Inner)
+CHANGE(slope, Slope)
+CHANGE(beyond, Beyond)
+CHANGE(conjugate, Conjugate)
+CHANGE(counted, Counted)
+CHANGE(oppose, Oppose)
 CHANGE(times, Times)
 CHANGE(transmission, Transmission)
 CHANGE(inverse, Inverse)

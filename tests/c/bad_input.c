@@ -600,6 +600,7 @@ static void iterations(void) {
     ITERATIVE(relaxation, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     ITERATIVE(bounds, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_bounds");
     ITERATIVE(normal, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_normal");
+    ITERATIVE(fit, 2, UNKNOWN_VALUE, "is 2", "isoc_ct_fit");
     ITERATIVE(weighting, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_weighting");
     BAD("iterative: a box without bounds", s->iterative.bounds = ISOC_CT_BOUNDS_BOX, call_set_iterative(s->ct, s), OUT_OF_RANGE,
         "lower is 0.0 and upper 0.0", "below upper");
@@ -630,6 +631,8 @@ static void iterations(void) {
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, bounds = ISOC_CT_BOUNDS_NONE, "iterative.bounds have no lower one", "4 (total_variation)");
     ITERATES(CGLS, normal = ISOC_CT_NORMAL_TOEPLITZ, subsets = 1, "options.projector 0 (joseph)", "must be 1 (band_limited)");
     ITERATES(SIRT, normal = ISOC_CT_NORMAL_PAIR, subsets = 1, "iterative.normal is 1 (pair)", "1 (sirt)");
+    ITERATES(MLEM, fit = ISOC_CT_FIT_POISSON, subsets = 1, "iterative.fit is 1 (poisson)", "3 (mlem)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, fit = ISOC_CT_FIT_POISSON, "iterative.fit is 1 (poisson)", "two bounds");
     ITERATES(SIRT, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, subsets = 1, "iterative.weighting is 1 (transmission)", "1 (sirt)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, "iterative.weighting is 1", "two bounds");
     ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");

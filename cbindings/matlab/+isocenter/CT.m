@@ -319,6 +319,8 @@ classdef CT < handle
             %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
             %   Weighting       of 'cgls', 'fista' and 'total_variation' (which then needs two bounds): how much each ray counts, 'uniform'
             %                   (the default), 'transmission', by exp(-b), b the line integral, or 'given', by setRayWeights
+            %   Fit             of 'total_variation': how an image is measured by the data, 'squares' (the default) or 'poisson', for counts of
+            %                   emission or fluorescence, with two bounds of 0 or more
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)
             %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0); of 'total_variation', when
             %                   its duality gap is this part of its objective (1e-4)

@@ -222,10 +222,10 @@ class CtAlgorithm(IntEnum):
     #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a
     #: pixel are left out.
     MLEM = 3
-    #: Total variation: the minimum of |b - A x|^2 / 2 + regularisation sum of |D x| within bounds, D the differences to
-    #: the next pixel of the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges,
-    #: and flattens what lies between. Ends by a duality gap, which bounds how far the objective is above its minimum,
-    #: for certain but for rounding.
+    #: Total variation: the minimum of |b - A x|^2 / 2 (or of what isoc_ct_iterative.fit says) + regularisation sum of
+    #: |D x| within bounds, D the differences to the next pixel of the row and of the column, |D x| the length of both.
+    #: For few views, and noise: it keeps edges, and flattens what lies between. Ends by a duality gap, which bounds how
+    #: far the objective is above its minimum, for certain but for rounding.
     TOTAL_VARIATION = 4
     #: FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient:
     #: least squares that keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.
@@ -277,6 +277,16 @@ class CtWeighting(IntEnum):
     TRANSMISSION = 1
     #: By isoc_ct_set_ray_weights.
     GIVEN = 2
+
+
+class CtFit(IntEnum):
+    """isoc_ct_fit"""
+
+    #: By squares: |b - A x|^2 / 2.
+    SQUARES = 0
+    #: By Poisson's law: sum of A x - b + b ln(b / A x), for counts of emission or fluorescence, which must not be
+    #: negative. Rays whose sum is less than a thousandth of a pixel are left out. Needs two bounds of 0 or more.
+    POISSON = 1
 
 
 class CtPadding(IntEnum):
@@ -692,7 +702,7 @@ class isoc_ct_iterative(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("start", c.c_uint32), ("iterations", c.c_int64), ("subsets", c.c_int64),
                 ("relaxation", c.c_double), ("bounds", c.c_uint32), ("normal", c.c_uint32), ("lower", c.c_double),
                 ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
-                ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("reserved", c.c_uint32)]
+                ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("fit", c.c_uint32)]
 
 
 class isoc_ct_iteration(c.Structure):

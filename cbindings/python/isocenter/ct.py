@@ -223,7 +223,7 @@ class CT(Plan):
         self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", normal="auto", weighting="uniform", regularisation=0.0, huber=0.0, tolerance=0.0):
+                      start="uniform", normal="auto", weighting="uniform", fit="squares", regularisation=0.0, huber=0.0, tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -250,6 +250,9 @@ class CT(Plan):
         weighting : {"uniform", "transmission", "given"}
             "cgls", "fista", "total_variation" (which then needs two bounds): how much each ray counts. "transmission": exp(-b), b the line
             integral, at most 1: right where photons make the noise. "given": by `set_ray_weights`.
+        fit : {"squares", "poisson"}
+            "total_variation": how an image is measured by the data; "poisson" for counts of emission or fluorescence, which must not be
+            negative, with two bounds of 0 or more.
         regularisation : float
             "cgls", "fista": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.
@@ -275,7 +278,8 @@ class CT(Plan):
             _abi.isoc_ct_iterative, iterations=integer(iterations, "iterations"), subsets=integer(subsets, "subsets"),
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
             start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"),
-            weighting=choice(_abi.CtWeighting, weighting, "weighting"), regularisation=regularisation, huber=huber, tolerance=tolerance)
+            weighting=choice(_abi.CtWeighting, weighting, "weighting"), fit=choice(_abi.CtFit, fit, "fit"),
+            regularisation=regularisation, huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
         self._continues = iterative.start == _abi.CtStart.VOLUME
 

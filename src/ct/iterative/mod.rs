@@ -156,6 +156,11 @@ impl<'a> Iteration<'a> {
         (self.options.weighting != Weighting::Uniform).then_some([Rows(first), Rows(first + 1)])
     }
 
+    /// Whether data must not be negative.
+    pub(super) fn is_poisson(&self) -> bool {
+        self.options.is_poisson(self.algorithm)
+    }
+
     /// Norms of the weighted pair, or more than those.
     fn norms<S: Space>(&self, space: &mut S) -> Result<Norms> {
         let (norms, largest) = (space.norms()?, self.given.map_or(1.0, |given| given.largest));
@@ -168,7 +173,7 @@ impl<'a> Iteration<'a> {
             Algorithm::Sirt => sirt::NEEDS,
             Algorithm::Cgls => cgls::needs(self),
             Algorithm::Mlem => mlem::NEEDS,
-            Algorithm::TotalVariation => variation::NEEDS,
+            Algorithm::TotalVariation => variation::needs(self),
             Algorithm::Fista => fista::needs(self),
         }
     }

@@ -33,11 +33,6 @@ impl Algorithm {
             Self::Fista => "5 (fista)",
         }
     }
-
-    /// Whether data must not be negative.
-    pub(in crate::ct) fn is_poisson(self) -> bool {
-        self == Self::Mlem
-    }
 }
 
 /// How A^T A is applied, where a method has no other use for A.
@@ -84,6 +79,16 @@ impl Weighting {
     }
 }
 
+/// How total variation measures what an image leaves of the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// By squares.
+    #[default]
+    Squares,
+    /// By Poisson's law.
+    Poisson,
+}
+
 /// What the first iteration begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -113,6 +118,8 @@ pub struct Iterative {
     pub normal: Normal,
     /// How much each ray counts.
     pub weighting: Weighting,
+    /// How an image is measured by the data.
+    pub fit: Fit,
     /// Weight of the penalty.
     pub regularisation: f64,
     /// Differences of neighbours below this are penalised by their square.
@@ -137,6 +144,7 @@ impl Default for Iterative {
             start: Start::Uniform,
             normal: Normal::Auto,
             weighting: Weighting::Uniform,
+            fit: Fit::Squares,
             regularisation: 0.0,
             huber: 0.0,
             tolerance: 0.0,
@@ -190,6 +198,11 @@ impl Iterative {
             fail!(OutOfRange, "iterative.tolerance is {:?}; it must be 0 or more and below 1", self.tolerance);
         }
         Ok(())
+    }
+
+    /// Whether data must not be negative.
+    pub(in crate::ct) fn is_poisson(&self, algorithm: Algorithm) -> bool {
+        algorithm == Algorithm::Mlem || self.fit == Fit::Poisson
     }
 
     /// Refuses what an algorithm has no use for, or cannot do with this scan; `banded`: with the band-limited pair.
@@ -257,6 +270,20 @@ impl Iterative {
                 OutOfRange,
                 "iterative.weighting is {weighting}, and upper {upper:?}; there must be two bounds (2, box) where options.algorithm is {word}, whose gap needs both then"
             );
+        }
+        if self.fit == Fit::Poisson {
+            if !variation {
+                fail!(
+                    OutOfRange,
+                    "iterative.fit is 1 (poisson); it must be 0 (squares) where options.algorithm is {word}"
+                );
+            }
+            if banded || weighted || !between || lower < 0.0 {
+                fail!(
+                    OutOfRange,
+                    "iterative.fit is 1 (poisson), which needs two bounds (2, box) of 0 or more, options.projector 0 (joseph) and weighting 0 (uniform)"
+                );
+            }
         }
         if weighted && self.normal == Normal::Toeplitz {
             fail!(

@@ -180,6 +180,14 @@ pub(in crate::ct) trait Space {
 
     /// square += |of - rows|^2 and sum += the sum of of - rows.
     fn apart(&mut self, rows: Rows, of: Rows, square: Sum, sum: Sum) -> Result<()>;
+    /// projected = data / projected - 1, 0 where the ray's factor is; sum += data ln(data / projected) - data + projected.
+    fn slope(&mut self, data: Rows, projected: Rows, sum: Sum) -> Result<()>;
+    /// sum -= data ln(1 - rows), and rows = -rows; both 0 where the ray's factor is.
+    fn conjugate(&mut self, rows: Rows, data: Rows, sum: Sum) -> Result<()>;
+    /// Of Poisson's law, the rows' step from -q = rows, with A ahead in `projected`, which is overwritten, and a step and a `relaxed` of each
+    /// slice: q goes `relaxed` times as far as to (1 + z - sqrt((z - 1)^2 + 4 step data)) / 2, z = q + step projected; 0 where the ray's factor
+    /// is. This next q is left in `projected`.
+    fn count(&mut self, rows: Rows, projected: Rows, data: Rows, steps: [Sum; 2]) -> Result<()>;
     /// rows = rows + part (by - rows), with each slice's part.
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()>;
     /// Of total variation, the image's step: gradient = -A^T q becomes the image's next value, within the bounds; `ahead` is as far again

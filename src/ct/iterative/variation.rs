@@ -11,7 +11,10 @@
 //! - with a lower bound alone, q is moved to q + t, t the largest of -v / C with C = A^T 1, so that v + t C is not below 0, which costs
 //!   `<v, x - lower> + t <C, x - lower> + t^2 M / 2` over M rays.
 //!
-//! Any other q adds `|A x - b - q|^2 / 2`, and t times the sum of `q - (A x - b)`. The bound below the minimum that is the highest so far
+//! With Poisson's law in place of squares, sum of A x - b + b ln(b / A x), the same holds of q = 1 - b / A x between bounds; any other q
+//! below 1 adds its conjugate, -sum of b ln(1 - q), and the law at x, less <q, A x>.
+//!
+//! Of squares any other q adds `|A x - b - q|^2 / 2`, and t times the sum of `q - (A x - b)`. The bound below the minimum that is the highest so far
 //! counts.
 
 use super::Iteration;
@@ -42,17 +45,19 @@ const ADOPTED: Sum = Sum(13);
 const DISTANCE: Sum = Sum(14);
 const DIFFERENCE: Sum = Sum(15);
 
-pub(super) const NEEDS: Needs = Needs {
-    images: 5,
-    rows: 3,
-    sums: 16,
-    ray_factors: false,
-    pixel_factors: true,
-    leaves_rays_out: false,
-    norms: true,
-    watched: true,
-    start: 0.0,
-};
+pub(super) fn needs(iteration: &Iteration) -> Needs {
+    Needs {
+        images: 5,
+        rows: 3,
+        sums: 16,
+        // Of Poisson's law: rays that meet nothing are left out.
+        ray_factors: iteration.is_poisson(),
+        pixel_factors: true,
+        norms: true,
+        watched: true,
+        ..Needs::NOTHING
+    }
+}
 
 /// Iterations from one look at the gap to the next; the balance follows then, too.
 const LOOK: usize = 20;
@@ -66,14 +71,15 @@ const CALM: f64 = 1500.0;
 /// The balance between the steps of the image and of the duals, one a slice.
 struct Balance {
     norms: Norms,
-    first: f64,
+    first: Vec<f64>,
     now: Vec<f64>,
 }
 
 impl Balance {
-    fn new(norms: Norms, slices: usize) -> Self {
-        let first = norms.normal * (norms.typical / norms.normal).sqrt();
-        Self { norms, first, now: vec![first; slices] }
+    /// `units`: of each slice, how many times as large the unit of its dual is as that of its data.
+    fn new(norms: Norms, units: &[f64]) -> Self {
+        let first: Vec<f64> = units.iter().map(|u| u * (norms.typical * norms.normal).sqrt()).collect();
+        Self { norms, now: first.clone(), first }
     }
 
     /// Goes half of the way to where image and duals move alike.
@@ -84,18 +90,19 @@ impl Balance {
             let wanted = ((normal * rows[s] + GRADIENT * fields[s]) / (both * image[s])).sqrt();
             if wanted.is_finite() && wanted > 0.0 {
                 let change = (wanted / *balance).powf(0.5 * calm).clamp(0.25, 4.0);
-                *balance = (*balance * change).clamp(0.02 * self.first, 1000.0 * self.first);
+                *balance = (*balance * change).clamp(0.02 * self.first[s], 1000.0 * self.first[s]);
             }
         }
     }
 
     /// Tells the slices their steps.
-    fn apply<S: Space>(&self, space: &mut S, running: &[bool]) -> Result<()> {
+    fn apply<S: Space>(&self, space: &mut S, running: &[bool], poisson: bool) -> Result<()> {
         let Norms { normal, both, .. } = self.norms;
         let all = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { self.now.iter().map(|t| f(*t)).collect() };
         space.set(IMAGE_STEP, &all(&|t| 1.0 / (both * t)))?;
         space.set(FIELD_STEP, &all(&|t| t / GRADIENT))?;
-        space.set(ROW_PART, &all(&|t| RELAXATION * (t / normal) / (1.0 + t / normal)))?;
+        let part = |step: f64| if poisson { step } else { RELAXATION * step / (1.0 + step) };
+        space.set(ROW_PART, &all(&|t| part(t / normal)))?;
         let relaxed: Vec<f64> = running.iter().map(|runs| if *runs { RELAXATION } else { 0.0 }).collect();
         space.set(RELAXED, &relaxed)
     }
@@ -106,21 +113,30 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let penalty = Penalty { weight: options.regularisation as f32, huber: options.huber as f32 };
     let tolerance = if options.tolerance == 0.0 { TOLERANCE } else { options.tolerance };
     let mut running = space.running()?;
-    let mut balance = Balance::new(iteration.norms(space)?, running.len());
+    let poisson = iteration.is_poisson();
+    let units = if poisson { counts(space, iteration)? } else { vec![1.0; running.len()] };
+    let mut balance = Balance::new(iteration.norms(space)?, &units);
     // Objective and gap, and the highest lower bound so far.
     let mut seen = vec![[f64::INFINITY; 2]; running.len()];
     let mut lower = vec![f64::NEG_INFINITY; running.len()];
-    space.forward(0, X, DUAL)?;
-    space.residual(0, DATA, DUAL, SQUARE)?;
+    // Of Poisson's law the dual begins with 0.
+    if !poisson {
+        space.forward(0, X, DUAL)?;
+        space.residual(0, DATA, DUAL, SQUARE)?;
+    }
     moves(space)?;
-    balance.apply(space, &running)?;
+    balance.apply(space, &running, poisson)?;
     for k in 1..=options.iterations {
         space.adjoint(0, DUAL, GRADIENTS)?;
         let (image, gradient, ahead, fields) = (X, GRADIENTS, AHEAD, FIELDS);
         space.primal(Primal { image, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
         space.forward(0, AHEAD, PROJECTED)?;
-        space.residual(0, DATA, PROJECTED, SQUARE)?;
-        space.approach(DUAL, PROJECTED, ROW_PART)?;
+        if poisson {
+            space.count(DUAL, PROJECTED, DATA, [ROW_PART, RELAXED])?;
+        } else {
+            space.residual(0, DATA, PROJECTED, SQUARE)?;
+            space.approach(DUAL, PROJECTED, ROW_PART)?;
+        }
         space.dual(Dual { ahead, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
         if k % LOOK == 0 || k == options.iterations {
             let last = k == options.iterations;
@@ -130,7 +146,7 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
             for (s, runs) in running.iter_mut().enumerate().filter(|(_, runs)| **runs) {
                 lower[s] = lower[s].max(found[s][1]);
                 seen[s] = [found[s][0], found[s][0] - lower[s]];
-                if last || seen[s][1] <= tolerance * seen[s][0] {
+                if last || seen[s][0].is_finite() && seen[s][1] <= tolerance * seen[s][0] {
                     (*runs, adopted[s]) = (false, 1.0);
                 }
             }
@@ -142,13 +158,21 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
             space.end(&ended)?;
             let moved = moves(space)?;
             balance.follow(k, [&moved[0], &moved[1], &moved[2]]);
-            balance.apply(space, &running)?;
+            balance.apply(space, &running, poisson)?;
         }
         if !space.go_on()? {
             break;
         }
     }
     Ok(())
+}
+
+/// Of each slice, one over the data's root mean square: what a dual without unit is to data that have one.
+fn counts<S: Space>(space: &mut S, iteration: &Iteration) -> Result<Vec<f64>> {
+    space.clear(SQUARE)?;
+    space.square(DATA, SQUARE)?;
+    let rays = iteration.rays as f64;
+    Ok(space.read(SQUARE)?.into_iter().map(|sum| if sum > 0.0 { (rays / sum).sqrt() } else { 1.0 }).collect())
 }
 
 /// How far image, rows and fields have come since the last time.
@@ -166,35 +190,26 @@ fn moves<S: Space>(space: &mut S) -> Result<[Vec<f64>; 3]> {
 }
 
 /// Objective and the highest lower bound that can be told of each slice at the next image x, which the last step has left in
-/// [`GRADIENTS`]: with q = A x - b, and with the method's own.
+/// [`GRADIENTS`].
 fn bounds<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+    if iteration.is_poisson() { by_poisson(space, penalty) } else { by_squares(space, iteration, penalty) }
+}
+
+/// With q = A x - b, and with the method's own.
+fn by_squares<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
     space.clear(SQUARE)?;
     space.forward(0, GRADIENTS, PROJECTED)?;
     space.residual(0, DATA, PROJECTED, SQUARE)?;
     let square = space.read(SQUARE)?;
     let mut found = vec![[0.0, f64::NEG_INFINITY]; square.len()];
     for rows in [PROJECTED, DUAL] {
-        for sum in [VARIATION, DUALITY, BOUNDS, MASS, LOWEST, DISTANCE, DIFFERENCE] {
+        for sum in [DISTANCE, DIFFERENCE] {
             space.clear(sum)?;
         }
         if rows != PROJECTED {
             space.apart(rows, PROJECTED, DISTANCE, DIFFERENCE)?;
         }
-        // -A^T q
-        space.adjoint(0, rows, AHEAD)?;
-        space.bound(Bound {
-            image: GRADIENTS,
-            back: AHEAD,
-            fields: FIELDS,
-            penalty,
-            variation: VARIATION,
-            duality: DUALITY,
-            bounds: BOUNDS,
-            mass: MASS,
-            lowest: LOWEST,
-        })?;
-        let [variation, duality] = [space.read(VARIATION)?, space.read(DUALITY)?];
-        let [bounds, mass, lowest] = [space.read(BOUNDS)?, space.read(MASS)?, space.read(LOWEST)?];
+        let [variation, duality, bounds, mass, lowest] = image_sums(space, rows, penalty)?;
         let [distance, difference] = [space.read(DISTANCE)?, space.read(DIFFERENCE)?];
         let rays = iteration.rays as f64;
         let between = iteration.options.bounds[1].is_finite();
@@ -207,4 +222,46 @@ fn bounds<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> R
         }
     }
     Ok(found)
+}
+
+/// With the dual that the last step has left in [`PROJECTED`], whose conjugate is -sum of b ln(1 - q), and with q = 1 - b / A x.
+fn by_poisson<S: Space>(space: &mut S, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+    for sum in [DISTANCE, DIFFERENCE, SQUARE] {
+        space.clear(sum)?;
+    }
+    space.conjugate(PROJECTED, DATA, DISTANCE)?;
+    let [_, duality, bounds, ..] = image_sums(space, PROJECTED, penalty)?;
+    // -<A^T q, x>
+    space.inner(GRADIENTS, AHEAD, DIFFERENCE)?;
+    let [conjugate, product] = [space.read(DISTANCE)?, space.read(DIFFERENCE)?];
+    space.forward(0, GRADIENTS, PROJECTED)?;
+    space.slope(DATA, PROJECTED, SQUARE)?;
+    let divergence = space.read(SQUARE)?;
+    let [variation, own, own_bounds, ..] = image_sums(space, PROJECTED, penalty)?;
+    let one = |s: usize| {
+        let objective = divergence[s] + variation[s];
+        let gap = divergence[s] + conjugate[s] + product[s] + duality[s] + bounds[s];
+        let gap = if gap.is_nan() { f64::INFINITY } else { gap };
+        // Infinite where rays with counts meet nothing yet: no bound comes of that.
+        if objective.is_finite() {
+            [objective, objective - gap.min(own[s] + own_bounds[s])]
+        } else {
+            [objective, f64::NEG_INFINITY]
+        }
+    };
+    Ok((0..divergence.len()).map(one).collect())
+}
+
+/// The five sums of [`Bound`] with -q in `rows`.
+fn image_sums<S: Space>(space: &mut S, rows: Rows, penalty: Penalty) -> Result<[Vec<f64>; 5]> {
+    let sums = [VARIATION, DUALITY, BOUNDS, MASS, LOWEST];
+    for sum in sums {
+        space.clear(sum)?;
+    }
+    // -A^T q
+    space.adjoint(0, rows, AHEAD)?;
+    let (image, back, fields) = (GRADIENTS, AHEAD, FIELDS);
+    let [variation, duality, bounds, mass, lowest] = sums;
+    space.bound(Bound { image, back, fields, penalty, variation, duality, bounds, mass, lowest })?;
+    Ok([space.read(variation)?, space.read(duality)?, space.read(bounds)?, space.read(mass)?, space.read(lowest)?])
 }

@@ -2,7 +2,7 @@
 
 use super::plan::{isoc_ct, with_plan};
 use crate::array::DType;
-use crate::ct::{Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Weighting};
+use crate::ct::{Fit, Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Weighting};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
@@ -57,6 +57,17 @@ pub enum isoc_ct_weighting {
     Given = 2,
 }
 
+/// How total variation measures what an image leaves of the data.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_fit {
+    /// By squares: |b - A x|^2 / 2.
+    Squares = 0,
+    /// By Poisson's law: sum of A x - b + b ln(b / A x), for counts of emission or fluorescence, which must not be negative. Rays whose sum
+    /// is less than a thousandth of a pixel are left out. Needs two bounds of 0 or more.
+    Poisson = 1,
+}
+
 /// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
 /// no use for must keep its default: else ISOC_STATUS_OUT_OF_RANGE, when it is used.
 #[repr(C)]
@@ -98,8 +109,8 @@ pub struct isoc_ct_iterative {
     pub huber: f64,
     /// CGLS, FISTA, total variation: an isoc_ct_weighting. Total variation then needs two bounds.
     pub weighting: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// Total variation: an isoc_ct_fit.
+    pub fit: u32,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -128,6 +139,11 @@ impl isoc_ct_iterative {
             2 => Weighting::Given,
             v => fail!(UnknownValue, "iterative.weighting is {v}; it must be 0 to 2 (isoc_ct_weighting)"),
         };
+        let fit = match self.fit {
+            0 => Fit::Squares,
+            1 => Fit::Poisson,
+            v => fail!(UnknownValue, "iterative.fit is {v}; it must be 0 or 1 (isoc_ct_fit)"),
+        };
         let given = (lower, upper) != (0.0, 0.0);
         let bounds = match self.bounds {
             kind @ 0..=1 if given => {
@@ -154,6 +170,7 @@ impl isoc_ct_iterative {
             start,
             normal,
             weighting,
+            fit,
             regularisation,
             huber,
             tolerance,

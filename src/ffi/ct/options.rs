@@ -139,9 +139,10 @@ pub enum isoc_ct_algorithm {
     /// sum of b ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a pixel are left
     /// out.
     Mlem = 3,
-    /// Total variation: the minimum of |b - A x|^2 / 2 + regularisation sum of |D x| within bounds, D the differences to the next pixel of
-    /// the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges, and flattens what lies between. Ends by
-    /// a duality gap, which bounds how far the objective is above its minimum, for certain but for rounding.
+    /// Total variation: the minimum of |b - A x|^2 / 2 (or of what isoc_ct_iterative.fit says) + regularisation sum of |D x| within bounds, D
+    /// the differences to the next pixel of the row and of the column, |D x| the length of both. For few views, and noise: it keeps edges,
+    /// and flattens what lies between. Ends by a duality gap, which bounds how far the objective is above its minimum, for certain but for
+    /// rounding.
     TotalVariation = 4,
     /// FISTA: the minimum of (|b - A x|^2 + regularisation |x|^2) / 2 within bounds, by accelerated projected gradient: least squares that
     /// keep bounds. Ends by a gap where there are two bounds or a regularisation above 0.

@@ -6,6 +6,16 @@ use super::pointwise::Change;
 pub(super) struct Residual;
 /// y = x / y; the sum of the Kullback-Leibler divergence.
 pub(super) struct Ratio;
+/// y = x / y - 1; the sum of the Kullback-Leibler divergence.
+pub(super) struct Slope;
+/// y = -y; the sum of -x ln(1 - y), where s is not 0.
+pub(super) struct Conjugate;
+/// y = f y - x
+pub(super) struct Beyond;
+/// y = (1 + y - sqrt((1 - y)^2 + 4 f x)) / 2, 0 where s is: the next dual of Poisson's law.
+pub(super) struct Counted;
+/// y = y - f (x + y)
+pub(super) struct Oppose;
 /// y = y + f x; the sum of y^2.
 pub(super) struct Add;
 /// The sum of (x - y)^2.
@@ -77,6 +87,61 @@ impl Change for Inner {
     #[inline(always)]
     fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
         x * *y
+    }
+}
+
+impl Change for Slope {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let expected = *y;
+        if shared == 0.0 {
+            *y = 0.0;
+            return 0.0;
+        }
+        if expected <= 0.0 {
+            *y = -1.0;
+            return if x > 0.0 { f32::INFINITY } else { 0.0 };
+        }
+        let ratio = x / expected;
+        *y = ratio - 1.0;
+        if x > 0.0 { x * ratio.ln() - x + expected } else { expected }
+    }
+}
+
+impl Change for Conjugate {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+        let q = *y;
+        *y = if shared == 0.0 { 0.0 } else { -q };
+        if shared == 0.0 || x <= 0.0 { 0.0 } else { -x * (1.0 - q).ln() }
+    }
+}
+
+impl Change for Beyond {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y = factor * *y - x;
+        0.0
+    }
+}
+
+impl Change for Counted {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
+        let a = 1.0 - *y;
+        let root = (a * a + 4.0 * factor * x).sqrt();
+        // Without a difference of numbers that are nearly alike.
+        let left = if a >= 0.0 { 0.5 * (a + root) } else { 2.0 * factor * x / (root - a) };
+        *y = if shared == 0.0 { 0.0 } else { 1.0 - left };
+        0.0
+    }
+}
+
+impl Change for Oppose {
+    #[inline(always)]
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+        *y -= factor * (x + *y);
+        0.0
     }
 }
 

@@ -1,7 +1,8 @@
 //! Vectors of some slices in the processor's memory, and what methods do to them.
 
 use super::changes::{
-    Add, Blend, Descend, Difference, Distance, Inner, Multiply, Ratio, Relax, Residual, Times, Transmission, Turn,
+    Add, Beyond, Blend, Conjugate, Counted, Descend, Difference, Distance, Inner, Multiply, Oppose, Ratio, Relax,
+    Residual, Slope, Times, Transmission, Turn,
 };
 use super::factors::Factors;
 use super::fista::Gradient;
@@ -280,6 +281,23 @@ impl Space for Resident<'_> {
     fn ratio(&mut self, subset: usize, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
         let extent = self.subset(subset);
         self.change_rows([projected, data], (extent, true), self.ones(), Some(sum), Ratio)
+    }
+
+    fn slope(&mut self, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let extent = (0, self.kept.samples);
+        self.change_rows([projected, data], (extent, true), self.ones(), Some(sum), Slope)
+    }
+
+    fn conjugate(&mut self, rows: Rows, data: Rows, sum: Sum) -> Result<()> {
+        let extent = (0, self.kept.samples);
+        self.change_rows([rows, data], (extent, true), self.ones(), Some(sum), Conjugate)
+    }
+
+    fn count(&mut self, rows: Rows, projected: Rows, data: Rows, [step, relaxed]: [Sum; 2]) -> Result<()> {
+        let (extent, [steps, relaxed]) = ((0, self.kept.samples), [step, relaxed].map(|sum| self.factors_of(sum)));
+        self.change_rows([projected, rows], (extent, false), steps.clone(), None, Beyond)?;
+        self.change_rows([projected, data], (extent, true), steps, None, Counted)?;
+        self.change_rows([rows, projected], (extent, false), relaxed, None, Oppose)
     }
 
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {

@@ -75,7 +75,7 @@ impl<'a> Iterate<'a> {
                 for (bins, slice) in bins.chunks_exact_mut(g.bins).zip(slices.clone()) {
                     let line = g.first_row + slab.first + slice;
                     call.input.read(view, line, bins)?;
-                    if self.iteration.algorithm.is_poisson() {
+                    if self.iteration.is_poisson() {
                         let raised = raise(bins, call.context.nan_policy(), [view, line])?;
                         call.input.count(raised);
                     }

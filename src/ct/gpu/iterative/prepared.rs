@@ -155,7 +155,7 @@ impl Prepared {
         let (g, iteration, device) = (slab.geometry, slab.iteration, &state.device);
         let kernels = state.kernels.iterative(device)?;
         let replace = (slab.context.nan_policy() == NanPolicy::Replace).into();
-        let refuses = iteration.algorithm.is_poisson();
+        let refuses = iteration.is_poisson();
         let [lower, upper] = iteration.options.bounds.map(|b| b as f32);
         let found = self.found.address();
         let load = Load {

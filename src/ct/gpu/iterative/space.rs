@@ -353,6 +353,26 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.ratio, Change { shared, ..change })
     }
 
+    fn slope(&mut self, data: Rows, projected: Rows, sum: Sum) -> Result<()> {
+        let change = self.summed(sum, self.row_change(projected, data, None));
+        let shared = self.factors.rays.as_ref().map_or(0, DeviceMemory::address);
+        self.launch(|k| &k.slope, Change { shared, ..change })
+    }
+
+    fn conjugate(&mut self, rows: Rows, data: Rows, sum: Sum) -> Result<()> {
+        let change = self.summed(sum, self.row_change(rows, data, None));
+        let shared = self.factors.rays.as_ref().map_or(0, DeviceMemory::address);
+        self.launch(|k| &k.conjugate, Change { shared, ..change })
+    }
+
+    fn count(&mut self, rows: Rows, projected: Rows, data: Rows, [step, relaxed]: [Sum; 2]) -> Result<()> {
+        let shared = self.factors.rays.as_ref().map_or(0, DeviceMemory::address);
+        self.launch(|k| &k.beyond, self.part(step, self.row_change(projected, rows, None)))?;
+        let change = self.part(step, self.row_change(projected, data, None));
+        self.launch(|k| &k.counted, Change { shared, ..change })?;
+        self.launch(|k| &k.oppose, self.part(relaxed, self.row_change(rows, projected, None)))
+    }
+
     fn retreat(&mut self, rows: Rows, by: Rows, quotient: [Sum; 2], sum: Sum) -> Result<()> {
         self.launch(|k| &k.add, self.summed(sum, self.by(quotient, -1.0, self.row_change(rows, by, None))))
     }
