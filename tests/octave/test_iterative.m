@@ -6,6 +6,8 @@ function test_iterative()
     start();
     streams();
     weight_by_the_noise();
+    weights_of_rays();
+    convolution();
     refused();
 end
 
@@ -18,6 +20,35 @@ function weight_by_the_noise()
     check_near('weight', weight, 0.5 * noise * sqrt(45), 1e-9);
     ct.setPhase('LengthUm', 3, 'PixelUm', 3);
     check_error('after phase retrieval', 'ct:invalidArgument', {'setPhase is set', 'by eye'}, @() ct.suggestRegularisation(p));
+end
+
+% Dead columns that do not count leave no trace.
+function weights_of_rays()
+    [ct, p] = scan();
+    w = ones(96, 45);
+    w(30:31, :) = 0;
+    ct.setRayWeights(w);
+    spoilt = p;
+    spoilt(30:31, :, :) = 100;
+    run = @(data) by(ct, data, 'fista', 40, 'Bounds', 'box', 'Upper', 3, 'Weighting', 'given');
+    check_near('dead columns', run(spoilt), run(p), 1e-6);
+    check_error('a weight below 0', 'ct:invalidArgument', 'weights(3, 2) is -1', @() ct.setRayWeights([w(:, 1), [1; 1; -1; w(4:96, 1)], w(:, 3:45)]));
+    check_error('weights of other sizes', 'ct:arrayShape', '96 x 45', @() ct.setRayWeights(w'));
+    ct.setRayWeights();
+    check_error('no weights', 'ct:notConfigured', 'setRayWeights', @() run(p));
+    v = by(ct, p, 'fista', 40, 'Bounds', 'box', 'Upper', 3, 'Weighting', 'transmission');
+    check_true('within bounds', all(v(:) >= 0 & v(:) <= 3));
+end
+
+% Least squares with the band-limited pair: the convolution and the pair differ where rays are not smooth.
+function convolution()
+    [ct, p] = scan();
+    ct.setOptions('Algorithm', 'cgls', 'Projector', 'band_limited');
+    for normal = {'pair', 'toeplitz'}
+        ct.setIterative('Iterations', 8, 'Normal', normal{1});
+        v.(normal{1}) = ct.reconstruct(p);
+    end
+    check_near('as a convolution', v.toeplitz, v.pair, 0.03);
 end
 
 function [ct, p, truth] = scan()
@@ -152,7 +183,7 @@ function refused()
     [ct, p, truth] = scan();
     check_error('no history', 'ct:notConfigured', 'since setIterative', @() ct.history());
     check_error('unknown algorithm', 'ct:invalidOptions', {'art', '''fbp'', ''sirt'', ''cgls'', ''mlem'''}, @() ct.setOptions('Algorithm', 'art'));
-    check_error('projector', 'ct:invalidOptions', 'Projector is ''band_limited''; it must be ''joseph'' where Algorithm is ''sirt''', ...
+    check_error('projector', 'ct:invalidOptions', 'Projector is ''band_limited'', some of whose weights are negative; it must be ''joseph'' where Algorithm is ''sirt''', ...
                 @() ct.setOptions('Algorithm', 'sirt', 'Projector', 'band_limited'));
     set = @(words, varargin) check_error(words, 'ct:invalidIterative', words, @() ct.setIterative(varargin{:}));
     set('Iterations is 0; it must be 1 to 1000000', 'Iterations', 0);

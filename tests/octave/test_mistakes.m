@@ -157,6 +157,7 @@ function missing_and_extra_arguments()
         'CT.setFlatField', {}, Inf
         'CT.fitFlatField', {'projections'}, Inf
         'CT.setAngularWeights', {}, 1
+        'CT.setRayWeights', {}, 1
         'CT.info', {}, 0
         'CT.output', {}, 0
         'CT.histogram', {}, 0

@@ -317,8 +317,8 @@ classdef CT < handle
             %                   what it is of Projector 'band_limited' where all pixels inside the circle fall on the detector
             %   Regularisation  of 'cgls' and 'fista': weight of the squared norm of the image, in squares of the length unit (0); of
             %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
-            %   Weighting       of 'cgls', 'fista' and 'total_variation' (which then needs two bounds): how much each ray counts, 'uniform'
-            %                   (the default), 'transmission', by exp(-b), b the line integral, or 'given', by setRayWeights
+            %   Weighting       of 'cgls', 'fista' and 'total_variation' (which then needs two bounds): how much each ray counts,
+            %                   'uniform' (the default), 'transmission', by exp(-b), b the line integral, or 'given', by setRayWeights
             %   Fit             of 'total_variation': how an image is measured by the data, 'squares' (the default) or 'poisson', for counts of
             %                   emission or fluorescence, with two bounds of 0 or more
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)

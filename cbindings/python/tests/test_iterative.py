@@ -188,6 +188,39 @@ class Iterative(unittest.TestCase):
             np.testing.assert_allclose(seen, whole, rtol=0, atol=ROUNDING * whole.max())
             self.assertEqual(len(self.ct.history()), len(history))
 
+    def test_weights_of_rays(self):
+        """Dead columns that do not count leave no trace."""
+        weights = np.ones((VIEWS, 96), np.float32)
+        weights[:, 30:32] = 0
+        self.ct.set_ray_weights(weights)
+        spoilt = self.data.copy()
+        spoilt[:, :, 30:32] = 100
+        options = dict(bounds="box", upper=3.0, weighting="given")
+        for algorithm, iterations in (("fista", 40), ("cgls", 8)):
+            options = options if algorithm == "fista" else dict(weighting="given")
+            whole = self.by(algorithm, iterations, **options)
+            np.testing.assert_allclose(self.by(algorithm, iterations, data=spoilt, **options), whole, rtol=0, atol=1e-6 * whole.max())
+        weights[1, 2] = -1
+        self.assertRaisesRegex(isocenter.OutOfRangeError, r"weights\[1, 2\] is -1", self.ct.set_ray_weights, weights)
+        self.ct.set_ray_weights(None)
+        self.assertRaisesRegex(isocenter.NotConfiguredError, "set_ray_weights", self.by, "cgls", 3, weighting="given")
+
+    def test_poissons_law(self):
+        volume = self.by("total_variation", 500, data=np.maximum(self.data, 0), fit="poisson", bounds="box", upper=3.0,
+                         regularisation=1e-3, tolerance=0.01)
+        self.assertLess(self.off(volume), 0.1)
+        self.assertTrue((volume >= 0).all())
+
+    def test_as_a_convolution(self):
+        """It leaves out what the pair has beyond the detector's ends, and the ends of the frequencies."""
+        self.ct.set_options(algorithm="cgls", projector="band_limited")
+        found = []
+        for normal in ("pair", "toeplitz", "auto"):
+            self.ct.set_iterative(8, normal=normal)
+            found.append(self.ct.reconstruct(self.data))
+        self.assertLess(np.abs(found[1] - found[0]).max(), 0.03 * np.abs(found[0]).max())
+        self.assertTrue((found[1] == found[2]).all())
+
     def test_a_weight_by_the_noise(self):
         """Half of noise times the square root of the views, in pixels; of noise alone 8000 differences tell it to 2 %."""
         noise = np.random.default_rng(0).normal(scale=0.2, size=self.data.shape).astype(np.float32)

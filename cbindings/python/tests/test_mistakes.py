@@ -362,7 +362,7 @@ class Mistakes(unittest.TestCase):
             return self.says(words, self.ct.reconstruct, projections, volume)
 
         self.says("algorithm is 'art'; it must be one of 'fbp', 'sirt', 'cgls', 'mlem', 'total_variation'", self.ct.set_options, algorithm="art")
-        self.says("projector is 'band_limited'; it must be 'joseph' where algorithm is 'sirt'", self.ct.set_options, algorithm="sirt",
+        self.says("projector is 'band_limited', some of whose weights are negative; it must be 'joseph' where algorithm is 'sirt'", self.ct.set_options, algorithm="sirt",
                   projector="band_limited")
         self.says("no iterative reconstruction has been finished since set_iterative", self.ct.history)
         for words, algorithm, iterative in (
