@@ -1779,7 +1779,7 @@ static void suggestions(void) {
 static float ray_values[VIEWS * BINS];
 static const int64_t ray_shape[] = { VIEWS, BINS }, other_shape[] = { BINS, VIEWS };
 
-static isoc_status set_rays(float all, size_t at, float value, const int64_t *shape, uint8_t code) {
+static isoc_status set_rays(scan *s, float all, size_t at, float value, const int64_t *shape, uint8_t code) {
     for (size_t k = 0; k < COUNT_OF(ray_values); k++) ray_values[k] = all;
     ray_values[at] = value;
     const isoc_tensor t = tensor(ray_values, 2, shape, code, 32);
@@ -1787,17 +1787,17 @@ static isoc_status set_rays(float all, size_t at, float value, const int64_t *sh
 }
 
 static void ray_weights(void) {
-    BAD("set_ray_weights: not (views, bins)", NOTHING, set_rays(1.0f, 0, 1.0f, other_shape, ISOC_DTYPE_FLOAT), TENSOR_SHAPE, "weights", "views");
-    BAD("set_ray_weights: integers", NOTHING, set_rays(1.0f, 0, 1.0f, ray_shape, ISOC_DTYPE_UINT), TENSOR_DTYPE, "weights");
-    BAD("set_ray_weights: NaN", NOTHING, set_rays(1.0f, BINS + 3, NAN, ray_shape, ISOC_DTYPE_FLOAT), NOT_FINITE_DATA, "weights[1, 3] is NaN");
-    BAD("set_ray_weights: below 0", NOTHING, set_rays(1.0f, 2, -0.5f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "weights[0, 2] is -0.5",
+    BAD("set_ray_weights: not (views, bins)", NOTHING, set_rays(s, 1.0f, 0, 1.0f, other_shape, ISOC_DTYPE_FLOAT), TENSOR_SHAPE, "weights", "views");
+    BAD("set_ray_weights: integers", NOTHING, set_rays(s, 1.0f, 0, 1.0f, ray_shape, ISOC_DTYPE_UINT), TENSOR_DTYPE, "weights");
+    BAD("set_ray_weights: NaN", NOTHING, set_rays(s, 1.0f, BINS + 3, NAN, ray_shape, ISOC_DTYPE_FLOAT), NOT_FINITE_DATA, "weights[1, 3] is NaN");
+    BAD("set_ray_weights: below 0", NOTHING, set_rays(s, 1.0f, 2, -0.5f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "weights[0, 2] is -0.5",
         "0 or more");
-    BAD("set_ray_weights: all 0", NOTHING, set_rays(0.0f, 0, 0.0f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "all 0");
+    BAD("set_ray_weights: all 0", NOTHING, set_rays(s, 0.0f, 0, 0.0f, ray_shape, ISOC_DTYPE_FLOAT), OUT_OF_RANGE, "all 0");
     BAD("set_ray_weights: none, and asked for", (s->iterative.weighting = ISOC_CT_WEIGHTING_GIVEN, iterate(s, ISOC_CT_ALGORITHM_CGLS)),
         call_reconstruct(s->ct, s), NOT_CONFIGURED, "isoc_ct_set_ray_weights");
     GOOD("set_ray_weights: forgotten", NOTHING, isoc_ct_set_ray_weights(s->ct, NULL), 1);
     GOOD("set_ray_weights: a ray left out",
-         (s->iterative.weighting = ISOC_CT_WEIGHTING_GIVEN, iterate(s, ISOC_CT_ALGORITHM_CGLS), set_rays(1.0f, 5, 0.0f, ray_shape, ISOC_DTYPE_FLOAT)),
+         (s->iterative.weighting = ISOC_CT_WEIGHTING_GIVEN, iterate(s, ISOC_CT_ALGORITHM_CGLS), set_rays(s, 1.0f, 5, 0.0f, ray_shape, ISOC_DTYPE_FLOAT)),
          call_reconstruct(s->ct, s), isfinite(s->volume[7]));
 }
 
