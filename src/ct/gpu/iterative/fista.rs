@@ -2,9 +2,9 @@
 
 use super::launches::{ONE_BLOCK, over};
 use super::space::Resident;
-use crate::ct::iterative::space::{Excess, Hasten, Image, Sum};
+use crate::ct::iterative::space::{Excess, Hasten, Sum};
 use crate::error::Result;
-use crate::gpu::{Device, DeviceMemory, Function, Launch, mirrored};
+use crate::gpu::{Device, Function, Launch, mirrored};
 
 /// Mirrors `Hasten`.
 #[repr(C)]
@@ -83,57 +83,40 @@ impl<'s> Resident<'s> {
 }
 
 impl Fista<'_, '_> {
-    fn launch<P: Copy>(&self, kernel: &Function, launch: Launch, parameter: &P) -> Result<()> {
-        // SAFETY: the structs mirror the kernels'; vectors and numbers of so many slices live until the stream is waited for.
-        unsafe { kernel.launch(self.0.stream, launch, parameter) }
-    }
-
-    fn image(&self, image: Image) -> u64 {
-        self.0.vectors.image(self.0.at, image)
-    }
-
-    fn sum(&self, sum: Sum) -> u64 {
-        self.0.vectors.sum(self.0.at, sum)
-    }
-
-    fn mask(&self) -> u64 {
-        self.0.mask.map_or(0, DeviceMemory::address)
-    }
-
     pub(super) fn hasten(&self, of: &Hasten) -> Result<()> {
         let [lower, upper] = self.0.slab.iteration.options.bounds.map(|b| b as f32);
         let v = self.0.vectors;
         let step = HastenStep {
-            x: self.image(of.image),
-            ahead: self.image(of.ahead),
-            gradient: self.image(of.gradient),
-            back: of.back.map_or(0, |back| self.image(back)),
-            mask: self.mask(),
-            steps: self.sum(of.step),
-            ahead_parts: self.sum(of.part),
+            x: self.0.image_at(of.image),
+            ahead: self.0.image_at(of.ahead),
+            gradient: self.0.image_at(of.gradient),
+            back: of.back.map_or(0, |back| self.0.image_at(back)),
+            mask: self.0.mask_at(),
+            steps: self.0.sum_at(of.step),
+            ahead_parts: self.0.sum_at(of.part),
             parts: v.parts(self.0.at),
-            turned: self.sum(of.turned),
+            turned: self.0.sum_at(of.turned),
             done: v.done(self.0.at),
             weight: of.weight,
             lower,
             upper,
             pixels: v.pixels as i32,
         };
-        self.launch(&self.0.kernels()?.fista.hasten, over(v.pixels, v.slices), &step)
+        self.0.queue(&self.0.kernels()?.fista.hasten, over(v.pixels, v.slices), &step)
     }
 
     pub(super) fn excess(&self, of: &Excess) -> Result<()> {
         let [lower, upper] = self.0.slab.iteration.options.bounds.map(|b| b as f32);
         let v = self.0.vectors;
         let sums = ExcessSums {
-            x: self.image(of.image),
-            gradient: self.image(of.gradient),
-            back: of.back.map_or(0, |back| self.image(back)),
-            mask: self.mask(),
+            x: self.0.image_at(of.image),
+            gradient: self.0.image_at(of.gradient),
+            back: of.back.map_or(0, |back| self.0.image_at(back)),
+            mask: self.0.mask_at(),
             parts: v.parts(self.0.at),
-            excess: self.sum(of.excess),
-            product: self.sum(of.product),
-            length: self.sum(of.length),
+            excess: self.0.sum_at(of.excess),
+            product: self.0.sum_at(of.product),
+            length: self.0.sum_at(of.length),
             done: v.done(self.0.at),
             weight: of.weight,
             lower,
@@ -143,12 +126,12 @@ impl Fista<'_, '_> {
         // Three parts a block, where there is room for as many as other sums have blocks.
         let wide = over(v.pixels, v.slices);
         let launch = Launch { grid: [wide.grid[0].min(v.parts / 3), wide.grid[1], 1], ..wide };
-        self.launch(&self.0.kernels()?.fista.excess, launch, &sums)
+        self.0.queue(&self.0.kernels()?.fista.excess, launch, &sums)
     }
 
     pub(super) fn quicken(&self, [momentum, turned, part]: [Sum; 3]) -> Result<()> {
-        let [momentum, turned, part] = [momentum, turned, part].map(|sum| self.sum(sum));
+        let [momentum, turned, part] = [momentum, turned, part].map(|sum| self.0.sum_at(sum));
         let quicken = Quicken { momentum, turned, part, slices: self.0.vectors.slices as i32 };
-        self.launch(&self.0.kernels()?.fista.quicken, ONE_BLOCK, &quicken)
+        self.0.queue(&self.0.kernels()?.fista.quicken, ONE_BLOCK, &quicken)
     }
 }

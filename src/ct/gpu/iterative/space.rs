@@ -14,7 +14,9 @@ use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Hasten, Image, LEAST, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
-use crate::gpu::{DeviceMemory, Event, Function, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device};
+use crate::gpu::{
+    DeviceMemory, Event, Function, Launch, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
+};
 
 /// A slab's memory on the device.
 #[derive(Clone, Copy)]
@@ -118,6 +120,24 @@ const BEHIND: usize = 1;
 impl Resident<'_> {
     pub(super) fn kernels(&self) -> Result<&Kernels> {
         self.state.kernels.iterative(&self.state.device)
+    }
+
+    /// Launches a kernel by its struct.
+    pub(super) fn queue<P: Copy>(&self, kernel: &Function, launch: Launch, parameter: &P) -> Result<()> {
+        // SAFETY: the structs mirror the kernels'; vectors and numbers of so many slices live until the stream is waited for.
+        unsafe { kernel.launch(self.stream, launch, parameter) }
+    }
+
+    pub(super) fn image_at(&self, image: Image) -> u64 {
+        self.vectors.image(self.at, image)
+    }
+
+    pub(super) fn sum_at(&self, sum: Sum) -> u64 {
+        self.vectors.sum(self.at, sum)
+    }
+
+    pub(super) fn mask_at(&self) -> u64 {
+        self.mask.map_or(0, DeviceMemory::address)
     }
 
     /// Where the pair works.
@@ -521,8 +541,7 @@ impl Space for Resident<'_> {
         let [sums, over, under] = [sum, over, under].map(|sum| self.vectors.sum(self.at, sum));
         let (ended, slices) = (self.vectors.ended(self.at), self.vectors.slices as i32);
         let lessen = Lessen { sums, over, under, ended, slices };
-        // SAFETY: the struct mirrors the kernel's; numbers of so many slices, which live until the stream is waited for.
-        unsafe { self.kernels()?.lessen.launch(self.stream, ONE_BLOCK, &lessen) }
+        self.queue(&self.kernels()?.lessen, ONE_BLOCK, &lessen)
     }
 
     fn end_where(&mut self, sum: Sum, part: f64, of: Sum) -> Result<()> {

@@ -137,76 +137,63 @@ impl<'s> Resident<'s> {
 }
 
 impl Variation<'_, '_> {
-    fn launch<P: Copy>(&self, kernel: &Function, launch: Launch, parameter: &P) -> Result<()> {
-        // SAFETY: the structs mirror the kernels'; vectors and numbers of so many slices live until the stream is waited for.
-        unsafe { kernel.launch(self.0.stream, launch, parameter) }
-    }
-
-    fn image(&self, image: Image) -> u64 {
-        self.0.vectors.image(self.0.at, image)
-    }
-
-    fn sum(&self, sum: Sum) -> u64 {
-        self.0.vectors.sum(self.0.at, sum)
-    }
-
     fn pixels(&self) -> Launch {
         over(self.0.vectors.pixels, self.0.vectors.slices)
     }
 
     pub(super) fn primal(&self, p: &Primal) -> Result<()> {
         let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
-        let [fx, fy] = p.fields.map(|field| self.image(field));
+        let [fx, fy] = p.fields.map(|field| self.0.image_at(field));
         let step = PrimalStep {
-            x: self.image(p.image),
-            gradient: self.image(p.gradient),
-            ahead: self.image(p.ahead),
+            x: self.0.image_at(p.image),
+            gradient: self.0.image_at(p.gradient),
+            ahead: self.0.image_at(p.ahead),
             fx,
             fy,
-            mask: self.0.mask.map_or(0, DeviceMemory::address),
-            steps: self.sum(p.step),
-            relaxed: self.sum(p.relaxed),
+            mask: self.0.mask_at(),
+            steps: self.0.sum_at(p.step),
+            relaxed: self.0.sum_at(p.relaxed),
             lower,
             upper,
             nx: g.nx as i32,
             ny: g.ny as i32,
         };
-        self.launch(&self.0.kernels()?.variation.primal, self.pixels(), &step)
+        self.0.queue(&self.0.kernels()?.variation.primal, self.pixels(), &step)
     }
 
     pub(super) fn dual(&self, d: &Dual) -> Result<()> {
         let g = self.0.slab.geometry;
-        let [fx, fy] = d.fields.map(|field| self.image(field));
+        let [fx, fy] = d.fields.map(|field| self.0.image_at(field));
         let step = DualStep {
-            ahead: self.image(d.ahead),
+            ahead: self.0.image_at(d.ahead),
             fx,
             fy,
-            steps: self.sum(d.step),
-            relaxed: self.sum(d.relaxed),
+            steps: self.0.sum_at(d.step),
+            relaxed: self.0.sum_at(d.relaxed),
             weight: d.penalty.weight,
             huber: d.penalty.huber,
             nx: g.nx as i32,
             ny: g.ny as i32,
         };
-        self.launch(&self.0.kernels()?.variation.dual, self.pixels(), &step)
+        self.0.queue(&self.0.kernels()?.variation.dual, self.pixels(), &step)
     }
 
     pub(super) fn bound(&self, b: &Bound) -> Result<()> {
         let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
-        let [fx, fy] = b.fields.map(|field| self.image(field));
+        let [fx, fy] = b.fields.map(|field| self.0.image_at(field));
         let sums = BoundSums {
-            x: self.image(b.image),
-            back: self.image(b.back),
+            x: self.0.image_at(b.image),
+            back: self.0.image_at(b.back),
             fx,
             fy,
-            mask: self.0.mask.map_or(0, DeviceMemory::address),
+            mask: self.0.mask_at(),
             pixels: self.0.factors.pixels.first().map_or(0, DeviceMemory::address),
             parts: self.0.vectors.parts(self.0.at),
-            variation: self.sum(b.variation),
-            duality: self.sum(b.duality),
-            bounds: self.sum(b.bounds),
-            mass: self.sum(b.mass),
-            lowest: self.sum(b.lowest),
+            variation: self.0.sum_at(b.variation),
+            duality: self.0.sum_at(b.duality),
+            bounds: self.0.sum_at(b.bounds),
+            mass: self.0.sum_at(b.mass),
+            lowest: self.0.sum_at(b.lowest),
             done: self.0.vectors.done(self.0.at),
             weight: b.penalty.weight,
             huber: b.penalty.huber,
@@ -218,13 +205,13 @@ impl Variation<'_, '_> {
         // Five parts a block, where there is room for as many as other sums have blocks.
         let wide = self.pixels();
         let launch = Launch { grid: [wide.grid[0].min(self.0.vectors.parts / 5), wide.grid[1], 1], ..wide };
-        self.launch(&self.0.kernels()?.variation.bound, launch, &sums)
+        self.0.queue(&self.0.kernels()?.variation.bound, launch, &sums)
     }
 
     pub(super) fn image_moved(&self, image: Image, sum: Sum) -> Result<()> {
         let v = self.0.vectors;
         let before = image.0 * v.slices * v.pixels.div_ceil(EVERY);
-        self.moved([self.image(image), before as u64], v.pixels, sum)
+        self.moved([self.0.image_at(image), before as u64], v.pixels, sum)
     }
 
     pub(super) fn rows_moved(&self, rows: Rows, sum: Sum) -> Result<()> {
@@ -241,13 +228,13 @@ impl Variation<'_, '_> {
             now,
             before: at.watched + 4 * before,
             parts: v.parts(at),
-            sums: self.sum(sum),
+            sums: self.0.sum_at(sum),
             done: v.done(at),
             stride: stride as i64,
             count: count as i64,
             every: EVERY as i32,
         };
         let launch = Launch { grid: [blocks(count), v.slices, 1], block: [256, 1, 1], shared: 0 };
-        self.launch(&self.0.kernels()?.variation.moved, launch, &moved)
+        self.0.queue(&self.0.kernels()?.variation.moved, launch, &moved)
     }
 }
