@@ -257,6 +257,17 @@ fn where_a_view_misses_pixels_the_pair_is_taken_or_the_convolution_refused() {
 }
 
 #[test]
+fn a_convolution_that_does_not_fit_is_refused() {
+    let g = geometry(2);
+    let options = ContextOptions { memory_cap: 50_000, ..on_processor() };
+    let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+    ct.set_geometry(g.clone()).expect("a geometry");
+    let on = Iterative { normal: Normal::Toeplitz, ..Iterative::default() };
+    let e = run(&mut ct, &on, &projections(&g), None).expect_err("too little");
+    assert!(e.status == Status::MemoryCap && e.message.contains("iterative.normal 1, pair"), "{}", e.message);
+}
+
+#[test]
 fn what_has_no_normal_operator_refuses_one() {
     let g = geometry(1);
     let p = projections(&g);

@@ -256,7 +256,8 @@ fn a_slice_does_not_depend_on_slabs_threads_or_streams() {
 fn what_it_has_no_use_for_is_refused() {
     let g = geometry(1);
     let p = projections(&g);
-    let table: [(&str, fn(&mut Iterative)); 6] = [
+    type Change = fn(&mut Iterative);
+    let table: [(&str, Change); 6] = [
         ("iterative.normal is 2 (toeplitz) and options.projector 0 (joseph)", |i| i.normal = Normal::Toeplitz),
         ("iterative.tolerance is 0.001; it must be 0", |i| i.tolerance = 1e-3),
         ("neither two bounds", |i| (i.tolerance, i.bounds) = (1e-3, [0.0, f64::INFINITY])),

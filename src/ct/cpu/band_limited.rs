@@ -177,6 +177,10 @@ impl<'a> Spectra<'a> {
     }
 }
 
+/// Reads a line of a slice, and hands one over.
+pub(super) type Read<'e> = dyn Fn([usize; 2], &mut [f32]) -> Result<()> + Sync + 'e;
+pub(super) type Write<'e> = dyn Fn([usize; 2], &[f32]) + Sync + 'e;
+
 /// Some slices: where their lines come from and go to. A line is a row of a slice, or a view's.
 pub(super) struct Ends<'e> {
     pub(super) context: &'e Context,
@@ -186,10 +190,9 @@ pub(super) struct Ends<'e> {
     pub(super) slices: usize,
     /// Images side by side.
     pub(super) images: usize,
-    /// Reads a slice's line.
-    pub(super) read: &'e (dyn Fn([usize; 2], &mut [f32]) -> Result<()> + Sync),
-    /// Hands over a slice's line: each of them once.
-    pub(super) write: &'e (dyn Fn([usize; 2], &[f32]) + Sync),
+    pub(super) read: &'e Read<'e>,
+    /// Each line is handed over once.
+    pub(super) write: &'e Write<'e>,
 }
 
 impl Ends<'_> {

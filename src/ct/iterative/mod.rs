@@ -115,7 +115,17 @@ impl<'a> Iteration<'a> {
             });
         }
         let (Some(place), Some(band_limited)) = (&self.convolution, self.band_limited) else { return Ok(()) };
-        let make = || context.install(|| Toeplitz::new(g, band_limited, context.level()));
+        let make = || {
+            let (cap, [held, making]) = (context.memory_cap(0), Toeplitz::memory(g, band_limited, context.level())?);
+            let needed = held.saturating_add(making);
+            if needed > cap {
+                fail!(
+                    MemoryCap,
+                    "memory_cap is {cap} bytes; A^T A as a convolution needs {needed} while it is made (iterative.normal 1, pair, does without)"
+                );
+            }
+            context.install(|| Toeplitz::new(g, band_limited, context.level()))
+        };
         let toeplitz = self.kept.convolution(band_limited, make)?;
         let [y, x] = toeplitz.shape.grid;
         context.log(LogLevel::Info, || format!("{word}: A^T A as a convolution, on {y} x {x} points"));

@@ -12,14 +12,14 @@ use std::ops::Range;
 pub(super) enum Pairs<'a> {
     Joseph(Joseph<'a>),
     /// Of all views.
-    Banded(BandedPair<'a>),
+    Banded(Box<BandedPair<'a>>),
 }
 
 impl<'a> Pairs<'a> {
     pub(super) fn new(g: &'a Geometry, iteration: &'a Iteration, level: Level, threads: usize) -> Result<Self> {
         Ok(match iteration.band_limited {
             None => Self::Joseph(Joseph::new(&iteration.subsets, threads)?),
-            Some(band_limited) => Self::Banded(BandedPair::new(g, level, threads, band_limited)?),
+            Some(band_limited) => Self::Banded(Box::new(BandedPair::new(g, level, threads, band_limited)?)),
         })
     }
 
