@@ -57,7 +57,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_excess(const __gr
         double v = weight * x - descent;
         // The best within the bounds; a step to infinity is one of 0 where nothing pulls.
         double best = weight > 0 ? fmin(fmax(x - v / weight, lower), upper) : v == 0 ? x : v > 0 ? lower : upper;
-        sums[0] += v * (x - best) - 0.5 * weight * (x - best) * (x - best);
+        // 0 times a step to infinity is no number.
+        sums[0] += v * (x - best) - (weight > 0 ? 0.5 * weight * (x - best) * (x - best) : 0);
         if (p.back) sums[1] += x * (back + descent);
         sums[2] += x * x;
     });

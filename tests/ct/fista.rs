@@ -252,6 +252,21 @@ fn a_slice_does_not_depend_on_slabs_threads_or_streams() {
     }
 }
 
+/// Where nobody knows a gap it is infinite, and no slice ends before its time.
+#[test]
+fn without_a_gap_all_iterations_are_taken() {
+    let g = geometry(2);
+    let p = projections(&g);
+    for bounds in [[0.0, f64::INFINITY], [f64::NEG_INFINITY, f64::INFINITY]] {
+        let on = Iterative { bounds, iterations: 70, ..Iterative::default() };
+        let (seen, history) = run(&mut plan(&g, Level::BASELINE, 2), Pair::Joseph, &on, &p).expect("a reconstruction");
+        assert!(seen.iter().all(|v| v.is_finite()));
+        assert_eq!(history.iter().map(|i| i.iteration).collect::<Vec<_>>(), [20, 40, 60, 70]);
+        assert!(history.iter().all(|i| i.gap == f64::INFINITY && i.slices == 2), "{history:?}");
+        assert!(history.is_sorted_by(|a, b| a.objective > b.objective), "{history:?}");
+    }
+}
+
 #[test]
 fn what_it_has_no_use_for_is_refused() {
     let g = geometry(1);

@@ -85,7 +85,9 @@ impl Plane {
                     upper
                 };
                 let sums = &mut sums[e % lanes];
-                sums[0] += v * (x - best) - 0.5 * weight * (x - best).powi(2);
+                // 0 times a step to infinity is no number.
+                let bent = if weight > 0.0 { 0.5 * weight * (x - best).powi(2) } else { 0.0 };
+                sums[0] += v * (x - best) - bent;
                 sums[1] += gradient.back.map_or(0.0, |back| x * (f64::from(back[e]) + descent));
                 sums[2] += x * x;
             }
