@@ -343,6 +343,17 @@ enum {
     ISOC_CT_FIT_POISSON = 1,
 };
 
+// Whose differences total variation counts.
+typedef uint32_t isoc_ct_variation;
+enum {
+    // Of pixels next to each other in a slice: slices are independent.
+    ISOC_CT_VARIATION_SLICES = 0,
+    // Of neighbouring slices, too, times pixel_size / bin_pitch, since rows of the detector are as far apart as its bins: |D x| is the length
+    // of three differences. All slices have one objective and one gap, and are worked on together: they must fit the processor's memory_cap,
+    // or one GPU's memory, else ISOC_STATUS_MEMORY_CAP with what is needed. Not with percentiles (isoc_ct_set_output).
+    ISOC_CT_VARIATION_VOLUME = 1,
+};
+
 // What the filter sees beyond the ends of a row.
 typedef uint32_t isoc_ct_padding;
 enum {
@@ -1160,6 +1171,10 @@ typedef struct {
     uint32_t weighting;
     // Total variation: an isoc_ct_fit.
     uint32_t fit;
+    // Total variation: an isoc_ct_variation.
+    uint32_t variation;
+    // Zero.
+    uint32_t reserved;
 } isoc_ct_iterative;
 
 // What was seen of all slices between iterations: before each, and of total variation and FISTA after each 20 and the last.

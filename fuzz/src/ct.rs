@@ -454,6 +454,8 @@ impl Ct<'_> {
             huber: input.real(0.0),
             weighting: input.code(3),
             fit: input.code(2),
+            variation: input.code(2),
+            reserved: 0,
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));

@@ -1,22 +1,25 @@
-// Total variation's steps on images slice after slice: differences to the next pixel of a row and of a column, 0 at the last.
+// Total variation's steps on images slice after slice: differences to the next pixel of a row and of a column, and to the next slice, 0 at
+// the last.
 #include "iterative.cuh"
 
 // No longer than the weight.
-__device__ inline float2 limited(float x, float y, float weight) {
-    float length = sqrtf(x * x + y * y);
+__device__ inline float3 limited(float x, float y, float z, float weight) {
+    float length = sqrtf(x * x + y * y + z * z);
     float factor = length > weight ? weight / length : 1;
-    return {factor * x, factor * y};
+    return {factor * x, factor * y, factor * z};
 }
 
 // Mirrors `PrimalStep` in src/ct/gpu/iterative/variation.rs: see `Space::primal`.
 struct Primal {
     float *x, *gradient, *ahead;
-    const float *fx, *fy, *mask;
+    // Along z, or null.
+    const float *fx, *fy, *fz, *mask;
     const double *steps, *relaxed;
-    float lower, upper;
+    // Differences to the next slice count so much.
+    float lower, upper, scale;
     int nx, ny;
 };
-static_assert(sizeof(Primal) == 80);
+static_assert(sizeof(Primal) == 96);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const __grid_constant__ Primal p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
@@ -25,6 +28,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const 
         int column = i % p.nx;
         const float *fx = p.fx + first + i, *fy = p.fy + first + i;
         float flow = fx[0] + fy[0] - (column > 0 ? fx[-1] : 0) - (i >= p.nx ? fy[-p.nx] : 0);
+        if (p.fz) {
+            const float *fz = p.fz + first + i;
+            flow += p.scale * (fz[0] - (slice > 0 ? fz[-pixels] : 0));
+        }
         float x = p.x[first + i];
         float next = fminf(fmaxf(x + step * (p.gradient[first + i] + flow), p.lower), p.upper);
         bool inside = !p.mask || p.mask[i] != 0;
@@ -37,12 +44,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const 
 // Mirrors `DualStep`: see `Space::dual`.
 struct Dual {
     const float *ahead;
-    float *fx, *fy;
+    // Along z, or null.
+    float *fx, *fy, *fz;
     const double *steps, *relaxed;
-    float weight, huber;
+    float weight, huber, scale;
     int nx, ny;
 };
-static_assert(sizeof(Dual) == 56);
+static_assert(sizeof(Dual) == 72);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __grid_constant__ Dual p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
@@ -52,24 +60,28 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __
         int column = i % p.nx;
         const float *x = p.ahead + first + i;
         float dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
-        float fx = p.fx[first + i], fy = p.fy[first + i];
-        float2 f = limited((fx + step * dx) * shrink, (fy + step * dy) * shrink, p.weight);
+        float dz = p.fz && slice + 1 < gridDim.y ? p.scale * (x[pixels] - x[0]) : 0;
+        float fx = p.fx[first + i], fy = p.fy[first + i], fz = p.fz ? p.fz[first + i] : 0;
+        float3 f = limited((fx + step * dx) * shrink, (fy + step * dy) * shrink, (fz + step * dz) * shrink, p.weight);
         p.fx[first + i] = fx + relaxed * (f.x - fx);
         p.fy[first + i] = fy + relaxed * (f.y - fy);
+        if (p.fz) p.fz[first + i] = fz + relaxed * (f.z - fz);
     });
 }
 
 // Mirrors `BoundSums`: see `space::Bound`.
 struct Bound {
-    const float *x, *back, *fx, *fy, *mask, *pixels;
+    const float *x, *back;
+    // Along z, or null.
+    const float *fx, *fy, *fz, *mask, *pixels;
     // Five for each block of a slice.
     double *parts;
     double *variation, *duality, *bounds, *mass, *lowest;
     unsigned *done;
-    float weight, huber, lower, upper;
+    float weight, huber, lower, upper, scale;
     int nx, ny;
 };
-static_assert(sizeof(Bound) == 128);
+static_assert(sizeof(Bound) == 144);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const __grid_constant__ Bound p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
@@ -78,15 +90,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const _
         int column = i % p.nx;
         const float *x = p.x + first + i, *fx = p.fx + first + i, *fy = p.fy + first + i;
         double dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
-        float2 f = limited(fx[0], fy[0], p.weight);
-        double length = sqrt(dx * dx + dy * dy);
+        const float *fz = p.fz ? p.fz + first + i : nullptr;
+        double dz = fz && slice + 1 < gridDim.y ? (double)p.scale * (x[pixels] - x[0]) : 0;
+        auto field = [&](long long by) { return limited(fx[by], fy[by], fz ? fz[by] : 0, p.weight); };
+        float3 f = field(0);
+        double length = sqrt(dx * dx + dy * dy + dz * dz);
         double variation = weight * (length < huber ? length * length / (2 * huber) : length - 0.5 * huber);
         sums[0] += variation;
-        sums[1] += variation + 0.5 * huber / weight * ((double)f.x * f.x + (double)f.y * f.y) - dx * f.x - dy * f.y;
+        double square = (double)f.x * f.x + (double)f.y * f.y + (double)f.z * f.z;
+        sums[1] += variation + 0.5 * huber / weight * square - dx * f.x - dy * f.y - dz * f.z;
         if (p.mask && p.mask[i] == 0) return;
-        double left = column > 0 ? limited(fx[-1], fy[-1], p.weight).x : 0;
-        double up = i >= p.nx ? limited(fx[-p.nx], fy[-p.nx], p.weight).y : 0;
-        double v = left - f.x + up - f.y - p.back[first + i], over = (double)x[0] - p.lower;
+        double left = column > 0 ? field(-1).x : 0;
+        double up = i >= p.nx ? field(-p.nx).y : 0;
+        double before = fz && slice > 0 ? field(-pixels).z : 0;
+        double v = left - f.x + up - f.y + p.scale * (before - f.z) - p.back[first + i], over = (double)x[0] - p.lower;
         sums[2] += isinf(p.upper) ? v * over : fmax(v * over, v * ((double)x[0] - p.upper));
         double inverse = p.pixels[i];
         if (inverse > 0) {

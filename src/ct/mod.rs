@@ -30,7 +30,7 @@ pub use geometry::{Geometry, Order};
 pub(crate) use geometry::{MAX_SIDE, crop};
 pub use iterative::history::Iterated;
 pub(crate) use iterative::options::MAX_ITERATIONS;
-pub use iterative::options::{Algorithm, Fit, Iterative, Normal, Start, Weighting};
+pub use iterative::options::{Algorithm, Fit, Iterative, Normal, Start, Variation, Weighting};
 pub use noise::Suggested;
 pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use output::options::{Output, Window};

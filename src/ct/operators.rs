@@ -3,7 +3,7 @@
 use super::engine::{Engine, Treated};
 use super::geometry::Order;
 use super::geometry_warnings::advise_halves;
-use super::iterative::options::{Algorithm, Start};
+use super::iterative::options::{Algorithm, Start, Variation};
 use super::output::mask::Mask;
 use super::output::survey::Survey;
 use super::output::writer::{Writer, Written};
@@ -145,6 +145,12 @@ impl Ct {
         let (mut window, mut surveyed) = (output.given(), 0);
         let mut part = Part::WHOLE;
         if let Some((percentiles, count)) = output.percentiles() {
+            if operator == Operator::Iterate && self.iterative.variation == Variation::Volume {
+                fail!(
+                    OutOfRange,
+                    "iterative.variation is 1 (volume), and isoc_ct_set_output asks for percentiles, which some slices alone would tell: give output.low and output.high, or store f32"
+                );
+            }
             let survey = Survey::new(g, &mask, count)?;
             surveyed = survey.count();
             let share = slices / (slices + surveyed as f64);

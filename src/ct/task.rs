@@ -70,6 +70,11 @@ impl Task<'_> {
         }
     }
 
+    /// Whether no slice is done without the others.
+    pub(super) fn together(&self) -> bool {
+        self.iteration.is_some_and(|iteration| iteration.depth.is_some())
+    }
+
     /// What band-limited sums take, where the operator is one.
     pub(super) fn band_limited(&self) -> Result<Option<BandLimited>> {
         let band_limited = match self.operator {

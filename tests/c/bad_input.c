@@ -601,6 +601,7 @@ static void iterations(void) {
     ITERATIVE(bounds, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_bounds");
     ITERATIVE(normal, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_normal");
     ITERATIVE(fit, 2, UNKNOWN_VALUE, "is 2", "isoc_ct_fit");
+    ITERATIVE(variation, 2, UNKNOWN_VALUE, "is 2", "isoc_ct_variation");
     ITERATIVE(weighting, 3, UNKNOWN_VALUE, "is 3", "isoc_ct_weighting");
     BAD("iterative: a box without bounds", s->iterative.bounds = ISOC_CT_BOUNDS_BOX, call_set_iterative(s->ct, s), OUT_OF_RANGE,
         "lower is 0.0 and upper 0.0", "below upper");
@@ -633,6 +634,7 @@ static void iterations(void) {
     ITERATES(SIRT, normal = ISOC_CT_NORMAL_PAIR, subsets = 1, "iterative.normal is 1 (pair)", "1 (sirt)");
     ITERATES(MLEM, fit = ISOC_CT_FIT_POISSON, subsets = 1, "iterative.fit is 1 (poisson)", "3 (mlem)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, fit = ISOC_CT_FIT_POISSON, "iterative.fit is 1 (poisson)", "two bounds");
+    ITERATES(SIRT, variation = ISOC_CT_VARIATION_VOLUME, subsets = 1, "iterative.variation is 1 (volume)", "1 (sirt)");
     ITERATES(SIRT, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, subsets = 1, "iterative.weighting is 1 (transmission)", "1 (sirt)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, "iterative.weighting is 1", "two bounds");
     ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");
@@ -646,6 +648,11 @@ static void iterations(void) {
         (s->iterative.start = ISOC_CT_START_VOLUME, iterate(s, ISOC_CT_ALGORITHM_SIRT), s->output.mask_radius = 1.0,
          check_ok("isoc_ct_set_output", isoc_ct_set_output(s->ct, &s->output))),
         call_reconstruct(s->ct, s), OUT_OF_RANGE, "iterative.start is 1 (volume)", "isoc_ct_set_output");
+    BAD("reconstruct: percentiles of slices that are done together",
+        (s->iterative.variation = ISOC_CT_VARIATION_VOLUME, s->iterative.regularisation = 1.0, s->iterative.bounds = ISOC_CT_BOUNDS_NON_NEGATIVE,
+         iterate(s, ISOC_CT_ALGORITHM_TOTAL_VARIATION), s->output.histogram_bins = 16,
+         check_ok("isoc_ct_set_output", isoc_ct_set_output(s->ct, &s->output))),
+        call_reconstruct(s->ct, s), OUT_OF_RANGE, "iterative.variation is 1 (volume)", "percentiles");
     BAD("reconstruct: a volume to begin with that is not finite",
         (s->iterative.start = ISOC_CT_START_VOLUME, iterate(s, ISOC_CT_ALGORITHM_SIRT), s->volume[7] = NAN), call_reconstruct(s->ct, s),
         NOT_FINITE_DATA, "volume[0, 0, 7] is NaN");

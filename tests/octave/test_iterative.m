@@ -136,6 +136,11 @@ function options()
     v = by(ct, p, 'cgls', 100, 'Tolerance', 0.002);
     slices = [ct.history().Slices];
     check_true('slices end one by one', slices(1) == 2 && all(slices(2:end) == 1) && numel(slices) < 100 && ~any(v(:, :, 1)(:)));
+    rough = @(v) mean(abs(v(:, :, 1)(:) - v(:, :, 2)(:)));
+    variation = { 'Regularisation', 2, 'Bounds', 'non_negative', 'Variation' };
+    check_true('differences between slices', ...
+        rough(by(ct, p, 'total_variation', 100, variation{:}, 'volume')) < 0.9 * rough(by(ct, p, 'total_variation', 100, variation{:}, 'slices')));
+    ct.setOptions('Algorithm', 'cgls');
     ct.setIterative(struct('Iterations', []));
     ct.reconstruct(p);
     check_true('the default', numel(ct.history()) == 30);

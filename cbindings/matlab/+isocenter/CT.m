@@ -321,6 +321,8 @@ classdef CT < handle
             %                   'uniform' (the default), 'transmission', by exp(-b), b the line integral, or 'given', by setRayWeights
             %   Fit             of 'total_variation': how an image is measured by the data, 'squares' (the default) or 'poisson', for counts of
             %                   emission or fluorescence, with two bounds of 0 or more
+            %   Variation       of 'total_variation': of pixels next to each other in a slice, 'slices' (the default), or of neighbouring slices,
+            %                   too, 'volume', which are then worked on together: they must fit the memory cap, or one GPU
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)
             %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0); of 'total_variation', when
             %                   its duality gap is this part of its objective (1e-4)

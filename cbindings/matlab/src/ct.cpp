@@ -11,6 +11,7 @@ static const char *const bounds[] = { "none", "non_negative", "box", nullptr };
 static const char *const normals[] = { "auto", "pair", "toeplitz", nullptr };
 static const char *const weightings[] = { "uniform", "transmission", "given", nullptr };
 static const char *const fits[] = { "squares", "poisson", nullptr };
+static const char *const variations[] = { "slices", "volume", nullptr };
 static const char *const rises[] = { "smooth", "linear", nullptr };
 static const char *const stripe_methods[] = { "significant", "vo", "sorting", "regularised", "wavelet_fourier", nullptr };
 static const char *const phase_methods[] = { "paganin", "ctf", nullptr };
@@ -180,6 +181,7 @@ static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
     { "Normal", field::word, AT(normal), 0, normals },
     { "Weighting", field::word, AT(weighting), 0, weightings },
     { "Fit", field::word, AT(fit), 0, fits },
+    { "Variation", field::word, AT(variation), 0, variations },
     { "Regularisation", field::real, AT(regularisation) },
     { "Huber", field::real, AT(huber) },
     { "Tolerance", field::real, AT(tolerance) },

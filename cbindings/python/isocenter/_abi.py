@@ -289,6 +289,18 @@ class CtFit(IntEnum):
     POISSON = 1
 
 
+class CtVariation(IntEnum):
+    """isoc_ct_variation"""
+
+    #: Of pixels next to each other in a slice: slices are independent.
+    SLICES = 0
+    #: Of neighbouring slices, too, times pixel_size / bin_pitch, since rows of the detector are as far apart as its
+    #: bins: |D x| is the length of three differences. All slices have one objective and one gap, and are worked on
+    #: together: they must fit the processor's memory_cap, or one GPU's memory, else ISOC_STATUS_MEMORY_CAP with what is
+    #: needed. Not with percentiles (isoc_ct_set_output).
+    VOLUME = 1
+
+
 class CtPadding(IntEnum):
     """isoc_ct_padding"""
 
@@ -702,7 +714,8 @@ class isoc_ct_iterative(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("start", c.c_uint32), ("iterations", c.c_int64), ("subsets", c.c_int64),
                 ("relaxation", c.c_double), ("bounds", c.c_uint32), ("normal", c.c_uint32), ("lower", c.c_double),
                 ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
-                ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("fit", c.c_uint32)]
+                ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("fit", c.c_uint32),
+                ("variation", c.c_uint32), ("reserved", c.c_uint32)]
 
 
 class isoc_ct_iteration(c.Structure):

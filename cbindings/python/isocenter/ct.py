@@ -223,7 +223,8 @@ class CT(Plan):
         self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", normal="auto", weighting="uniform", fit="squares", regularisation=0.0, huber=0.0, tolerance=0.0):
+                      start="uniform", normal="auto", weighting="uniform", fit="squares", variation="slices", regularisation=0.0, huber=0.0,
+                      tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -253,6 +254,9 @@ class CT(Plan):
         fit : {"squares", "poisson"}
             "total_variation": how an image is measured by the data; "poisson" for counts of emission or fluorescence, which must not be
             negative, with two bounds of 0 or more.
+        variation : {"slices", "volume"}
+            "total_variation": of pixels next to each other in a slice, or of neighbouring slices, too, whose distance is a bin's. Slices are then
+            worked on together, and must fit the processor's memory cap, or one GPU.
         regularisation : float
             "cgls", "fista": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.
@@ -279,7 +283,7 @@ class CT(Plan):
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
             start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"),
             weighting=choice(_abi.CtWeighting, weighting, "weighting"), fit=choice(_abi.CtFit, fit, "fit"),
-            regularisation=regularisation, huber=huber, tolerance=tolerance)
+            variation=choice(_abi.CtVariation, variation, "variation"), regularisation=regularisation, huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
         self._continues = iterative.start == _abi.CtStart.VOLUME
 

@@ -211,6 +211,18 @@ class Iterative(unittest.TestCase):
         self.assertLess(self.off(volume), 0.1)
         self.assertTrue((volume >= 0).all())
 
+    def test_neighbouring_slices(self):
+        """Noise that each slice has by itself goes between slices that are alike."""
+        noise = np.random.default_rng(1).normal(scale=0.3, size=self.data.shape).astype(np.float32)
+        options = dict(data=self.data + noise, bounds="box", upper=3.0, regularisation=0.5, tolerance=1e-3)
+        alone = self.by("total_variation", 1000, **options)
+        volume = self.by("total_variation", 1000, variation="volume", **options)
+        gap, objective = self.ct.history()[-1].gap, self.ct.history()[-1].objective
+        self.assertLess(gap, 1e-3 * objective)
+        rough = [np.abs(np.diff(v, axis=0)).mean() for v in (alone, volume)]
+        self.assertLess(rough[1], 0.7 * rough[0])
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "variation is 1", self.by, "cgls", 3, variation="volume")
+
     def test_as_a_convolution(self):
         """It leaves out what the pair has beyond the detector's ends, and the ends of the frequencies."""
         self.ct.set_options(algorithm="cgls", projector="band_limited")

@@ -35,6 +35,28 @@ fn next_run(slices: usize, widest: usize) -> (usize, usize) {
     (1, slices)
 }
 
+/// All of these slices in one slab, in the lanes that take them soonest.
+pub(super) fn together(slices: Range<usize>, cap: u64, work: &impl Work) -> Result<Groups> {
+    let count = slices.len();
+    let groups = LANES.into_iter().chain([1]).map(|lanes| Groups { first: slices.start, count, lanes });
+    let fitting = groups.filter(|slab| work.bytes(slab.lanes, slab.len()) <= cap);
+    let Some(slab) = fitting.min_by_key(|slab| slab.len() * cost(slab.lanes)) else {
+        let needed = work.bytes(1, count);
+        fail!(MemoryCap, "memory_cap is {cap} bytes; the {count} slices together need at least {needed}");
+    };
+    Ok(slab)
+}
+
+/// What a group of so many lanes takes, whether idle or not, in single slices.
+fn cost(lanes: usize) -> usize {
+    match lanes {
+        32.. => 14,
+        16.. => 8,
+        8.. => 6,
+        _ => 1,
+    }
+}
+
 /// All slabs of so many slices.
 pub(super) fn all(slices: usize, cap: u64, threads: usize, work: &dyn Work) -> Result<Vec<Groups>> {
     let mut list = Vec::new();

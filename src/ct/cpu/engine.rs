@@ -98,7 +98,11 @@ impl Loaded<'_> {
             match left(count).map(|cap| work.next(0..count, cap, threads)) {
                 Some(Ok(first)) => return Ok((first.count, left(first.count).unwrap_or(0))),
                 _ if count == minimum => {
-                    let what = if self.stream.is_some() { "streaming needs" } else { "one slice and its stages need" };
+                    let what = match self.stream {
+                        Some(_) => "streaming needs",
+                        None if minimum > 2 => "all slices together and their stages need",
+                        None => "one slice and its stages need",
+                    };
                     let needed = self.bytes(minimum) + work.bytes(1, 1);
                     fail!(MemoryCap, "memory_cap is {cap} bytes; {what} at least {needed}");
                 }

@@ -78,7 +78,8 @@ impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
         let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.detector, DType::F32, task.pass.stored));
-        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
+        let sharing = sharing(task, gpus.len());
+        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (sharing, &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
     }
@@ -91,9 +92,9 @@ impl Engine for GpuEngine {
         if gpus.is_empty() {
             fail!(TensorDevice, "a tensor is on GPU {}, which this context does not own", at.unwrap_or(0));
         }
-        let sharing = gpus.len();
+        let sharing = sharing(task, gpus.len());
         let mut workers = Vec::with_capacity(sharing);
-        for gpu in gpus {
+        for gpu in gpus.into_iter().take(sharing) {
             let sizes = sizes(context, (task, arrays), gpu, sharing)?;
             workers.push(AtWork::new(context, task, gpu, sizes));
         }
@@ -130,21 +131,23 @@ impl Engine for GpuEngine {
         let Self { gpus, buffers } = self;
         let held = buffers.iter().map(Buffers::held).sum();
         let (g, cap) = (task.detector, context.memory_cap(held));
-        let (sharing, whole) = (gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
+        let (sharing, whole) = (sharing(task, gpus.len()), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
         let reach = task.rows.reach(g);
-        let host_bytes = |slices| (SLOTS * sharing) as u64 * Buffers::bytes(g, (slices, reach), dtypes);
+        // All slices together are one slab.
+        let places = if task.together() { 1 } else { SLOTS * sharing };
+        let host_bytes = |slices| places as u64 * Buffers::bytes(g, (slices, reach), dtypes);
         let mut workers = Vec::with_capacity(sharing);
-        for gpu in gpus {
+        for gpu in gpus.iter_mut().take(sharing) {
             let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
             // The slabs' arrays are the host's memory. Neighbours of slabs are read for them alone.
-            let few = sizes.minimum().max(2 * reach);
+            let few = sizes.minimum.max(2 * reach);
             let limit = |slab: usize| if slab > few { cap.min(PINNED) } else { cap };
-            while sizes.slab > sizes.minimum() && host_bytes(sizes.slab) > limit(sizes.slab) {
+            while sizes.slab > sizes.minimum && host_bytes(sizes.slab) > limit(sizes.slab) {
                 sizes.slab = smaller(sizes.slab, &sizes);
             }
             if host_bytes(sizes.slab) > cap {
-                let needed = host_bytes(sizes.minimum());
+                let needed = host_bytes(sizes.minimum);
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
             workers.push(AtWork::new(context, task, gpu, sizes));
@@ -152,8 +155,8 @@ impl Engine for GpuEngine {
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
         }
-        let slabs = (0..SLOTS).flat_map(|_| &workers).map(|gpu| (gpu.sizes.slab, reach));
-        let serve = buffers.len() == SLOTS * sharing
+        let slabs = (0..SLOTS).flat_map(|_| &workers).map(|gpu| (gpu.sizes.slab, reach)).take(places);
+        let serve = buffers.len() == places
             && buffers.iter().zip(slabs.clone()).all(|(buffers, slab)| buffers.serve(g, slab, dtypes));
         if !serve {
             // First away with the old ones: both might not fit.
@@ -207,6 +210,11 @@ fn resident(arrays: &Arrays) -> Result<Option<usize>> {
         }
         (a, b) => Ok(a.or(b)),
     }
+}
+
+/// GPUs that share the slices, of so many.
+fn sharing(task: &Task, gpus: usize) -> usize {
+    if task.together() { 1 } else { gpus }
 }
 
 /// How a GPU that shares the slices with others cuts its work; tells the log.

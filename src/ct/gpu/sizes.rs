@@ -82,6 +82,8 @@ pub(super) struct Sizes {
     pub(super) format: Format,
     /// Slices of a slab.
     pub(super) slab: usize,
+    /// Slices that stay together, and so divide all slabs but the last.
+    pub(super) minimum: usize,
     /// Results are written to the caller's device memory by the kernel itself.
     pub(super) in_place: bool,
 }
@@ -131,20 +133,33 @@ impl Sizes {
             (Operator::Filter, _) | (_, Finish::Survey(_)) => false,
             _ => arrays.target().gpu.is_some() && (task.pass.converts || arrays.target().strides[2] == 1),
         };
-        let mut sizes = Self { projector, band_limited, side, format, slab: 1, in_place };
+        let minimum = match (task.together(), &band_limited) {
+            (true, _) => task.neighbours().next_multiple_of(if band_limited.is_some() { 2 } else { 1 }),
+            (false, Some(_)) => 2,
+            (false, None) => 1,
+        };
+        if minimum > MAX_SLAB {
+            let slices = task.neighbours();
+            fail!(OutOfRange, "iterative.variation is 1 (volume) of {slices} slices; a GPU takes {MAX_SLAB} at most");
+        }
+        let mut sizes = Self { projector, band_limited, side, format, slab: 1, minimum, in_place };
         let cap = context.gpu_memory(device, held)?;
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
-        let (minimum, unit) = (sizes.minimum(), sizes.unit());
+        let unit = sizes.unit();
         if !fits(minimum) {
-            let (needed, what) =
-                (sizes.bytes((task, arrays), minimum), ["one slice needs", "two slices need"][minimum - 1]);
+            let needed = sizes.bytes((task, arrays), minimum);
+            let what = match minimum {
+                1 => "one slice needs",
+                2 => "two slices need",
+                _ => "all slices together need",
+            };
             fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; {what} at least {needed}");
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
         // Rows beside a slab are read for it alone.
         let few = (share / MIN_SLABS).max(4 * task.rows.reach(task.detector)).min(share);
         let wanted = match task.iteration {
-            Some(_) => iterative::wanted(g, share),
+            Some(_) => iterative::wanted(g, share).max(minimum),
             None if copies => (few / unit).max(1) * unit,
             None => share,
         };
@@ -164,11 +179,6 @@ impl Sizes {
             // Of the pair.
             (None, None) => 4,
         }
-    }
-
-    /// Slices that stay together, and so divide all slabs but the last.
-    pub(super) fn minimum(&self) -> usize {
-        if self.band_limited.is_some() { 2 } else { 1 }
     }
 
     /// Where the results of `n` slices go, in the order in which they lie on the device.
@@ -242,7 +252,7 @@ pub(super) fn flat_rows(task: &Task) -> Range<usize> {
 
 /// The next smaller slab: whole blocks of the kernel as long as there are several.
 pub(super) fn smaller(slab: usize, sizes: &Sizes) -> usize {
-    let (unit, minimum) = (sizes.unit(), sizes.minimum());
+    let (unit, minimum) = (sizes.unit(), sizes.minimum);
     let half = (slab / 2).next_multiple_of(if slab > unit { unit } else { minimum });
     half.min(slab - 1).max(minimum)
 }

@@ -553,7 +553,7 @@ impl Worker for AtWork<'_> {
     }
 
     fn shrink(&mut self, job: &Job) -> Result<bool> {
-        if self.sizes.slab <= self.sizes.minimum() {
+        if self.sizes.slab <= self.sizes.minimum {
             return Ok(false);
         }
         let device = self.gpu.state.device.clone();

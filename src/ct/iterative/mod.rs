@@ -8,7 +8,7 @@
 //! 5. [`history`]: what the iterations found; [`kept`]: what is kept from call to call.
 //!
 //! Slices are worked on side by side and are independent: each has step lengths and an end of its own, so that results do not depend
-//! on how slices are shared out.
+//! on how slices are shared out. But for total variation of the volume: that has all slices together.
 
 mod cgls;
 mod fista;
@@ -32,7 +32,7 @@ use crate::error::{Error, Result, fail};
 use history::History;
 use kept::Kept;
 use norms::Norms;
-use options::{Algorithm, Iterative, Normal, Weighting};
+use options::{Algorithm, Iterative, Normal, Variation, Weighting};
 use space::{Needs, Rows, Space};
 use std::sync::{Arc, OnceLock};
 use subsets::Subsets;
@@ -57,6 +57,8 @@ pub(super) struct Iteration<'a> {
     pub(super) history: History,
     /// Rays of a slice.
     pub(super) rays: usize,
+    /// How much differences to the next slice count, where they do: no slice is done without the others then.
+    pub(super) depth: Option<f32>,
 }
 
 impl<'a> Iteration<'a> {
@@ -90,6 +92,8 @@ impl<'a> Iteration<'a> {
             (true, Err(e)) => (None, Some(e)),
             (false, _) => (None, None),
         };
+        // Rows of the detector are as far apart as its bins.
+        let depth = (options.variation == Variation::Volume).then_some((g.pixel_size / g.bin_pitch) as f32);
         let history = History::default();
         Ok(Self {
             algorithm,
@@ -103,6 +107,7 @@ impl<'a> Iteration<'a> {
             mask,
             history,
             rays,
+            depth,
         })
     }
 

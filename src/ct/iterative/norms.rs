@@ -20,6 +20,8 @@ pub(in crate::ct) struct Norms {
 
 /// At least the largest eigenvalue of D^T D in a plane.
 pub(in crate::ct) const GRADIENT: f64 = 8.0;
+/// Of differences between slices alone.
+pub(in crate::ct) const DEPTH: f64 = 4.0;
 /// The mean's eigenvalue is far above the others: a few iterations find it.
 const ITERATIONS: usize = 12;
 /// Eigenvalues that lie close together are found to less than a hundredth.

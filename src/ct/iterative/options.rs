@@ -89,6 +89,16 @@ pub enum Fit {
     Poisson,
 }
 
+/// Whose differences total variation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Variation {
+    /// Of neighbours in a slice: slices are independent.
+    #[default]
+    Slices,
+    /// Of neighbouring slices, too.
+    Volume,
+}
+
 /// What the first iteration begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -120,6 +130,8 @@ pub struct Iterative {
     pub weighting: Weighting,
     /// How an image is measured by the data.
     pub fit: Fit,
+    /// Whose differences the penalty counts.
+    pub variation: Variation,
     /// Weight of the penalty.
     pub regularisation: f64,
     /// Differences of neighbours below this are penalised by their square.
@@ -145,6 +157,7 @@ impl Default for Iterative {
             normal: Normal::Auto,
             weighting: Weighting::Uniform,
             fit: Fit::Squares,
+            variation: Variation::Slices,
             regularisation: 0.0,
             huber: 0.0,
             tolerance: 0.0,
@@ -284,6 +297,12 @@ impl Iterative {
                     "iterative.fit is 1 (poisson), which needs two bounds (2, box) of 0 or more, options.projector 0 (joseph) and weighting 0 (uniform)"
                 );
             }
+        }
+        if self.variation == Variation::Volume && !variation {
+            fail!(
+                OutOfRange,
+                "iterative.variation is 1 (volume); it must be 0 (slices) where options.algorithm is {word}"
+            );
         }
         if weighted && self.normal == Normal::Toeplitz {
             fail!(

@@ -20,6 +20,22 @@ pub(in crate::ct) const X: Image = Image(0);
 /// The line integrals.
 pub(in crate::ct) const DATA: Rows = Rows(0);
 
+/// The duals of differences.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Fields {
+    /// Along x and y.
+    pub(in crate::ct) plane: [Image; 2],
+    pub(in crate::ct) depth: Option<Depth>,
+}
+
+/// The dual of differences to the next slice, 0 at the last.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Depth {
+    pub(in crate::ct) field: Image,
+    /// Differences to the next slice count so much.
+    pub(in crate::ct) scale: f32,
+}
+
 /// The image's step of a primal-dual method.
 #[derive(Clone, Copy)]
 pub(in crate::ct) struct Primal {
@@ -27,8 +43,7 @@ pub(in crate::ct) struct Primal {
     /// -A^T q, and the next image afterwards.
     pub(in crate::ct) gradient: Image,
     pub(in crate::ct) ahead: Image,
-    /// Along x and y.
-    pub(in crate::ct) fields: [Image; 2],
+    pub(in crate::ct) fields: Fields,
     /// Of each slice: the step, and how far the image goes, which is 0 once it has ended.
     pub(in crate::ct) step: Sum,
     pub(in crate::ct) relaxed: Sum,
@@ -38,7 +53,7 @@ pub(in crate::ct) struct Primal {
 #[derive(Clone, Copy)]
 pub(in crate::ct) struct Dual {
     pub(in crate::ct) ahead: Image,
-    pub(in crate::ct) fields: [Image; 2],
+    pub(in crate::ct) fields: Fields,
     pub(in crate::ct) step: Sum,
     pub(in crate::ct) relaxed: Sum,
     pub(in crate::ct) penalty: Penalty,
@@ -57,7 +72,7 @@ pub(in crate::ct) struct Penalty {
 pub(in crate::ct) struct Bound {
     pub(in crate::ct) image: Image,
     pub(in crate::ct) back: Image,
-    pub(in crate::ct) fields: [Image; 2],
+    pub(in crate::ct) fields: Fields,
     pub(in crate::ct) penalty: Penalty,
     /// The penalty.
     pub(in crate::ct) variation: Sum,

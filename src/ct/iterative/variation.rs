@@ -3,6 +3,8 @@
 //! method for convex optimization involving Lipschitzian, proximable and linear composite terms", J. Optim. Theory Appl. 158, 2013), with a
 //! step for each of A and the gradient D, both divided by their norms, and a balance between image and duals that follows their moves.
 //!
+//! Where differences to the next slice count, too, all slices have one step and one gap.
+//!
 //! A duality gap is a true bound: with q = A x - b and any fields y no longer than the weight, v = A^T q + D^T y, the objective is above its
 //! minimum by no more than
 //!
@@ -19,13 +21,14 @@
 
 use super::Iteration;
 use super::history::Iterated;
-use super::norms::{GRADIENT, Norms};
-use super::space::{Bound, DATA, Dual, Image, Needs, Penalty, Primal, Rows, Space, Sum, X};
+use super::norms::{DEPTH, GRADIENT, Norms};
+use super::space::{Bound, DATA, Depth, Dual, Fields, Image, Needs, Penalty, Primal, Rows, Space, Sum, X};
 use crate::error::Result;
 
 const GRADIENTS: Image = Image(1);
 const AHEAD: Image = Image(2);
 const FIELDS: [Image; 2] = [Image(3), Image(4)];
+const DEPTH_FIELD: Image = Image(5);
 /// -q: residuals are b - A x everywhere.
 const DUAL: Rows = Rows(1);
 const PROJECTED: Rows = Rows(2);
@@ -47,7 +50,7 @@ const DIFFERENCE: Sum = Sum(15);
 
 pub(super) fn needs(iteration: &Iteration) -> Needs {
     Needs {
-        images: 5,
+        images: if iteration.depth.is_some() { 6 } else { 5 },
         rows: 3,
         sums: 16,
         // Of Poisson's law: rays that meet nothing are left out.
@@ -68,29 +71,49 @@ const RELAXATION: f64 = 1.8;
 /// The balance follows less and less from this iteration on, as convergence wants it.
 const CALM: f64 = 1500.0;
 
+/// The fields of an iteration.
+fn fields(iteration: &Iteration) -> Fields {
+    Fields { plane: FIELDS, depth: iteration.depth.map(|scale| Depth { field: DEPTH_FIELD, scale }) }
+}
+
+/// Numbers of slices that depend on each other: their sum, in the place of each.
+fn together<const N: usize>(iteration: &Iteration, mut values: Vec<[f64; N]>) -> Vec<[f64; N]> {
+    if iteration.depth.is_some() {
+        let sum = std::array::from_fn(|k| values.iter().map(|v| v[k]).sum());
+        values.fill(sum);
+    }
+    values
+}
+
 /// The balance between the steps of the image and of the duals, one a slice.
 struct Balance {
     norms: Norms,
+    /// At least the largest eigenvalue of D^T D.
+    gradient: f64,
     first: Vec<f64>,
     now: Vec<f64>,
 }
 
 impl Balance {
     /// `units`: of each slice, how many times as large the unit of its dual is as that of its data.
-    fn new(norms: Norms, units: &[f64]) -> Self {
+    fn new(norms: Norms, depth: Option<f32>, units: &[f64]) -> Self {
+        let depth = depth.map_or(0.0, |scale| DEPTH * f64::from(scale).powi(2));
+        let gradient = GRADIENT + depth;
+        // Of a slice's neighbours no more is known, nor is there much to gain.
+        let norms = Norms { both: norms.both + depth / gradient, ..norms };
         let first: Vec<f64> = units.iter().map(|u| u * (norms.typical * norms.normal).sqrt()).collect();
-        Self { norms, now: first.clone(), first }
+        Self { norms, gradient, now: first.clone(), first }
     }
 
     /// Goes half of the way to where image and duals move alike.
-    fn follow(&mut self, iteration: usize, [image, rows, fields]: [&[f64]; 3]) {
+    fn follow(&mut self, iteration: usize, moved: &[[f64; 3]]) {
         let Norms { normal, both, .. } = self.norms;
         let calm = (CALM / iteration as f64).powi(2).min(1.0);
-        for (s, balance) in self.now.iter_mut().enumerate() {
-            let wanted = ((normal * rows[s] + GRADIENT * fields[s]) / (both * image[s])).sqrt();
+        for (([image, rows, fields], balance), first) in moved.iter().zip(&mut self.now).zip(&self.first) {
+            let wanted = ((normal * rows + self.gradient * fields) / (both * image)).sqrt();
             if wanted.is_finite() && wanted > 0.0 {
                 let change = (wanted / *balance).powf(0.5 * calm).clamp(0.25, 4.0);
-                *balance = (*balance * change).clamp(0.02 * self.first[s], 1000.0 * self.first[s]);
+                *balance = (*balance * change).clamp(0.02 * first, 1000.0 * first);
             }
         }
     }
@@ -100,7 +123,7 @@ impl Balance {
         let Norms { normal, both, .. } = self.norms;
         let all = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { self.now.iter().map(|t| f(*t)).collect() };
         space.set(IMAGE_STEP, &all(&|t| 1.0 / (both * t)))?;
-        space.set(FIELD_STEP, &all(&|t| t / GRADIENT))?;
+        space.set(FIELD_STEP, &all(&|t| t / self.gradient))?;
         let part = |step: f64| if poisson { step } else { RELAXATION * step / (1.0 + step) };
         space.set(ROW_PART, &all(&|t| part(t / normal)))?;
         let relaxed: Vec<f64> = running.iter().map(|runs| if *runs { RELAXATION } else { 0.0 }).collect();
@@ -115,7 +138,8 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let mut running = space.running()?;
     let poisson = iteration.is_poisson();
     let units = if poisson { counts(space, iteration)? } else { vec![1.0; running.len()] };
-    let mut balance = Balance::new(iteration.norms(space)?, &units);
+    let mut balance = Balance::new(iteration.norms(space)?, iteration.depth, &units);
+    let fields = fields(iteration);
     // Objective and gap, and the highest lower bound so far.
     let mut seen = vec![[f64::INFINITY; 2]; running.len()];
     let mut lower = vec![f64::NEG_INFINITY; running.len()];
@@ -124,11 +148,11 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
         space.forward(0, X, DUAL)?;
         space.residual(0, DATA, DUAL, SQUARE)?;
     }
-    moves(space)?;
+    moves(space, iteration)?;
     balance.apply(space, &running, poisson)?;
     for k in 1..=options.iterations {
         space.adjoint(0, DUAL, GRADIENTS)?;
-        let (image, gradient, ahead, fields) = (X, GRADIENTS, AHEAD, FIELDS);
+        let (image, gradient, ahead) = (X, GRADIENTS, AHEAD);
         space.primal(Primal { image, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
         space.forward(0, AHEAD, PROJECTED)?;
         if poisson {
@@ -153,11 +177,11 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
             space.set(ADOPTED, &adopted)?;
             space.blend(X, GRADIENTS, ADOPTED)?;
             let ended: Vec<bool> = running.iter().map(|runs| !runs).collect();
-            let sum = |k: usize| seen.iter().map(|f| f[k]).sum();
+            let of = if iteration.depth.is_some() { &seen[..1] } else { &seen[..] };
+            let sum = |k: usize| of.iter().map(|f| f[k]).sum();
             space.tell(Iterated { iteration: k, objective: sum(0), gap: sum(1), slices });
             space.end(&ended)?;
-            let moved = moves(space)?;
-            balance.follow(k, [&moved[0], &moved[1], &moved[2]]);
+            balance.follow(k, &moves(space, iteration)?);
             balance.apply(space, &running, poisson)?;
         }
         if !space.go_on()? {
@@ -172,27 +196,34 @@ fn counts<S: Space>(space: &mut S, iteration: &Iteration) -> Result<Vec<f64>> {
     space.clear(SQUARE)?;
     space.square(DATA, SQUARE)?;
     let rays = iteration.rays as f64;
-    Ok(space.read(SQUARE)?.into_iter().map(|sum| if sum > 0.0 { (rays / sum).sqrt() } else { 1.0 }).collect())
+    let sums = together(iteration, space.read(SQUARE)?.into_iter().map(|sum| [sum, rays]).collect());
+    Ok(sums.into_iter().map(|[sum, rays]| if sum > 0.0 { (rays / sum).sqrt() } else { 1.0 }).collect())
 }
 
 /// How far image, rows and fields have come since the last time.
-fn moves<S: Space>(space: &mut S) -> Result<[Vec<f64>; 3]> {
+fn moves<S: Space>(space: &mut S, iteration: &Iteration) -> Result<Vec<[f64; 3]>> {
     let [image, rows, fields] = MOVED;
     for sum in MOVED {
         space.clear(sum)?;
     }
     space.image_moved(X, image)?;
     space.rows_moved(DUAL, rows)?;
-    for field in FIELDS {
+    for field in FIELDS.into_iter().chain(iteration.depth.map(|_| DEPTH_FIELD)) {
         space.image_moved(field, fields)?;
     }
-    Ok([space.read(image)?, space.read(rows)?, space.read(fields)?])
+    let [image, rows, fields] = [space.read(image)?, space.read(rows)?, space.read(fields)?];
+    let each = image.into_iter().zip(rows).zip(fields).map(|((image, rows), fields)| [image, rows, fields]);
+    Ok(together(iteration, each.collect()))
 }
 
-/// Objective and the highest lower bound that can be told of each slice at the next image x, which the last step has left in
-/// [`GRADIENTS`].
+/// Objective and the highest lower bound that can be told of each slice, or of all that depend on each other, at the next image x, which
+/// the last step has left in [`GRADIENTS`]. With the fields as they are each slice has the best q of its own.
 fn bounds<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
-    if iteration.is_poisson() { by_poisson(space, penalty) } else { by_squares(space, iteration, penalty) }
+    let found = match iteration.is_poisson() {
+        true => by_poisson(space, iteration, penalty)?,
+        false => by_squares(space, iteration, penalty)?,
+    };
+    Ok(together(iteration, found))
 }
 
 /// With q = A x - b, and with the method's own.
@@ -209,7 +240,7 @@ fn by_squares<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) 
         if rows != PROJECTED {
             space.apart(rows, PROJECTED, DISTANCE, DIFFERENCE)?;
         }
-        let [variation, duality, bounds, mass, lowest] = image_sums(space, rows, penalty)?;
+        let [variation, duality, bounds, mass, lowest] = image_sums(space, iteration, rows, penalty)?;
         let [distance, difference] = [space.read(DISTANCE)?, space.read(DIFFERENCE)?];
         let rays = iteration.rays as f64;
         let between = iteration.options.bounds[1].is_finite();
@@ -225,19 +256,19 @@ fn by_squares<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) 
 }
 
 /// With the dual that the last step has left in [`PROJECTED`], whose conjugate is -sum of b ln(1 - q), and with q = 1 - b / A x.
-fn by_poisson<S: Space>(space: &mut S, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+fn by_poisson<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
     for sum in [DISTANCE, DIFFERENCE, SQUARE] {
         space.clear(sum)?;
     }
     space.conjugate(PROJECTED, DATA, DISTANCE)?;
-    let [_, duality, bounds, ..] = image_sums(space, PROJECTED, penalty)?;
+    let [_, duality, bounds, ..] = image_sums(space, iteration, PROJECTED, penalty)?;
     // -<A^T q, x>
     space.inner(GRADIENTS, AHEAD, DIFFERENCE)?;
     let [conjugate, product] = [space.read(DISTANCE)?, space.read(DIFFERENCE)?];
     space.forward(0, GRADIENTS, PROJECTED)?;
     space.slope(DATA, PROJECTED, SQUARE)?;
     let divergence = space.read(SQUARE)?;
-    let [variation, own, own_bounds, ..] = image_sums(space, PROJECTED, penalty)?;
+    let [variation, own, own_bounds, ..] = image_sums(space, iteration, PROJECTED, penalty)?;
     let one = |s: usize| {
         let objective = divergence[s] + variation[s];
         let gap = divergence[s] + conjugate[s] + product[s] + duality[s] + bounds[s];
@@ -253,14 +284,14 @@ fn by_poisson<S: Space>(space: &mut S, penalty: Penalty) -> Result<Vec<[f64; 2]>
 }
 
 /// The five sums of [`Bound`] with -q in `rows`.
-fn image_sums<S: Space>(space: &mut S, rows: Rows, penalty: Penalty) -> Result<[Vec<f64>; 5]> {
+fn image_sums<S: Space>(space: &mut S, iteration: &Iteration, rows: Rows, penalty: Penalty) -> Result<[Vec<f64>; 5]> {
     let sums = [VARIATION, DUALITY, BOUNDS, MASS, LOWEST];
     for sum in sums {
         space.clear(sum)?;
     }
     // -A^T q
     space.adjoint(0, rows, AHEAD)?;
-    let (image, back, fields) = (GRADIENTS, AHEAD, FIELDS);
+    let (image, back, fields) = (GRADIENTS, AHEAD, fields(iteration));
     let [variation, duality, bounds, mass, lowest] = sums;
     space.bound(Bound { image, back, fields, penalty, variation, duality, bounds, mass, lowest })?;
     Ok([space.read(variation)?, space.read(duality)?, space.read(bounds)?, space.read(mass)?, space.read(lowest)?])

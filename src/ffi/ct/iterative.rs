@@ -2,7 +2,7 @@
 
 use super::plan::{isoc_ct, with_plan};
 use crate::array::DType;
-use crate::ct::{Fit, Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Weighting};
+use crate::ct::{Fit, Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Variation, Weighting};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
@@ -68,6 +68,18 @@ pub enum isoc_ct_fit {
     Poisson = 1,
 }
 
+/// Whose differences total variation counts.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_ct_variation {
+    /// Of pixels next to each other in a slice: slices are independent.
+    Slices = 0,
+    /// Of neighbouring slices, too, times pixel_size / bin_pitch, since rows of the detector are as far apart as its bins: |D x| is the length
+    /// of three differences. All slices have one objective and one gap, and are worked on together: they must fit the processor's memory_cap,
+    /// or one GPU's memory, else ISOC_STATUS_MEMORY_CAP with what is needed. Not with percentiles (isoc_ct_set_output).
+    Volume = 1,
+}
+
 /// How iterative algorithms go on. Set `struct_size` and `iterations`, and zero the rest for the defaults. A field that the algorithm has
 /// no use for must keep its default: else ISOC_STATUS_OUT_OF_RANGE, when it is used.
 #[repr(C)]
@@ -111,6 +123,10 @@ pub struct isoc_ct_iterative {
     pub weighting: u32,
     /// Total variation: an isoc_ct_fit.
     pub fit: u32,
+    /// Total variation: an isoc_ct_variation.
+    pub variation: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -144,6 +160,11 @@ impl isoc_ct_iterative {
             1 => Fit::Poisson,
             v => fail!(UnknownValue, "iterative.fit is {v}; it must be 0 or 1 (isoc_ct_fit)"),
         };
+        let variation = match self.variation {
+            0 => Variation::Slices,
+            1 => Variation::Volume,
+            v => fail!(UnknownValue, "iterative.variation is {v}; it must be 0 or 1 (isoc_ct_variation)"),
+        };
         let given = (lower, upper) != (0.0, 0.0);
         let bounds = match self.bounds {
             kind @ 0..=1 if given => {
@@ -171,6 +192,7 @@ impl isoc_ct_iterative {
             normal,
             weighting,
             fit,
+            variation,
             regularisation,
             huber,
             tolerance,

@@ -9,7 +9,7 @@ use super::fista::Gradient;
 use super::pairs::Pairs;
 use super::pointwise::{Change, Group, change};
 use super::resident::Kept;
-use super::variation::Plane;
+use super::variation::{Deep, Plane};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{collected, copied};
 use crate::ct::cpu::toeplitz::Product;
@@ -17,7 +17,7 @@ use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Hasten, Image, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Fields, Hasten, Image, Primal, Rows, Space, Sum};
 use crate::error::{Result, fail};
 
 /// A slab's vectors.
@@ -56,7 +56,10 @@ pub(super) enum Moving {
 /// The rows of one subset, or a whole vector, of each group: from where, and how many floats.
 type Extent = (usize, usize);
 
-impl Resident<'_> {
+/// Images of fields.
+type Taken<'s> = ([&'s mut [f32]; 2], Deep<&'s mut [f32]>);
+
+impl<'s> Resident<'s> {
     fn lanes(&self) -> usize {
         self.kept.groups * self.kept.lanes
     }
@@ -109,7 +112,22 @@ impl Resident<'_> {
 
     fn plane(&self) -> Plane {
         let Geometry { nx, ny, .. } = *self.geometry;
-        Plane { level: self.at_work.0.level(), nx, ny, lanes: self.kept.lanes }
+        Plane { level: self.at_work.0.level(), nx, ny, lanes: self.kept.lanes, slices: self.slices.0 }
+    }
+
+    /// Takes the images of fields from the others, until they are put back.
+    fn take_fields(&mut self, fields: Fields) -> Taken<'s> {
+        let mut take = |image: Image| std::mem::take(&mut self.images[image.0]);
+        (fields.plane.map(&mut take), fields.depth.map(|d| (take(d.field), d.scale)))
+    }
+
+    fn put_back(&mut self, fields: Fields, (plane, depth): Taken<'s>) {
+        for (place, field) in fields.plane.into_iter().zip(plane) {
+            self.images[place.0] = field;
+        }
+        if let Some((place, (field, _))) = fields.depth.zip(depth) {
+            self.images[place.field.0] = field;
+        }
     }
 
     /// How far a vector has come since the last call, by every eighth of its elements: the sum of squares of each lane.
@@ -367,29 +385,31 @@ impl Space for Resident<'_> {
     fn primal(&mut self, step: Primal) -> Result<()> {
         let bounds = self.iteration.options.bounds.map(|b| b as f32);
         let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
-        let [fx, fy] = step.fields;
+        let taken = self.take_fields(step.fields);
+        let fields = (taken.0.each_ref().map(|f| &**f), taken.1.as_ref().map(|(f, scale)| (&**f, *scale)));
         let slices = self.plane();
-        let parts = self.images.get_disjoint_mut([step.image.0, step.gradient.0, step.ahead.0, fx.0, fy.0]);
-        let Ok([x, gradient, ahead, fx, fy]) = parts else { fail!(Internal, "images that are not five") };
-        slices.primal(self.iteration, [x, gradient, ahead], [fx, fy], [&steps, &relaxed], bounds);
+        let parts = self.images.get_disjoint_mut([step.image.0, step.gradient.0, step.ahead.0]);
+        let Ok(images) = parts else { fail!(Internal, "images that are not three") };
+        slices.primal(self.iteration, images.map(|image| &mut **image), fields, [&steps, &relaxed], bounds);
+        self.put_back(step.fields, taken);
         Ok(())
     }
 
     fn dual(&mut self, step: Dual) -> Result<()> {
         let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
-        let [fx, fy] = step.fields;
-        let slices = self.plane();
-        let Ok([ahead, fx, fy]) = self.images.get_disjoint_mut([step.ahead.0, fx.0, fy.0]) else {
-            fail!(Internal, "images that are not three")
-        };
-        slices.dual(ahead, [fx, fy], [&steps, &relaxed], step.penalty);
+        let mut taken = self.take_fields(step.fields);
+        let fields = (taken.0.each_mut().map(|f| &mut **f), taken.1.as_mut().map(|(f, scale)| (&mut **f, *scale)));
+        self.plane().dual(self.images[step.ahead.0], fields, [&steps, &relaxed], step.penalty);
+        self.put_back(step.fields, taken);
         Ok(())
     }
 
     fn bound(&mut self, bound: Bound) -> Result<()> {
-        let [fx, fy] = bound.fields.map(|field| &*self.images[field.0]);
-        let (image, back) = (&*self.images[bound.image.0], &*self.images[bound.back.0]);
-        let found = self.plane().bound(self.iteration, [image, back, fx, fy], &self.factors.pixels[0], bound.penalty);
+        let image = |image: Image| &*self.images[image.0];
+        let Fields { plane, depth } = bound.fields;
+        let fields = (plane.map(image), depth.map(|d| (image(d.field), d.scale)));
+        let images = [bound.image, bound.back].map(image);
+        let found = self.plane().bound(self.iteration, images, fields, &self.factors.pixels[0], bound.penalty);
         let sums = [bound.variation, bound.duality, bound.bounds, bound.mass];
         for (k, sum) in sums.into_iter().enumerate() {
             self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);

@@ -152,7 +152,11 @@ impl Work for Iterate<'_> {
         if !addressable {
             return u64::MAX;
         }
-        self.bytes_of(lanes, groups.next_multiple_of(self.unit())).unwrap_or(u64::MAX)
+        let groups = match self.iteration.depth {
+            Some(_) => self.geometry.slices.div_ceil(lanes),
+            None => groups.next_multiple_of(self.unit()),
+        };
+        self.bytes_of(lanes, groups).unwrap_or(u64::MAX)
     }
 
     fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
@@ -161,7 +165,11 @@ impl Work for Iterate<'_> {
 
     /// Two slices are one image of the band-limited pair.
     fn unit(&self) -> usize {
-        if self.iteration.band_limited.is_some() { 2 } else { 1 }
+        match (self.iteration.depth, self.iteration.band_limited) {
+            (Some(_), _) => self.geometry.slices,
+            (None, Some(_)) => 2,
+            (None, None) => 1,
+        }
     }
 
     fn tasks(&self, lanes: usize) -> usize {
@@ -173,6 +181,9 @@ impl Work for Iterate<'_> {
     }
 
     fn next(&self, slices: Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
+        if self.iteration.depth.is_some() {
+            return division::together(slices, cap, self);
+        }
         let (all, unit) = (slices.len(), self.unit());
         let slab = division::next(slices, cap, threads, self)?;
         let whole = if slab.count < all { slab.count / unit * unit } else { slab.count };

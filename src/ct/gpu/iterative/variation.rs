@@ -4,7 +4,7 @@ use super::launches::{blocks, over};
 use super::sizes::EVERY;
 use super::space::Resident;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, Dual, Image, Primal, Rows, Sum};
+use crate::ct::iterative::space::{Bound, Dual, Fields, Image, Primal, Rows, Sum};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Pinned, Rows as PinnedRows, mirrored};
 
@@ -17,15 +17,17 @@ struct PrimalStep {
     ahead: u64,
     fx: u64,
     fy: u64,
+    fz: u64,
     mask: u64,
     steps: u64,
     relaxed: u64,
     lower: f32,
     upper: f32,
+    scale: f32,
     nx: i32,
     ny: i32,
 }
-mirrored!(PrimalStep, 80);
+mirrored!(PrimalStep, 96);
 
 /// Mirrors `Dual`.
 #[repr(C)]
@@ -34,14 +36,16 @@ struct DualStep {
     ahead: u64,
     fx: u64,
     fy: u64,
+    fz: u64,
     steps: u64,
     relaxed: u64,
     weight: f32,
     huber: f32,
+    scale: f32,
     nx: i32,
     ny: i32,
 }
-mirrored!(DualStep, 56);
+mirrored!(DualStep, 72);
 
 /// Mirrors `Bound`.
 #[repr(C)]
@@ -51,6 +55,7 @@ struct BoundSums {
     back: u64,
     fx: u64,
     fy: u64,
+    fz: u64,
     mask: u64,
     pixels: u64,
     parts: u64,
@@ -64,10 +69,11 @@ struct BoundSums {
     huber: f32,
     lower: f32,
     upper: f32,
+    scale: f32,
     nx: i32,
     ny: i32,
 }
-mirrored!(BoundSums, 128);
+mirrored!(BoundSums, 144);
 
 /// Mirrors `Moved`.
 #[repr(C)]
@@ -141,20 +147,28 @@ impl Variation<'_, '_> {
         over(self.0.vectors.pixels, self.0.vectors.slices)
     }
 
+    /// Addresses of fields, that along z being 0 where there is none, and how much its differences count.
+    fn fields(&self, Fields { plane, depth }: Fields) -> ([u64; 3], f32) {
+        let ([fx, fy], fz) = (plane.map(|field| self.0.image_at(field)), depth.map(|d| self.0.image_at(d.field)));
+        ([fx, fy, fz.unwrap_or(0)], depth.map_or(0.0, |d| d.scale))
+    }
+
     pub(super) fn primal(&self, p: &Primal) -> Result<()> {
         let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
-        let [fx, fy] = p.fields.map(|field| self.0.image_at(field));
+        let ([fx, fy, fz], scale) = self.fields(p.fields);
         let step = PrimalStep {
             x: self.0.image_at(p.image),
             gradient: self.0.image_at(p.gradient),
             ahead: self.0.image_at(p.ahead),
             fx,
             fy,
+            fz,
             mask: self.0.mask_at(),
             steps: self.0.sum_at(p.step),
             relaxed: self.0.sum_at(p.relaxed),
             lower,
             upper,
+            scale,
             nx: g.nx as i32,
             ny: g.ny as i32,
         };
@@ -163,15 +177,17 @@ impl Variation<'_, '_> {
 
     pub(super) fn dual(&self, d: &Dual) -> Result<()> {
         let g = self.0.slab.geometry;
-        let [fx, fy] = d.fields.map(|field| self.0.image_at(field));
+        let ([fx, fy, fz], scale) = self.fields(d.fields);
         let step = DualStep {
             ahead: self.0.image_at(d.ahead),
             fx,
             fy,
+            fz,
             steps: self.0.sum_at(d.step),
             relaxed: self.0.sum_at(d.relaxed),
             weight: d.penalty.weight,
             huber: d.penalty.huber,
+            scale,
             nx: g.nx as i32,
             ny: g.ny as i32,
         };
@@ -180,12 +196,13 @@ impl Variation<'_, '_> {
 
     pub(super) fn bound(&self, b: &Bound) -> Result<()> {
         let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
-        let [fx, fy] = b.fields.map(|field| self.0.image_at(field));
+        let ([fx, fy, fz], scale) = self.fields(b.fields);
         let sums = BoundSums {
             x: self.0.image_at(b.image),
             back: self.0.image_at(b.back),
             fx,
             fy,
+            fz,
             mask: self.0.mask_at(),
             pixels: self.0.factors.pixels.first().map_or(0, DeviceMemory::address),
             parts: self.0.vectors.parts(self.0.at),
@@ -199,6 +216,7 @@ impl Variation<'_, '_> {
             huber: b.penalty.huber,
             lower,
             upper,
+            scale,
             nx: g.nx as i32,
             ny: g.ny as i32,
         };
