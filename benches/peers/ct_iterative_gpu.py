@@ -61,7 +61,8 @@ def iterate(algorithm, n, views, slices, counts, host=False, projector="joseph",
         ct.set_iterative(count, **options)
         seconds.append(median(lambda: ct.reconstruct(projections, volume)))
     scan = f"{slices} x {n}^2, {views} views, {'host' if host else 'GPU'} arrays"
-    report(f"{algorithm} ({projector})", scan, counts, seconds, slices)
+    more = "".join(f", {name} {options[name]}" for name in ("variation", "ring_weight") if name in options)
+    report(f"{algorithm} ({projector}{more})", scan, counts, seconds, slices)
 
 
 def ours():
@@ -84,9 +85,12 @@ def convolution():
 def variation():
     pair(2048, 2048, 32)
     iterate("total_variation", 2048, 2048, 32, (1, 21), regularisation=1.0, **BOX)
+    iterate("total_variation", 2048, 2048, 32, (1, 21), regularisation=1.0, variation="volume", **BOX)
+    iterate("total_variation", 2048, 2048, 32, (1, 21), regularisation=1.0, ring_weight=1.0, **BOX)
     iterate("fista", 2048, 2048, 32, (1, 21), **BOX)
     pair(800, 65, 64)
-    iterate("total_variation", 800, 65, 64, (1, 101), regularisation=1.0, **BOX)
+    for of in ("slices", "volume"):
+        iterate("total_variation", 800, 65, 64, (1, 101), regularisation=1.0, variation=of, **BOX)
 
 
 def peer():

@@ -456,6 +456,7 @@ impl Ct<'_> {
             fit: input.code(2),
             variation: input.code(2),
             reserved: 0,
+            ring_weight: input.real(0.0),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_ct_set_iterative(handle, passed));

@@ -615,6 +615,8 @@ static void iterations(void) {
     ITERATIVE(mask_radius, -0.1, OUT_OF_RANGE, "is -0.1", "0 to 1.5");
     ITERATIVE(regularisation, -1.0, OUT_OF_RANGE, "is -1.0", "it must be 0, or 1e-30 to 1e30");
     ITERATIVE(huber, -1.0, OUT_OF_RANGE, "is -1.0", "it must be 0, or 1e-30 to 1e30");
+    ITERATIVE(ring_weight, -1.0, OUT_OF_RANGE, "is -1.0", "it must be 0, or 1e-30 to 1e30");
+    ITERATIVE(ring_weight, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     ITERATIVE(huber, NAN, NOT_FINITE_PARAMETER, "NaN", "finite");
     ITERATIVE(regularisation, INFINITY, NOT_FINITE_PARAMETER, "inf", "finite");
     ITERATIVE(tolerance, 1.0, OUT_OF_RANGE, "is 1.0", "below 1");
@@ -637,6 +639,8 @@ static void iterations(void) {
     ITERATES(SIRT, variation = ISOC_CT_VARIATION_VOLUME, subsets = 1, "iterative.variation is 1 (volume)", "1 (sirt)");
     ITERATES(SIRT, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, subsets = 1, "iterative.weighting is 1 (transmission)", "1 (sirt)");
     ITERATES(TOTAL_VARIATION, regularisation = 1.0, weighting = ISOC_CT_WEIGHTING_TRANSMISSION, "iterative.weighting is 1", "two bounds");
+    ITERATES(SIRT, ring_weight = 1.0, subsets = 1, "iterative.ring_weight is 1.0", "1 (sirt)");
+    ITERATES(TOTAL_VARIATION, regularisation = 1.0, ring_weight = 1.0, "iterative.ring_weight is 1.0", "two bounds");
     ITERATES(SIRT, huber = 1.0, huber = 1.0, "iterative.huber is 1.0", "1 (sirt)");
     ITERATES(MLEM, relaxation = 0.5, relaxation = 0.5, "iterative.relaxation is 0.5", "3 (mlem)");
     ITERATES(SIRT, regularisation = 2.0, tolerance = 0.0, "iterative.regularisation is 2.0", "1 (sirt)");

@@ -155,10 +155,17 @@ fn others() -> Vec<(Iterative, Options)> {
         let on = Iterative { iterations: 4, regularisation: 0.5, weighting, ..Iterative::default() };
         (on, Options { pair: Pair::Joseph, ..options.clone() })
     };
+    let rings = |weighting, pair| {
+        let (bounds, ring_weight) = ([0.1, 0.8], 20.0);
+        let on =
+            Iterative { iterations: 19, regularisation: 2.0, ring_weight, bounds, weighting, ..Iterative::default() };
+        (on, Options { algorithm: Algorithm::TotalVariation, pair, ..options.clone() })
+    };
     let volume = |fit, pair| {
+        // Steps change after 20 by how far some values have come, which are others on the processor.
         let (variation, bounds) = (Variation::Volume, [0.1, 0.8]);
         let on = Iterative {
-            iterations: 23,
+            iterations: 19,
             regularisation: 2.0,
             huber: 0.01,
             bounds,
@@ -176,6 +183,9 @@ fn others() -> Vec<(Iterative, Options)> {
         within(Pair::BandLimited, 0.9),
         weighted(Weighting::Transmission),
         weighted(Weighting::Given),
+        rings(Weighting::Uniform, Pair::Joseph),
+        rings(Weighting::Uniform, Pair::BandLimited),
+        rings(Weighting::Given, Pair::Joseph),
         volume(Fit::Squares, Pair::Joseph),
         volume(Fit::Squares, Pair::BandLimited),
         volume(Fit::Poisson, Pair::Joseph),

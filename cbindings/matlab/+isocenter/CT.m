@@ -323,6 +323,8 @@ classdef CT < handle
             %                   emission or fluorescence, with two bounds of 0 or more
             %   Variation       of 'total_variation': of pixels next to each other in a slice, 'slices' (the default), or of neighbouring slices,
             %                   too, 'volume', which are then worked on together: they must fit the memory cap, or one GPU
+            %   RingWeight      of 'total_variation' within two bounds: weight of the sum of offsets, one a bin and slice that all views share, which
+            %                   are found with the image and taken off the data: rings (0, none)
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)
             %   Tolerance       of 'cgls': ends a slice when its gradient is this part of the first one's (0); of 'total_variation', when
             %                   its duality gap is this part of its objective (1e-4)

@@ -183,6 +183,7 @@ static const record iterative_record{ "iterations", sizeof(isoc_ct_iterative), {
     { "Fit", field::word, AT(fit), 0, fits },
     { "Variation", field::word, AT(variation), 0, variations },
     { "Regularisation", field::real, AT(regularisation) },
+    { "RingWeight", field::real, AT(ring_weight) },
     { "Huber", field::real, AT(huber) },
     { "Tolerance", field::real, AT(tolerance) },
 } };

@@ -715,7 +715,7 @@ class isoc_ct_iterative(c.Structure):
                 ("relaxation", c.c_double), ("bounds", c.c_uint32), ("normal", c.c_uint32), ("lower", c.c_double),
                 ("upper", c.c_double), ("mask_radius", c.c_double), ("regularisation", c.c_double),
                 ("tolerance", c.c_double), ("huber", c.c_double), ("weighting", c.c_uint32), ("fit", c.c_uint32),
-                ("variation", c.c_uint32), ("reserved", c.c_uint32)]
+                ("variation", c.c_uint32), ("reserved", c.c_uint32), ("ring_weight", c.c_double)]
 
 
 class isoc_ct_iteration(c.Structure):

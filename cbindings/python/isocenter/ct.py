@@ -223,8 +223,8 @@ class CT(Plan):
         self._iterates = options.algorithm != _abi.CtAlgorithm.FBP
 
     def set_iterative(self, iterations=30, *, subsets=0, relaxation=0.0, bounds="none", lower=0.0, upper=0.0, mask_radius=0.0,
-                      start="uniform", normal="auto", weighting="uniform", fit="squares", variation="slices", regularisation=0.0, huber=0.0,
-                      tolerance=0.0):
+                      start="uniform", normal="auto", weighting="uniform", fit="squares", variation="slices", regularisation=0.0,
+                      ring_weight=0.0, huber=0.0, tolerance=0.0):
         """Sets how iterative algorithms (see `set_options`) go on; what is not named gets its default. What an algorithm has no use for
         must keep its default.
 
@@ -260,6 +260,9 @@ class CT(Plan):
         regularisation : float
             "cgls", "fista": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.
+        ring_weight : float
+            "total_variation" within two bounds: weight of the sum of offsets, one a bin and slice that all views share, which are found with
+            the image and taken off the data: rings. One to three times the noise of a line integral times the square root of the number of views.
         huber : float
             "total_variation": gradients shorter than this count by their square, so that slopes are kept; in attenuation a length unit.
         tolerance : float
@@ -283,7 +286,8 @@ class CT(Plan):
             relaxation=relaxation, bounds=choice(_abi.CtBounds, bounds, "bounds"), lower=lower, upper=upper, mask_radius=mask_radius,
             start=choice(_abi.CtStart, start, "start"), normal=choice(_abi.CtNormal, normal, "normal"),
             weighting=choice(_abi.CtWeighting, weighting, "weighting"), fit=choice(_abi.CtFit, fit, "fit"),
-            variation=choice(_abi.CtVariation, variation, "variation"), regularisation=regularisation, huber=huber, tolerance=tolerance)
+            variation=choice(_abi.CtVariation, variation, "variation"), regularisation=regularisation, ring_weight=ring_weight,
+            huber=huber, tolerance=tolerance)
         self._run(lib.isoc_ct_set_iterative, ctypes.byref(iterative))
         self._continues = iterative.start == _abi.CtStart.VOLUME
 

@@ -17,9 +17,8 @@ pub(super) const NEEDS: Needs = Needs {
     ray_factors: true,
     pixel_factors: true,
     leaves_rays_out: true,
-    norms: false,
-    watched: false,
     start: 1.0,
+    ..Needs::NOTHING
 };
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {

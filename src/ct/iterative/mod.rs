@@ -5,6 +5,7 @@
 //! 3. [`space`]: the vectors of some slices and what is done to them, which the processor and GPUs implement;
 //! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`] and [`fista`], whose steps go by
 //!    [`norms`];
+//!    [`rings`] finds the detector's offsets with the image;
 //! 5. [`history`]: what the iterations found; [`kept`]: what is kept from call to call.
 //!
 //! Slices are worked on side by side and are independent: each has step lengths and an end of its own, so that results do not depend
@@ -17,6 +18,7 @@ pub(super) mod kept;
 mod mlem;
 pub(super) mod norms;
 pub(super) mod options;
+mod rings;
 mod sirt;
 pub(super) mod space;
 pub(super) mod subsets;
@@ -55,6 +57,7 @@ pub(super) struct Iteration<'a> {
     /// Pixels that are reconstructed; others stay 0.
     pub(super) mask: Mask,
     pub(super) history: History,
+    pub(super) views: usize,
     /// Rays of a slice.
     pub(super) rays: usize,
     /// How much differences to the next slice count, where they do: no slice is done without the others then.
@@ -72,7 +75,7 @@ impl<'a> Iteration<'a> {
         options.check_for(algorithm, band_limited.is_some(), g)?;
         let subsets = Subsets::new(g, options.subsets)?;
         let mask = Mask::new(g, options.mask_radius, "iterative.mask_radius")?;
-        let rays = g.views() * g.bins;
+        let (views, rays) = (g.views(), g.views() * g.bins);
         let weighted = options.weighting != Weighting::Uniform;
         let given = given.filter(|_| options.weighting == Weighting::Given);
         if given.is_none() && options.weighting == Weighting::Given {
@@ -106,6 +109,7 @@ impl<'a> Iteration<'a> {
             kept,
             mask,
             history,
+            views,
             rays,
             depth,
         })
@@ -162,7 +166,7 @@ impl<'a> Iteration<'a> {
     pub(super) fn needs(&self) -> Needs {
         let needs = self.method_needs();
         let more = if self.options.weighting == Weighting::Uniform { 0 } else { 2 };
-        Needs { rows: needs.rows + more, ..needs }
+        Needs { rows: needs.rows + more, offsets: rings::offsets(self), ..needs }
     }
 
     /// The square roots of rays' weights, and rows to multiply by them: vectors of A are those of S A, S these roots.

@@ -134,6 +134,8 @@ pub struct Iterative {
     pub variation: Variation,
     /// Weight of the penalty.
     pub regularisation: f64,
+    /// Weight of offsets that all views share.
+    pub ring_weight: f64,
     /// Differences of neighbours below this are penalised by their square.
     pub huber: f64,
     /// Ends a slice's iterations.
@@ -159,6 +161,7 @@ impl Default for Iterative {
             fit: Fit::Squares,
             variation: Variation::Slices,
             regularisation: 0.0,
+            ring_weight: 0.0,
             huber: 0.0,
             tolerance: 0.0,
         }
@@ -179,6 +182,7 @@ impl Iterative {
             ("relaxation", relaxation),
             ("mask_radius", self.mask_radius),
             ("regularisation", self.regularisation),
+            ("ring_weight", self.ring_weight),
             ("huber", self.huber),
             ("tolerance", self.tolerance),
         ];
@@ -201,7 +205,9 @@ impl Iterative {
         if !(0.0..=1.5).contains(&self.mask_radius) {
             fail!(OutOfRange, "iterative.mask_radius is {:?}; it must be 0 to 1.5", self.mask_radius);
         }
-        for (name, v) in [("regularisation", self.regularisation), ("huber", self.huber)] {
+        let weights =
+            [("regularisation", self.regularisation), ("ring_weight", self.ring_weight), ("huber", self.huber)];
+        for (name, v) in weights {
             // They go into f32 factors.
             if !(v == 0.0 || (1e-30..=1e30).contains(&v)) {
                 fail!(OutOfRange, "iterative.{name} is {v:?}; it must be 0, or 1e-30 to 1e30");
@@ -254,6 +260,7 @@ impl Iterative {
             ("relaxation", relaxation, 1.0, algorithm != Algorithm::Sirt),
             ("regularisation", self.regularisation, 0.0, !cgls && !variation && !fista),
             ("huber", self.huber, 0.0, !variation),
+            ("ring_weight", self.ring_weight, 0.0, !variation),
             ("tolerance", self.tolerance, 0.0, !cgls && !variation && !fista),
         ];
         for (name, value, only, idle) in unused {
@@ -297,6 +304,13 @@ impl Iterative {
                     "iterative.fit is 1 (poisson), which needs two bounds (2, box) of 0 or more, options.projector 0 (joseph) and weighting 0 (uniform)"
                 );
             }
+        }
+        if self.ring_weight > 0.0 && (!between || self.fit == Fit::Poisson) {
+            fail!(
+                OutOfRange,
+                "iterative.ring_weight is {:?}, which needs two bounds (2, box), and fit 0 (squares)",
+                self.ring_weight
+            );
         }
         if self.variation == Variation::Volume && !variation {
             fail!(

@@ -11,17 +11,8 @@ const STEP: Image = Image(1);
 const PROJECTED: Rows = Rows(1);
 const OBJECTIVE: Sum = Sum(0);
 
-pub(super) const NEEDS: Needs = Needs {
-    images: 2,
-    rows: 2,
-    sums: 1,
-    ray_factors: true,
-    pixel_factors: true,
-    leaves_rays_out: false,
-    norms: false,
-    watched: false,
-    start: 0.0,
-};
+pub(super) const NEEDS: Needs =
+    Needs { images: 2, rows: 2, sums: 1, ray_factors: true, pixel_factors: true, ..Needs::NOTHING };
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     let relaxation = iteration.options.relaxation as f32;

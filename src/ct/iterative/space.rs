@@ -11,6 +11,9 @@ pub(in crate::ct) struct Image(pub(in crate::ct) usize);
 /// Rows of all slices, subset after subset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ct) struct Rows(pub(in crate::ct) usize);
+/// A number of each bin of all slices, which all views share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ct) struct Offsets(pub(in crate::ct) usize);
 /// A number of each slice, in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ct) struct Sum(pub(in crate::ct) usize);
@@ -86,6 +89,35 @@ pub(in crate::ct) struct Bound {
     pub(in crate::ct) lowest: Sum,
 }
 
+/// The step of offsets r whose penalty is weight |r|_1.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Shift {
+    pub(in crate::ct) offsets: Offsets,
+    /// -J^T q, and the next offsets afterwards.
+    pub(in crate::ct) gradient: Offsets,
+    pub(in crate::ct) ahead: Offsets,
+    /// As of [`Primal`].
+    pub(in crate::ct) step: Sum,
+    pub(in crate::ct) relaxed: Sum,
+    /// Of the step.
+    pub(in crate::ct) part: f32,
+    pub(in crate::ct) weight: f32,
+}
+
+/// Sums s over views are taken apart: what is within the weight counts, and what is beyond is left, over the bin's mass.
+#[derive(Clone, Copy)]
+pub(in crate::ct) struct Limit {
+    pub(in crate::ct) offsets: Offsets,
+    pub(in crate::ct) sums: Offsets,
+    /// `views`, where there is none.
+    pub(in crate::ct) mass: Option<Offsets>,
+    pub(in crate::ct) views: usize,
+    pub(in crate::ct) weight: f32,
+    /// Both added to: weight |r|_1, and that less <s, r>.
+    pub(in crate::ct) penalty: Sum,
+    pub(in crate::ct) duality: Sum,
+}
+
 /// A step of accelerated projected gradient.
 #[derive(Clone, Copy)]
 pub(in crate::ct) struct Hasten {
@@ -126,6 +158,7 @@ pub(in crate::ct) struct Needs {
     pub(in crate::ct) images: usize,
     pub(in crate::ct) rows: usize,
     pub(in crate::ct) sums: usize,
+    pub(in crate::ct) offsets: usize,
     /// Each row's bins have a factor: one over the ray's sum.
     pub(in crate::ct) ray_factors: bool,
     /// Each pixel has a factor in each subset: one over the sum of its weights.
@@ -145,6 +178,7 @@ impl Needs {
         images: 0,
         rows: 0,
         sums: 0,
+        offsets: 0,
         ray_factors: false,
         pixel_factors: false,
         leaves_rays_out: false,
@@ -218,6 +252,16 @@ pub(in crate::ct) trait Space {
     fn rows_moved(&mut self, rows: Rows, sum: Sum) -> Result<()>;
     /// What bounds the distance from the minimum: see [`Bound`].
     fn bound(&mut self, bound: Bound) -> Result<()>;
+    /// to = from
+    fn duplicate(&mut self, from: Rows, to: Rows) -> Result<()>;
+    /// rows = rows + factor times the offsets, in every view, times the roots of rays' weights.
+    fn spread(&mut self, offsets: Offsets, rows: Rows, factor: f32) -> Result<()>;
+    /// offsets = the sums over views of rows times the roots of rays' weights.
+    fn gather(&mut self, rows: Rows, offsets: Offsets) -> Result<()>;
+    /// The offsets' step: see [`Shift`].
+    fn shift(&mut self, step: Shift) -> Result<()>;
+    /// What is said there.
+    fn limit(&mut self, limit: Limit) -> Result<()>;
     /// The step: see [`Hasten`].
     fn hasten(&mut self, step: Hasten) -> Result<()>;
     /// What is said there.

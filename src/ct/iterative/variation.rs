@@ -22,6 +22,7 @@
 use super::Iteration;
 use super::history::Iterated;
 use super::norms::{DEPTH, GRADIENT, Norms};
+use super::rings::Rings;
 use super::space::{Bound, DATA, Depth, Dual, Fields, Image, Needs, Penalty, Primal, Rows, Space, Sum, X};
 use crate::error::Result;
 
@@ -32,6 +33,8 @@ const DEPTH_FIELD: Image = Image(5);
 /// -q: residuals are b - A x everywhere.
 const DUAL: Rows = Rows(1);
 const PROJECTED: Rows = Rows(2);
+/// A dual that offsets allow.
+const REPAIRED: Rows = Rows(3);
 
 const IMAGE_STEP: Sum = Sum(0);
 const FIELD_STEP: Sum = Sum(1);
@@ -47,12 +50,13 @@ const LOWEST: Sum = Sum(12);
 const ADOPTED: Sum = Sum(13);
 const DISTANCE: Sum = Sum(14);
 const DIFFERENCE: Sum = Sum(15);
+const RINGS: [Sum; 2] = [Sum(16), Sum(17)];
 
 pub(super) fn needs(iteration: &Iteration) -> Needs {
     Needs {
         images: if iteration.depth.is_some() { 6 } else { 5 },
-        rows: 3,
-        sums: 16,
+        rows: if iteration.options.ring_weight > 0.0 { 4 } else { 3 },
+        sums: 18,
         // Of Poisson's law: rays that meet nothing are left out.
         ray_factors: iteration.is_poisson(),
         pixel_factors: true,
@@ -138,7 +142,10 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let mut running = space.running()?;
     let poisson = iteration.is_poisson();
     let units = if poisson { counts(space, iteration)? } else { vec![1.0; running.len()] };
-    let mut balance = Balance::new(iteration.norms(space)?, iteration.depth, &units);
+    let norms = iteration.norms(space)?;
+    let rings = Rings::new(space, iteration, norms, RINGS)?;
+    let norms = if rings.is_some() { Rings::norms(norms) } else { norms };
+    let mut balance = Balance::new(norms, iteration.depth, &units);
     let fields = fields(iteration);
     // Objective and gap, and the highest lower bound so far.
     let mut seen = vec![[f64::INFINITY; 2]; running.len()];
@@ -155,6 +162,9 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
         let (image, gradient, ahead) = (X, GRADIENTS, AHEAD);
         space.primal(Primal { image, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
         space.forward(0, AHEAD, PROJECTED)?;
+        if let Some(rings) = &rings {
+            rings.step(space, [DUAL, PROJECTED], [IMAGE_STEP, RELAXED])?;
+        }
         if poisson {
             space.count(DUAL, PROJECTED, DATA, [ROW_PART, RELAXED])?;
         } else {
@@ -164,7 +174,7 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
         space.dual(Dual { ahead, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
         if k % LOOK == 0 || k == options.iterations {
             let last = k == options.iterations;
-            let found = bounds(space, iteration, penalty)?;
+            let found = bounds(space, iteration, rings.as_ref(), penalty)?;
             let slices = running.iter().filter(|runs| **runs).count();
             let mut adopted = vec![0.0; running.len()];
             for (s, runs) in running.iter_mut().enumerate().filter(|(_, runs)| **runs) {
@@ -218,22 +228,41 @@ fn moves<S: Space>(space: &mut S, iteration: &Iteration) -> Result<Vec<[f64; 3]>
 
 /// Objective and the highest lower bound that can be told of each slice, or of all that depend on each other, at the next image x, which
 /// the last step has left in [`GRADIENTS`]. With the fields as they are each slice has the best q of its own.
-fn bounds<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+fn bounds<S: Space>(
+    space: &mut S,
+    iteration: &Iteration,
+    rings: Option<&Rings>,
+    penalty: Penalty,
+) -> Result<Vec<[f64; 2]>> {
     let found = match iteration.is_poisson() {
         true => by_poisson(space, iteration, penalty)?,
-        false => by_squares(space, iteration, penalty)?,
+        false => by_squares(space, iteration, rings, penalty)?,
     };
     Ok(together(iteration, found))
 }
 
 /// With q = A x - b, and with the method's own.
-fn by_squares<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+fn by_squares<S: Space>(
+    space: &mut S,
+    iteration: &Iteration,
+    rings: Option<&Rings>,
+    penalty: Penalty,
+) -> Result<Vec<[f64; 2]>> {
     space.clear(SQUARE)?;
     space.forward(0, GRADIENTS, PROJECTED)?;
+    if let Some(rings) = rings {
+        rings.project(space, PROJECTED)?;
+    }
     space.residual(0, DATA, PROJECTED, SQUARE)?;
     let square = space.read(SQUARE)?;
     let mut found = vec![[0.0, f64::NEG_INFINITY]; square.len()];
-    for rows in [PROJECTED, DUAL] {
+    for mut rows in [PROJECTED, DUAL] {
+        let mut of_rings = [vec![0.0; square.len()], vec![0.0; square.len()]];
+        if let Some(rings) = rings {
+            space.duplicate(rows, REPAIRED)?;
+            rings.repair(space, REPAIRED)?;
+            (rows, of_rings) = (REPAIRED, rings.sums(space)?);
+        }
         for sum in [DISTANCE, DIFFERENCE] {
             space.clear(sum)?;
         }
@@ -247,8 +276,8 @@ fn by_squares<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) 
         for (s, found) in found.iter_mut().enumerate() {
             let t = if between { 0.0 } else { -lowest[s] };
             let moved = if t > 0.0 { t * (mass[s] + difference[s]) + 0.5 * t * t * rays } else { 0.0 };
-            let objective = 0.5 * square[s] + variation[s];
-            let gap = 0.5 * distance[s] + duality[s] + bounds[s] + moved;
+            let objective = 0.5 * square[s] + variation[s] + of_rings[0][s];
+            let gap = 0.5 * distance[s] + duality[s] + bounds[s] + of_rings[1][s] + moved;
             *found = [objective, found[1].max(objective - gap)];
         }
     }

@@ -127,6 +127,11 @@ pub struct isoc_ct_iterative {
     pub variation: u32,
     /// Zero.
     pub reserved: u32,
+    /// Total variation: weight of the sum of |r|, r an offset of each bin and slice that all views share, which is found with the image and taken
+    /// off the data, as rings are that a detector's gain leaves: the objective is |b - A x - r|^2 / 2 + regularisation sum of |D x| +
+    /// ring_weight sum of |r|. One to three times the noise of a line integral times the square root of the number of views. Needs two bounds;
+    /// not with Poisson's law. 0: none.
+    pub ring_weight: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -137,7 +142,7 @@ unsafe impl Sized32 for isoc_ct_iterative {
 
 impl isoc_ct_iterative {
     fn to_iterative(self) -> Result<Iterative> {
-        let Self { lower, upper, mask_radius, regularisation, huber, tolerance, .. } = self;
+        let Self { lower, upper, mask_radius, regularisation, ring_weight, huber, tolerance, .. } = self;
         let start = match self.start {
             0 => Start::Uniform,
             1 => Start::Volume,
@@ -194,6 +199,7 @@ impl isoc_ct_iterative {
             fit,
             variation,
             regularisation,
+            ring_weight,
             huber,
             tolerance,
         })

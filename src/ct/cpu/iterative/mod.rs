@@ -7,6 +7,7 @@ mod fista;
 mod pairs;
 mod pointwise;
 mod resident;
+mod rings;
 mod space;
 mod variation;
 mod work;

@@ -54,6 +54,11 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// A row of each group.
+    pub(super) fn offsets(&self) -> usize {
+        self.groups * self.row.floats
+    }
+
     /// Whether 32-bit offsets reach all rows that are read at a time.
     pub(super) fn addressable(&self) -> bool {
         self.packed <= MAX_DISTANCE

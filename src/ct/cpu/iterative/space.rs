@@ -9,6 +9,7 @@ use super::fista::Gradient;
 use super::pairs::Pairs;
 use super::pointwise::{Change, Group, change};
 use super::resident::Kept;
+use super::rings::Bins;
 use super::variation::{Deep, Plane};
 use crate::context::{Context, Job};
 use crate::cpu::buffer::{collected, copied};
@@ -17,7 +18,9 @@ use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Fields, Hasten, Image, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{
+    Bound, DATA, Dual, Excess, Fields, Hasten, Image, Limit, Offsets, Primal, Rows, Shift, Space, Sum,
+};
 use crate::error::{Result, fail};
 
 /// A slab's vectors.
@@ -33,6 +36,7 @@ pub(super) struct Resident<'s> {
     pub(super) factors: Factors,
     pub(super) images: Vec<&'s mut [f32]>,
     pub(super) rows: Vec<&'s mut [f32]>,
+    pub(super) offsets: Vec<&'s mut [f32]>,
     pub(super) packed: &'s mut [f32],
     /// Sum after sum, each of all lanes.
     pub(super) sums: Vec<f64>,
@@ -128,6 +132,16 @@ impl<'s> Resident<'s> {
         if let Some((place, (field, _))) = fields.depth.zip(depth) {
             self.images[place.field.0] = field;
         }
+    }
+
+    fn bins(&self) -> Bins {
+        let Kept { lanes, row, samples, .. } = self.kept;
+        Bins { lanes, row: row.floats, views: samples / row.floats }
+    }
+
+    /// Those of rays' weights.
+    fn roots(&self) -> Option<&[f32]> {
+        self.iteration.weights().map(|[roots, _]| &*self.rows[roots.0])
     }
 
     /// How far a vector has come since the last call, by every eighth of its elements: the sum of squares of each lane.
@@ -415,6 +429,49 @@ impl Space for Resident<'_> {
             self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);
         }
         self.sum_mut(bound.lowest).iter_mut().zip(&found).for_each(|(sum, found)| *sum = sum.min(found[4]));
+        Ok(())
+    }
+
+    fn duplicate(&mut self, from: Rows, to: Rows) -> Result<()> {
+        let [to, from] = two(&mut self.rows, [to.0, from.0])?;
+        to.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn spread(&mut self, offsets: Offsets, rows: Rows, factor: f32) -> Result<()> {
+        let bins = self.bins();
+        let to = std::mem::take(&mut self.rows[rows.0]);
+        bins.spread(&self.offsets[offsets.0], (&mut *to, self.roots()), factor);
+        self.rows[rows.0] = to;
+        Ok(())
+    }
+
+    fn gather(&mut self, rows: Rows, offsets: Offsets) -> Result<()> {
+        let bins = self.bins();
+        let to = std::mem::take(&mut self.offsets[offsets.0]);
+        bins.gather((&self.rows[rows.0], self.roots()), &mut *to);
+        self.offsets[offsets.0] = to;
+        Ok(())
+    }
+
+    fn shift(&mut self, of: Shift) -> Result<()> {
+        let [steps, relaxed] = [of.step, of.relaxed].map(|sum| self.factors_of(sum));
+        let bins = self.bins();
+        let taken = self.offsets.get_disjoint_mut([of.offsets.0, of.gradient.0, of.ahead.0]);
+        let Ok(taken) = taken else { fail!(Internal, "offsets that are not three") };
+        bins.shift(taken.map(|offsets| &mut **offsets), [&steps, &relaxed], [of.part, of.weight]);
+        Ok(())
+    }
+
+    fn limit(&mut self, of: Limit) -> Result<()> {
+        let bins = self.bins();
+        let sums = std::mem::take(&mut self.offsets[of.sums.0]);
+        let mass = of.mass.map(|mass| &*self.offsets[mass.0]);
+        let found = bins.limit((&*self.offsets[of.offsets.0], &mut *sums), mass, of.weight);
+        self.offsets[of.sums.0] = sums;
+        for (k, sum) in [of.penalty, of.duality].into_iter().enumerate() {
+            self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);
+        }
         Ok(())
     }
 

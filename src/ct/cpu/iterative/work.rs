@@ -51,7 +51,7 @@ impl<'a> Iterate<'a> {
         let g = self.geometry;
         let kept = self.pairs.kept(g, lanes, groups)?;
         let needs = self.iteration.needs();
-        let vectors = needs.images * kept.image + needs.rows * kept.rows;
+        let vectors = needs.images * kept.image + needs.rows * kept.rows + needs.offsets * kept.offsets();
         let watched = if needs.watched { vectors.div_ceil(WATCHED) } else { 0 };
         let floats = (vectors + watched + kept.packed) as u64;
         let factors = Factors::bytes(self.iteration, g, kept.row.floats / kept.lanes);
@@ -192,14 +192,17 @@ impl Work for Iterate<'_> {
 
     fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
         let (needs, kept) = (self.iteration.needs(), self.pairs.kept(self.geometry, slab.lanes, slab.len())?);
-        let lens = [needs.images * kept.image + needs.rows * kept.rows, kept.packed];
+        let [images, rows, offsets] =
+            [needs.images * kept.image, needs.rows * kept.rows, needs.offsets * kept.offsets()];
+        let lens = [images + rows + offsets, kept.packed];
         let [vectors, packed] = workspace.take(lens, cap)?;
         clear(vectors);
         call.job.enter(Stage::Iterate);
         let row = [kept.row.floats / slab.lanes, kept.row.pad];
         let at_work = (call.context, call.job);
         let factors = Factors::new(at_work, (self.iteration, self.geometry), &self.pairs, row)?;
-        let (images, rows) = vectors.split_at_mut(needs.images * kept.image);
+        let (images, others) = vectors.split_at_mut(images);
+        let (rows, offsets) = others.split_at_mut(rows);
         let mut images: Vec<&mut [f32]> = images.chunks_exact_mut(kept.image).collect();
         let mut rows: Vec<&mut [f32]> = rows.chunks_exact_mut(kept.rows).collect();
         self.load_rows(call, slab, &kept, rows[DATA.0])?;
@@ -220,6 +223,7 @@ impl Work for Iterate<'_> {
             factors,
             images,
             rows,
+            offsets: offsets.chunks_exact_mut(kept.offsets()).collect(),
             packed,
             sums: filled(needs.sums * kept.groups * kept.lanes, 0.0)?,
             running: filled(slab.count, true)?,

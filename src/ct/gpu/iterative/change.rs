@@ -2,6 +2,7 @@
 
 use super::fista::FistaKernels;
 use super::launches::over;
+use super::rings::RingKernels;
 use super::variation::VariationKernels;
 use crate::error::Result;
 use crate::gpu::{Device, Function, Stream, mirrored};
@@ -138,6 +139,7 @@ pub(in crate::ct::gpu) struct Kernels {
     pub(super) lessen: Function,
     pub(super) variation: VariationKernels,
     pub(super) fista: FistaKernels,
+    pub(super) rings: RingKernels,
 }
 
 impl Kernels {
@@ -173,6 +175,7 @@ impl Kernels {
             lessen: kernel("lessen")?,
             variation: VariationKernels::new(device)?,
             fista: FistaKernels::new(device)?,
+            rings: RingKernels::new(device)?,
         })
     }
 }

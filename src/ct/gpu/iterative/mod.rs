@@ -6,6 +6,7 @@ mod fista;
 mod launches;
 mod pair;
 mod prepared;
+mod rings;
 mod sizes;
 mod slab;
 mod space;

@@ -21,7 +21,8 @@ pub(in crate::ct::gpu) fn wanted(g: &Geometry, slices: usize) -> usize {
 pub(in crate::ct::gpu) fn bytes(g: &Geometry, iteration: &Iteration, n: usize, lanes: usize) -> u64 {
     let needs = iteration.needs();
     let start = usize::from(iteration.options.start == Start::Volume);
-    let vectors = 4 * n * ((needs.images + start) * g.ny * g.nx + needs.rows * g.views() * g.bins);
+    let vectors =
+        4 * n * ((needs.images + start) * g.ny * g.nx + needs.rows * g.views() * g.bins + needs.offsets * g.bins);
     vectors as u64
         + packed_bytes(g, iteration, n, lanes)
         + factor_bytes(g, iteration)

@@ -12,7 +12,9 @@ use crate::ct::gpu::state::{Slot, State};
 use crate::ct::iterative::Iteration;
 use crate::ct::iterative::history::Iterated;
 use crate::ct::iterative::norms::Norms;
-use crate::ct::iterative::space::{Bound, DATA, Dual, Excess, Hasten, Image, LEAST, Primal, Rows, Space, Sum};
+use crate::ct::iterative::space::{
+    Bound, DATA, Dual, Excess, Hasten, Image, LEAST, Limit, Offsets, Primal, Rows, Shift, Space, Sum,
+};
 use crate::error::{Result, fail};
 use crate::gpu::{
     DeviceMemory, Event, Function, Launch, Pinned, Rows as PinnedRows, Stream, clear_device, copy_device,
@@ -38,8 +40,10 @@ pub(super) struct Vectors {
     /// Of one slice.
     pub(super) pixels: usize,
     pub(super) samples: usize,
+    pub(super) bins: usize,
     pub(super) images: usize,
     all_rows: usize,
+    all_offsets: usize,
     sums: usize,
     pub(super) parts: usize,
 }
@@ -51,15 +55,17 @@ impl Vectors {
             slices,
             pixels: g.ny * g.nx,
             samples: g.views() * g.bins,
+            bins: g.bins,
             images: needs.images,
             all_rows: needs.rows,
+            all_offsets: needs.offsets,
             sums: needs.sums,
             parts: parts(g),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        4 * self.slices * (self.images * self.pixels + self.all_rows * self.samples)
+        4 * self.slices * (self.images * self.pixels + self.all_rows * self.samples + self.all_offsets * self.bins)
     }
 
     pub(super) fn image(&self, at: Addresses, image: Image) -> u64 {
@@ -68,6 +74,11 @@ impl Vectors {
 
     pub(super) fn rows(&self, at: Addresses, rows: Rows) -> u64 {
         at.vectors + 4 * (self.slices * (self.images * self.pixels + rows.0 * self.samples)) as u64
+    }
+
+    pub(super) fn offsets(&self, at: Addresses, offsets: Offsets) -> u64 {
+        let before = self.images * self.pixels + self.all_rows * self.samples + offsets.0 * self.bins;
+        at.vectors + 4 * (self.slices * before) as u64
     }
 
     pub(super) fn sum(&self, at: Addresses, sum: Sum) -> u64 {
@@ -461,6 +472,29 @@ impl Space for Resident<'_> {
 
     fn bound(&mut self, bound: Bound) -> Result<()> {
         self.variation().bound(&bound)
+    }
+
+    fn duplicate(&mut self, from: Rows, to: Rows) -> Result<()> {
+        let v = self.vectors;
+        let [from, to] = [from, to].map(|rows| v.rows(self.at, rows));
+        // SAFETY: rows of all slices, which live until the stream is waited for.
+        unsafe { copy_device(from, to, 4 * v.slices * v.samples, self.stream) }
+    }
+
+    fn spread(&mut self, offsets: Offsets, rows: Rows, factor: f32) -> Result<()> {
+        self.rings().spread(offsets, rows, factor)
+    }
+
+    fn gather(&mut self, rows: Rows, offsets: Offsets) -> Result<()> {
+        self.rings().gather(rows, offsets)
+    }
+
+    fn shift(&mut self, step: Shift) -> Result<()> {
+        self.rings().shift(&step)
+    }
+
+    fn limit(&mut self, limit: Limit) -> Result<()> {
+        self.rings().limit(&limit)
     }
 
     fn hasten(&mut self, step: Hasten) -> Result<()> {
