@@ -1177,7 +1177,7 @@ typedef struct {
     uint32_t reserved;
     // Total variation: weight of the sum of |r|, r an offset of each bin and slice that all views share, which is found with the image and taken
     // off the data, as rings are that a detector's gain leaves: the objective is |b - A x - r|^2 / 2 + regularisation sum of |D x| +
-    // ring_weight sum of |r|. Two to four times the noise of a line integral times the square root of the number of views. Needs two bounds;
+    // ring_weight sum of |r|. One to three times the noise of a line integral times the square root of the number of views. Needs two bounds;
     // not with Poisson's law. 0: none.
     double ring_weight;
 } isoc_ct_iterative;

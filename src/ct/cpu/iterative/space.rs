@@ -441,7 +441,7 @@ impl Space for Resident<'_> {
     fn spread(&mut self, offsets: Offsets, rows: Rows, factor: f32) -> Result<()> {
         let bins = self.bins();
         let to = std::mem::take(&mut self.rows[rows.0]);
-        bins.spread(&self.offsets[offsets.0], (&mut *to, self.roots()), factor);
+        bins.spread(self.offsets[offsets.0], (&mut *to, self.roots()), factor);
         self.rows[rows.0] = to;
         Ok(())
     }
@@ -449,7 +449,7 @@ impl Space for Resident<'_> {
     fn gather(&mut self, rows: Rows, offsets: Offsets) -> Result<()> {
         let bins = self.bins();
         let to = std::mem::take(&mut self.offsets[offsets.0]);
-        bins.gather((&self.rows[rows.0], self.roots()), &mut *to);
+        bins.gather((self.rows[rows.0], self.roots()), &mut *to);
         self.offsets[offsets.0] = to;
         Ok(())
     }
