@@ -1,7 +1,7 @@
 """Iterative CT on a GPU, and ASTRA's algorithms in the same run: milliseconds a slice and iteration, of the difference between two numbers of
 iterations, median of three.
 
-usage: ct_iterative_gpu.py [ours] [convolution] [variation] [peer]    (default: all)
+usage: ct_iterative_gpu.py [ours] [convolution] [variation] [pieces] [peer]    (default: all)
 
 Needs PyTorch (arrays on the GPU), the isocenter package on a built library, and astra-toolbox for `peer`, which takes arrays of host memory.
 """
@@ -36,9 +36,10 @@ def angles(views):
     return np.linspace(0, np.pi, views, endpoint=False)
 
 
-def plan(n, views, slices):
+def plan(n, views, slices, gigabytes=0.0):
     import isocenter
-    ct = isocenter.CT(angles=angles(views), bins=n, nx=n, ny=n, rows=slices, order="sinograms")
+    context = isocenter.Context(gpu_memory_cap=int(gigabytes * 1e9))
+    ct = isocenter.CT(context, angles=angles(views), bins=n, nx=n, ny=n, rows=slices, order="sinograms")
     generator = torch.Generator(device="cuda").manual_seed(0)
     projections = torch.rand((slices, views, n), device="cuda", generator=generator)
     return ct, projections, torch.zeros((slices, n, n), device="cuda")
@@ -51,8 +52,8 @@ def pair(n, views, slices):
     print(f"pair: {slices} x {n}^2, {views} views: forward {each[0]:.3f}, adjoint {each[1]:.3f}, both {sum(each):.3f} ms a slice", flush=True)
 
 
-def iterate(algorithm, n, views, slices, counts, host=False, projector="joseph", **options):
-    ct, projections, volume = plan(n, views, slices)
+def iterate(algorithm, n, views, slices, counts, host=False, projector="joseph", gigabytes=0.0, **options):
+    ct, projections, volume = plan(n, views, slices, gigabytes)
     if host:
         projections, volume = projections.cpu().numpy(), volume.cpu().numpy()
     ct.set_options(algorithm=algorithm, projector=projector)
@@ -60,7 +61,7 @@ def iterate(algorithm, n, views, slices, counts, host=False, projector="joseph",
     for count in counts:
         ct.set_iterative(count, **options)
         seconds.append(median(lambda: ct.reconstruct(projections, volume)))
-    scan = f"{slices} x {n}^2, {views} views, {'host' if host else 'GPU'} arrays"
+    scan = f"{slices} x {n}^2, {views} views, {'host' if host else 'GPU'} arrays" + (f", within {gigabytes} GB" if gigabytes else "")
     more = "".join(f", {name} {options[name]}" for name in ("variation", "ring_weight") if name in options)
     report(f"{algorithm} ({projector}{more})", scan, counts, seconds, slices)
 
@@ -91,6 +92,12 @@ def variation():
     pair(800, 65, 64)
     for of in ("slices", "volume"):
         iterate("total_variation", 800, 65, 64, (1, 101), regularisation=1.0, variation=of, **BOX)
+
+
+def pieces():
+    """A volume that fits the GPU, and the same within less: piece by piece."""
+    for gigabytes in (0.0, 6.0, 3.0):
+        iterate("total_variation", 512, 360, 1024, (1, 101), host=True, gigabytes=gigabytes, regularisation=1.0, variation="volume", **BOX)
 
 
 def peer():
@@ -130,5 +137,5 @@ def peer():
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["ours", "convolution", "variation", "peer"]:
+    for part in sys.argv[1:] or ["ours", "convolution", "variation", "pieces", "peer"]:
         globals()[part]()

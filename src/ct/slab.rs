@@ -227,6 +227,8 @@ pub(super) struct Lent<'a, 'c> {
     /// As many as there can be slabs under way, each large enough for every slab.
     pub(super) buffers: &'a [Buffers],
     pub(super) callbacks: Callbacks<'c>,
+    /// Whether data are read, and results written.
+    pub(super) passes: [bool; 2],
 }
 
 impl<'a> Ends<'a> for Lent<'a, '_> {
@@ -242,12 +244,14 @@ impl<'a> Ends<'a> for Lent<'a, '_> {
             part: Some(Start { slice: slices.start, row: rows.start }),
             lifetime: PhantomData,
         };
-        (self.callbacks.read)(slab(&arrays, &arrays.source, slices))?;
+        if self.passes[0] {
+            (self.callbacks.read)(slab(&arrays, &arrays.source, slices))?;
+        }
         Ok(arrays)
     }
 
     fn store(&mut self, arrays: &Arrays, slices: Range<usize>) -> Result<()> {
-        (self.callbacks.write)(slab(arrays, &arrays.target, slices))
+        if self.passes[1] { (self.callbacks.write)(slab(arrays, &arrays.target, slices)) } else { Ok(()) }
     }
 
     fn report(&self, job: &Job) {
@@ -300,7 +304,8 @@ impl Queue {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    fn take(&self, max: usize) -> Option<Range<usize>> {
+    /// The next ones, up to so many.
+    pub(super) fn take(&self, max: usize) -> Option<Range<usize>> {
         if self.failed.load(Ordering::Relaxed) {
             return None;
         }

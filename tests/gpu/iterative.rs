@@ -138,6 +138,16 @@ fn other_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
     }
 }
 
+/// Slices that depend on each other go piece by piece where they do not fit, with margins that come anew after each 20 iterations; an odd
+/// number of slices, of which two may be one image.
+#[test]
+fn volumes_go_piece_by_piece_to_the_bit() {
+    let g = Geometry { nx: 19, ny: 16, ..geometry(151, false) };
+    for (iterative, options) in others().into_iter().filter(|(o, _)| o.variation == Variation::Volume) {
+        check_places(&g, &options, &Iterative { iterations: 45, ..iterative });
+    }
+}
+
 /// Least squares by the band-limited pair, and by the convolution that its normal operator is, and within bounds; and total variation of
 /// neighbouring slices.
 fn others() -> Vec<(Iterative, Options)> {
@@ -161,6 +171,8 @@ fn others() -> Vec<(Iterative, Options)> {
             Iterative { iterations: 19, regularisation: 2.0, ring_weight, bounds, weighting, ..Iterative::default() };
         (on, Options { algorithm: Algorithm::TotalVariation, pair, ..options.clone() })
     };
+    let with_rings =
+        |(on, options): (Iterative, Options), weighting| (Iterative { ring_weight: 20.0, weighting, ..on }, options);
     let volume = |fit, pair| {
         // Steps change after 20 by how far some values have come, which are others on the processor.
         let (variation, bounds) = (Variation::Volume, [0.1, 0.8]);
@@ -189,6 +201,8 @@ fn others() -> Vec<(Iterative, Options)> {
         volume(Fit::Squares, Pair::Joseph),
         volume(Fit::Squares, Pair::BandLimited),
         volume(Fit::Poisson, Pair::Joseph),
+        with_rings(volume(Fit::Squares, Pair::Joseph), Weighting::Transmission),
+        with_rings(volume(Fit::Squares, Pair::Joseph), Weighting::Given),
     ]
 }
 
@@ -229,14 +243,28 @@ fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
         return;
     };
     let mut capped = plan_with(&small, g, options, iterative);
-    if iterative.variation == Variation::Volume {
-        let e = capped.memory().expect_err("all slices together");
-        assert!(e.status == Status::MemoryCap && e.message.contains("all slices together need at least"), "{e}");
-    } else {
-        assert!(capped.info().expect("facts").slab_slices < g.slices);
-        same(&run(&mut capped, &p, &start), &whole, &format!("{algorithm:?} in slabs"));
+    match (iterative.variation, capped.info()) {
+        (Variation::Slices, info) => assert!(info.expect("facts").slab_slices < g.slices),
+        (Variation::Volume, Ok(_)) => assert!(g.slices > MARGINS, "a piece and its margins"),
+        (Variation::Volume, Err(e)) => {
+            assert!(g.slices < MARGINS && e.status == Status::MemoryCap, "{e}");
+            assert!(e.message.contains("all slices together need at least"), "{e}");
+            return check_ends(&mut ct, iterative, &p, &start, &whole);
+        }
     }
-    let (on, to) = (OnGpu::new(&p), OnGpu::new(&start));
+    same(&run(&mut capped, &p, &start), &whole, &format!("{algorithm:?} in slabs"));
+    check_ends(&mut ct, iterative, &p, &start, &whole);
+    check_ends(&mut capped, iterative, &p, &start, &whole);
+}
+
+/// What a piece of a volume has at least: twice its margins, and as many slices of its own.
+const MARGINS: usize = 66;
+
+/// From and to the GPU, and in a stream.
+fn check_ends(ct: &mut Ct, iterative: &Iterative, p: &[f32], start: &[f32], whole: &[f32]) {
+    let g = &ct.geometry().expect("a geometry").clone();
+    let what = format!("{iterative:?}");
+    let (on, to) = (OnGpu::new(p), OnGpu::new(start));
     let layout = |shape: [usize; 3]| (shape, [(shape[1] * shape[2]) as isize, shape[2] as isize, 1]);
     let ((from_shape, from), (to_shape, strides)) = (layout(g.projection_shape()), layout(g.volume_shape()));
     // SAFETY: arrays of these shapes in the GPU's memory.
@@ -247,7 +275,7 @@ fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
         )
     };
     ct.reconstruct(from, target).expect("a reconstruction on the GPU");
-    same(&to.read(), &whole, &format!("{algorithm:?} on the GPU"));
+    same(&to.read(), whole, &format!("{what} on the GPU"));
     if iterative.start == Start::Uniform {
         let mut seen = vec![0.0f32; whole.len()];
         let read = |slab: Slab| {
@@ -268,7 +296,7 @@ fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
             Ok(())
         };
         ct.reconstruct_stream(DType::F32, read, write).expect("a stream");
-        same(&seen, &whole, &format!("{algorithm:?} in a stream"));
+        same(&seen, whole, &format!("{what} in a stream"));
     }
 }
 

@@ -322,7 +322,8 @@ classdef CT < handle
             %   Fit             of 'total_variation': how an image is measured by the data, 'squares' (the default) or 'poisson', for counts of
             %                   emission or fluorescence, with two bounds of 0 or more
             %   Variation       of 'total_variation': of pixels next to each other in a slice, 'slices' (the default), or of neighbouring slices,
-            %                   too, 'volume', which are then worked on together: they must fit the memory cap, or one GPU
+            %                   too, 'volume', which are then worked on together and must fit the memory cap; through GPUs they go piece by
+            %                   piece where they do not fit
             %   RingWeight      of 'total_variation' within two bounds: weight of the sum of offsets, one a bin and slice that all views share, which
             %                   are found with the image and taken off the data: rings (0, none)
             %   Huber           of 'total_variation': gradients shorter than this count by their square, so that slopes are kept (0)

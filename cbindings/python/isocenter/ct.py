@@ -256,7 +256,7 @@ class CT(Plan):
             negative, with two bounds of 0 or more.
         variation : {"slices", "volume"}
             "total_variation": of pixels next to each other in a slice, or of neighbouring slices, too, whose distance is a bin's. Slices are then
-            worked on together, and must fit the processor's memory cap, or one GPU.
+            worked on together, and must fit the memory cap; through GPUs they go piece by piece where they do not fit.
         regularisation : float
             "cgls", "fista": weight of the squared norm of the image, in squares of the length unit. "total_variation": weight of the sum of the
             gradient's length, in the length unit; above 0.

@@ -154,7 +154,7 @@ impl Engine for CpuEngine {
         let buffers = [Buffers::new(context, g, (slab, reach), dtypes)?];
         context.log(LogLevel::Info, || format!("{}: streamed in slabs of up to {slab} slices", task.operator.name()));
         let processor = Processor::new(context, task, &*work, &mut self.memory, (cap, slab));
-        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers: &buffers, callbacks };
+        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers: &buffers, callbacks, passes: [true; 2] };
         processor.run(&mut ends)
     }
 

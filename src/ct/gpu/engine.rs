@@ -4,8 +4,8 @@ use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::choice::ALL;
 use super::sizes::{SLOTS, Sizes, smaller};
-use super::worker::{AtWork, Gpu};
-use super::{filter, measure};
+use super::worker::{AtWork, Gpu, Way};
+use super::{filter, measure, pieces};
 use crate::array::DType;
 use crate::context::{Context, Job, LogLevel};
 use crate::ct::engine::{Engine, Measured, Needs, Treated};
@@ -78,8 +78,7 @@ impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
         let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.detector, DType::F32, task.pass.stored));
-        let sharing = sharing(task, gpus.len());
-        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (sharing, &ALL), self.known())?;
+        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
     }
@@ -92,37 +91,34 @@ impl Engine for GpuEngine {
         if gpus.is_empty() {
             fail!(TensorDevice, "a tensor is on GPU {}, which this context does not own", at.unwrap_or(0));
         }
-        let sharing = sharing(task, gpus.len());
+        let sharing = gpus.len();
         let mut workers = Vec::with_capacity(sharing);
-        for gpu in gpus.into_iter().take(sharing) {
+        for gpu in gpus {
             let sizes = sizes(context, (task, arrays), gpu, sharing)?;
             workers.push(AtWork::new(context, task, gpu, sizes));
         }
-        let queue = task.queue()?;
+        let pieces = pieces::of(context, task, &mut workers)?;
         context.run_waiting_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
-            std::thread::scope(|scope| {
-                let queue = &queue;
-                let running: Vec<_> = workers
-                    .into_iter()
-                    .map(|mut gpu| {
-                        scope.spawn(move || {
-                            let result = gpu.prepare(arrays).and_then(|()| {
-                                let mut ends = Whole { arrays: *arrays, context: None };
-                                drive(std::slice::from_mut(&mut gpu), queue, &mut ends, job)
-                            });
-                            if result.is_err() {
-                                queue.stop();
-                            }
-                            result.and_then(|()| gpu.done())
-                        })
-                    })
-                    .collect();
-                // All of them, before the first error goes to the caller.
-                let results: Vec<Result<Treated>> =
-                    running.into_iter().map(|r| r.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect();
-                results.into_iter().sum()
-            })
+            pieces::on_each(&mut workers, None, |gpu| gpu.prepare(arrays))?;
+            let through = |workers: &mut [AtWork]| {
+                let queue = task.queue()?;
+                pieces::on_each(workers, Some(&queue), |gpu| {
+                    let mut ends = Whole { arrays: *arrays, context: None };
+                    drive(std::slice::from_mut(gpu), &queue, &mut ends, job)
+                })
+            };
+            match &pieces {
+                None => through(&mut workers)?,
+                Some(pieces) => {
+                    AtWork::go(&mut workers, Way::Collect(pieces));
+                    through(&mut workers)?;
+                    pieces::iterate(context, (task, arrays), (&mut workers, pieces), (job, &|| ()))?;
+                    AtWork::go(&mut workers, Way::Deliver(pieces));
+                    through(&mut workers)?;
+                }
+            }
+            workers.iter().map(AtWork::done).sum()
         })
     }
 
@@ -131,26 +127,29 @@ impl Engine for GpuEngine {
         let Self { gpus, buffers } = self;
         let held = buffers.iter().map(Buffers::held).sum();
         let (g, cap) = (task.detector, context.memory_cap(held));
-        let (sharing, whole) = (sharing(task, gpus.len()), Arrays::sizes(g, dtype, task.pass.stored));
+        let (sharing, whole) = (gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
         let reach = task.rows.reach(g);
-        // All slices together are one slab.
-        let places = if task.together() { 1 } else { SLOTS * sharing };
-        let host_bytes = |slices| places as u64 * Buffers::bytes(g, (slices, reach), dtypes);
         let mut workers = Vec::with_capacity(sharing);
-        for gpu in gpus.iter_mut().take(sharing) {
-            let mut sizes = sizes(context, (task, &whole), gpu, sharing)?;
+        for gpu in gpus {
+            workers.push(AtWork::new(context, task, gpu, sizes(context, (task, &whole), gpu, sharing)?));
+        }
+        let pieces = pieces::of(context, task, &mut workers)?;
+        // All slices together are one slab.
+        let places = if task.together() && pieces.is_none() { 1 } else { SLOTS * workers.len() };
+        let host_bytes = |slices| places as u64 * Buffers::bytes(g, (slices, reach), dtypes);
+        for worker in &mut workers {
+            let sizes = &mut worker.sizes;
             // The slabs' arrays are the host's memory. Neighbours of slabs are read for them alone.
             let few = sizes.minimum.max(2 * reach);
             let limit = |slab: usize| if slab > few { cap.min(PINNED) } else { cap };
             while sizes.slab > sizes.minimum && host_bytes(sizes.slab) > limit(sizes.slab) {
-                sizes.slab = smaller(sizes.slab, &sizes);
+                sizes.slab = smaller(sizes.slab, sizes);
             }
             if host_bytes(sizes.slab) > cap {
                 let needed = host_bytes(sizes.minimum);
                 fail!(MemoryCap, "memory_cap is {cap} bytes; streaming needs at least {needed} of host memory");
             }
-            workers.push(AtWork::new(context, task, gpu, sizes));
         }
         for gpu in &mut workers {
             gpu.prepare(&whole)?;
@@ -163,11 +162,17 @@ impl Engine for GpuEngine {
             buffers.clear();
             *buffers = slabs.map(|slab| Buffers::new(context, g, slab, dtypes)).collect::<Result<_>>()?;
         }
-        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers, callbacks };
-        let queue = task.queue()?;
+        let mut ends = Lent { context, geometry: g, reach, dtypes, buffers, callbacks, passes: [true; 2] };
         context.report_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
-            drive(&mut workers, &queue, &mut ends, job)
+            let Some(pieces) = &pieces else { return drive(&mut workers, &task.queue()?, &mut ends, job) };
+            AtWork::go(&mut workers, Way::Collect(pieces));
+            ends.passes = [true, false];
+            drive(&mut workers, &task.queue()?, &mut ends, job)?;
+            pieces::iterate(context, (task, &whole), (&mut workers, pieces), (job, &|| context.report(job)))?;
+            AtWork::go(&mut workers, Way::Deliver(pieces));
+            ends.passes = [false, true];
+            drive(&mut workers, &task.queue()?, &mut ends, job)
         })?;
         workers.iter().map(AtWork::done).sum()
     }
@@ -210,11 +215,6 @@ fn resident(arrays: &Arrays) -> Result<Option<usize>> {
         }
         (a, b) => Ok(a.or(b)),
     }
-}
-
-/// GPUs that share the slices, of so many.
-fn sharing(task: &Task, gpus: usize) -> usize {
-    if task.together() { 1 } else { gpus }
 }
 
 /// How a GPU that shares the slices with others cuts its work; tells the log.

@@ -22,6 +22,7 @@ mod kernels;
 mod measure;
 mod output;
 mod phase;
+mod pieces;
 mod prepare;
 mod projector;
 mod rows;

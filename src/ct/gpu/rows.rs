@@ -58,6 +58,10 @@ pub(super) struct Findings {
 }
 mirrored!(Findings, 24);
 
+impl Findings {
+    pub(super) const NOTHING: Self = Self { first: u64::MAX, replaced: 0, outliers: 0 };
+}
+
 /// Weights of the indices in the caller's tensor, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexWeights {

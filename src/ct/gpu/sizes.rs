@@ -6,7 +6,7 @@ use super::choice::{Candidate, Wish};
 use super::format::Format;
 use super::forward;
 use super::frames::DeviceFlat;
-use super::iterative;
+use super::iterative::{self, Pieces};
 use super::prepare;
 use super::projector::Projector;
 use super::rows::IndexWeights;
@@ -84,6 +84,8 @@ pub(super) struct Sizes {
     pub(super) slab: usize,
     /// Slices that stay together, and so divide all slabs but the last.
     pub(super) minimum: usize,
+    /// Slices of a piece, where all would stay together and go piece by piece instead.
+    pub(super) piece: Option<usize>,
     /// Results are written to the caller's device memory by the kernel itself.
     pub(super) in_place: bool,
 }
@@ -133,26 +135,26 @@ impl Sizes {
             (Operator::Filter, _) | (_, Finish::Survey(_)) => false,
             _ => arrays.target().gpu.is_some() && (task.pass.converts || arrays.target().strides[2] == 1),
         };
-        let minimum = match (task.together(), &band_limited) {
-            (true, _) => task.neighbours().next_multiple_of(if band_limited.is_some() { 2 } else { 1 }),
-            (false, Some(_)) => 2,
-            (false, None) => 1,
-        };
-        if minimum > MAX_SLAB {
-            let slices = task.neighbours();
-            fail!(OutOfRange, "iterative.variation is 1 (volume) of {slices} slices; a GPU takes {MAX_SLAB} at most");
-        }
-        let mut sizes = Self { projector, band_limited, side, format, slab: 1, minimum, in_place };
+        let least = if band_limited.is_some() { 2 } else { 1 };
+        let mut sizes = Self { projector, band_limited, side, format, slab: 1, minimum: least, piece: None, in_place };
         let cap = context.gpu_memory(device, held)?;
+        let all = task.neighbours().next_multiple_of(least);
+        if task.together() {
+            let fits = all <= MAX_SLAB && sizes.bytes((task, arrays), all) <= cap;
+            let shared = task.iteration.is_some_and(|iteration| {
+                iterative::worth(all, sharing) && Pieces::bytes(g, iteration, all, sharing) <= context.memory_cap(0)
+            });
+            if fits && !shared {
+                sizes.minimum = all;
+            } else {
+                sizes.piece = Some(sizes.largest_piece((task, arrays), (device, cap), all)?);
+            }
+        }
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
-        let unit = sizes.unit();
+        let (minimum, unit) = (sizes.minimum, sizes.unit());
         if !fits(minimum) {
-            let needed = sizes.bytes((task, arrays), minimum);
-            let what = match minimum {
-                1 => "one slice needs",
-                2 => "two slices need",
-                _ => "all slices together need",
-            };
+            let (needed, what) =
+                (sizes.bytes((task, arrays), minimum), ["one slice needs", "two slices need"][minimum - 1]);
             fail!(MemoryCap, "{device:?}: gpu_memory_cap is {cap} bytes; {what} at least {needed}");
         }
         let copies = arrays.source().gpu.is_none() || arrays.target().gpu.is_none();
@@ -167,8 +169,42 @@ impl Sizes {
         while !fits(slab) {
             slab = smaller(slab, &sizes);
         }
+        // Beside a piece a slab is small.
+        while sizes
+            .piece
+            .is_some_and(|piece| sizes.bytes((task, arrays), slab).saturating_add(sizes.piece_bytes(task, piece)) > cap)
+            && slab > minimum
+        {
+            slab = smaller(slab, &sizes);
+        }
         sizes.slab = slab;
         Ok(sizes)
+    }
+
+    /// Slices of a piece that fit besides a small slab.
+    fn largest_piece(&self, of: (&Task, &Arrays), (device, cap): (&Device, u64), all: usize) -> Result<usize> {
+        let small = self.bytes(of, self.minimum);
+        let bytes = |n: usize| small.saturating_add(self.piece_bytes(of.0, n));
+        let least = iterative::LEAST.min(all);
+        if bytes(least) > cap {
+            let (whole, needed) = (self.bytes(of, all), bytes(least));
+            fail!(
+                MemoryCap,
+                "{device:?}: gpu_memory_cap is {cap} bytes; all slices together need at least {whole}, {least} of them at a time at least {needed}"
+            );
+        }
+        let (mut fits, mut beyond) = (least, all.min(MAX_SLAB) + 1);
+        while fits + 1 < beyond {
+            let middle = (fits + beyond) / 2;
+            if bytes(middle) <= cap { fits = middle } else { beyond = middle }
+        }
+        Ok(fits)
+    }
+
+    /// Device memory for a stretch of iterations of `n` slices.
+    fn piece_bytes(&self, task: &Task, n: usize) -> u64 {
+        let iteration = task.iteration.map_or(0, |iteration| iterative::bytes(task.geometry, iteration, n, self.side));
+        iteration.saturating_add(self.band_limited.as_ref().map_or(0, |b| b.bytes(n)))
     }
 
     /// Slices that one block of the kernels takes: others cost as much as these.

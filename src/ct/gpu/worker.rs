@@ -7,7 +7,7 @@ use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
 use super::forward::{self, Slices};
 use super::frames;
-use super::iterative::{self, Slab};
+use super::iterative::{self, Ends, Piece, Pieces, Slab};
 use super::kept_filter::KeptFilter;
 use super::kernels::Kernels;
 use super::measure;
@@ -22,7 +22,9 @@ use crate::array::transfer::Transfer;
 use crate::context::{Context, Job, NanPolicy};
 use crate::ct::engine::Treated;
 use crate::ct::geometry::Geometry;
+use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::options::Start;
+use crate::ct::iterative::variation::{Course, Seen};
 use crate::ct::output::Finish;
 use crate::ct::rows::kind::Correction;
 use crate::ct::slab::{Arrays, Worker};
@@ -40,6 +42,18 @@ struct Call<'a> {
     arrays: &'a Arrays<'a>,
     sizes: &'a Sizes,
     output: Option<&'a DeviceOutput>,
+    way: Way<'a>,
+}
+
+/// What becomes of a slab.
+#[derive(Clone, Copy)]
+pub(super) enum Way<'a> {
+    /// It goes from the data to the volume.
+    Through,
+    /// From the data to pieces.
+    Collect(&'a Pieces),
+    /// From pieces to the volume.
+    Deliver(&'a Pieces),
 }
 
 /// One GPU: its streams and the memory that is kept from slab to slab and from call to call.
@@ -221,7 +235,7 @@ impl Gpu {
 
     /// Sends a slab's data up and puts all of its work into the compute stream; needs the GPU to be current.
     fn start(&mut self, call: &Call, tables: &mut Tables, job: &Job, first: usize, n: usize) -> Result<Pending> {
-        let Self { state, up, compute, slots, scratch, turn, begun, .. } = self;
+        let Self { state, up, down, compute, slots, scratch, turn, begun, .. } = self;
         let device = &state.device.clone();
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[*turn]);
         let g = task.geometry;
@@ -358,32 +372,23 @@ impl Gpu {
         }
         slot.packed.record(compute)?;
         let workspace = band_limited.map_or(0, |(_, workspace)| workspace);
-        let volume = match sizes.in_place && call.output.is_none() {
-            true => {
-                let block = sizes.target(task, arrays, first, n);
-                let s = block.own_strides();
-                Volume { address: block.address(), slice_stride: s[0], row_stride: s[1] }
-            }
-            false => Volume { address: finished, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
-        };
+        let volume = volume(call, (first, n), finished);
         if let Some((iteration, prepared)) = task.iteration.zip(tables.iterations.as_mut()) {
-            let slab = Slab {
-                context: call.context,
-                job,
-                geometry: g,
-                iteration,
-                first,
-                count: n,
-                rows: packed,
-                start,
-                workspace,
-                volume,
-            };
+            let (context, rows) = (call.context, packed);
+            let slab = Slab { context, job, geometry: g, iteration, first, count: n, own: n, workspace };
+            let ends = Ends { rows, start, volume };
             // Iterations take their time: bad data are told of before.
             slot.packed.synchronize()?;
             slot.check_data(call, device)?;
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
-            replaced += unsafe { prepared.run(state, scratch, &slab, compute)? };
+            replaced += unsafe {
+                match call.way {
+                    Way::Collect(pieces) => {
+                        prepared.collect(state, scratch, (&slab, &ends), compute, (pieces, down))?
+                    }
+                    _ => prepared.run(state, scratch, (&slab, &ends), compute)?,
+                }
+            };
         } else if let Some((sums, workspace)) = band_limited.filter(|_| !forward) {
             let kind = if task.operator == Operator::Adjoint { Sums::Adjoint } else { Sums::Reading };
             // SAFETY: rows and volume are as described; memory lives until the stream is waited for.
@@ -408,21 +413,9 @@ impl Gpu {
             let tents = tables.tents.as_ref().map_or(0, DeviceMemory::address);
             projector.launch(state, &case(task, device, tents), arguments, compute)?;
         }
-        if let Some(output) = call.output {
-            let (target, strides) = match sizes.in_place {
-                true => {
-                    let block = sizes.target(task, arrays, first, n);
-                    (block.address(), block.own_strides())
-                }
-                false => (out, [(g.ny * g.nx) as i64, g.nx as i64, 1]),
-            };
-            let part = Part { volume: finished, target, strides, shape: [n, g.ny, g.nx] };
-            // SAFETY: the caller's tensor is valid for the call; buffers live until the stream is waited for.
-            unsafe { output.run(&part, compute)? };
-        } else if arrays.target().gpu.is_some() && !sizes.in_place && !matches!(task.pass.finish, Finish::Survey(_)) {
-            let block = sizes.target(task, arrays, first, n);
-            // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
-            unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
+        if let Way::Through = call.way {
+            // SAFETY: slices as they are described; memory lives until the stream is waited for.
+            unsafe { convert(call, device, (first, n), [finished, out], compute)? };
         }
         begun.record(compute)?;
         slot.computed.record(compute)?;
@@ -431,19 +424,77 @@ impl Gpu {
         Ok(pending)
     }
 
+    /// Puts a slab of the pieces' images where its results belong; needs the GPU to be current.
+    fn deliver(&mut self, call: &Call, tables: &mut Tables, job: &Job, (first, n): (usize, usize)) -> Result<Pending> {
+        let Self { state, up, compute, slots, scratch, turn, begun, .. } = self;
+        let device = &state.device.clone();
+        let (task, sizes, slot) = (call.task, call.sizes, &mut slots[*turn]);
+        let (Way::Deliver(pieces), Some(iteration), Some(prepared)) =
+            (call.way, task.iteration, &mut tables.iterations)
+        else {
+            fail!(Internal, "pieces that are not there")
+        };
+        let g = task.geometry;
+        let out = slot.out.take(device, sizes.out_bytes(task, n))?.address();
+        let finished = match call.output {
+            Some(_) => scratch.volume.take(device, sizes.volume_bytes(task, n))?.address(),
+            None => out,
+        };
+        compute.wait(&slot.downloaded)?;
+        let volume = volume(call, (first, n), finished);
+        let slab = Slab { context: call.context, job, geometry: g, iteration, first, count: n, own: 0, workspace: 0 };
+        // SAFETY: the volume is as described; memory lives until the stream is waited for.
+        unsafe {
+            prepared.deliver(state, scratch, (&slab, volume), compute, (pieces, up))?;
+            convert(call, device, (first, n), [finished, out], compute)?;
+        }
+        slot.packed.record(compute)?;
+        begun.record(compute)?;
+        slot.computed.record(compute)?;
+        let pending = Pending { slot: *turn, first, count: n, replaced: 0 };
+        *turn = (*turn + 1) % SLOTS;
+        Ok(pending)
+    }
+
+    /// A stretch of iterations of a piece; needs the GPU to be current.
+    fn stretch(
+        &mut self,
+        call: &Call,
+        (tables, sizes): (&mut Tables, &Sizes),
+        job: &Job,
+        (course, piece): (&Course, &mut Piece),
+    ) -> Result<Vec<Seen>> {
+        let Self { state, up, down, compute, scratch, .. } = self;
+        let device = &state.device.clone();
+        let (Some(iteration), Some(prepared)) = (call.task.iteration, &mut tables.iterations) else {
+            fail!(Internal, "iterations that nobody asked for")
+        };
+        let (first, count, own) = (piece.first(), piece.count(), piece.owned().len());
+        let workspace = match &sizes.band_limited {
+            Some(sums) => scratch.sums.take(device, sums.bytes(count) as usize)?.address(),
+            None => 0,
+        };
+        let (context, geometry) = (call.context, call.task.geometry);
+        let slab = Slab { context, job, geometry, iteration, first, count, own, workspace };
+        prepared.stretch(state, scratch, (&slab, compute), (course, piece), [up, down])
+    }
+
     /// Looks at what was found in a slab's data, and brings its results to the caller. Needs the GPU to be current.
     fn finish(&mut self, call: &Call, pending: &Pending) -> Result<Treated> {
         let Self { state, down, slots, surveyed, .. } = self;
         let (task, arrays, sizes, slot) = (call.task, call.arrays, call.sizes, &mut slots[pending.slot]);
         slot.packed.synchronize()?;
-        let findings = slot.check_data(call, &state.device)?;
+        let findings = match call.way {
+            Way::Deliver(_) => Findings::NOTHING,
+            _ => slot.check_data(call, &state.device)?,
+        };
         down.stream.wait(&slot.computed)?;
         if let Finish::Survey(counts) = task.pass.finish {
             let g = task.geometry;
             let slices = (slot.out.address(), [pending.count, g.ny, g.nx]);
             // SAFETY: the slab's results, which its slot holds.
             unsafe { survey::count((call.context, &state.device), counts, slices, &down.stream, surveyed)? };
-        } else if arrays.target().gpu.is_none() {
+        } else if arrays.target().gpu.is_none() && !matches!(call.way, Way::Collect(_)) {
             let block = sizes.target(task, arrays, pending.first, pending.count);
             // SAFETY: the caller's array is valid for the call, and `run` waits for the stream; the buffer holds the block.
             unsafe { down.download(call.context, &block, slot.out.address())? };
@@ -451,6 +502,50 @@ impl Gpu {
         slot.downloaded.record(&down.stream)?;
         Ok(Treated { replaced: findings.replaced + pending.replaced, outliers: findings.outliers })
     }
+}
+
+/// Where a slab's slices are made, if not in the caller's memory from `finished` on.
+fn volume(call: &Call, (first, n): (usize, usize), finished: u64) -> Volume {
+    let g = call.task.geometry;
+    match call.sizes.in_place && call.output.is_none() {
+        true => {
+            let block = call.sizes.target(call.task, call.arrays, first, n);
+            let s = block.own_strides();
+            Volume { address: block.address(), slice_stride: s[0], row_stride: s[1] }
+        }
+        false => Volume { address: finished, slice_stride: (g.ny * g.nx) as i64, row_stride: g.nx as i64 },
+    }
+}
+
+/// Converts finished slices, or brings them to where the caller has the volume on this device.
+///
+/// # Safety
+/// Slices are from `finished` on, and what is converted goes from `out` on, until the stream has passed; the caller's tensor is valid.
+unsafe fn convert(
+    call: &Call,
+    device: &Arc<Device>,
+    (first, n): (usize, usize),
+    [finished, out]: [u64; 2],
+    compute: &Stream,
+) -> Result<()> {
+    let (task, arrays, sizes, g) = (call.task, call.arrays, call.sizes, call.task.geometry);
+    if let Some(output) = call.output {
+        let (target, strides) = match sizes.in_place {
+            true => {
+                let block = sizes.target(task, arrays, first, n);
+                (block.address(), block.own_strides())
+            }
+            false => (out, [(g.ny * g.nx) as i64, g.nx as i64, 1]),
+        };
+        let part = Part { volume: finished, target, strides, shape: [n, g.ny, g.nx] };
+        // SAFETY: the caller's tensor is valid for the call; buffers live until the stream is waited for.
+        unsafe { output.run(&part, compute)? };
+    } else if arrays.target().gpu.is_some() && !sizes.in_place && !matches!(task.pass.finish, Finish::Survey(_)) {
+        let block = sizes.target(task, arrays, first, n);
+        // SAFETY: the caller's tensor is valid for the call; the buffer holds the block.
+        unsafe { scatter(device, out, block.address(), block.shape(), block.strides(), compute)? };
+    }
+    Ok(())
 }
 
 /// A GPU at work on one call.
@@ -463,11 +558,17 @@ pub(super) struct AtWork<'a> {
     tables: Option<Tables>,
     output: Option<DeviceOutput>,
     treated: Treated,
+    pub(super) way: Way<'a>,
 }
 
 impl<'a> AtWork<'a> {
     pub(super) fn new(context: &'a Context, task: &'a Task<'a>, gpu: &'a mut Gpu, sizes: Sizes) -> Self {
-        Self { context, task, gpu, sizes, tables: None, output: None, treated: Treated::default() }
+        Self { context, task, gpu, sizes, tables: None, output: None, treated: Treated::default(), way: Way::Through }
+    }
+
+    /// What becomes of slabs from here on.
+    pub(super) fn go(workers: &mut [Self], way: Way<'a>) {
+        workers.iter_mut().for_each(|gpu| gpu.way = way);
     }
 
     /// Makes tables; waits for what the caller's stream does to the arrays.
@@ -488,12 +589,33 @@ impl<'a> AtWork<'a> {
             &device,
             self.task,
             &mut self.gpu.filter,
-            (*projector, format.lanes, *side, self.sizes.slab),
+            (*projector, format.lanes, *side, self.sizes.slab.max(self.sizes.piece.unwrap_or(0))),
         )?);
         if let Finish::Write(writer) = self.task.pass.finish {
             self.output = Some(DeviceOutput::new(&device, writer)?);
         }
         Ok(())
+    }
+
+    /// A stretch of iterations of a piece.
+    pub(super) fn stretch(
+        &mut self,
+        arrays: &Arrays,
+        job: &Job,
+        course: &Course,
+        piece: &mut Piece,
+    ) -> Result<Vec<Seen>> {
+        let Self { context, task, gpu, sizes, tables, output, way, .. } = self;
+        let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
+        let device = gpu.state.device.clone();
+        let _current = device.enter()?;
+        let call = Call { context, task, arrays, sizes, output: output.as_ref(), way: *way };
+        gpu.stretch(&call, (tables, sizes), job, (course, piece))
+    }
+
+    /// Norms of the pair, once a slab has been worked on.
+    pub(super) fn norms(&self) -> Option<Norms> {
+        self.tables.as_ref()?.iterations.as_ref()?.norms()
     }
 
     /// What happened to values; tells the writer what was counted. When nothing is under way any more.
@@ -524,21 +646,24 @@ impl Worker for AtWork<'_> {
     }
 
     fn start(&mut self, job: &Job, arrays: &Arrays, slices: Range<usize>) -> Result<(usize, Pending)> {
-        let Self { context, task, gpu, sizes, tables, output, .. } = self;
+        let Self { context, task, gpu, sizes, tables, output, way, .. } = self;
         let Some(tables) = tables else { fail!(Internal, "a GPU was not prepared") };
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
         let count = sizes.slab.min(slices.len());
-        let call = Call { context, task, arrays, sizes, output: output.as_ref() };
-        let pending = gpu.start(&call, tables, job, slices.start, count)?;
+        let call = Call { context, task, arrays, sizes, output: output.as_ref(), way: *way };
+        let pending = match way {
+            Way::Deliver(_) => gpu.deliver(&call, tables, job, (slices.start, count))?,
+            _ => gpu.start(&call, tables, job, slices.start, count)?,
+        };
         Ok((count, pending))
     }
 
     fn finish(&mut self, job: &Job, arrays: &Arrays, pending: &Pending) -> Result<()> {
-        let Self { context, task, gpu, sizes, output, treated, .. } = self;
+        let Self { context, task, gpu, sizes, output, treated, way, .. } = self;
         let device = gpu.state.device.clone();
         let _current = device.enter()?;
-        *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref() }, pending)?;
+        *treated += gpu.finish(&Call { context, task, arrays, sizes, output: output.as_ref(), way: *way }, pending)?;
         // Iterations have told of theirs.
         if task.iteration.is_none() {
             job.advance(pending.count as f64 / task.geometry.slices as f64);

@@ -49,7 +49,7 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     let back = iteration.convolution.as_ref().map(|_| BACK);
     let mut running = space.running()?;
     let slices = running.len();
-    let step = 1.0 / (IN_HAND * iteration.norms(space)?.normal + weight);
+    let step = 1.0 / (IN_HAND * iteration.weighted(space.norms()?).normal + weight);
     space.set(MOMENTUM, &vec![1.0; slices])?;
     space.clear(TURNED)?;
     space.clear(DATA_SQUARE)?;

@@ -22,7 +22,7 @@ mod rings;
 mod sirt;
 pub(super) mod space;
 pub(super) mod subsets;
-mod variation;
+pub(super) mod variation;
 pub(super) mod weights;
 
 use crate::context::{Context, LogLevel};
@@ -181,9 +181,9 @@ impl<'a> Iteration<'a> {
     }
 
     /// Norms of the weighted pair, or more than those.
-    fn norms<S: Space>(&self, space: &mut S) -> Result<Norms> {
-        let (norms, largest) = (space.norms()?, self.given.map_or(1.0, |given| given.largest));
-        Ok(Norms { normal: largest * norms.normal, typical: largest * norms.typical, ..norms })
+    fn weighted(&self, norms: Norms) -> Norms {
+        let largest = self.given.map_or(1.0, |given| given.largest);
+        Norms { normal: largest * norms.normal, typical: largest * norms.typical, ..norms }
     }
 
     fn method_needs(&self) -> Needs {

@@ -12,7 +12,7 @@ use super::norms::Norms;
 use super::space::{Limit, Offsets, Rows, Shift, Space, Sum};
 use crate::error::Result;
 
-const FOUND: Offsets = Offsets(0);
+pub(super) const FOUND: Offsets = Offsets(0);
 /// J^T of the dual, and the next offsets afterwards.
 const NEXT: Offsets = Offsets(1);
 const AHEAD: Offsets = Offsets(2);
@@ -43,26 +43,21 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    pub(super) fn new<S: Space>(
-        space: &mut S,
-        iteration: &Iteration,
-        norms: Norms,
-        sums: [Sum; 2],
-    ) -> Result<Option<Self>> {
+    /// `norms` are those of the weighted pair.
+    pub(super) fn new(iteration: &Iteration, norms: Norms, sums: [Sum; 2]) -> Option<Self> {
         let (weight, views) = (iteration.options.ring_weight, iteration.views);
         if weight == 0.0 {
-            return Ok(None);
+            return None;
         }
         let largest = iteration.given.map_or(1.0, |given| given.largest);
-        let mass = match iteration.weights() {
-            Some([roots, _]) => {
-                space.gather(roots, MASS)?;
-                Some(MASS)
-            }
-            None => None,
-        };
+        let mass = iteration.weights().map(|_| MASS);
         let part = (SHARE * norms.normal / (largest * views as f64)) as f32;
-        Ok(Some(Self { weight: weight as f32, part, views, mass, sums }))
+        Some(Self { weight: weight as f32, part, views, mass, sums })
+    }
+
+    /// Before anything else of slices that have come into memory.
+    pub(super) fn begin<S: Space>(&self, space: &mut S, iteration: &Iteration) -> Result<()> {
+        iteration.weights().map_or(Ok(()), |[roots, _]| space.gather(roots, MASS))
     }
 
     /// What the steps go by.

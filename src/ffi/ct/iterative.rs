@@ -75,8 +75,10 @@ pub enum isoc_ct_variation {
     /// Of pixels next to each other in a slice: slices are independent.
     Slices = 0,
     /// Of neighbouring slices, too, times pixel_size / bin_pitch, since rows of the detector are as far apart as its bins: |D x| is the length
-    /// of three differences. All slices have one objective and one gap, and are worked on together: they must fit the processor's memory_cap,
-    /// or one GPU's memory, else ISOC_STATUS_MEMORY_CAP with what is needed. Not with percentiles (isoc_ct_set_output).
+    /// of three differences. All slices have one objective and one gap, and are worked on together: they must fit the processor's memory_cap.
+    /// Where they do not fit a GPU, or where several GPUs share them, they are in host memory, within memory_cap, and pieces of them on a GPU
+    /// in turn, each with 22 slices of its neighbours on either side: results are the same to the bit. What is needed is told with
+    /// ISOC_STATUS_MEMORY_CAP. Not with percentiles (isoc_ct_set_output).
     Volume = 1,
 }
 

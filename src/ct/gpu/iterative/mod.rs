@@ -5,6 +5,7 @@ mod change;
 mod fista;
 mod launches;
 mod pair;
+mod pieces;
 mod prepared;
 mod rings;
 mod sizes;
@@ -13,6 +14,7 @@ mod space;
 mod variation;
 
 pub(super) use change::Kernels;
+pub(super) use pieces::{LEAST, Piece, Pieces, worth};
 pub(super) use prepared::Prepared;
 pub(super) use sizes::{bytes, convolution_bytes, wanted};
-pub(super) use slab::Slab;
+pub(super) use slab::{Ends, Slab};

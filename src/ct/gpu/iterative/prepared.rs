@@ -3,17 +3,21 @@
 use super::change::{Begin, Load, Store};
 use super::launches::over;
 use super::pair::{Pairs, packed_bytes};
+use super::pieces::{Piece, Pieces};
 use super::sizes::{sum_bytes, watched_bytes};
-use super::slab::{Factors, Slab};
+use super::slab::{Ends, Factors, Slab};
 use super::space::{Addresses, Resident, Vectors};
+use crate::array::transfer::Transfer;
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::geometry::Geometry;
 use crate::ct::gpu::band_limited::Volume;
 use crate::ct::gpu::state::{Scratch, Slot, State};
 use crate::ct::iterative::Iteration;
+use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::options::refuse_negative;
 use crate::ct::iterative::space::{DATA, X};
+use crate::ct::iterative::variation::{Course, Seen, Vector};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Pinned, Rows, Stream};
 use std::sync::Arc;
@@ -71,14 +75,122 @@ impl Prepared {
     /// All iterations on one slab; gives how many values were replaced. The GPU is current.
     ///
     /// # Safety
-    /// The slab's addresses are as it says until the stream has passed.
+    /// The ends are as they say until the stream has passed.
     pub(in crate::ct::gpu) unsafe fn run(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        (slab, ends): (&Slab, &Ends),
+        stream: &Stream,
+    ) -> Result<u64> {
+        let iteration = slab.iteration;
+        let (vectors, at) = self.make_room(state, scratch, slab, stream)?;
+        // SAFETY: vectors of so many slices; the rest by this function's contract.
+        let replaced =
+            unsafe { self.begin(state, (slab, ends), [vectors.image(at, X), vectors.rows(at, DATA)], stream)? };
+        let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
+        let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
+        space.weigh_data(self.given.as_ref())?;
+        iteration.run(&mut space)?;
+        space.finish()?;
+        // SAFETY: by this function's contract.
+        unsafe { store(state, slab, vectors.image(at, X), ends.volume, stream)? };
+        Ok(replaced)
+    }
+
+    /// What a slab's iterations begin with goes to the pieces instead; gives how many values were replaced. The GPU is current.
+    ///
+    /// # Safety
+    /// As for `run`.
+    pub(in crate::ct::gpu) unsafe fn collect(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        (slab, ends): (&Slab, &Ends),
+        stream: &Stream,
+        (pieces, down): (&Pieces, &Transfer),
+    ) -> Result<u64> {
+        let (vectors, at) = self.make_room(state, scratch, slab, stream)?;
+        let slices = slab.first..slab.first + slab.count;
+        let [image, rows] = [vectors.image(at, X), vectors.rows(at, DATA)];
+        // SAFETY: as for `run`; the stream has passed before anything is read.
+        unsafe {
+            let replaced = self.begin(state, (slab, ends), [image, rows], stream)?;
+            stream.synchronize()?;
+            pieces.fill((slab.context, down), Vector::Image(X), slices.clone(), image)?;
+            pieces.fill((slab.context, down), Vector::Rows(DATA), slices, rows)?;
+            Ok(replaced)
+        }
+    }
+
+    /// A stretch of iterations of a piece, whose slices are those of the slab. The GPU is current.
+    pub(in crate::ct::gpu) fn stretch(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        (slab, stream): (&Slab, &Stream),
+        (course, piece): (&Course, &mut Piece),
+        [up, down]: [&Transfer; 2],
+    ) -> Result<Vec<Seen>> {
+        let (vectors, at) = self.make_room(state, scratch, slab, stream)?;
+        // Vectors are zeros by now.
+        stream.synchronize()?;
+        let (first, context) = (slab.first, slab.context);
+        let place = |vector| match vector {
+            Vector::Image(image) => vectors.image(at, image),
+            Vector::Rows(rows) => vectors.rows(at, rows),
+            Vector::Offsets(offsets) => vectors.offsets(at, offsets),
+        };
+        for vector in piece.going() {
+            // SAFETY: vectors of the piece's slices.
+            unsafe { piece.upload((context, up), vector, piece.slices.clone(), (first, place(vector)))? };
+        }
+        up.stream.synchronize()?;
+        let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
+        let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
+        space.weigh_data(self.given.as_ref())?;
+        let seen = course.stretch(&mut space, piece.slices.clone())?;
+        stream.synchronize()?;
+        let owned = piece.owned();
+        let coming: Vec<Vector> = piece.coming().collect();
+        for vector in coming {
+            // SAFETY: as above.
+            unsafe { piece.download((context, down), vector, owned.clone(), (first, place(vector)))? };
+        }
+        Ok(seen[piece.own.clone()].to_vec())
+    }
+
+    /// The pieces' next images go where the volume is. The GPU is current.
+    ///
+    /// # Safety
+    /// The volume is as it says until the stream has passed.
+    pub(in crate::ct::gpu) unsafe fn deliver(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        (slab, volume): (&Slab, Volume),
+        stream: &Stream,
+        (pieces, up): (&Pieces, &Transfer),
+    ) -> Result<()> {
+        let (vectors, at) = self.make_room(state, scratch, slab, stream)?;
+        stream.synchronize()?;
+        let image = vectors.image(at, X);
+        // SAFETY: images of so many slices, which are there when the stream goes on; the rest by this function's contract.
+        unsafe {
+            pieces.read((slab.context, up), slab.first..slab.first + slab.count, image)?;
+            up.stream.synchronize()?;
+            store(state, slab, image, volume, stream)
+        }
+    }
+
+    /// Memory for a slab's vectors, which are zeros once the stream has passed; and what all slabs share.
+    fn make_room(
         &mut self,
         state: &mut State,
         scratch: &mut Scratch,
         slab: &Slab,
         stream: &Stream,
-    ) -> Result<u64> {
+    ) -> Result<(Vectors, Addresses)> {
         let (device, g, iteration) = (state.device.clone(), slab.geometry, slab.iteration);
         let vectors = Vectors::new(g, iteration, slab.count);
         let memory = scratch.vectors.take(&device, vectors.bytes())?;
@@ -100,20 +212,12 @@ impl Prepared {
             // SAFETY: vectors of one slice or more; work on these comes later in the stream.
             self.factors = Some(unsafe { space.make_factors()? });
         }
-        // SAFETY: vectors of so many slices; the rest by this function's contract.
-        let replaced = unsafe { self.begin(state, slab, [vectors.image(at, X), vectors.rows(at, DATA)], stream)? };
-        let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
-        let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
-        space.weigh_data(self.given.as_ref())?;
-        iteration.run(&mut space)?;
-        space.finish()?;
-        let Volume { address: to, slice_stride, row_stride } = slab.volume;
-        let (nx, ny) = (g.nx as i32, g.ny as i32);
-        let store = Store { from: vectors.image(at, X), to, slice_stride, row_stride, nx, ny };
-        let kernel = &state.kernels.iterative(&device)?.store;
-        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { kernel.launch(stream, over(g.ny * g.nx, slab.count), &store)? };
-        Ok(replaced)
+        Ok((vectors, at))
+    }
+
+    /// Norms of the pair, once a slab has been worked on.
+    pub(in crate::ct::gpu) fn norms(&self) -> Option<Norms> {
+        self.factors.as_ref().and_then(|factors| factors.norms)
     }
 
     fn space<'s>(
@@ -151,7 +255,13 @@ impl Prepared {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn begin(&self, state: &State, slab: &Slab, [image, rows]: [u64; 2], stream: &Stream) -> Result<u64> {
+    unsafe fn begin(
+        &self,
+        state: &State,
+        (slab, ends): (&Slab, &Ends),
+        [image, rows]: [u64; 2],
+        stream: &Stream,
+    ) -> Result<u64> {
         let (g, iteration, device) = (slab.geometry, slab.iteration, &state.device);
         let kernels = state.kernels.iterative(device)?;
         let replace = (slab.context.nan_policy() == NanPolicy::Replace).into();
@@ -159,7 +269,7 @@ impl Prepared {
         let [lower, upper] = iteration.options.bounds.map(|b| b as f32);
         let found = self.found.address();
         let load = Load {
-            from: slab.rows,
+            from: ends.rows,
             to: rows,
             order: self.order.address(),
             found: if refuses { found } else { 0 },
@@ -169,7 +279,7 @@ impl Prepared {
             slices: slab.count as i32,
             replace,
         };
-        let (from, [slice_stride, row_stride, column_stride]) = slab.start.unwrap_or((0, [0; 3]));
+        let (from, [slice_stride, row_stride, column_stride]) = ends.start.unwrap_or((0, [0; 3]));
         let begin = Begin {
             from,
             to: image,
@@ -185,7 +295,7 @@ impl Prepared {
             ny: g.ny as i32,
             replace,
         };
-        let looks = refuses || slab.start.is_some();
+        let looks = refuses || ends.start.is_some();
         // SAFETY: the structs mirror the kernels'; the rest by this function's contract. Page-locked memory has the same address on the
         // device, and is read after the wait.
         unsafe {
@@ -229,6 +339,18 @@ impl Prepared {
         }
         refuse_negative([line, g.first_row + slice, sample])
     }
+}
+
+/// Images of a slab go to the volume.
+///
+/// # Safety
+/// The image and the volume are of so many slices until the stream has passed.
+unsafe fn store(state: &State, slab: &Slab, from: u64, volume: Volume, stream: &Stream) -> Result<()> {
+    let (g, Volume { address: to, slice_stride, row_stride }) = (slab.geometry, volume);
+    let store = Store { from, to, slice_stride, row_stride, nx: g.nx as i32, ny: g.ny as i32 };
+    let kernel = &state.kernels.iterative(&state.device)?.store;
+    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+    unsafe { kernel.launch(stream, over(g.ny * g.nx, slab.count), &store) }
 }
 
 static NO_FACTORS: Factors = Factors { rays: None, pixels: Vec::new(), norms: None };

@@ -17,7 +17,7 @@ pub(super) struct Factors {
     pub(super) norms: Option<Norms>,
 }
 
-/// Where one slab's data are, and where its results go.
+/// Some slices.
 pub(in crate::ct::gpu) struct Slab<'a> {
     pub(in crate::ct::gpu) context: &'a Context,
     pub(in crate::ct::gpu) job: &'a Job,
@@ -25,11 +25,17 @@ pub(in crate::ct::gpu) struct Slab<'a> {
     pub(in crate::ct::gpu) iteration: &'a Iteration<'a>,
     pub(in crate::ct::gpu) first: usize,
     pub(in crate::ct::gpu) count: usize,
+    /// Those that progress counts.
+    pub(in crate::ct::gpu) own: usize,
+    /// Of band-limited sums, and of the convolution.
+    pub(in crate::ct::gpu) workspace: u64,
+}
+
+/// Where a slab's data are, and where its results go.
+pub(in crate::ct::gpu) struct Ends {
     /// Line integrals, (slice, view, bin).
     pub(in crate::ct::gpu) rows: u64,
     /// Where the iterations begin: address and strides; None for the method's own.
     pub(in crate::ct::gpu) start: Option<(u64, [i64; 3])>,
-    /// Of band-limited sums, and of the convolution.
-    pub(in crate::ct::gpu) workspace: u64,
     pub(in crate::ct::gpu) volume: Volume,
 }

@@ -595,7 +595,7 @@ impl Space for Resident<'_> {
     }
 
     fn go_on(&mut self) -> Result<bool> {
-        let Slab { job, geometry, iteration, count, .. } = self.slab;
+        let Slab { job, geometry, iteration, own, .. } = self.slab;
         self.marks[self.iterations % 2].record(self.stream)?;
         self.iterations += 1;
         let mut left = true;
@@ -605,7 +605,7 @@ impl Space for Resident<'_> {
                 left = self.look() > 0;
             }
         }
-        job.advance(*count as f64 / geometry.slices as f64 / iteration.options.iterations as f64);
+        job.advance(*own as f64 / geometry.slices as f64 / iteration.options.iterations as f64);
         job.check()?;
         Ok(left && self.running.contains(&true))
     }

@@ -1,0 +1,95 @@
+//! Slices that depend on each other, piece by piece on the GPUs of a context.
+
+use super::iterative::Pieces;
+use super::worker::AtWork;
+use crate::context::{Context, Job, LogLevel};
+use crate::ct::iterative::variation::{Course, Seen};
+use crate::ct::slab::{Arrays, Queue};
+use crate::ct::task::Task;
+use crate::error::{Result, fail};
+use std::sync::{Mutex, PoisonError};
+
+/// The pieces of a call, if it goes by any. Leaves those GPUs that have something to do.
+pub(super) fn of(context: &Context, task: &Task, workers: &mut Vec<AtWork>) -> Result<Option<Pieces>> {
+    let Some(iteration) = task.iteration.filter(|_| task.together()) else { return Ok(None) };
+    if let Some(whole) = workers.iter().position(|gpu| gpu.sizes.piece.is_none()) {
+        workers.swap(0, whole);
+        workers.truncate(1);
+        return Ok(None);
+    }
+    let (g, gpus) = (task.geometry, workers.len());
+    let largest = workers.iter().filter_map(|gpu| gpu.sizes.piece).min().unwrap_or(0);
+    let (cap, needed) = (context.memory_cap(0), Pieces::bytes(g, iteration, largest, gpus));
+    if needed > cap {
+        fail!(
+            MemoryCap,
+            "memory_cap is {cap} bytes; {} slices that depend on each other, {largest} of which fit a GPU at a time, need {needed} of host memory",
+            g.slices
+        );
+    }
+    let pieces = Pieces::new(g, iteration, largest, gpus)?;
+    context.log(LogLevel::Info, || {
+        let (n, slices) = (pieces.len(), pieces.largest());
+        format!("{n} pieces of up to {slices} slices, {needed} bytes of host memory")
+    });
+    Ok(Some(pieces))
+}
+
+/// The same on each GPU, in a thread of its own. All of them have ended before the first error goes to the caller; nobody takes more from
+/// the queue then.
+pub(super) fn on_each(
+    workers: &mut [AtWork],
+    queue: Option<&Queue>,
+    work: impl Fn(&mut AtWork) -> Result<()> + Sync,
+) -> Result<()> {
+    let one = |gpu: &mut AtWork| {
+        let result = work(gpu);
+        if let (Err(_), Some(queue)) = (&result, queue) {
+            queue.stop();
+        }
+        result
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let running: Vec<_> = workers.iter_mut().map(|gpu| scope.spawn(move || one(gpu))).collect();
+        let results: Vec<Result<()>> =
+            running.into_iter().map(|r| r.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect();
+        results.into_iter().collect()
+    })
+}
+
+/// All iterations, once the pieces have what they begin with; `report` is called between stretches.
+pub(super) fn iterate(
+    context: &Context,
+    (task, arrays): (&Task, &Arrays),
+    (workers, pieces): (&mut [AtWork], &Pieces),
+    (job, report): (&Job, &dyn Fn()),
+) -> Result<()> {
+    let Some((iteration, norms)) = task.iteration.zip(workers.iter().find_map(|gpu| gpu.norms())) else {
+        fail!(Internal, "pieces that nobody has seen")
+    };
+    let squares = iteration.is_poisson().then(|| context.install(|| pieces.squares()));
+    let mut course = Course::new(iteration, norms, task.geometry.slices, squares);
+    let mut found = Vec::new();
+    while course.next().is_some() {
+        let queue = Queue::new(std::iter::once(0..pieces.len()))?;
+        let seen: Vec<Mutex<Vec<Seen>>> = (0..pieces.len()).map(|_| Mutex::default()).collect();
+        on_each(workers, Some(&queue), |gpu| {
+            while let Some(k) = queue.take(1) {
+                let stretched = gpu.stretch(arrays, job, &course, &mut pieces.lock(k.start));
+                if stretched.is_err() {
+                    gpu.wait()?;
+                }
+                *seen[k.start].lock().unwrap_or_else(PoisonError::into_inner) = stretched?;
+            }
+            Ok(())
+        })?;
+        let all = seen.into_iter().flat_map(|seen| seen.into_inner().unwrap_or_else(PoisonError::into_inner));
+        found.push(course.take(all.collect()).1);
+        context.install(|| pieces.exchange(iteration));
+        report();
+        job.check()?;
+    }
+    iteration.history.add(found);
+    Ok(())
+}
