@@ -139,13 +139,24 @@ fn other_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
 }
 
 /// Slices that depend on each other go piece by piece where they do not fit, with margins that come anew after each 20 iterations; an odd
-/// number of slices, of which two may be one image.
+/// number of slices, of which two may be one image. Where the host has no room for them that is an error.
 #[test]
 fn volumes_go_piece_by_piece_to_the_bit() {
     let g = Geometry { nx: 19, ny: 16, ..geometry(151, false) };
     for (iterative, options) in others().into_iter().filter(|(o, _)| o.variation == Variation::Volume) {
         check_places(&g, &options, &Iterative { iterations: 45, ..iterative });
     }
+    let Some(context) = gpu() else { return };
+    let (iterative, options) = others().pop().expect("a case");
+    let gpu_memory_cap = plan_with(&context, &g, &options, &iterative).memory().expect("bytes") / 2;
+    let none = ContextOptions { gpu_memory_cap, memory_cap: 1_000_000, ..ContextOptions::default() };
+    let Some(none) = gpu_with(none) else { return };
+    let mut ct = plan_with(&none, &g, &options, &iterative);
+    let mut volume = vec![7.0f32; g.volume_shape().iter().product()];
+    let (p, target) = (projections(&g), ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+    let e = ct.reconstruct(Array::new(&p, g.projection_shape()).expect("projections"), target).expect_err("no room");
+    assert!(e.status == Status::MemoryCap && e.message.contains("151 slices that depend on each other"), "{e}");
+    assert!(volume.iter().all(|v| *v == 7.0));
 }
 
 /// Least squares by the band-limited pair, and by the convolution that its normal operator is, and within bounds; and total variation of

@@ -14,6 +14,7 @@ use crate::array::Layout;
 use crate::array::transfer::Block;
 use crate::context::Context;
 use crate::ct::geometry::Order;
+use crate::ct::iterative::Iteration;
 use crate::ct::options::Sampling;
 use crate::ct::output::Finish;
 use crate::ct::slab::{Arrays, rows_of};
@@ -92,6 +93,8 @@ pub(super) struct Sizes {
 
 /// Slabs that a GPU should have at least, so that copies and work overlap.
 const MIN_SLABS: usize = 8;
+/// Of a GPU's memory, one over the part that slabs may take beside a piece.
+const BESIDE: u64 = 8;
 /// Slices that a slab may have: a launch's limit on its grid, with something in hand.
 const MAX_SLAB: usize = 32_768;
 
@@ -139,16 +142,15 @@ impl Sizes {
         let mut sizes = Self { projector, band_limited, side, format, slab: 1, minimum: least, piece: None, in_place };
         let cap = context.gpu_memory(device, held)?;
         let all = task.neighbours().next_multiple_of(least);
-        if task.together() {
+        let split = task.together() && {
             let fits = all <= MAX_SLAB && sizes.bytes((task, arrays), all) <= cap;
-            let shared = task.iteration.is_some_and(|iteration| {
+            let shared = |iteration: &Iteration| {
                 iterative::worth(all, sharing) && Pieces::bytes(g, iteration, all, sharing) <= context.memory_cap(0)
-            });
-            if fits && !shared {
-                sizes.minimum = all;
-            } else {
-                sizes.piece = Some(sizes.largest_piece((task, arrays), (device, cap), all)?);
-            }
+            };
+            !fits || task.iteration.is_some_and(shared)
+        };
+        if task.together() && !split {
+            sizes.minimum = all;
         }
         let fits = |n: usize| sizes.bytes((task, arrays), n) <= cap;
         let (minimum, unit) = (sizes.minimum, sizes.unit());
@@ -166,26 +168,30 @@ impl Sizes {
             None => share,
         };
         let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
-        while !fits(slab) {
-            slab = smaller(slab, &sizes);
-        }
-        // Beside a piece a slab is small.
-        while sizes
-            .piece
-            .is_some_and(|piece| sizes.bytes((task, arrays), slab).saturating_add(sizes.piece_bytes(task, piece)) > cap)
-            && slab > minimum
-        {
+        // Beside a piece slabs are small.
+        let (least, room) = (iterative::LEAST.min(all), if split { cap / BESIDE } else { cap });
+        let large = |slab: usize| {
+            let bytes = sizes.bytes((task, arrays), slab);
+            bytes > room || split && bytes.saturating_add(sizes.piece_bytes(task, least)) > cap
+        };
+        while slab > minimum && large(slab) {
             slab = smaller(slab, &sizes);
         }
         sizes.slab = slab;
+        if split {
+            sizes.piece = Some(sizes.largest_piece((task, arrays), (device, cap), least..all)?);
+        }
         Ok(sizes)
     }
 
-    /// Slices of a piece that fit besides a small slab.
-    fn largest_piece(&self, of: (&Task, &Arrays), (device, cap): (&Device, u64), all: usize) -> Result<usize> {
-        let small = self.bytes(of, self.minimum);
-        let bytes = |n: usize| small.saturating_add(self.piece_bytes(of.0, n));
-        let least = iterative::LEAST.min(all);
+    /// Slices of a piece that fit besides a slab: `least` or more, all at most.
+    fn largest_piece(
+        &self,
+        of: (&Task, &Arrays),
+        (device, cap): (&Device, u64),
+        Range { start: least, end: all }: Range<usize>,
+    ) -> Result<usize> {
+        let bytes = |n: usize| self.bytes(of, self.slab).saturating_add(self.piece_bytes(of.0, n));
         if bytes(least) > cap {
             let (whole, needed) = (self.bytes(of, all), bytes(least));
             fail!(
