@@ -193,6 +193,9 @@ impl isoc_context_options {
         let indices = unsafe { array(self.gpus, n, "gpus") }?;
         let index =
             |&i: &i32| usize::try_from(i).or_else(|_| fail!(NoDevice, "gpus names GPU {i}; indices begin at 0"));
+        if let Some((_, twice)) = indices.iter().enumerate().find(|(k, g)| indices[..*k].contains(g)) {
+            fail!(OutOfRange, "gpus names GPU {twice} twice");
+        }
         indices.iter().map(index).collect()
     }
 }

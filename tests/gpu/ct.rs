@@ -533,7 +533,7 @@ fn several_gpus_give_the_same_bits() {
 }
 
 fn several_gpus(one: &Arc<Context>, options: &Options) {
-    let compute = Compute::Gpus(isocenter::gpu::device_count().map(|n| (0..n).collect()).expect("GPUs"));
+    let compute = Compute::Gpus(super::several());
     let all = Arc::new(Context::new(ContextOptions { compute, ..ContextOptions::default() }).expect("a context"));
     let geometry = Geometry::new(angles(60), 150).with_rows(75);
     let data = random(geometry.projection_shape().iter().product(), 21);
@@ -609,7 +609,7 @@ fn two_plans_of_two_contexts_run_at_the_same_time() {
 #[test]
 fn a_gpu_that_is_not_there_is_an_error() {
     let Some(_) = gpu() else { return };
-    for gpus in [vec![99], vec![0, 0]] {
+    for gpus in [vec![99], vec![0, 99]] {
         let options = ContextOptions { compute: Compute::Gpus(gpus.clone()), ..ContextOptions::default() };
         let e = Context::new(options).expect_err("no such GPU");
         println!("{gpus:?}: {}", e.message);

@@ -4,7 +4,7 @@ use super::common::iterative as exact;
 use super::memory::OnGpu;
 use super::{gpu, gpu_with};
 use isocenter::array::{Array, ArrayMut, DType};
-use isocenter::context::{Context, ContextOptions, NanPolicy};
+use isocenter::context::{Compute, Context, ContextOptions, NanPolicy};
 use isocenter::ct::{
     Algorithm, Ct, Fit, Geometry, Iterative, Normal, Options, Order, Pair, Slab, Start, Variation, Weighting,
 };
@@ -135,6 +135,27 @@ fn other_iterations_do_not_depend_on_slabs_or_on_where_arrays_are() {
     let g = Geometry { nx: 19, ny: 16, ..geometry(41, false) };
     for (iterative, options) in others() {
         check_places(&g, &options, &iterative);
+    }
+}
+
+/// Slices shared out among several GPUs, each by itself or, where they depend on each other, piece by piece.
+#[test]
+fn several_gpus_come_to_the_same_bits() {
+    let Some(context) = gpu() else { return };
+    let gpus = super::several();
+    let compute = Compute::Gpus(gpus.clone());
+    let all = Arc::new(Context::new(ContextOptions { compute, ..ContextOptions::default() }).expect("a context"));
+    // As many as each is worth, of the volume.
+    let g = Geometry { nx: 19, ny: 16, ..geometry(88 * gpus.len() + 1, false) };
+    for (iterative, options) in others() {
+        let iterative = Iterative { iterations: 45, ..iterative };
+        let (p, start) = (projections(&g), random(g.volume_shape().iter().product(), 9));
+        let whole = run(&mut plan_with(&context, &g, &options, &iterative), &p, &start);
+        let mut ct = plan_with(&all, &g, &options, &iterative);
+        same(&run(&mut ct, &p, &start), &whole, &format!("{iterative:?} on several"));
+        if iterative.start == Start::Uniform {
+            check_ends(&mut ct, &iterative, &p, &start, &whole);
+        }
     }
 }
 

@@ -42,6 +42,14 @@ fn gpu_with(options: ContextOptions) -> Option<Arc<Context>> {
     }
 }
 
+/// All GPUs; the one that there is three times where there are no more.
+fn several() -> Vec<usize> {
+    match isocenter::gpu::device_count().expect("GPUs") {
+        1 => vec![0; 3],
+        n => (0..n).collect(),
+    }
+}
+
 fn cpu() -> Arc<Context> {
     let options = ContextOptions { compute: Compute::Cpu, nan_policy: NanPolicy::Error, ..ContextOptions::default() };
     Arc::new(Context::new(options).expect("a CPU context"))

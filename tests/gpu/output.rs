@@ -297,8 +297,7 @@ fn streams_slabs_and_several_gpus() {
         let window = Some(Window::Percentiles { low: 1.0, high: 99.0, slices: Some(5) });
         let output = Output { dtype: DType::U16, window, histogram_bins: 9, ..Output::default() };
         let (expected, of_whole) = stored(&mut plan(&context, &g, &options, output.clone()), &data, 0u16);
-        let count = isocenter::gpu::device_count().expect("GPUs");
-        for gpus in [vec![0], (0..count).collect()] {
+        for gpus in [vec![0], super::several()] {
             let reports = Arc::new(Mutex::new(Vec::new()));
             let copy = reports.clone();
             let progress = move |fraction: f64, stage: Stage| {

@@ -167,7 +167,7 @@ impl Sizes {
             None if copies => (few / unit).max(1) * unit,
             None => share,
         };
-        let mut slab = wanted.min(task.neighbours().next_multiple_of(minimum)).min(MAX_SLAB);
+        let mut slab = wanted.min(task.neighbours()).next_multiple_of(minimum).min(MAX_SLAB);
         // Beside a piece slabs are small.
         let (least, room) = (iterative::LEAST.min(all), if split { cap / BESIDE } else { cap });
         let large = |slab: usize| {
