@@ -277,7 +277,12 @@ fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
     let mut capped = plan_with(&small, g, options, iterative);
     match (iterative.variation, capped.info()) {
         (Variation::Slices, info) => assert!(info.expect("facts").slab_slices < g.slices),
-        (Variation::Volume, Ok(_)) => assert!(g.slices > MARGINS, "a piece and its margins"),
+        (Variation::Volume, Ok(_)) => {
+            assert!(g.slices > MARGINS, "a piece and its margins");
+            // As large a piece as fits.
+            let bytes = capped.memory().expect("bytes");
+            assert!(bytes <= gpu_memory_cap && bytes > gpu_memory_cap / 10 * 9, "{bytes} of {gpu_memory_cap}");
+        }
         (Variation::Volume, Err(e)) => {
             assert!(g.slices < MARGINS && e.status == Status::MemoryCap, "{e}");
             assert!(e.message.contains("all slices together need at least"), "{e}");

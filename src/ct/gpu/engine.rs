@@ -80,7 +80,7 @@ impl Engine for GpuEngine {
         let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.detector, DType::F32, task.pass.stored));
         let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
-        Ok(Needs { slab: sizes.slab, bytes: sizes.bytes((task, &arrays), sizes.slab), padded_bins })
+        Ok(Needs { slab: sizes.slab, bytes: sizes.needed((task, &arrays)), padded_bins })
     }
 
     fn run(&mut self, context: &Context, task: &Task, arrays: &Arrays) -> Result<Treated> {

@@ -207,6 +207,11 @@ impl Sizes {
         Ok(fits)
     }
 
+    /// Device memory for the call.
+    pub(super) fn needed(&self, of: (&Task, &Arrays)) -> u64 {
+        self.bytes(of, self.slab).saturating_add(self.piece.map_or(0, |piece| self.piece_bytes(of.0, piece)))
+    }
+
     /// Device memory for a stretch of iterations of `n` slices.
     fn piece_bytes(&self, task: &Task, n: usize) -> u64 {
         let iteration = task.iteration.map_or(0, |iteration| iterative::bytes(task.geometry, iteration, n, self.side));

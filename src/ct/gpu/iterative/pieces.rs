@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::cpu::buffer::Buffer;
 use crate::ct::geometry::Geometry;
 use crate::ct::iterative::Iteration;
-use crate::ct::iterative::space::{DATA, Rows};
+use crate::ct::iterative::space::DATA;
 use crate::ct::iterative::variation::{NEXT, REACH, Vector, lasting};
 use crate::error::Result;
 use rayon::prelude::*;
@@ -218,8 +218,7 @@ impl Piece {
     }
 
     pub(super) fn coming(&self) -> impl Iterator<Item = Vector> {
-        const DATA_ROWS: Rows = DATA;
-        self.values.iter().map(|v| v.vector).filter(|v| *v != Vector::Rows(DATA_ROWS))
+        self.values.iter().map(|v| v.vector).filter(|v| *v != Vector::Rows(DATA))
     }
 
     /// First slice, and how many there are, with the margins.
