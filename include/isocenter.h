@@ -681,8 +681,8 @@ typedef struct isoc_pet isoc_pet;
 // `user`. It must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_progress_fn)(void *user, double fraction, const char *stage);
 
-// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
-// the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
+// Gets log messages: level 1 is a warning, 2 a decision that the library took, 3 what iterations have come to (objective and, where it is
+// known, how far that is above the minimum at most), some twenty times a second at most. Called only from the thread that made the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
 typedef void (*isoc_log_fn)(void *user, int32_t level, const char *message);
 
 // How a context is set up. Set `struct_size` and zero the rest for the defaults.

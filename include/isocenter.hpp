@@ -137,7 +137,7 @@ public:
 // It must not call the plan that it reports on (ISOC_STATUS_BUSY). An exception stops the call, and leaves it.
 using progress_function = callback<double /* fraction */, const char * /* stage */>;
 
-// Gets log messages: level 1 is a warning, 2 a decision that the library took. Otherwise as progress_function. Where a context has none,
+// Gets log messages: level 1 is a warning, 2 a decision that the library took, 3 what iterations have come to. Otherwise as progress_function. Where a context has none,
 // warnings go to stderr.
 using log_function = std::function<void(int level, const char *message)>;
 

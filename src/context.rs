@@ -5,11 +5,12 @@ use crate::cpu::level::Level;
 use crate::cpu::memory;
 use crate::error::{Error, Result, Status, fail};
 use crate::gpu::{self, Device, Pinned};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 /// What to do with NaN and Inf in data.
@@ -30,6 +31,8 @@ pub enum LogLevel {
     Warning = 1,
     /// What the library decided.
     Info = 2,
+    /// How far iterations have come.
+    Progress = 3,
 }
 
 /// Gets the fraction done and the stage's name; true asks to cancel.
@@ -273,6 +276,11 @@ impl Context {
         self.nan_policy
     }
 
+    /// Whether anybody gets more than warnings.
+    pub(crate) fn tells(&self) -> bool {
+        self.log.is_some() && !self.warnings_only
+    }
+
     /// Whether anybody gets messages.
     pub(crate) fn logs(&self) -> bool {
         self.log.is_some()
@@ -302,7 +310,7 @@ impl Context {
     /// Runs a part of a call's work on the worker threads, inside [`Context::report_while`] of the whole.
     pub(crate) fn on_workers<T: Send>(&self, job: &Job, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
         let pool = self.workers.pool();
-        if self.progress.is_none() {
+        if self.progress.is_none() && !self.tells() {
             return pool.install(|| work(job));
         }
         let (done, finished) = sync_channel(1);
@@ -376,6 +384,10 @@ impl Context {
         for note in job.notes.lock().unwrap_or_else(|e| e.into_inner()).drain(..) {
             self.log(LogLevel::Warning, || note);
         }
+        let said = std::mem::take(&mut *job.said.lock().unwrap_or_else(|e| e.into_inner()));
+        for (_, message) in said {
+            self.log(LogLevel::Progress, || message);
+        }
     }
 
     /// Tells the progress callback how far `job` is, and takes its wish to cancel; on the calling thread only.
@@ -386,9 +398,16 @@ impl Context {
         }
     }
 
+    /// The same from work that may be on the calling thread or on others, as often as it likes.
+    pub(crate) fn report_between(&self, job: &Job) {
+        if std::thread::current().id() == job.caller && job.is_due() {
+            self.report(job);
+        }
+    }
+
     fn wait<T>(&self, job: &Job, finished: &Receiver<Result<T>>) -> Result<T> {
         loop {
-            match finished.recv_timeout(Duration::from_millis(50)) {
+            match finished.recv_timeout(REPORTS) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => self.report(job),
                 // The scope passes the panic on as soon as this function returns.
@@ -506,6 +525,9 @@ impl Drop for Workers {
     }
 }
 
+/// Between reports.
+pub(crate) const REPORTS: Duration = Duration::from_millis(50);
+
 const WHOLE: f64 = (1u64 << 50) as f64;
 
 /// The part of a call's work that is under way: of several passes, one.
@@ -533,6 +555,13 @@ pub(crate) struct Job {
     cancelled: AtomicBool,
     /// Warnings from other threads than the caller's, for the log.
     notes: Mutex<Vec<String>>,
+    /// How far each part of the work has come, for the log.
+    said: Mutex<BTreeMap<usize, String>>,
+    /// Callbacks come from this thread alone.
+    caller: ThreadId,
+    began: Instant,
+    /// When it was reported last, in milliseconds.
+    reported: AtomicU64,
 }
 
 impl Default for Job {
@@ -543,6 +572,10 @@ impl Default for Job {
             stage: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
             notes: Mutex::default(),
+            said: Mutex::default(),
+            caller: std::thread::current().id(),
+            began: Instant::now(),
+            reported: AtomicU64::new(0),
         }
     }
 }
@@ -556,6 +589,21 @@ impl Job {
     /// A warning for the log, which gets it from the calling thread.
     pub(crate) fn note(&self, message: String) {
         self.notes.lock().unwrap_or_else(|e| e.into_inner()).push(message);
+    }
+
+    /// How far a part of the work is, by its number, for the log; which gets what was said last.
+    pub(crate) fn say(&self, part: usize, message: String) {
+        self.said.lock().unwrap_or_else(|e| e.into_inner()).insert(part, message);
+    }
+
+    /// Whether it is time for a report, which the asker then makes.
+    fn is_due(&self) -> bool {
+        let [now, between] = [self.began.elapsed(), REPORTS].map(|t| t.as_millis() as u64);
+        let due = now >= self.reported.load(Ordering::Relaxed) + between;
+        if due {
+            self.reported.store(now, Ordering::Relaxed);
+        }
+        due
     }
 
     pub(crate) fn enter(&self, stage: Stage) {

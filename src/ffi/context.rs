@@ -41,8 +41,8 @@ pub enum isoc_nan_policy {
 /// `user`. It must not throw, and must not call the library with the handle that it reports on (ISOC_STATUS_BUSY).
 pub type isoc_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> i32>;
 
-/// Gets log messages: level 1 is a warning, 2 a decision that the library took. Called only from the thread that made
-/// the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
+/// Gets log messages: level 1 is a warning, 2 a decision that the library took, 3 what iterations have come to (objective and, where it is
+/// known, how far that is above the minimum at most), some twenty times a second at most. Called only from the thread that made the call, so from several threads at a time as isoc_progress_fn is; it must not throw.
 pub type isoc_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char)>;
 
 /// How a context is set up. Set `struct_size` and zero the rest for the defaults.

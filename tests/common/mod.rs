@@ -6,6 +6,7 @@ pub mod frames;
 pub mod iterative;
 pub mod scene;
 pub mod stripes;
+pub mod told;
 
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};

@@ -362,3 +362,39 @@ fn a_cancel_is_heeded_between_iterations() {
     assert_eq!(e.status, Status::Cancelled);
     assert!(calls.load(Ordering::Relaxed) > 0);
 }
+
+/// The log gets each slab's last objective at the end, from the calling thread, and others before; who asked for warnings alone gets none.
+#[test]
+fn what_iterations_find_is_told() {
+    let g = geometry(3);
+    let tv = Iterative { iterations: 45, regularisation: 0.5, bounds: [0.0, 2.0], ..Iterative::default() };
+    let sirt = Iterative { iterations: 7, ..Iterative::default() };
+    for (algorithm, iterative) in [(Algorithm::Sirt, sirt), (Algorithm::TotalVariation, tv)] {
+        for warnings_only in [false, true] {
+            let (context, told) = told::context(ContextOptions { warnings_only, ..on_processor() }, false);
+            let mut ct = Ct::new(Arc::new(context.expect("a context")));
+            ct.set_geometry(g.clone()).expect("a geometry");
+            set(&mut ct, algorithm, &iterative);
+            reconstruct(&mut ct).expect("a reconstruction");
+            let history = ct.history().expect("a history");
+            let last = history.last().expect("an iteration");
+            let told = told.lock().expect("what was told");
+            if warnings_only {
+                assert!(told.is_empty(), "{told:?}");
+                continue;
+            }
+            let (thread, text) = told.last().expect("a message");
+            assert_eq!(*thread, std::thread::current().id());
+            let (iteration, objective) = (last.iteration, last.objective);
+            let start = format!("slices 0 to 2, iteration {iteration}: objective {objective:.6e}");
+            assert!(text.starts_with(&start), "{text}, not {start}");
+            assert_eq!(text.contains("above the minimum"), last.gap.is_finite(), "{text}");
+        }
+    }
+    // While they go on, too: otherwise nothing would end this.
+    let (context, _) = told::context(on_processor(), true);
+    let mut ct = Ct::new(Arc::new(context.expect("a context")));
+    ct.set_geometry(g).expect("a geometry");
+    set(&mut ct, Algorithm::Sirt, &Iterative { iterations: 1_000_000, ..Iterative::default() });
+    assert_eq!(reconstruct(&mut ct).expect_err("a cancel").status, Status::Cancelled);
+}

@@ -297,6 +297,46 @@ fn check_places(g: &Geometry, options: &Options, iterative: &Iterative) {
 /// What a piece of a volume has at least: twice its margins, and as many slices of its own.
 const MARGINS: usize = 66;
 
+/// Wherever the iterations are: the log is told on the calling thread while they go on, and a cancel is heeded between two.
+#[test]
+fn iterations_tell_the_log_and_heed_a_cancel() {
+    let Some(context) = gpu() else { return };
+    let g = Geometry { nx: 19, ny: 16, ..geometry(151, false) };
+    let iterative = Iterative { iterations: 1_000_000, bounds: [0.1, 0.8], ..Iterative::default() };
+    let variation = Variation::Volume;
+    let volume = Iterative { regularisation: 2.0, variation, tolerance: 1e-30, ..iterative.clone() };
+    let (p, len) = (projections(&g), g.volume_shape().iter().product());
+    for (algorithm, iterative) in [(Algorithm::Sirt, iterative), (Algorithm::TotalVariation, volume)] {
+        let half = plan(&context, &g, algorithm, &iterative).memory().expect("bytes") / 2;
+        for (gpus, gpu_memory_cap) in [(vec![0], 0), (vec![0], half), (super::several(), 0)] {
+            let compute = Compute::Gpus(gpus);
+            let options = || ContextOptions { compute: compute.clone(), gpu_memory_cap, ..ContextOptions::default() };
+            let what = format!("{algorithm:?} on {:?}, {gpu_memory_cap}", options().compute);
+            for streams in [false, true] {
+                let (context, told) = super::common::told::context(options(), true);
+                let mut ct = plan(&Arc::new(context.expect("a context")), &g, algorithm, &iterative);
+                let e = if streams {
+                    let read = |slab: Slab| {
+                        let values = slab.shape.iter().product();
+                        // SAFETY: a contiguous slab of this shape.
+                        unsafe { std::slice::from_raw_parts_mut(slab.data.cast::<f32>(), values) }.fill(10.0);
+                        Ok(())
+                    };
+                    ct.reconstruct_stream(DType::F32, read, |_| panic!("nothing is finished"))
+                } else {
+                    let mut out = vec![0.0; len];
+                    let array = Array::new(&p, g.projection_shape()).expect("projections");
+                    ct.reconstruct(array, ArrayMut::new(&mut out, g.volume_shape()).expect("a volume"))
+                };
+                assert_eq!(e.expect_err("a cancel").status, Status::Cancelled, "{what}, a stream: {streams}");
+                let told = told.lock().expect("what was told");
+                let from_here = told.iter().all(|(thread, _)| *thread == std::thread::current().id());
+                assert!(from_here && told[0].1.contains("objective"), "{what}: {told:?}");
+            }
+        }
+    }
+}
+
 /// From and to the GPU, and in a stream.
 fn check_ends(ct: &mut Ct, iterative: &Iterative, p: &[f32], start: &[f32], whole: &[f32]) {
     let g = &ct.geometry().expect("a geometry").clone();

@@ -13,7 +13,7 @@ classdef Context < handle
 %   NanPolicy     'error' (the default), or 'replace': NaN and Inf in data count as 0, and info of a plan tells how many there were
 %   Progress      'none' (the default); 'console'; or a function: STOP = F(FRACTION, STAGE) is called some twenty times a second.
 %                 Logical true stops the call; numbers do not, so that functions that return handles may be used
-%   Log           true prints what the library decides (false). Its warnings are MATLAB's, 'isocenter:log'
+%   Log           true prints what the library decides, and what iterations have come to (false). Its warnings are MATLAB's, 'isocenter:log'
 %
 %   Ctrl-C stops any calculation, whatever Progress is.
 %

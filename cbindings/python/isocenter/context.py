@@ -14,7 +14,7 @@ from .errors import wrong
 class _Logger:
     """Python's logger as a log callback."""
     logger = logging.getLogger("isocenter")
-    LEVELS = {1: logging.WARNING, 2: logging.DEBUG}
+    LEVELS = {1: logging.WARNING, 2: logging.DEBUG, 3: logging.DEBUG}
 
     def hears(self, level):
         return self.logger.isEnabledFor(self.LEVELS[level])
@@ -42,8 +42,8 @@ class Context(_call.Handle):
         time where several make calls with plans of the context. Something true as its result cancels that call, which raises
         CancelledError; what it raises comes out of that call.
     log : callable, optional
-        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took. None: Python's logger "isocenter", which
-        shows warnings and takes decisions at its level DEBUG.
+        ``log(level, message)``, on the threads that progress is on: 1 is a warning, 2 a decision that the library took, 3 what
+        iterations have come to. None: Python's logger "isocenter", which shows warnings and takes the others at its level DEBUG.
     gpus : sequence of int, optional
         With device "gpu": the GPUs to use, as the driver counts; None takes all.
     gpu_memory_cap : int

@@ -256,6 +256,20 @@ class Iterative(unittest.TestCase):
         self.ct.set_phase(length_um=3.0, pixel_um=3.0)
         self.assertRaisesRegex(isocenter.OutOfRangeError, "set_phase is set", self.ct.suggest_regularisation, data)
 
+    def test_the_log_is_told(self):
+        told = []
+        with isocenter.Context(device="cpu", log=lambda *told_of: told.append(told_of)) as context:
+            ct = isocenter.CT(context, **GEOMETRY)
+            ct.set_options(algorithm="sirt")
+            ct.set_iterative(5)
+            ct.reconstruct(self.data)
+            level, text = told[-1]
+            self.assertEqual(level, 3)
+            self.assertIn(f"slices 0 to 1, iteration 4: objective {ct.history()[-1].objective:.6e}".split("e+")[0], text)
+        with self.assertLogs("isocenter", "DEBUG") as logged:
+            self.by("sirt", 5)
+        self.assertRegex(logged.output[-1], "^DEBUG:isocenter:.*iteration 4: objective")
+
     def test_classes_of_errors(self):
         for kind, options in ((isocenter.OutOfRangeError, {"iterations": 0}), (isocenter.OutOfRangeError, {"relaxation": 2}),
                               (isocenter.NotFiniteParameterError, {"relaxation": np.inf}), (isocenter.OutOfRangeError, {"lower": 1}),

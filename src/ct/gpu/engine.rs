@@ -3,6 +3,7 @@
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::choice::ALL;
+use super::several::{on_each, rounds};
 use super::sizes::{SLOTS, Sizes, smaller};
 use super::worker::{AtWork, Gpu, Way};
 use super::{filter, measure, pieces};
@@ -100,10 +101,10 @@ impl Engine for GpuEngine {
         let pieces = pieces::of(context, task, &mut workers)?;
         context.run_waiting_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
-            pieces::on_each(&mut workers, None, |gpu| gpu.prepare(arrays))?;
+            on_each((context, job), workers.iter_mut(), None, |gpu| gpu.prepare(arrays))?;
             let through = |workers: &mut [AtWork]| {
                 let queue = task.queue()?;
-                pieces::on_each(workers, Some(&queue), |gpu| {
+                on_each((context, job), workers.iter_mut(), Some(&queue), |gpu| {
                     let mut ends = Whole { arrays: *arrays, context: None };
                     drive(std::slice::from_mut(gpu), &queue, &mut ends, job)
                 })
@@ -113,7 +114,7 @@ impl Engine for GpuEngine {
                 Some(pieces) => {
                     AtWork::go(&mut workers, Way::Collect(pieces));
                     through(&mut workers)?;
-                    pieces::iterate(context, (task, arrays), (&mut workers, pieces), (job, &|| ()))?;
+                    pieces::iterate(context, (task, arrays), (&mut workers, pieces), job)?;
                     AtWork::go(&mut workers, Way::Deliver(pieces));
                     through(&mut workers)?;
                 }
@@ -165,11 +166,17 @@ impl Engine for GpuEngine {
         let mut ends = Lent { context, geometry: g, reach, dtypes, buffers, callbacks, passes: [true; 2] };
         context.report_part(task.pass.part, |job| {
             job.enter(task.operator.stage());
-            let Some(pieces) = &pieces else { return drive(&mut workers, &task.queue()?, &mut ends, job) };
+            let Some(pieces) = &pieces else {
+                let queue = task.queue()?;
+                return match task.iteration {
+                    Some(_) if workers.len() > 1 => rounds((context, job), &mut workers, &queue, &mut ends),
+                    _ => drive(&mut workers, &queue, &mut ends, job),
+                };
+            };
             AtWork::go(&mut workers, Way::Collect(pieces));
             ends.passes = [true, false];
             drive(&mut workers, &task.queue()?, &mut ends, job)?;
-            pieces::iterate(context, (task, &whole), (&mut workers, pieces), (job, &|| context.report(job)))?;
+            pieces::iterate(context, (task, &whole), (&mut workers, pieces), job)?;
             AtWork::go(&mut workers, Way::Deliver(pieces));
             ends.passes = [false, true];
             drive(&mut workers, &task.queue()?, &mut ends, job)
@@ -232,7 +239,7 @@ fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &Gpu, sharing
 }
 
 /// Runs slabs, and waits for the GPUs whatever happened: nothing may still use the arrays afterwards.
-fn drive<'a>(gpus: &mut [AtWork], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
+pub(super) fn drive<'a>(gpus: &mut [AtWork], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
     then_wait(
         gpus,
         |gpus| slab::run(gpus, queue, ends, job),

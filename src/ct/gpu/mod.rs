@@ -26,6 +26,7 @@ mod pieces;
 mod prepare;
 mod projector;
 mod rows;
+mod several;
 mod sizes;
 mod state;
 mod stripes;

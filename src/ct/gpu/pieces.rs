@@ -1,6 +1,7 @@
 //! Slices that depend on each other, piece by piece on the GPUs of a context.
 
 use super::iterative::Pieces;
+use super::several::on_each;
 use super::worker::AtWork;
 use crate::context::{Context, Job, LogLevel};
 use crate::ct::iterative::variation::{Course, Seen};
@@ -35,35 +36,12 @@ pub(super) fn of(context: &Context, task: &Task, workers: &mut Vec<AtWork>) -> R
     Ok(Some(pieces))
 }
 
-/// The same on each GPU, in a thread of its own. All of them have ended before the first error goes to the caller; nobody takes more from
-/// the queue then.
-pub(super) fn on_each(
-    workers: &mut [AtWork],
-    queue: Option<&Queue>,
-    work: impl Fn(&mut AtWork) -> Result<()> + Sync,
-) -> Result<()> {
-    let one = |gpu: &mut AtWork| {
-        let result = work(gpu);
-        if let (Err(_), Some(queue)) = (&result, queue) {
-            queue.stop();
-        }
-        result
-    };
-    std::thread::scope(|scope| {
-        let one = &one;
-        let running: Vec<_> = workers.iter_mut().map(|gpu| scope.spawn(move || one(gpu))).collect();
-        let results: Vec<Result<()>> =
-            running.into_iter().map(|r| r.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect();
-        results.into_iter().collect()
-    })
-}
-
-/// All iterations, once the pieces have what they begin with; `report` is called between stretches.
+/// All iterations, once the pieces have what they begin with.
 pub(super) fn iterate(
     context: &Context,
     (task, arrays): (&Task, &Arrays),
     (workers, pieces): (&mut [AtWork], &Pieces),
-    (job, report): (&Job, &dyn Fn()),
+    job: &Job,
 ) -> Result<()> {
     let Some((iteration, norms)) = task.iteration.zip(workers.iter().find_map(|gpu| gpu.norms())) else {
         fail!(Internal, "pieces that nobody has seen")
@@ -74,7 +52,7 @@ pub(super) fn iterate(
     while course.next().is_some() {
         let queue = Queue::new(std::iter::once(0..pieces.len()))?;
         let seen: Vec<Mutex<Vec<Seen>>> = (0..pieces.len()).map(|_| Mutex::default()).collect();
-        on_each(workers, Some(&queue), |gpu| {
+        on_each((context, job), workers.iter_mut(), Some(&queue), |gpu| {
             while let Some(k) = queue.take(1) {
                 let stretched = gpu.stretch(arrays, job, &course, &mut pieces.lock(k.start));
                 if stretched.is_err() {
@@ -85,9 +63,11 @@ pub(super) fn iterate(
             Ok(())
         })?;
         let all = seen.into_iter().flat_map(|seen| seen.into_inner().unwrap_or_else(PoisonError::into_inner));
-        found.push(course.take(all.collect()).1);
+        let told = course.take(all.collect()).1;
+        told.say((context, job), 0..task.geometry.slices);
+        found.push(told);
         context.install(|| pieces.exchange(iteration));
-        report();
+        context.report_between(job);
         job.check()?;
     }
     iteration.history.add(found);

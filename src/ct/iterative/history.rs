@@ -1,6 +1,8 @@
 //! What iterations found.
 
+use crate::context::{Context, Job};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Mutex;
 
 /// One iteration over all slices, as it found the images that it began with.
@@ -14,6 +16,19 @@ pub struct Iterated {
     pub gap: f64,
     /// Slices that it went on with.
     pub slices: usize,
+}
+
+impl Iterated {
+    /// Tells the log, while iterations of these slices go on.
+    pub(in crate::ct) fn say(&self, (context, job): (&Context, &Job), slices: Range<usize>) {
+        if !context.tells() {
+            return;
+        }
+        let Self { iteration, objective, gap, .. } = self;
+        let (first, last) = (slices.start, slices.end - 1);
+        let gap = if gap.is_finite() { format!(", at most {gap:.2e} above the minimum") } else { String::new() };
+        job.say(first, format!("slices {first} to {last}, iteration {iteration}: objective {objective:.6e}{gap}"));
+    }
 }
 
 /// A call's iterations, to which slabs add theirs.

@@ -28,6 +28,7 @@ pub(super) struct Resident<'s> {
     pub(super) at_work: (&'s Context, &'s Job),
     pub(super) iteration: &'s Iteration<'s>,
     pub(super) geometry: &'s Geometry,
+    pub(super) first: usize,
     /// Those of the slab, and of the whole volume.
     pub(super) slices: (usize, usize),
     pub(super) pairs: &'s Pairs<'s>,
@@ -544,6 +545,7 @@ impl Space for Resident<'_> {
     }
 
     fn tell(&mut self, found: Iterated) {
+        found.say(self.at_work, self.first..self.first + self.slices.0);
         self.found.push(found);
     }
 
@@ -580,7 +582,7 @@ impl Space for Resident<'_> {
     fn record(&mut self, iteration: usize, objective: Sum, factor: f64) -> Result<()> {
         let slices = self.running.iter().filter(|runs| **runs).count();
         let objective = factor * self.sum(objective)[..self.slices.0].iter().sum::<f64>();
-        self.found.push(Iterated { iteration, objective, gap: f64::INFINITY, slices });
+        self.tell(Iterated { iteration, objective, gap: f64::INFINITY, slices });
         Ok(())
     }
 

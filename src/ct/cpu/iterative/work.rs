@@ -216,6 +216,7 @@ impl Work for Iterate<'_> {
             at_work,
             iteration: self.iteration,
             geometry: self.geometry,
+            first: slab.first,
             slices: (slab.count, self.geometry.slices),
             pairs: &self.pairs,
             convolution,

@@ -329,7 +329,7 @@ impl Resident<'_> {
             let at = self.history.data().add(16 * k);
             (at.cast::<f64>().read(), at.add(8).cast::<i64>().read() as usize)
         };
-        self.found.push(Iterated { iteration: k, objective, gap: f64::INFINITY, slices });
+        self.tell(Iterated { iteration: k, objective, gap: f64::INFINITY, slices });
         self.looked += 1;
         slices
     }
@@ -556,6 +556,8 @@ impl Space for Resident<'_> {
     }
 
     fn tell(&mut self, found: Iterated) {
+        let Slab { context, job, first, count, .. } = *self.slab;
+        found.say((context, job), first..first + count);
         self.found.push(found);
     }
 
@@ -595,7 +597,7 @@ impl Space for Resident<'_> {
     }
 
     fn go_on(&mut self) -> Result<bool> {
-        let Slab { job, geometry, iteration, own, .. } = self.slab;
+        let Slab { context, job, geometry, iteration, own, .. } = self.slab;
         self.marks[self.iterations % 2].record(self.stream)?;
         self.iterations += 1;
         let mut left = true;
@@ -606,6 +608,7 @@ impl Space for Resident<'_> {
             }
         }
         job.advance(*own as f64 / geometry.slices as f64 / iteration.options.iterations as f64);
+        context.report_between(job);
         job.check()?;
         Ok(left && self.running.contains(&true))
     }
