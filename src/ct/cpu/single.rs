@@ -92,15 +92,20 @@ impl Single<'_> {
             match self.taps {
                 Taps::Nearest => self.blocks::<V, N, SPREAD, 0>(1),
                 Taps::Linear => self.blocks::<V, N, SPREAD, 2>(2),
+                // Of a half-width between half a sample and a whole one, as where pixels are as wide as bins.
+                Taps::Tent { taps: 2 } if self.terms.iter().all(|t| (1.0..=2.0).contains(&t.slope)) => {
+                    self.blocks::<V, N, SPREAD, 3>(2)
+                }
                 Taps::Tent { taps: 2 } => self.blocks::<V, N, SPREAD, 4>(2),
                 Taps::Tent { taps } => self.blocks::<V, N, SPREAD, 4>(taps),
             }
         }
     }
 
-    /// `SPREAD`: 0 narrow, 1 wide, 2 any. `KIND`: 0 nearest, 2 linear, 4 tent.
+    /// `SPREAD`: 0 narrow, 1 wide, 2 any. `KIND`: 0 nearest, 2 linear, 3 tent of slopes between 1 and 2, 4 tent.
     #[inline(always)]
     unsafe fn blocks<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>(self, taps: usize) {
+        let mut windows = Windows::EMPTY;
         for r in 0..self.rows {
             for e0 in (0..self.len).step_by(BLOCK) {
                 let at = self.sums[r * self.stride + e0..].as_mut_ptr();
@@ -110,12 +115,9 @@ impl Single<'_> {
                     let mut sum: [V; N] = std::array::from_fn(|n| V::load(at.add(n * V::LANES)));
                     for terms in self.terms.chunks(TERMS) {
                         // All windows first: their chain of dependent steps is long, and would hold up the sums.
-                        let mut windows = [Windows::EMPTY; TERMS];
-                        for (windows, term) in windows.iter_mut().zip(terms) {
-                            windows.find::<V>(term, r, e0);
-                        }
-                        for (windows, term) in windows.iter().zip(terms) {
-                            add::<V, N, SPREAD, KIND>(term, windows, taps, &mut sum);
+                        windows.find::<V, N, SPREAD>(terms, r, e0);
+                        for (k, term) in terms.iter().enumerate() {
+                            add::<V, N, SPREAD, KIND>(term, (&windows, k), taps, &mut sum);
                         }
                     }
                     for (n, s) in sum.iter().enumerate() {
@@ -127,33 +129,53 @@ impl Single<'_> {
     }
 }
 
-/// Where a term's block of elements reads: for each of its vectors, the lowest sample, and the first lane's position from
-/// there.
-#[derive(Clone, Copy)]
+/// Where a block of elements reads some terms, term beside term, so that vectors find them for several at a time.
 struct Windows {
-    start: [i32; LANES],
-    first: [f32; LANES],
-    run: Run,
+    runs: [Run; TERMS],
+    /// Of the first element.
+    first: [f32; TERMS],
+    along: [f32; TERMS],
+    /// Of each of the block's vectors: the lowest sample, and the first lane's position from there.
+    start: [[i32; TERMS]; VECTORS],
+    at: [[f32; TERMS]; VECTORS],
 }
 
-/// Lanes of the widest vectors; at least the vectors of a block.
-const LANES: usize = 16;
-/// Terms whose windows are found together.
+/// Terms whose windows are found together: a multiple of the widest vectors' lanes.
 const TERMS: usize = 16;
+/// Vectors of a block, where they are narrow.
+const VECTORS: usize = 8;
 
 impl Windows {
-    const EMPTY: Self = Self { start: [0; LANES], first: [0.0; LANES], run: Run { cell: 0, first: 0.0 } };
+    const EMPTY: Self = Self {
+        runs: [Run { cell: 0, first: 0.0 }; TERMS],
+        first: [0.0; TERMS],
+        along: [0.0; TERMS],
+        start: [[0; TERMS]; VECTORS],
+        at: [[0.0; TERMS]; VECTORS],
+    };
 
+    /// Up to TERMS terms; what is beyond them stays of others, and is not read.
     #[inline(always)]
-    unsafe fn find<V: Lookup>(&mut self, term: &Term, r: usize, e0: usize) {
-        let (lanes, along) = (V::LANES as f32, term.along as f32);
-        self.run = term.run::<BLOCK>(r, e0);
-        // SAFETY: by the caller's contract; the arrays hold the widest vector.
-        unsafe {
-            let first = V::fma(V::ramp(), V::splat(along * lanes), V::splat(self.run.first));
-            let cell = V::truncate(V::add(first, V::splat(along.min(0.0) * (lanes - 1.0))));
-            V::store_index(cell, self.start.as_mut_ptr());
-            V::store(V::sub(first, V::of_index(cell)), self.first.as_mut_ptr());
+    unsafe fn find<V: Lookup, const N: usize, const SPREAD: usize>(&mut self, terms: &[Term], r: usize, e0: usize) {
+        for (k, term) in terms.iter().enumerate() {
+            let run = term.run::<BLOCK>(r, e0);
+            (self.runs[k], self.first[k], self.along[k]) = (run, run.first, term.step);
+        }
+        if SPREAD == 2 {
+            return;
+        }
+        for k in (0..TERMS).step_by(V::LANES) {
+            // SAFETY: by the caller's contract; the arrays hold whole vectors.
+            unsafe {
+                let (first, along) = (V::load(self.first[k..].as_ptr()), V::load(self.along[k..].as_ptr()));
+                let back = V::mul(V::min(along, V::splat(0.0)), V::splat((V::LANES - 1) as f32));
+                for (n, (start, at)) in self.start.iter_mut().zip(&mut self.at).take(N).enumerate() {
+                    let first = V::fma(along, V::splat((n * V::LANES) as f32), first);
+                    let cell = V::truncate(V::add(first, back));
+                    V::store_index(cell, start[k..].as_mut_ptr());
+                    V::store(V::sub(first, V::of_index(cell)), at[k..].as_mut_ptr());
+                }
+            }
         }
     }
 }
@@ -162,16 +184,16 @@ impl Windows {
 #[inline(always)]
 unsafe fn add<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>(
     term: &Term,
-    windows: &Windows,
+    (windows, k): (&Windows, usize),
     taps: usize,
     sum: &mut [V; N],
 ) {
-    let run = windows.run;
+    let run = windows.runs[k];
     // SAFETY: by the caller's contract.
     unsafe {
         // It may lie outside the row, where positions are clamped.
         let data = term.data.wrapping_offset(run.cell as isize);
-        let along = V::splat(term.along as f32);
+        let along = V::splat(windows.along[k]);
         for (n, s) in sum.iter_mut().enumerate() {
             // Positions from the vector's own window on, so that their cells are the lanes to take from it.
             let (start, at) = if SPREAD == 2 {
@@ -179,7 +201,7 @@ unsafe fn add<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>
                 let (low, high) = (term.low - run.cell as f32, term.high - run.cell as f32);
                 (0, V::min(V::max(at, V::splat(low)), V::splat(high)))
             } else {
-                (windows.start[n] as isize, V::fma(V::ramp(), along, V::splat(windows.first[n])))
+                (windows.start[n][k] as isize, V::fma(V::ramp(), along, V::splat(windows.at[n][k])))
             };
             let index = V::truncate(at);
             let fraction = V::sub(at, V::of_index(index));
@@ -194,6 +216,15 @@ unsafe fn add<V: Lookup, const N: usize, const SPREAD: usize, const KIND: usize>
                 2 => {
                     let (a, b) = (sample(0), sample(1));
                     *s = V::fma(V::sub(b, a), fraction, V::add(*s, a));
+                }
+                3 => {
+                    // The second sample lies on the far flank, u >= 1; the first has weight, u > 0 and 2 - u >= 0. See `tent`.
+                    let slope = V::splat(term.slope);
+                    let near = V::fma(fraction, V::splat(-term.slope), slope);
+                    let far = V::fma(fraction, slope, V::splat(2.0 - term.slope));
+                    let second = V::fma(fraction, slope, V::splat(2.0 - 2.0 * term.slope));
+                    *s = V::fma(V::min(near, far), sample(0), *s);
+                    *s = V::fma(V::max(second, V::splat(0.0)), sample(1), *s);
                 }
                 _ => {
                     for tap in 0..taps {
