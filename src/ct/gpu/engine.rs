@@ -3,7 +3,7 @@
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::choice::ALL;
-use super::several::{on_each, rounds};
+use super::several::{drive, on_each, rounds};
 use super::sizes::{SLOTS, Sizes, smaller};
 use super::worker::{AtWork, Gpu, Way};
 use super::{filter, measure, pieces};
@@ -15,7 +15,7 @@ use crate::ct::options::{Kernel, Precision, Sampling};
 use crate::ct::slab::{self, Arrays, Buffers, Callbacks, Lent, Queue, Whole};
 use crate::ct::task::Task;
 use crate::error::{Result, Status, fail};
-use crate::gpu::{Device, then_wait};
+use crate::gpu::Device;
 
 /// A plan's GPUs, and what it keeps on them.
 #[derive(Debug, Default)]
@@ -236,16 +236,4 @@ fn sizes(context: &Context, (task, arrays): (&Task, &Arrays), gpu: &Gpu, sharing
         }
     });
     Ok(sizes)
-}
-
-/// Runs slabs, and waits for the GPUs whatever happened: nothing may still use the arrays afterwards.
-pub(super) fn drive<'a>(gpus: &mut [AtWork], queue: &Queue, ends: &mut impl slab::Ends<'a>, job: &Job) -> Result<()> {
-    then_wait(
-        gpus,
-        |gpus| slab::run(gpus, queue, ends, job),
-        |gpus| {
-            let waited: Vec<Result<()>> = gpus.iter().map(AtWork::wait).collect();
-            waited.into_iter().collect()
-        },
-    )
 }

@@ -1,10 +1,10 @@
-//! Several GPUs at a time, each in a thread of its own.
+//! GPUs at work: in turns, or at a time, each in a thread of its own.
 
-use super::engine::drive;
 use super::worker::AtWork;
 use crate::context::{Context, Job, REPORTS};
-use crate::ct::slab::{Ends, Queue, Whole, Worker};
+use crate::ct::slab::{self, Ends, Queue, Whole, Worker};
 use crate::error::Result;
+use crate::gpu::then_wait;
 use std::iter;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -70,4 +70,16 @@ pub(super) fn rounds<'a>(
             ends.report(at_work.1);
         }
     }
+}
+
+/// Runs slabs, and waits for the GPUs whatever happened: nothing may still use the arrays afterwards.
+pub(super) fn drive<'a>(gpus: &mut [AtWork], queue: &Queue, ends: &mut impl Ends<'a>, job: &Job) -> Result<()> {
+    then_wait(
+        gpus,
+        |gpus| slab::run(gpus, queue, ends, job),
+        |gpus| {
+            let waited: Vec<Result<()>> = gpus.iter().map(AtWork::wait).collect();
+            waited.into_iter().collect()
+        },
+    )
 }
