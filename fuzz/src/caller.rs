@@ -69,7 +69,7 @@ unsafe extern "C" fn progress(user: *mut c_void, fraction: f64, stage: *const c_
 unsafe extern "C" fn log(_user: *mut c_void, level: i32, message: *const c_char) {
     // SAFETY: a C string, as isoc_log_fn says.
     let message = unsafe { CStr::from_ptr(message) };
-    assert!((1..=2).contains(&level) && message.to_str().is_ok_and(|s| !s.is_empty()));
+    assert!((1..=3).contains(&level) && message.to_str().is_ok_and(|s| !s.is_empty()));
 }
 
 pub(crate) struct Caller<'d> {
