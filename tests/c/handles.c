@@ -202,7 +202,7 @@ static void call_from_log(void *user, int32_t level, const char *message) {
         return;
     r->depth++;
     r->logs++;
-    r->message_good &= (level == 1 || level == 2) && *message;
+    r->message_good &= level >= 1 && level <= 3 && *message;
     r->from_log = call_memory(r->own->ct, r->own);
     r->depth--;
 }

@@ -159,7 +159,7 @@ impl Windows {
     unsafe fn find<V: Lookup, const N: usize, const SPREAD: usize>(&mut self, terms: &[Term], r: usize, e0: usize) {
         for (k, term) in terms.iter().enumerate() {
             let run = term.run::<BLOCK>(r, e0);
-            (self.runs[k], self.first[k], self.along[k]) = (run, run.first, term.step);
+            (self.runs[k], self.first[k], self.along[k]) = (run, run.first, term.along as f32);
         }
         if SPREAD == 2 {
             return;

@@ -43,8 +43,6 @@ pub(super) struct Term<'a> {
     pub(super) start: f64,
     pub(super) across: f64,
     pub(super) along: f64,
-    /// `along`, rounded.
-    pub(super) step: f32,
     /// Some positions lie outside the row.
     pub(super) clamped: bool,
     /// Positions are clamped to these; cells there read only padding, which is zero.
@@ -128,7 +126,6 @@ impl RowLayout {
             start: first - base,
             across,
             along,
-            step: along as f32,
             clamped: min < -(taps as f64) || max > self.samples as f64,
             low: (-(taps as f64) - base) as f32,
             high: (self.samples as f64 - base) as f32,
