@@ -5,7 +5,7 @@
 //! Against rustfft on lines that are contiguous already, lengths 64 to 400, one thread: 0.28 to 0.44 ns a number with AVX2 and 0.22 to
 //! 0.44 with AVX-512, rustfft 0.40 to 0.77 (2026-11-22, a 2-core AMD EPYC VM); PET's lines are not, and would be transposed twice besides.
 
-use super::level::{Instructions, Level};
+use super::level::Level;
 use super::simd::{Kernel, Vector, dispatch};
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -32,15 +32,6 @@ impl Strand {
     /// The transform of a swapped line, swapped, is the inverse transform.
     pub(crate) fn swapped(self) -> Self {
         Self { re: self.im, im: self.re, ..self }
-    }
-}
-
-/// Floats in a vector of a level.
-pub(crate) fn lanes(level: Level) -> usize {
-    match level.instructions() {
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx512 => 16,
-        _ => 8,
     }
 }
 
@@ -123,7 +114,7 @@ impl LaneFft {
 
     /// Floats that [`LaneFft::run`] works in.
     pub(crate) fn room(&self) -> usize {
-        4 * self.len * lanes(self.level)
+        4 * self.len * self.level.lanes()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -435,7 +426,7 @@ mod tests {
     #[test]
     fn lines_match_their_definition() {
         for level in Level::available() {
-            let lanes = lanes(level);
+            let lanes = level.lanes();
             for len in (1..=72).chain([150, 160, 162, 180, 192, 288, 320, 360, 500, 512]) {
                 if factors(len).is_none() {
                     continue;

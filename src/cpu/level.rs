@@ -1,11 +1,12 @@
 //! Instruction-set levels, chosen when a context is created.
 
 use crate::error::{Result, fail};
+use target::{ALL, NAMES};
 
 /// Instruction sets that the kernels are compiled for; each includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Instructions {
-    /// What the target always has: SSE2 on x86-64, NEON on 64-bit Arm.
+    /// What the compiler makes of portable vectors, with what the target always has: SSE2 on x86-64, NEON on 64-bit Arm.
     Baseline,
     /// AVX2 with FMA.
     #[cfg(target_arch = "x86_64")]
@@ -13,6 +14,9 @@ pub(super) enum Instructions {
     /// AVX-512 F (with AVX2 and FMA).
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// NEON with its tables, which 64-bit Arm always has.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 /// A level that this processor can run: there is no other way to one than to ask for what it has.
@@ -35,6 +39,9 @@ impl Level {
                 return Level(Instructions::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        return Level(Instructions::Neon);
+        #[cfg(not(target_arch = "aarch64"))]
         Level::BASELINE
     }
 
@@ -50,14 +57,28 @@ impl Level {
             Ok(name) => match NAMES.iter().position(|n| *n == name) {
                 // Names go by rising levels, and the processor's are the first of them.
                 Some(rank) => Ok(Level::available().take(rank + 1).last().unwrap_or(Level::BASELINE)),
-                None => fail!(UnknownValue, "ISOC_CPU_LEVEL is {name:?}; it must be baseline, avx2 or avx512"),
+                None => fail!(UnknownValue, "ISOC_CPU_LEVEL is {name:?}; it must be one of {}", Level::names()),
             },
         }
+    }
+
+    /// Names of all levels that the library has for such processors.
+    pub fn names() -> String {
+        NAMES.join(", ")
     }
 
     /// The name that `ISOC_CPU_LEVEL` takes and `isoc_build_info` prints.
     pub fn name(self) -> &'static str {
         NAMES[self.0 as usize]
+    }
+
+    /// Floats in a vector.
+    pub(crate) fn lanes(self) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => 16,
+            _ => 8,
+        }
     }
 
     /// The best level up to this one whose vectors have 8 lanes of f32.
@@ -79,12 +100,29 @@ impl std::fmt::Debug for Level {
     }
 }
 
-const NAMES: [&str; 3] = ["baseline", "avx2", "avx512"];
-
 #[cfg(target_arch = "x86_64")]
-const ALL: [Instructions; 3] = [Instructions::Baseline, Instructions::Avx2, Instructions::Avx512];
-#[cfg(not(target_arch = "x86_64"))]
-const ALL: [Instructions; 1] = [Instructions::Baseline];
+mod target {
+    use super::Instructions;
+
+    pub(super) const ALL: [Instructions; 3] = [Instructions::Baseline, Instructions::Avx2, Instructions::Avx512];
+    pub(super) const NAMES: [&str; 3] = ["baseline", "avx2", "avx512"];
+}
+
+#[cfg(target_arch = "aarch64")]
+mod target {
+    use super::Instructions;
+
+    pub(super) const ALL: [Instructions; 2] = [Instructions::Baseline, Instructions::Neon];
+    pub(super) const NAMES: [&str; 2] = ["baseline", "neon"];
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod target {
+    use super::Instructions;
+
+    pub(super) const ALL: [Instructions; 1] = [Instructions::Baseline];
+    pub(super) const NAMES: [&str; 1] = ["baseline"];
+}
 
 #[cfg(test)]
 mod tests {

@@ -202,7 +202,7 @@ impl isoc_context_options {
 
 /// Makes a context. `options` may be NULL for the defaults.
 ///
-/// The environment variable ISOC_CPU_LEVEL (baseline, avx2, avx512) lowers the instruction set that contexts made after
+/// The environment variable ISOC_CPU_LEVEL (x86-64: baseline, avx2, avx512; 64-bit Arm: baseline, neon) lowers the instruction set that contexts made after
 /// it is set use; it never raises it.
 ///
 /// # Safety
@@ -270,11 +270,12 @@ pub extern "C" fn isoc_build_info() -> *const c_char {
     static INFO: LazyLock<CString> = LazyLock::new(|| {
         let level = Level::from_environment().unwrap_or_else(|_: Error| Level::detect());
         let info = format!(
-            "isocenter {} for {} ({}, {}); cpu levels baseline, avx2, avx512, using {}; gpu: {}",
+            "isocenter {} for {} ({}, {}); cpu levels {}, using {}; gpu: {}",
             env!("CARGO_PKG_VERSION"),
             env!("ISOC_TARGET"),
             env!("ISOC_PROFILE"),
             env!("ISOC_RUSTC"),
+            Level::names(),
             level.name(),
             gpu::built_for().unwrap_or("not built in")
         );

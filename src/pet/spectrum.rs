@@ -1,7 +1,7 @@
 //! Transforms of kernels along x and y, one for each distance along z.
 
 use crate::cpu::buffer::zeros;
-use crate::cpu::lanes::{LaneFft, Strand, lanes};
+use crate::cpu::lanes::{LaneFft, Strand};
 use crate::cpu::level::Level;
 use crate::error::Result;
 
@@ -35,7 +35,7 @@ pub(crate) fn spectrum(
     level: Level,
 ) -> Result<Vec<f32>> {
     let [along_x, along_y] = [nx, ny].map(|n| LaneFft::new(n, level));
-    let (lanes, half) = (lanes(level), nx / 2 + 1);
+    let (lanes, half) = (level.lanes(), nx / 2 + 1);
     let reach = offsets.iter().map(|o| o[1].unsigned_abs() as usize).max().unwrap_or(0);
     let rows = 2 * reach + 1;
     let cell = 2 * lanes;

@@ -4,6 +4,8 @@
 //! enabled around all of it, and picks one when called. Call it inside the parallel task, not around it. Crates of portable vectors
 //! lack the table lookups, or have no vectors for processors without AVX2.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod portable;
 mod real;
 mod vector;
@@ -43,6 +45,11 @@ pub(crate) fn dispatch<T: Real, K: Kernel<T>>(level: Level, kernel: K) {
             Instructions::Avx2 => return unsafe { avx2(kernel) },
             Instructions::Baseline => {}
         }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if level.instructions() == Instructions::Neon {
+        // SAFETY: every processor of the target has NEON.
+        return unsafe { kernel.run::<T::Neon>() };
     }
     let _ = level;
     // SAFETY: the portable vector needs nothing.

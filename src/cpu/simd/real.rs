@@ -21,6 +21,9 @@ pub trait Real: FftNum + Default + sealed::Sealed + crate::cpu::buffer::Plain {
     /// AVX-512.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
+    /// NEON.
+    #[cfg(target_arch = "aarch64")]
+    type Neon: Vector<Element = Self>;
 
     /// 0.
     const ZERO: Self;
@@ -39,6 +42,8 @@ impl Real for f32 {
     type Avx2 = std::arch::x86_64::__m256;
     #[cfg(target_arch = "x86_64")]
     type Avx512 = std::arch::x86_64::__m512;
+    #[cfg(target_arch = "aarch64")]
+    type Neon = super::arm::Singles;
 
     fn of(v: f64) -> Self {
         v as f32
@@ -57,6 +62,8 @@ impl Real for f64 {
     type Avx2 = std::arch::x86_64::__m256d;
     #[cfg(target_arch = "x86_64")]
     type Avx512 = std::arch::x86_64::__m512d;
+    #[cfg(target_arch = "aarch64")]
+    type Neon = super::arm::Doubles;
 
     fn of(v: f64) -> Self {
         v

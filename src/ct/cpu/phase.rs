@@ -2,7 +2,7 @@
 
 use super::transmissions::Transmissions;
 use crate::cpu::buffer::{Buffer, zeros};
-use crate::cpu::lanes::{LaneFft, Strand, good_length, lanes};
+use crate::cpu::lanes::{LaneFft, Strand, good_length};
 use crate::cpu::level::Level;
 use crate::ct::rows::phase::Phase;
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl<'a> PhaseFilter<'a> {
         let read = own.start.saturating_sub(reach)..own.end.saturating_add(reach).min(detector);
         let mut planner = FftPlanner::new();
         let along_bins = [planner.plan_fft_forward(nx), planner.plan_fft_inverse(nx)];
-        let (along_rows, lanes) = (LaneFft::new(ny, level), lanes(level));
+        let (along_rows, lanes) = (LaneFft::new(ny, level), level.lanes());
         Ok(Self { phase, minimum, bins, own, read, shape: [ny, nx], along_bins, along_rows, lanes, response })
     }
 

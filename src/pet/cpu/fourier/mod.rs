@@ -11,7 +11,7 @@ mod tests;
 
 use super::columns::Layout;
 use crate::cpu::buffer::copied;
-use crate::cpu::lanes::{LaneFft, cost, good_length, lanes};
+use crate::cpu::lanes::{LaneFft, cost, good_length};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
 use crate::pet::expansion::Expansion;
@@ -74,9 +74,9 @@ impl Fourier {
         let [x, y, z] = reach(tables);
         let [along_x, along_y] = [nx + x, ny + y].map(|minimum| LaneFft::new(good_length(minimum), level));
         let slices = Slices { reach: z, even: expansion.symmetric() };
-        let vectors = nz.div_ceil(lanes(level));
+        let vectors = nz.div_ceil(level.lanes());
         let grid =
-            Grid { half: along_x.len() / 2 + 1, vectors, deep: vectors * lanes(level), pad: z.next_multiple_of(8) };
+            Grid { half: along_x.len() / 2 + 1, vectors, deep: vectors * level.lanes(), pad: z.next_multiple_of(8) };
         // Twice what two rows share; both inverse transforms are unscaled.
         let scale = (0.5 / (along_x.len() * along_y.len()) as f64) as f32;
         let of = |term| {
