@@ -125,12 +125,17 @@ static void contexts(void) {
     CONTEXT("context: threads", threads, UINT32_MAX, OUT_OF_RANGE, "4294967295", "at most 4096");
     BAD("context: out NULL", NOTHING, isoc_context_create(NULL, NULL), NULL_POINTER, "out", "NULL");
 
+#ifdef __aarch64__
+#define OTHER_LEVELS "neon"
+#else
+#define OTHER_LEVELS "avx2, avx512"
+#endif
     const char *level = getenv("ISOC_CPU_LEVEL");
     char saved[32] = "";
     snprintf(saved, sizeof saved, "%s", level ? level : "");
     setenv("ISOC_CPU_LEVEL", "mmx", 1);
     BAD("context: ISOC_CPU_LEVEL", NOTHING, isoc_context_create(NULL, &s->new_ctx), UNKNOWN_VALUE,
-        "ISOC_CPU_LEVEL", "mmx", "baseline, avx2 or avx512");
+        "ISOC_CPU_LEVEL", "mmx", "must be one of baseline, " OTHER_LEVELS);
     level ? setenv("ISOC_CPU_LEVEL", saved, 1) : unsetenv("ISOC_CPU_LEVEL");
 }
 

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds the library that is shipped for a platform: target/for/PLATFORM/library, stripped, with nothing of this machine in it. zig links it, which
+# can do so against older versions of glibc than this machine's, and for other processors and systems; `unwinder` beside it says where the licence
+# of zig's unwinder is, which is then part of the library.
+# usage: build_for.sh linux-x86_64|linux-aarch64|macos-arm64
+set -eu
+glibc=2.28
+case ${1:-} in
+    linux-x86_64) triple=x86_64-unknown-linux-gnu file=libisocenter.so for=$triple.$glibc ;;
+    linux-aarch64) triple=aarch64-unknown-linux-gnu file=libisocenter.so for=$triple.$glibc ;;
+    macos-arm64) triple=aarch64-apple-darwin file=libisocenter.dylib for=$triple ISOC_NVCC=none MACOSX_DEPLOYMENT_TARGET=11.0 && export ISOC_NVCC MACOSX_DEPLOYMENT_TARGET ;; # there is no CUDA
+    *) sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2 ;;
+esac
+platform=$1 tools=target/zig
+scripts/need.sh py:ensurepip:python3-venv cmd:readelf:binutils
+if [ ! -x $tools/bin/cargo-zigbuild ]; then
+    echo "Fetching zig into $tools"
+    rm -rf $tools $tools.partial
+    python3 -m venv $tools.partial
+    $tools.partial/bin/python -m pip install --quiet --disable-pip-version-check 'cargo-zigbuild==0.24.*' 'ziglang==0.17.*'
+    mv $tools.partial $tools
+fi
+if command -v rustup >/dev/null && ! rustup target list --installed | grep -qx $triple; then rustup target add $triple; fi
+tools=$(cd $tools && pwd)
+built=${CARGO_TARGET_DIR:-target}
+export CARGO_ZIGBUILD_PYTHON_PATH="$tools/bin/python" CARGO_ZIGBUILD_CACHE_DIR="$tools/cache" ZIG_GLOBAL_CACHE_DIR="$tools/cache"
+
+# GPU kernels are the same ones: those that are compiled already need not be again.
+if [ -d "$built/release/build/isocenter-kernels" ]; then
+    mkdir -p "$built/$triple/release/build"
+    cp -Rnp "$built/release/build/isocenter-kernels" "$built/$triple/release/build/"
+fi
+# Panics name the files that they come from: those of the project and of crates, not of this machine.
+here=$(pwd) home=${CARGO_HOME:-$HOME/.cargo}
+separator=$(printf '\037')
+CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$here=isocenter$separator--remap-path-prefix=$home/registry/src=crates"
+export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_RELEASE_STRIP=symbols
+PATH=$tools/bin:$PATH ${CARGO:-cargo} zigbuild --release --lib --target $for
+
+into=target/for/$platform
+rm -rf "$into"
+mkdir -p "$into"
+cp "$built/$triple/release/$file" "$into/library"
+if grep -qF -e "$here" -e "$home" "$into/library"; then echo "$into/library names a folder of this machine" >&2; exit 1; fi
+case $platform in linux-*) scripts/check_needed.sh "$into/library" $glibc ;; esac
+# zig links its own unwinder in, in the place of libgcc_s.
+"$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")' >"$into/unwinder"
