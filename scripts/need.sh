@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that programs and libraries are there; on Debian and its kin, installs the packages of those that are not.
-# usage: need.sh KIND:NAME:PACKAGE...    KIND is cmd (a program), pc (a library known to pkg-config), so (any other shared library), py (a Python module)
+# usage: need.sh KIND:NAME:PACKAGE...    KIND is cmd (a program), file (of this path), pc (a library known to pkg-config), so (any other shared library), py (a Python module)
 # or mpi (a compiler that finds mpi.h: its command alone can be there without)
 set -eu
 
@@ -9,6 +9,7 @@ missing_packages() {
         package=${item##*:} item=${item%:*}
         case $item in
             cmd:*) command -v "${item#cmd:}" ;;
+            file:*) [ -e "${item#file:}" ] ;;
             pc:*) pkg-config --exists "${item#pc:}" ;;
             so:*) ldconfig -p | grep -q "lib${item#so:}\(-[0-9]*\)\{0,1\}\.so" ;;
             py:*) python3 -c "import ${item#py:}" ;;
