@@ -154,6 +154,9 @@ miri:
 	ISOC_NVCC=none CARGO_TARGET_DIR=target/miri \
 		MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks' \
 		$(CARGO) +nightly miri test --test interpreted
+	# Many orders of threads, and all that weak memory as Arm's lets them see.
+	ISOC_NVCC=none CARGO_TARGET_DIR=target/miri MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=0..64' \
+		$(CARGO) +nightly miri test --lib -- queue_tests handle_tests
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt

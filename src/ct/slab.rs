@@ -422,3 +422,45 @@ impl<'a, W: Worker, E: Ends<'a>> Line<'a, '_, W, E> {
         Ok(())
     }
 }
+
+/// By Miri too, which tries many orders of threads and what weak memory lets them see (`make miri`).
+#[cfg(test)]
+mod queue_tests {
+    use super::*;
+    use std::thread;
+
+    fn taken_by_three(queue: &Queue, after: impl Fn(usize) + Sync) -> Vec<Range<usize>> {
+        let taker = |share: usize| {
+            let mut taken = Vec::new();
+            while let Some(slices) = queue.take(share) {
+                taken.push(slices);
+                after(taken.len());
+            }
+            taken
+        };
+        thread::scope(|scope| {
+            let takers = [1, 2, 3].map(|share| scope.spawn(move || taker(share)));
+            takers.into_iter().flat_map(|t| t.join().expect("a taker ends")).collect()
+        })
+    }
+
+    #[test]
+    fn every_slice_is_taken_once_and_no_share_reaches_over_a_ranges_end() {
+        let ranges = [0..7, 9..12, 12..20];
+        let queue = Queue::new(ranges.clone()).expect("memory for three ranges");
+        let mut taken = taken_by_three(&queue, |_| ());
+        taken.sort_by_key(|slices| slices.start);
+        let flat: Vec<usize> = taken.iter().cloned().flatten().collect();
+        assert_eq!(flat, ranges.clone().into_iter().flatten().collect::<Vec<_>>());
+        assert!(taken.iter().all(|t| ranges.iter().any(|r| r.start <= t.start && t.end <= r.end)), "{taken:?}");
+    }
+
+    #[test]
+    fn a_stop_reaches_all() {
+        let queue = Queue::new([0..1000]).expect("memory for a range");
+        let taken = taken_by_three(&queue, |taken| (taken == 2).then(|| queue.stop()).unwrap_or_default());
+        // Nobody takes a third share after the stop that he asked for himself.
+        assert!(taken.len() <= 6, "{taken:?}");
+        assert!(queue.take(1).is_none());
+    }
+}

@@ -349,3 +349,60 @@ pub(super) fn count(value: i64, name: &str, least: usize, most: usize) -> Result
 pub(super) fn text(s: &'static CStr) -> *const c_char {
     s.as_ptr()
 }
+
+/// By Miri too, which tries many orders of threads and what weak memory lets them see (`make miri`).
+#[cfg(test)]
+mod handle_tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    #[test]
+    fn calls_on_one_handle_wait_for_each_other_and_fail_only_inside_themselves() {
+        let serial = Serial::new([0; 2]);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..4 {
+                        let inside = serial.with(|state| {
+                            state[0] += 1;
+                            state[1] += 1;
+                            assert_eq!(state[0], state[1]);
+                            Ok(serial.with(|_| Ok(())).map_err(|e| e.status))
+                        });
+                        assert_eq!(inside.map_err(|e| e.status), Ok(Err(Status::Busy)));
+                    }
+                });
+            }
+        });
+        assert_eq!(serial.with(|state| Ok(*state)).ok(), Some([12; 2]));
+    }
+
+    #[test]
+    fn what_a_call_uses_outlives_its_handle() {
+        struct Watched(Arc<AtomicBool>);
+        impl Drop for Watched {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        static WATCHED: Registry<Watched> = Registry::new("watched");
+        let gone = Arc::new(AtomicBool::new(false));
+        let handle = WATCHED.insert::<u8>(Watched(gone.clone())).addr();
+        let of = std::ptr::without_provenance_mut::<u8>;
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| match WATCHED.get(of(handle)) {
+                    Ok(value) => assert!(!value.0.load(Ordering::Relaxed), "dropped in use"),
+                    Err(e) => assert_eq!(e.status, Status::InvalidHandle),
+                });
+            }
+            // One of two destroys it.
+            let destroyers = [0; 2].map(|_| scope.spawn(|| WATCHED.remove(of(handle)).is_ok()));
+            let destroyed = destroyers.map(|d| d.join().expect("a destroyer ends"));
+            assert_eq!(destroyed.iter().filter(|d| **d).count(), 1);
+        });
+        assert!(gone.load(Ordering::Relaxed));
+        assert!(WATCHED.get(of(handle)).is_err());
+    }
+}
