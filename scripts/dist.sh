@@ -39,7 +39,9 @@ scripts/check_needed.sh target/dist/library $glibc
 # zig links its own unwinder in, in the place of libgcc_s.
 unwinder=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")')
 python3 scripts/notices.py target/dist/notices --also 'LLVM libunwind' "$unwinder"
-NOTICES=target/dist/notices scripts/install.sh target/dist/library "$stage"
+zig=$("$tools/bin/python" -c 'from importlib.metadata import version; print(version("ziglang"))')
+python3 scripts/sbom.py target/dist/sbom --also 'LLVM libunwind' "of zig $zig" 'Apache-2.0 WITH LLVM-exception'
+NOTICES=target/dist/notices SBOM=target/dist/sbom scripts/install.sh target/dist/library "$stage"
 if grep -rlF -e "$here" -e "${CARGO_HOME:-$HOME/.cargo}" "$stage"; then
     echo "The files above name a folder of this machine" >&2
     exit 1
@@ -47,5 +49,5 @@ fi
 tar -C target/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -cf - "$name" |
     gzip -9n >"target/dist/$name.tar.gz"
 scripts/check_consumer.sh "$stage" target/dist/consumer
-rm -rf target/dist/consumer target/dist/library target/dist/notices
+rm -rf target/dist/consumer target/dist/library target/dist/notices target/dist/sbom
 ls -l "target/dist/$name.tar.gz"

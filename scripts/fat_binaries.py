@@ -11,13 +11,18 @@ BUILT = ROOT / "target/release/build/isocenter-kernels"
 PTX, ELF = 1, 2
 
 
-def tool(name):
-    """One of CUDA's programs: beside nvcc, where build.rs looks for that one, or on PATH."""
+def find(name):
+    """One of CUDA's programs: beside nvcc, where build.rs looks for that one, or on PATH; or None."""
     homes = [Path(home) / "bin" for home in map(os.environ.get, ("CUDA_HOME", "CUDA_PATH")) if home]
     nvcc = Path(os.environ.get("ISOC_NVCC", ""))
-    folders = [nvcc.parent] * (len(nvcc.parts) > 1) + homes + [ROOT / "target/cuda/nvidia/cu13/bin"]
+    folders = [nvcc.parent] * (len(nvcc.parts) > 1) + homes
+    local = ROOT / "target/cuda/nvidia/cu13/bin" / name
     found = next((str(f / name) for f in folders if (f / name).is_file()), None) or shutil.which(name)
-    return found or sys.exit(f"{name} was not found: a part of CUDA, which `make cuda` fetches where there is no nvcc")
+    return found or (str(local) if local.is_file() else None)
+
+
+def tool(name):
+    return find(name) or sys.exit(f"{name} was not found: a part of CUDA, which `make cuda` fetches where there is no nvcc")
 
 
 def newest(folder):
