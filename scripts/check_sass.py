@@ -34,7 +34,8 @@ LOCAL = {"STL", "LDL"}
 TENSOR = {"HMMA", "DMMA", "IMMA", "QMMA", "OMMA", "HGMMA", "UTCHMMA"}
 # Of instructions of 16 bytes, the bits that say which one it is.
 OPCODE = 0xFFF
-FIGURES = {"local": "0/0/0", "blocks": "0", "double": None, "tensor": None}
+# Kinds of lines, and whether they have a figure for each architecture.
+FIGURES = {"local": True, "blocks": True, "double": False, "tensor": False}
 
 
 def disassemble(arch, pieces):
@@ -109,8 +110,8 @@ def resident(arch, threads, registers, shared):
 
 
 def measure(folder):
-    """{kind: {(image, kernel): {architecture: figure}}} of all that is not as plain as could be; all (image, kernel), architectures and
-    versions of the compiler."""
+    """{kind: {(image, kernel): {architecture: figure}}} of all that is not as plain as could be; {(image, kernel): architectures} of all,
+    all architectures, and versions of the compiler."""
     images, found, code = newest(folder), collections.defaultdict(lambda: collections.defaultdict(dict)), collections.defaultdict(dict)
     usage, asked, compilers = {}, {}, set()
     for image, path in images.items():
@@ -140,7 +141,8 @@ def measure(folder):
                 found["tensor"][key][arch] = tensor
             if resident(arch, threads, registers, shared) < blocks:
                 found["blocks"][key][arch] = f"{resident(arch, threads, registers, shared)}/{blocks}"
-    return found, {key for kernels in code.values() for key in kernels}, sorted(code), ", ".join(sorted(compilers))
+    kernels = {key: sorted(arch for arch in code if key in code[arch]) for key in sorted(asked)}
+    return found, kernels, sorted(code), ", ".join(sorted(compilers))
 
 
 def read():
@@ -156,7 +158,7 @@ def read():
             continue
         said, _, reason = line.partition("#")
         kind, image, kernel, *figures = said.split()
-        if kind not in FIGURES or len(figures) not in (0, len(ARCHITECTURES)) or bool(figures) != bool(FIGURES[kind]):
+        if kind not in FIGURES or len(figures) not in (0, len(ARCHITECTURES)) or bool(figures) != FIGURES[kind]:
             sys.exit(f"{LIST.name}: {line}")
         lines.append((kind, image, kernel, dict(zip(ARCHITECTURES, figures)), reason.strip()))
     return head, compiler, lines
@@ -206,6 +208,9 @@ def complaints(found, kernels, archs):
             yield f"{LIST.name}: {line[0]} {line[1]} {line[2]} has no reason"
         if not any(matches(line, key) for key in kernels):
             yield f"{LIST.name}: no kernel is called {line[1]} {line[2]}"
+    for key, of in kernels.items():
+        if of != archs:
+            yield f"{key[0]} {key[1]} is there for {of} of {archs}"
     words = {"local": "bytes of stack/STL and LDL/these in innermost loops", "double": "f64 instructions in innermost loops",
              "tensor": "tensor instructions", "blocks": "blocks on a multiprocessor/as its launch bounds ask"}
     for kind, of in found.items():
@@ -220,7 +225,7 @@ def complaints(found, kernels, archs):
                 if not fine:
                     yield f"{key[0]} {key[1]} sm_{arch}: {words[kind]}: {figure}; expected {allowed}"
     for line in lines:
-        for key in sorted(kernels) if line[0] == "tensor" else ():
+        for key in kernels if line[0] == "tensor" else ():
             for arch in archs if matches(line, key) else ():
                 if arch not in found["tensor"].get(key, {}):
                     yield f"{key[0]} {key[1]} sm_{arch}: no tensor instruction"
