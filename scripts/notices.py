@@ -46,7 +46,8 @@ def main():
 
     lines = ["Isocenter contains the following works of others. Where a choice of licences is offered, it takes them under the one that is", "given below.", ""]
     lines += ["    " + "  ".join(filter(None, part[:3])) for part in parts]
-    lines += ["    Rust's standard library  MIT OR Apache-2.0  https://github.com/rust-lang/rust  (see rust-library.html, where it is)", "", KERNELS if kernels else ""]
+    lines.append("    Rust's standard library  MIT OR Apache-2.0  https://github.com/rust-lang/rust  (see rust-library.html, where it is)")
+    lines += ["", KERNELS if kernels else ""]
     texts = {}
     for name, _, _, text in parts:
         texts.setdefault("\n".join(line.rstrip() for line in text.splitlines()), []).append(name)
