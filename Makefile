@@ -130,6 +130,7 @@ test-all: install
 	scripts/test_program_formats.sh $(or $(CARGO_TARGET_DIR),target)/release/isocenter
 	scripts/check_symbols.sh $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
 	scripts/check_abi.py $(STAGED_LIBDIR)/libisocenter.so include/isocenter.h
+	scripts/check_sass.py $(dir $(LIBRARY))build/isocenter-kernels
 	scripts/check_consumer.sh $(STAGE) target/consumer
 	scripts/test_python.sh $(STAGE)
 	scripts/test_program_volumes.sh $(dir $(LIBRARY))isocenter

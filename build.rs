@@ -39,7 +39,7 @@ fn first_line(command: &mut Command) -> String {
 
 /// Compiles `kernels/**/*.cu` to compressed fat binaries, and lists them in `images.rs` for `include!`.
 fn kernels() {
-    for name in ["ISOC_NVCC", "ISOC_CUDA_ARCHS", "CUDA_HOME", "CUDA_PATH", "PATH"] {
+    for name in ["ISOC_NVCC", "ISOC_CUDA_ARCHS", "ISOC_CUDA_LINEINFO", "CUDA_HOME", "CUDA_PATH", "PATH"] {
         println!("cargo:rerun-if-env-changed={name}");
     }
     println!("cargo:rerun-if-changed=kernels");
@@ -124,9 +124,11 @@ fn with_headers(source: &Path) -> Vec<PathBuf> {
 /// One fat binary for each source, several at a time; unchanged ones are taken from the last build.
 fn compile(nvcc: &Path, archs: &[&str], root: &Path, files: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
     let mut flags: Vec<String> =
-        ["-fatbin", "-O3", "-std=c++17", "-lineinfo", "--compress-mode=size", "-Werror", "all-warnings"]
-            .map(Into::into)
-            .to_vec();
+        ["-fatbin", "-O3", "-std=c++17", "--compress-mode=size", "-Werror", "all-warnings"].map(Into::into).to_vec();
+    // Lines are for profilers alone, and with them the text of the PTX goes into each architecture's image: more than half of all bytes.
+    if env::var_os("ISOC_CUDA_LINEINFO").is_some_and(|value| value == "1") {
+        flags.push("-lineinfo".into());
+    }
     for arch in archs {
         flags.push(format!("-gencode=arch=compute_{arch},code=sm_{arch}"));
     }

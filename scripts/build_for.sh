@@ -1,7 +1,6 @@
 #!/bin/sh
-# Builds the library that is shipped for a platform: target/for/PLATFORM/library, stripped, with nothing of this machine in it. zig links it, which
-# can do so against older versions of glibc than this machine's, and for other processors and systems; `unwinder` beside it says where the licence
-# of zig's unwinder is, which is then part of the library.
+# Builds the library that is shipped for a platform: target/for/PLATFORM/library, stripped, with nothing of this machine in it; beside it `notices` and
+# `sbom`, for install.sh. zig links it, which can do so against older versions of glibc than this machine's, and for other processors and systems.
 # usage: build_for.sh linux-x86_64|linux-aarch64|macos-arm64
 set -eu
 glibc=2.28
@@ -44,4 +43,7 @@ cp "$built/$triple/release/$file" "$into/library"
 if grep -qF -e "$here" -e "$home" "$into/library"; then echo "$into/library names a folder of this machine" >&2; exit 1; fi
 case $platform in linux-*) scripts/check_needed.sh "$into/library" $glibc ;; esac
 # zig links its own unwinder in, in the place of libgcc_s.
-"$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")' >"$into/unwinder"
+unwinder=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")')
+zig=$("$tools/bin/python" -c 'from importlib.metadata import version; print(version("ziglang"))')
+python3 scripts/notices.py "$into/notices" --also 'LLVM libunwind' "$unwinder"
+python3 scripts/sbom.py "$into/sbom" --also 'LLVM libunwind' "of zig $zig" 'Apache-2.0 WITH LLVM-exception'

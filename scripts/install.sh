@@ -5,7 +5,7 @@
 #   DESTDIR   goes before every path that is written to
 #   LIBDIR, INCLUDEDIR, DATADIR   where libraries, headers and the rest go: PREFIX/lib, PREFIX/include, PREFIX/share
 #   PROGRAM   the command isocenter, if it is to be installed, with licences of its own parts
-#   NOTICES   a file of third-party notices; made by notices.py where this is not set
+#   NOTICES, SBOM   files of third-party notices and of the bill of materials; made by notices.py and sbom.py where these are not set
 set -eu
 export LC_ALL=C
 library=$1 prefix=$2
@@ -100,9 +100,13 @@ if [ -z "${NOTICES:-}" ]; then
     python3 scripts/notices.py "$NOTICES"
 fi
 file 644 "$NOTICES" "$licences" THIRD-PARTY-NOTICES
+[ -n "${SBOM:-}" ] || python3 scripts/sbom.py "${SBOM:=$work/sbom}"
+file 644 "$SBOM" "$licences" isocenter.cdx.json
 if [ -n "${PROGRAM:-}" ]; then
     python3 scripts/notices.py --program "$work/notices-program"
     file 644 "$work/notices-program" "$licences" THIRD-PARTY-NOTICES-PROGRAM
+    python3 scripts/sbom.py "$work/sbom-program" --program
+    file 644 "$work/sbom-program" "$licences" isocenter-program.cdx.json
 fi
 rust=$(rustc --print sysroot 2>/dev/null || true)/share/doc/rust/COPYRIGHT-library.html
 if [ -f "$rust" ]; then file 644 "$rust" "$licences" rust-library.html; fi

@@ -3,28 +3,14 @@
 
 usage: notices.py [--program] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
 """
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-TARGET = "x86_64-unknown-linux-gnu"
+from linked import crates, cuda
+
 KERNELS = """GPU kernels are machine code made by NVIDIA's CUDA compiler, with parts of its libdevice, which Attachment A of the CUDA
 Toolkit's End User License Agreement allows to distribute in an application.
 """
-
-
-def linked(program):
-    """The packages that end up in library or command, without those of builds and tests."""
-    cargo, of = os.environ.get("CARGO", "cargo"), ["--all-features"] if program else []
-    said = lambda *words: subprocess.run([cargo, *words, "--locked", *of], check=True, stdout=subprocess.PIPE, text=True).stdout
-    name = "isocenter-program" if program else "isocenter"
-    tree = said("tree", "--package", name, "--edges", "normal", "--prefix", "none", "--target", TARGET)
-    found = {tuple(line.split()[:2]) for line in tree.splitlines()}
-    packages = json.loads(said("metadata", "--format-version", "1", "--filter-platform", TARGET))["packages"]
-    found = [p for p in packages if (p["name"], "v" + p["version"]) in found and p["source"]]
-    return sorted(found, key=lambda p: p["name"])
 
 
 def licence_files(package):
@@ -47,15 +33,21 @@ def main():
     if not arguments or len(arguments) % 3 != 1 or any(word != "--also" for word in arguments[1::3]):
         sys.exit(__doc__)
     parts = []
-    for package in linked(program):
+    packages, _ = crates(program)
+    for package in filter(lambda p: p["source"], packages):
         text = "\n\n".join(f.read_text(encoding="utf-8").strip() for f in licence_files(package))
         parts.append((f"{package['name']} {package['version']}", package["license"], package["repository"] or "", text))
+    kernels = cuda()
+    if kernels:
+        _, version, text = kernels
+        parts.append((f"CUB {version}", "BSD-3-Clause", "https://github.com/NVIDIA/cccl", text))
     for name, file in zip(arguments[2::3], arguments[3::3]):
         parts.append((name, "", "", Path(file).read_text(encoding="utf-8").strip()))
 
     lines = ["Isocenter contains the following works of others. Where a choice of licences is offered, it takes them under the one that is", "given below.", ""]
     lines += ["    " + "  ".join(filter(None, part[:3])) for part in parts]
-    lines += ["    Rust's standard library  MIT OR Apache-2.0  https://github.com/rust-lang/rust  (see rust-library.html, where it is)", "", KERNELS]
+    lines.append("    Rust's standard library  MIT OR Apache-2.0  https://github.com/rust-lang/rust  (see rust-library.html, where it is)")
+    lines += ["", KERNELS if kernels else ""]
     texts = {}
     for name, _, _, text in parts:
         texts.setdefault("\n".join(line.rstrip() for line in text.splitlines()), []).append(name)
