@@ -27,7 +27,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program program-mpi cuda install uninstall dist tarball demo demo-program demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball wheel deb octave-pkg test-packages test-all-platforms size demo demo-program demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -47,6 +47,12 @@ help:
 	@echo 'make install PREFIX=/usr/local  library, command (if HDF5 is there; MPI=1: for mpirun), headers, pkg-config and CMake files, examples, pages, Python, MATLAB; DESTDIR, LIBDIR,'
 	@echo '                                INCLUDEDIR and DATADIR are heeded; make uninstall with the same words removes it'
 	@echo 'make dist                       target/dist/isocenter-VERSION-linux-x86_64.tar.gz, for glibc 2.28 or newer'
+	@echo 'make wheel                      target/wheels/*.whl, a Python package with the library inside; PLATFORM=linux-aarch64, windows-x86_64, macos-arm64'
+	@echo 'make deb                        target/debs/*.deb: library, files for programs that use it, command, Octave classes'
+	@echo 'make octave-pkg                 target/octave-pkg/isocenter-VERSION.tar.gz, for pkg install'
+	@echo 'make test-packages              makes these and the tarball, installs each in an environment of its own, reconstructs with it'
+	@echo 'make test-all-platforms         before a release: every test on 64-bit Arm and on Windows, emulated, all packages, Miri; hours'
+	@echo 'make size                       where the bytes of the library go'
 	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
 	@echo 'make miri                       small sessions of every modality, interpreted by Miri: undefined behaviour and races'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
@@ -82,6 +88,29 @@ dist: cuda
 
 tarball:
 	CARGO="$(CARGO)" scripts/dist.sh
+
+# Packages hold the kernels of every architecture, too.
+PLATFORM ?= linux-x86_64
+wheel: cuda
+	scripts/wheel.sh $(PLATFORM)
+
+deb: cuda
+	scripts/deb.sh linux-x86_64
+
+octave-pkg: cuda
+	scripts/build_for.sh linux-x86_64
+	scripts/octave_pkg.sh linux-x86_64 target/octave-pkg/isocenter-$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1).tar.gz
+
+test-packages: wheel deb octave-pkg dist
+	scripts/wheel.sh linux-aarch64
+	scripts/wheel.sh macos-arm64
+	scripts/test_packages.sh wheel wheel-baseline wheel-aarch64 octave deb fetch
+
+test-all-platforms: test test-packages miri
+	scripts/test_aarch64.sh all
+
+size: build
+	scripts/size_report.py $(LIBRARY) $(dir $(LIBRARY))build/isocenter-kernels
 
 demo: install
 	@mkdir -p $(OUT)

@@ -81,8 +81,10 @@ for part in "$@"; do
             scripts/need.sh cmd:octave-cli:octave cmd:mkoctfile:octave-dev
             archive=$(newest 'target/octave-pkg/isocenter-*.tar.gz')
             octave_program >"$home/program.m"
-            (cd "$home" && export HOME="$home" && octave-cli --quiet --no-history --norc --eval "pkg install $archive" &&
-                octave-cli --quiet --no-history --norc --eval 'pkg load isocenter; source program.m')
+            # Root's packages would be everybody's.
+            own="pkg prefix $home/packages $home/packages-arch; pkg local_list $home/list; pkg global_list $home/global;"
+            (cd "$home" && octave-cli --quiet --no-history --norc --eval "$own pkg install -local $archive" &&
+                octave-cli --quiet --no-history --norc --eval "$own pkg load isocenter; source program.m")
             drawn "$home/slice.pgm"
             echo "$part: installed, loaded, a slice reconstructed"
             ;;
