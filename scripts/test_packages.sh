@@ -63,7 +63,7 @@ for part in "$@"; do
             environment
             scripts/need.sh cmd:qemu-x86_64:qemu-user
             runs_python qemu-x86_64 -cpu Nehalem "$home/env/bin/python"
-            grep -q 'CPU baseline' "$home/said" || { echo "$part: another level than baseline" >&2; exit 1; }
+            grep -q 'using baseline' "$home/said" || { echo "$part: another level than baseline" >&2; exit 1; }
             ;;
         wheel-aarch64)
             scripts/need.sh cmd:qemu-aarch64:qemu-user

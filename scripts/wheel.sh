@@ -25,14 +25,14 @@ fi
 scripts/build_for.sh "$platform"
 stage=target/wheels/$platform
 rm -rf "$stage"
-mkdir -p "$stage/licences"
+mkdir -p "$stage"
 cp -R cbindings/python/isocenter cbindings/python/README.md "$stage/"
 find "$stage" -name __pycache__ -prune -exec rm -rf {} +
 cp "target/for/$platform/library" "$stage/isocenter/$name"
-cp LICENSE-MIT LICENSE-APACHE "$stage/licences/"
-cp "target/for/$platform/notices" "$stage/licences/THIRD-PARTY-NOTICES"
-cp "target/for/$platform/sbom" "$stage/licences/isocenter.cdx.json"
-sed -e 's/^license = .*/license = "MIT OR Apache-2.0"\nlicense-files = ["licences\/*"]/' cbindings/python/pyproject.toml >"$stage/pyproject.toml"
+cp LICENSE-MIT LICENSE-APACHE "$stage/"
+cp "target/for/$platform/notices" "$stage/THIRD-PARTY-NOTICES"
+cp "target/for/$platform/sbom" "$stage/isocenter.cdx.json"
+sed -e 's/^license = .*/license = "MIT OR Apache-2.0"\nlicense-files = ["LICENSE-*", "THIRD-PARTY-NOTICES", "isocenter.cdx.json"]/' cbindings/python/pyproject.toml >"$stage/pyproject.toml"
 
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
