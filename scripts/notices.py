@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 """Writes the licences of everything that is linked into the library, or into the command isocenter, from `cargo metadata` and the crates' own licence files.
 
-usage: notices.py [--program] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
+usage: notices.py [--program] [--target TRIPLE] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
 """
+import argparse
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-TARGET = "x86_64-unknown-linux-gnu"
 KERNELS = """GPU kernels are machine code made by NVIDIA's CUDA compiler, with parts of its libdevice, which Attachment A of the CUDA
 Toolkit's End User License Agreement allows to distribute in an application.
 """
 
 
-def linked(program):
+def linked(program, target):
     """The packages that end up in library or command, without those of builds and tests."""
     cargo, of = os.environ.get("CARGO", "cargo"), ["--all-features"] if program else []
     said = lambda *words: subprocess.run([cargo, *words, "--locked", *of], check=True, stdout=subprocess.PIPE, text=True).stdout
     name = "isocenter-program" if program else "isocenter"
-    tree = said("tree", "--package", name, "--edges", "normal", "--prefix", "none", "--target", TARGET)
+    tree = said("tree", "--package", name, "--edges", "normal", "--prefix", "none", "--target", target)
     found = {tuple(line.split()[:2]) for line in tree.splitlines()}
-    packages = json.loads(said("metadata", "--format-version", "1", "--filter-platform", TARGET))["packages"]
+    packages = json.loads(said("metadata", "--format-version", "1", "--filter-platform", target))["packages"]
     found = [p for p in packages if (p["name"], "v" + p["version"]) in found and p["source"]]
     return sorted(found, key=lambda p: p["name"])
 
@@ -41,16 +41,17 @@ def licence_files(package):
 
 
 def main():
-    arguments = sys.argv[1:]
-    program = arguments[:1] == ["--program"]
-    del arguments[: int(program)]
-    if not arguments or len(arguments) % 3 != 1 or any(word != "--also" for word in arguments[1::3]):
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--program", action="store_true")
+    parser.add_argument("--target", default="x86_64-unknown-linux-gnu")
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--also", nargs=2, action="append", default=[])
+    said = parser.parse_args()
     parts = []
-    for package in linked(program):
+    for package in linked(said.program, said.target):
         text = "\n\n".join(f.read_text(encoding="utf-8").strip() for f in licence_files(package))
         parts.append((f"{package['name']} {package['version']}", package["license"], package["repository"] or "", text))
-    for name, file in zip(arguments[2::3], arguments[3::3]):
+    for name, file in said.also:
         parts.append((name, "", "", Path(file).read_text(encoding="utf-8").strip()))
 
     lines = ["Isocenter contains the following works of others. Where a choice of licences is offered, it takes them under the one that is", "given below.", ""]
@@ -61,7 +62,7 @@ def main():
         texts.setdefault("\n".join(line.rstrip() for line in text.splitlines()), []).append(name)
     for text, names in texts.items():
         lines += ["=" * 100, ", ".join(names), "", text, ""]
-    Path(arguments[0]).write_text("\n".join(lines), encoding="utf-8")
+    said.output.write_text("\n".join(lines), encoding="utf-8")
 
 
 main()

@@ -7,7 +7,6 @@
 #include "check.h"
 
 #include <limits.h>
-#include <sys/mman.h>
 
 static isoc_context *strict;    /* NaN is an error. */
 static isoc_context *lenient;   /* NaN becomes 0 and is counted. */
@@ -125,13 +124,18 @@ static void contexts(void) {
     CONTEXT("context: threads", threads, UINT32_MAX, OUT_OF_RANGE, "4294967295", "at most 4096");
     BAD("context: out NULL", NOTHING, isoc_context_create(NULL, NULL), NULL_POINTER, "out", "NULL");
 
+#ifdef __aarch64__
+#define OTHER_LEVELS "neon"
+#else
+#define OTHER_LEVELS "avx2, avx512"
+#endif
     const char *level = getenv("ISOC_CPU_LEVEL");
     char saved[32] = "";
     snprintf(saved, sizeof saved, "%s", level ? level : "");
-    setenv("ISOC_CPU_LEVEL", "mmx", 1);
+    set_variable("ISOC_CPU_LEVEL", "mmx");
     BAD("context: ISOC_CPU_LEVEL", NOTHING, isoc_context_create(NULL, &s->new_ctx), UNKNOWN_VALUE,
-        "ISOC_CPU_LEVEL", "mmx", "baseline, avx2 or avx512");
-    level ? setenv("ISOC_CPU_LEVEL", saved, 1) : unsetenv("ISOC_CPU_LEVEL");
+        "ISOC_CPU_LEVEL", "mmx", "must be one of baseline, " OTHER_LEVELS);
+    set_variable("ISOC_CPU_LEVEL", level ? saved : NULL);
 }
 
 /* --- handles --- */
@@ -1964,11 +1968,8 @@ static void out_of_memory(void) {
     BAD("memory: a slice beyond the memory cap", beyond_all_memory(s, VOLUME), call_memory(s->ct, s),
         MEMORY_CAP, "memory_cap is", "at least");
     /* Some systems promise memory that they do not have: there nothing can be tested. */
-    void *promised = mmap(NULL, (size_t)4 << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (promised != MAP_FAILED) {
-        munmap(promised, (size_t)4 << 40);
+    if (promises((size_t)4 << 40))
         return;
-    }
     /* A GPU's memory has a known end. */
     if (computes_on_gpu())
         BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),
