@@ -16,14 +16,18 @@ fn main() {
     println!("cargo:rustc-env=ISOC_RUSTC={}", first_line(Command::new(rustc).arg("--version")));
     println!("cargo:rustc-env=ISOC_TARGET={}", env::var("TARGET").unwrap_or_default());
     println!("cargo:rustc-env=ISOC_PROFILE={}", env::var("PROFILE").unwrap_or_default());
-    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        // Before 1.0 the ABI may change with every minor version, so the soname carries both numbers.
-        let major = env::var("CARGO_PKG_VERSION_MAJOR").unwrap_or_default();
-        let minor = env::var("CARGO_PKG_VERSION_MINOR").unwrap_or_default();
-        let abi = if major == "0" { format!("0.{minor}") } else { major };
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libisocenter.so.{abi}");
-        // Threads may still be ending when the last handle is gone: whoever unloads the library must not take their code away.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // Before 1.0 the ABI may change with every minor version, so the library's run-time name carries both numbers.
+    let major = env::var("CARGO_PKG_VERSION_MAJOR").unwrap_or_default();
+    let minor = env::var("CARGO_PKG_VERSION_MINOR").unwrap_or_default();
+    let abi = if major == "0" { format!("0.{minor}") } else { major };
+    match env::var("CARGO_CFG_TARGET_OS").as_deref() {
+        Ok("linux") => {
+            println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libisocenter.so.{abi}");
+            // Threads may still be ending when the last handle is gone: whoever unloads the library must not take their code away.
+            println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+        }
+        Ok("macos") => println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libisocenter.{abi}.dylib"),
+        _ => {}
     }
     let is = |name: &str, value: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).as_deref() == Ok(value);
     if is("OS", "windows") && is("ENV", "gnu") {

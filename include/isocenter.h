@@ -1643,7 +1643,7 @@ extern "C" {
 
 // Makes a context. `options` may be NULL for the defaults.
 //
-// The environment variable ISOC_CPU_LEVEL (baseline, avx2, avx512) lowers the instruction set that contexts made after
+// The environment variable ISOC_CPU_LEVEL (x86-64: baseline, avx2, avx512; 64-bit Arm: baseline, neon) lowers the instruction set that contexts made after
 // it is set use; it never raises it.
 isoc_status isoc_context_create(const isoc_context_options *options,
                                 isoc_context **out);
