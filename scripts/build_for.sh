@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the library that is shipped for a platform: target/for/PLATFORM/library (for Windows isocenter.dll), stripped, with nothing of this machine in it. zig links it, which
-# can do so against older versions of glibc than this machine's, and for other processors and systems; `unwinder` beside it says where the licence
-# of zig's unwinder is, which is then part of the library. For Windows MinGW-w64 links it, of whose runtime a little is then part of it.
+# Builds the library that is shipped for a platform: target/for/PLATFORM/library, stripped, with nothing of this machine in it, and the licences of
+# what is in it, `notices`. zig links it, which can do so against older versions of glibc than this machine's, and for other processors and systems;
+# for Windows MinGW-w64 does.
 # usage: build_for.sh linux-x86_64|linux-aarch64|macos-arm64|windows-x86_64
 set -eu
 glibc=2.28 command=zigbuild
@@ -48,12 +48,15 @@ ${CARGO:-cargo} $command --release --lib --target $for
 into=target/for/$platform
 rm -rf "$into"
 mkdir -p "$into"
+case $platform in
+    linux-*) scripts/check_needed.sh "$built/$triple/release/$file" $glibc ;;
+    windows-*) scripts/check_needed.sh "$built/$triple/release/$file" ;;
+esac
 cp "$built/$triple/release/$file" "$into/library"
 if grep -qF -e "$here" -e "$home" "$into/library"; then echo "$into/library names a folder of this machine" >&2; exit 1; fi
+# What the linker puts into it: zig its own unwinder, in the place of libgcc_s; MinGW a little of its runtime.
 case $platform in
-    linux-*) scripts/check_needed.sh "$into/library" $glibc ;;
-    windows-*) mv "$into/library" "$into/isocenter.dll" && scripts/check_needed.sh "$into/isocenter.dll" ;;
+    windows-*) part=MinGW-w64 licence=/usr/share/doc/mingw-w64-x86-64-dev/copyright ;;
+    *) part='LLVM libunwind' licence=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")') ;;
 esac
-# zig links its own unwinder in, in the place of libgcc_s.
-[ $command != zigbuild ] ||
-    "$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/lib/libunwind/LICENSE.TXT")' >"$into/unwinder"
+python3 scripts/notices.py --target $triple "$into/notices" --also "$part" "$licence"

@@ -31,9 +31,8 @@ abi=${soname#libisocenter.so.}
 out=$(pwd)/target/debs work=$(pwd)/target/debs/work
 mkdir -p "$out"
 rm -rf "$work" "$out"/*_"$arch.deb"
-notices=$work/notices
+notices=target/for/$platform/notices
 mkdir -p "$work/debian"
-python3 scripts/notices.py "$notices" --also 'LLVM libunwind' "$(cat target/for/$platform/unwinder)"
 NOTICES=$notices PROGRAM=${native:+$program} DESTDIR=$work/all LIBDIR=/usr/lib/$multi INCLUDEDIR=/usr/include DATADIR=/usr/share scripts/install.sh $library /usr
 rm "$work/all/usr/share/isocenter/manifest.txt" "$work/all/usr/share/isocenter/uninstall.sh" # dpkg does that
 

@@ -9,8 +9,7 @@ library=target/for/linux-x86_64
 stage=$(pwd)/target/dist/$name
 rm -rf target/dist
 mkdir -p "$stage"
-python3 scripts/notices.py target/dist/notices --also 'LLVM libunwind' "$(cat $library/unwinder)"
-NOTICES=target/dist/notices scripts/install.sh $library/library "$stage"
+NOTICES=$library/notices scripts/install.sh $library/library "$stage"
 if grep -rlF -e "$(pwd)" -e "${CARGO_HOME:-$HOME/.cargo}" "$stage"; then
     echo "The files above name a folder of this machine" >&2
     exit 1
@@ -18,5 +17,5 @@ fi
 tar -C target/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -cf - "$name" |
     gzip -9n >"target/dist/$name.tar.gz"
 scripts/check_consumer.sh "$stage" target/dist/consumer
-rm -rf target/dist/consumer target/dist/notices
+rm -rf target/dist/consumer
 ls -l "target/dist/$name.tar.gz"

@@ -22,8 +22,7 @@ if [ "$platform" != system ]; then
     mkdir "$root/src/lib" "$root/src/include"
     cp include/isocenter.h "$root/src/include/"
     cp "$library" "$root/src/lib/$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
-    python3 scripts/notices.py "$work/notices" --also 'LLVM libunwind' "$(cat "target/for/$platform/unwinder")"
-    cat "$work/notices" >>"$root/COPYING"
+    cat "target/for/$platform/notices" >>"$root/COPYING"
 fi
 mkdir -p "$(dirname "$output")"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' --mtime="@$epoch" -cf - "isocenter-$version" | gzip -9n >"$output"

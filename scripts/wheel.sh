@@ -30,7 +30,7 @@ cp -R cbindings/python/isocenter cbindings/python/README.md "$stage/"
 find "$stage" -name __pycache__ -prune -exec rm -rf {} +
 cp "target/for/$platform/library" "$stage/isocenter/$name"
 cp LICENSE-MIT LICENSE-APACHE "$stage/licences/"
-python3 scripts/notices.py "$stage/licences/THIRD-PARTY-NOTICES" --also 'LLVM libunwind' "$(cat "target/for/$platform/unwinder")"
+cp "target/for/$platform/notices" "$stage/licences/THIRD-PARTY-NOTICES"
 sed -e 's/^license = .*/license = "MIT OR Apache-2.0"\nlicense-files = ["licences\/*"]/' cbindings/python/pyproject.toml >"$stage/pyproject.toml"
 
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}

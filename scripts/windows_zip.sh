@@ -5,21 +5,21 @@ scripts/need.sh cmd:x86_64-w64-mingw32-objdump:binutils-mingw-w64-x86-64 cmd:llv
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 name=isocenter-$version-windows-x86_64
 scripts/build_for.sh windows-x86_64
-here=$(pwd) library=target/for/windows-x86_64/isocenter.dll
+here=$(pwd)
 
 work=$here/target/dist/windows stage=$here/target/dist/windows/$name
 rm -rf "$work" "$here/target/dist/$name.zip"
 mkdir -p "$stage"
-scripts/check_symbols.sh $library include/isocenter.h
+library=$work/isocenter.dll
+cp target/for/windows-x86_64/library "$library"
+scripts/check_symbols.sh "$library" include/isocenter.h
 # LLVM writes import libraries as Microsoft's linker does; binutils' own are of a kind that it does not always take. MinGW reads both.
 {
     printf 'LIBRARY isocenter.dll\nEXPORTS\n'
-    x86_64-w64-mingw32-objdump -p $library | sed '1,/^\[Ordinal\/Name Pointer\] Table/d; /^$/,$d' | awk '{ print $NF }' | sort
+    x86_64-w64-mingw32-objdump -p "$library" | sed '1,/^\[Ordinal\/Name Pointer\] Table/d; /^$/,$d' | awk '{ print $NF }' | sort
 } >"$work/isocenter.def"
 llvm-dlltool -m i386:x86-64 -d "$work/isocenter.def" -l "$work/isocenter.lib"
-# The linker puts a little of MinGW's runtime into the DLL.
-python3 scripts/notices.py --target x86_64-pc-windows-gnu "$work/notices" --also 'MinGW-w64' /usr/share/doc/mingw-w64-x86-64-dev/copyright
-IMPORTS=$work/isocenter.lib NOTICES=$work/notices scripts/install.sh $library "$stage"
+IMPORTS=$work/isocenter.lib NOTICES=target/for/windows-x86_64/notices scripts/install.sh "$library" "$stage"
 if grep -rlF -e "$here" -e "${CARGO_HOME:-$HOME/.cargo}" "$stage"; then
     echo 'The files above name a folder of this machine' >&2
     exit 1
