@@ -27,7 +27,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program program-mpi cuda install uninstall dist tarball wheel deb octave-pkg test-packages test-all-platforms size demo demo-program demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball wheel deb octave-pkg windows windows-zip test-windows test-packages test-all-platforms size demo demo-program demo-mri demo-pet demo-python test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -50,6 +50,7 @@ help:
 	@echo 'make wheel                      target/wheels/*.whl, a Python package with the library inside; PLATFORM=linux-aarch64, windows-x86_64, macos-arm64'
 	@echo 'make deb                        target/debs/*.deb: library, files for programs that use it, command, Octave classes'
 	@echo 'make octave-pkg                 target/octave-pkg/isocenter-VERSION.tar.gz, for pkg install'
+	@echo 'make windows                    target/dist/isocenter-VERSION-windows-x86_64.zip, for Windows 10 or newer; make test-windows tests it under Wine (ALL=1: Rust tests too)'
 	@echo 'make test-packages              makes these and the tarball, installs each in an environment of its own, reconstructs with it'
 	@echo 'make test-all-platforms         before a release: every test on 64-bit Arm and on Windows, emulated, all packages, Miri; hours'
 	@echo 'make size                       where the bytes of the library go'
@@ -101,13 +102,24 @@ octave-pkg: cuda
 	scripts/build_for.sh linux-x86_64
 	scripts/octave_pkg.sh linux-x86_64 target/octave-pkg/isocenter-$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1).tar.gz
 
+windows: cuda
+	$(MAKE) windows-zip
+
+windows-zip:
+	CARGO="$(CARGO)" scripts/windows_zip.sh
+
+test-windows:
+	CARGO="$(CARGO)" scripts/test_windows.sh $(if $(ALL),all)
+
 test-packages: wheel deb octave-pkg dist
 	scripts/wheel.sh linux-aarch64
 	scripts/wheel.sh macos-arm64
+	scripts/wheel.sh windows-x86_64
 	scripts/test_packages.sh wheel wheel-baseline wheel-aarch64 octave deb fetch
 
 test-all-platforms: test test-packages miri
 	scripts/test_aarch64.sh all
+	$(MAKE) test-windows ALL=1
 
 size: build
 	scripts/size_report.py $(LIBRARY) $(dir $(LIBRARY))build/isocenter-kernels

@@ -34,7 +34,8 @@
 #ifndef ISOCENTER_HPP
 #define ISOCENTER_HPP
 
-#if __cplusplus < 201703L
+// MSVC says C++98 in __cplusplus unless it is told otherwise.
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
 #error "isocenter.hpp needs C++17: -std=c++17, or in CMake target_compile_features(yours PRIVATE cxx_std_17)"
 #endif
 
@@ -79,6 +80,15 @@
 #endif
 #ifndef ISOCENTER_LIFETIMEBOUND
 #define ISOCENTER_LIFETIMEBOUND
+#endif
+
+// What is thrown in one shared library is caught in another one; compilers compare formats with arguments. MSVC needs neither word.
+#if defined(__GNUC__)
+#define ISOCENTER_VISIBLE __attribute__((visibility("default")))
+#define ISOCENTER_PRINTF(words, values) __attribute__((format(printf, words, values)))
+#else
+#define ISOCENTER_VISIBLE
+#define ISOCENTER_PRINTF(words, values)
 #endif
 
 namespace isocenter {
@@ -278,7 +288,7 @@ struct complaint {
     isoc_status status = ISOC_STATUS_OK;
     char words[320] = "";
 
-    __attribute__((format(printf, 3, 4))) void set(isoc_status wrong, const char *format, ...) noexcept {
+    ISOCENTER_PRINTF(3, 4) void set(isoc_status wrong, const char *format, ...) noexcept {
         status = wrong;
         va_list arguments;
         va_start(arguments, format);
@@ -476,7 +486,7 @@ template <class T> struct slab {
 #if ISOCENTER_EXCEPTIONS
 
 // A call of the library failed. what() has its words: which argument, the value seen, the value allowed.
-class __attribute__((visibility("default"))) error : public std::runtime_error {
+class ISOCENTER_VISIBLE error : public std::runtime_error {
 public:
     error(isoc_status status, const char *message)
         : std::runtime_error(*message ? message : isoc_status_string(status)), status_(status) {}
@@ -489,7 +499,7 @@ private:
 };
 
 // ISOC_STATUS_CANCELLED: progress asked for it.
-class __attribute__((visibility("default"))) cancelled : public error {
+class ISOCENTER_VISIBLE cancelled : public error {
 public:
     using error::error;
 };
@@ -561,7 +571,7 @@ namespace detail {
 
 // Holds an exception from a callback until the library has returned to the call that it came from. Calls may nest: a callback may use
 // other plans. Visible, as errors are, so that a program's shared libraries have one of them, however they were compiled.
-class __attribute__((visibility("default"))) frame {
+class ISOCENTER_VISIBLE frame {
 public:
     frame() noexcept : outer_(current()) { current() = this; }
     ~frame() { current() = outer_; }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs library, command, headers, pkg-config file, CMake package, examples, MATLAB's and Python's sources, pages and licences, and a manifest of
-# them for uninstall.sh.
-# usage: install.sh LIBRARY PREFIX
+# them for uninstall.sh, but on Windows.
+# usage: install.sh LIBRARY PREFIX    LIBRARY: libisocenter.so, or isocenter.dll
 #   DESTDIR   goes before every path that is written to
 #   LIBDIR, INCLUDEDIR, DATADIR   where libraries, headers and the rest go: PREFIX/lib, PREFIX/include, PREFIX/share
 #   PROGRAM   the command isocenter, if it is to be installed, with licences of its own parts
+#   IMPORTS   with a DLL, the import library that programs are linked with
 #   NOTICES, SBOM   files of third-party notices and of the bill of materials; made by notices.py and sbom.py where these are not set
 set -eu
 export LC_ALL=C
@@ -15,9 +16,15 @@ for folder in "$prefix" "$libdir" "$includedir" "$datadir"; do
     case $folder in /*) ;; *) echo "$folder is not an absolute path" >&2; exit 1 ;; esac
 done
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
-[ -n "$version" ] && [ -n "$soname" ] || { echo "No version in Cargo.toml, or no soname in $library" >&2; exit 1; }
-abi=${soname#libisocenter.so.}
+[ -n "$version" ] || { echo 'No version in Cargo.toml' >&2; exit 1; }
+case $library in
+    *.dll) # the ABI's number as build.rs makes it; nothing in the file says it
+        case $version in 0.*) abi=${version%.*} ;; *) abi=${version%%.*} ;; esac ;;
+    *)
+        soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+        [ -n "$soname" ] || { echo "No soname in $library" >&2; exit 1; }
+        abi=${soname#libisocenter.so.} ;;
+esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -50,7 +57,8 @@ from() {
     printf '%s' "$2"
 }
 fill() { # fill TEMPLATE FOLDER VARIABLE
-    sed -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" -e "s|@ABI@|$abi|" \
+    sed -e "s|@VERSION@|$version|" -e "s|@LOCATION@|$(from "$2" "$location" "$3")|" \
+        -e "s|@LINKED@|$linked|" -e "s|@ABI@|$abi|" \
         -e "s|@ABI_PATTERN@|$(printf '%s' "$abi" | sed 's/\./\\\\\\\\./g')|" \
         -e "s|@PREFIX@|$(realpath -ms --relative-to="$2" "$prefix")|" \
         -e "s|@LIBDIR@|$(from "$2" "$libdir" "$3")|" -e "s|@INCLUDEDIR@|$(from "$2" "$includedir" "$3")|" "$1" >"$work/filled"
@@ -59,9 +67,18 @@ fill() { # fill TEMPLATE FOLDER VARIABLE
 
 file 644 include/isocenter.h "$includedir"
 file 644 include/isocenter.hpp "$includedir"
-file 755 "$library" "$libdir" "libisocenter.so.$version"
-link "libisocenter.so.$version" "$libdir" "$soname"
-link "$soname" "$libdir" libisocenter.so
+# Where the library is, and what else a linker has to know of it: CMake's words.
+case $library in
+    *.dll) # beside programs, where Windows looks
+        location=$prefix/bin/isocenter.dll linked='IMPORTED_IMPLIB "@LIBDIR@/isocenter.lib"'
+        file 755 "$library" "$prefix/bin" isocenter.dll
+        file 644 "$IMPORTS" "$libdir" isocenter.lib ;;
+    *)
+        location=$libdir/libisocenter.so.$version linked="IMPORTED_SONAME \"$soname\""
+        file 755 "$library" "$libdir" "libisocenter.so.$version"
+        link "libisocenter.so.$version" "$libdir" "$soname"
+        link "$soname" "$libdir" libisocenter.so ;;
+esac
 if [ -n "${PROGRAM:-}" ]; then file 755 "$PROGRAM" "$prefix/bin"; fi
 fill cbindings/isocenter.pc.in "$libdir/pkgconfig" '${prefix}'
 fill cbindings/cmake/isocenterConfig.cmake.in "$libdir/cmake/isocenter" '${_isocenter_prefix}'
@@ -110,6 +127,8 @@ if [ -n "${PROGRAM:-}" ]; then
 fi
 rust=$(rustc --print sysroot 2>/dev/null || true)/share/doc/rust/COPYRIGHT-library.html
 if [ -f "$rust" ]; then file 644 "$rust" "$licences" rust-library.html; fi
+
+case $library in *.dll) exit ;; esac # a folder that goes into a zip: nobody uninstalls from it, and Windows has no sh
 
 # Files of an earlier installation stay on the list, so that nothing is forgotten.
 file 755 scripts/uninstall.sh "$home"

@@ -9,20 +9,20 @@ from pathlib import Path
 import fat_binaries
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = "x86_64-unknown-linux-gnu"
+LINUX = "x86_64-unknown-linux-gnu"
 
 
 def said(*words):
     return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
 
 
-def crates(program):
+def crates(program, target):
     """What `cargo metadata` says of the crates that end up in library or command, without those of builds and tests; and which of them each
     depends on, by their ids, those of the project among them."""
     cargo, of = os.environ.get("CARGO", "cargo"), ["--all-features"] if program else []
-    tree = said(cargo, "tree", "--package", name(program), "--edges", "normal,no-proc-macro", "--prefix", "none", "--target", TARGET, "--locked", *of)
+    tree = said(cargo, "tree", "--package", name(program), "--edges", "normal,no-proc-macro", "--prefix", "none", "--target", target, "--locked", *of)
     found = {tuple(line.split()[:2]) for line in tree.splitlines()}
-    told = json.loads(said(cargo, "metadata", "--format-version", "1", "--filter-platform", TARGET, "--locked", *of))
+    told = json.loads(said(cargo, "metadata", "--format-version", "1", "--filter-platform", target, "--locked", *of))
     packages = sorted((p for p in told["packages"] if (p["name"], "v" + p["version"]) in found), key=lambda p: (p["name"], p["version"]))
     ids = {p["id"] for p in packages}
     normal = lambda dep: any(kind["kind"] is None for kind in dep["dep_kinds"])

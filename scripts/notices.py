@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the licences of everything that is linked into the library, or into the command isocenter, from `cargo metadata` and the crates' own licence files.
 
-usage: notices.py [--program] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
+usage: notices.py [--program] [--target TRIPLE] OUTPUT [--also NAME FILE]...    --also: a part that is no crate, and the file with its licence
 """
+import argparse
 import sys
 from pathlib import Path
 
-from linked import crates, cuda
+from linked import LINUX, crates, cuda
 
 KERNELS = """GPU kernels are machine code made by NVIDIA's CUDA compiler, with parts of its libdevice, which Attachment A of the CUDA
 Toolkit's End User License Agreement allows to distribute in an application.
@@ -27,13 +28,14 @@ def licence_files(package):
 
 
 def main():
-    arguments = sys.argv[1:]
-    program = arguments[:1] == ["--program"]
-    del arguments[: int(program)]
-    if not arguments or len(arguments) % 3 != 1 or any(word != "--also" for word in arguments[1::3]):
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--program", action="store_true")
+    parser.add_argument("--target", default=LINUX)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--also", nargs=2, action="append", default=[])
+    said = parser.parse_args()
     parts = []
-    packages, _ = crates(program)
+    packages, _ = crates(said.program, said.target)
     for package in filter(lambda p: p["source"], packages):
         text = "\n\n".join(f.read_text(encoding="utf-8").strip() for f in licence_files(package))
         parts.append((f"{package['name']} {package['version']}", package["license"], package["repository"] or "", text))
@@ -41,7 +43,7 @@ def main():
     if kernels:
         _, version, text = kernels
         parts.append((f"CUB {version}", "BSD-3-Clause", "https://github.com/NVIDIA/cccl", text))
-    for name, file in zip(arguments[2::3], arguments[3::3]):
+    for name, file in said.also:
         parts.append((name, "", "", Path(file).read_text(encoding="utf-8").strip()))
 
     lines = ["Isocenter contains the following works of others. Where a choice of licences is offered, it takes them under the one that is", "given below.", ""]
@@ -53,7 +55,7 @@ def main():
         texts.setdefault("\n".join(line.rstrip() for line in text.splitlines()), []).append(name)
     for text, names in texts.items():
         lines += ["=" * 100, ", ".join(names), "", text, ""]
-    Path(arguments[0]).write_text("\n".join(lines), encoding="utf-8")
+    said.output.write_text("\n".join(lines), encoding="utf-8")
 
 
 main()

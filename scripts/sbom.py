@@ -2,18 +2,18 @@
 """Writes the software bill of materials of the library, or of the command isocenter, in CycloneDX 1.5: everything that is linked in. The
 same sources give the same bytes: a date is in it only where SOURCE_DATE_EPOCH gives one.
 
-usage: sbom.py OUTPUT [--program] [--also NAME VERSION LICENCE]...    --also: a part that is no crate, and its licence in SPDX's words
+usage: sbom.py OUTPUT [--program] [--target TRIPLE] [--also NAME VERSION LICENCE]...    --also: a part that is no crate, and its licence in SPDX's words
 """
+import argparse
 import datetime
 import hashlib
 import json
 import os
 import re
-import sys
 import uuid
 from pathlib import Path
 
-from linked import ROOT, crates, cuda, name, rust
+from linked import LINUX, ROOT, crates, cuda, name, rust
 
 NVIDIA = {"license": {"name": "CUDA Toolkit End User License Agreement", "url": "https://docs.nvidia.com/cuda/eula/"}}
 
@@ -37,8 +37,8 @@ def crate(package, checksums):
     return found
 
 
-def bill(program, also):
-    packages, uses = crates(program)
+def bill(program, target, also):
+    packages, uses = crates(program, target)
     lock = (ROOT / "Cargo.lock").read_text()
     checksums = {tuple(named): sha for *named, sha in re.findall(r'name = "(.*)"\nversion = "(.*)"\nsource = ".*"\nchecksum = "(\w+)"', lock)}
     made = {p["id"]: crate(p, checksums) for p in packages}
@@ -68,13 +68,14 @@ def bill(program, also):
 
 
 def main():
-    words = sys.argv[1:]
-    program = "--program" in words
-    words = [word for word in words if word != "--program"]
-    if len(words) % 4 != 1 or any(word != "--also" for word in words[1::4]):
-        sys.exit(__doc__)
-    also = list(zip(words[2::4], words[3::4], words[4::4]))
-    Path(words[0]).write_text(json.dumps(bill(program, also), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--program", action="store_true")
+    parser.add_argument("--target", default=LINUX)
+    parser.add_argument("--also", nargs=3, action="append", default=[])
+    said = parser.parse_args()
+    found = bill(said.program, said.target, said.also)
+    said.output.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

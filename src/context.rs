@@ -251,7 +251,7 @@ impl Context {
             let usable = match self.available() {
                 // The reserve is for other processes, for tables, and for the system's own.
                 Some(free) => (free + held) / 8 * 7,
-                None => physical_memory() / 8,
+                None => memory::physical() / 8,
             };
             usable.max(MIN_DEFAULT_CAP)
         })
@@ -490,7 +490,7 @@ fn open_served(index: usize) -> Result<Arc<Device>> {
     Ok(device)
 }
 
-/// A thread pool whose threads have ended when it is dropped, so that a program may unload the library then.
+/// A thread pool whose threads have ended when it is dropped, so that a program may unload the library then; on Windows they end soon after.
 struct Workers {
     /// Taken only by `drop`.
     pool: Option<rayon::ThreadPool>,
@@ -499,6 +499,8 @@ struct Workers {
 
 impl Workers {
     fn start(threads: usize) -> std::result::Result<Self, rayon::ThreadPoolBuildError> {
+        #[cfg(windows)]
+        stay_loaded();
         let mut started = Vec::new();
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -519,10 +521,30 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         drop(self.pool.take());
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
+        // A thread that ends on Windows waits for the loader's lock. Whoever destroys a context while a DLL is unloaded, as a C++ object
+        // in it with static storage does, holds this lock: to wait for the threads would never end. See `stay_loaded`.
+        if !cfg!(windows) {
+            for thread in self.threads.drain(..) {
+                let _ = thread.join();
+            }
         }
     }
+}
+
+/// Keeps this library in memory as long as the process lives: FreeLibrary must not take away the code of threads that run, or that are
+/// still ending. On Linux the linker says so (`-z nodelete` in build.rs); a DLL has no such flag.
+#[cfg(windows)]
+fn stay_loaded() {
+    const PIN: u32 = 1;
+    const FROM_ADDRESS: u32 = 4;
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut *mut std::ffi::c_void) -> i32;
+    }
+    let mut module = std::ptr::null_mut();
+    // SAFETY: with FROM_ADDRESS any address within a module stands in the place of a name; it writes the handle, which nobody has to close.
+    // It cannot fail for the address of this function, and may be called again.
+    unsafe { GetModuleHandleExW(PIN | FROM_ADDRESS, stay_loaded as *const u16, &mut module) };
 }
 
 /// Between reports.
@@ -626,16 +648,4 @@ impl Job {
     fn stage(&self) -> Stage {
         Stage::ALL[self.stage.load(Ordering::Relaxed)]
     }
-}
-
-#[cfg(unix)]
-fn physical_memory() -> u64 {
-    // SAFETY: sysconf only reads.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
-}
-
-#[cfg(not(unix))]
-fn physical_memory() -> u64 {
-    0
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// A scan is an NXtomo or a Data Exchange file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
 /// noise, and writes attenuation in 32-bit floating point.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "isocenter", version, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -146,6 +146,8 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
+    /// From Rust's allocator. On Windows it takes large blocks from the system as they are asked for, zeroed, and gives them back at once;
+    /// large pages need a right there (SeLockMemoryPrivilege) that programs do not have.
     #[cfg(not(target_os = "linux"))]
     fn allocate(layout: Layout) -> Option<NonNull<T>> {
         // SAFETY: the layout's size is not zero.

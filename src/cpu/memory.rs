@@ -7,9 +7,77 @@ pub fn available() -> Option<u64> {
     linux::available(std::path::Path::new("/"))
 }
 
-#[cfg(not(target_os = "linux"))]
+/// Bytes that can be had without pushing anything out; None where the system does not tell. What the process may still commit is heeded:
+/// Windows promises no memory that neither the machine nor its paging file has.
+#[cfg(windows)]
+pub fn available() -> Option<u64> {
+    windows::status().map(|memory| memory.available.min(memory.may_commit))
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 pub fn available() -> Option<u64> {
     None
+}
+
+/// Bytes of memory of the machine; 0 where the system does not tell.
+#[cfg(unix)]
+pub(crate) fn physical() -> u64 {
+    // SAFETY: sysconf only reads.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
+}
+
+/// Bytes of memory of the machine; 0 where the system does not tell.
+#[cfg(windows)]
+pub(crate) fn physical() -> u64 {
+    windows::status().map_or(0, |memory| memory.physical)
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn physical() -> u64 {
+    0
+}
+
+#[cfg(windows)]
+mod windows {
+    /// Windows' MEMORYSTATUSEX; all but the first two fields are bytes. One function and one struct, which cannot change, are less to keep
+    /// than a crate with all of the system's.
+    #[repr(C)]
+    #[derive(Default)]
+    pub(super) struct MemoryStatus {
+        length: u32,
+        /// Percent in use.
+        load: u32,
+        pub(super) physical: u64,
+        pub(super) available: u64,
+        /// What the process may have committed, and what is left of it; Windows' names speak of the paging file.
+        commit_limit: u64,
+        pub(super) may_commit: u64,
+        address_space: u64,
+        address_space_left: u64,
+        /// Always 0.
+        extended: u64,
+    }
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> i32;
+    }
+
+    pub(super) fn status() -> Option<MemoryStatus> {
+        let mut status = MemoryStatus { length: size_of::<MemoryStatus>() as u32, ..Default::default() };
+        // SAFETY: it writes the struct, whose length it is told.
+        (unsafe { GlobalMemoryStatusEx(&mut status) } != 0).then_some(status)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn the_machines_own_memory() {
+            let (physical, available) = (super::super::physical(), super::super::available().expect("a number"));
+            assert!(physical > 256 << 20 && (1 << 20..=physical).contains(&available), "{available} of {physical}");
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

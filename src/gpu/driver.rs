@@ -8,6 +8,9 @@ use std::sync::OnceLock;
 /// Oldest driver interface that loads machine code of the compiler in use.
 const MIN_VERSION: i32 = 13_000;
 
+/// The library that the driver installs.
+const DRIVER: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
 /// The result of a driver call, with the call's name and CUDA's own text on failure.
 pub(super) fn check(call: &str, result: CUresult) -> Result<()> {
     if result == CUresult::CUDA_SUCCESS {
@@ -40,7 +43,7 @@ pub(super) fn probe() -> Result<()> {
         .get_or_init(|| {
             // SAFETY: looks for a shared library; its initialisers are NVIDIA's.
             if !unsafe { sys::is_culib_present() } {
-                fail!(NoDevice, "no NVIDIA driver: the library libcuda.so.1 was not found");
+                fail!(NoDevice, "no NVIDIA driver: the library {DRIVER} was not found");
             }
             let mut version = 0;
             // SAFETY: the library is there; the call may come before cuInit.

@@ -7,7 +7,6 @@
 #include "check.h"
 
 #include <limits.h>
-#include <sys/mman.h>
 
 static isoc_context *strict;    /* NaN is an error. */
 static isoc_context *lenient;   /* NaN becomes 0 and is counted. */
@@ -133,10 +132,10 @@ static void contexts(void) {
     const char *level = getenv("ISOC_CPU_LEVEL");
     char saved[32] = "";
     snprintf(saved, sizeof saved, "%s", level ? level : "");
-    setenv("ISOC_CPU_LEVEL", "mmx", 1);
+    set_variable("ISOC_CPU_LEVEL", "mmx");
     BAD("context: ISOC_CPU_LEVEL", NOTHING, isoc_context_create(NULL, &s->new_ctx), UNKNOWN_VALUE,
         "ISOC_CPU_LEVEL", "mmx", "must be one of baseline, " OTHER_LEVELS);
-    level ? setenv("ISOC_CPU_LEVEL", saved, 1) : unsetenv("ISOC_CPU_LEVEL");
+    set_variable("ISOC_CPU_LEVEL", level ? saved : NULL);
 }
 
 /* --- handles --- */
@@ -1969,11 +1968,8 @@ static void out_of_memory(void) {
     BAD("memory: a slice beyond the memory cap", beyond_all_memory(s, VOLUME), call_memory(s->ct, s),
         MEMORY_CAP, "memory_cap is", "at least");
     /* Some systems promise memory that they do not have: there nothing can be tested. */
-    void *promised = mmap(NULL, (size_t)4 << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (promised != MAP_FAILED) {
-        munmap(promised, (size_t)4 << 40);
+    if (promises((size_t)4 << 40))
         return;
-    }
     /* A GPU's memory has a known end. */
     if (computes_on_gpu())
         BAD_IN(boundless, "forward: a slice beyond all memory", beyond_all_memory(s, VOLUME), call_forward(s->ct, s),

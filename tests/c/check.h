@@ -2,19 +2,12 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, setenv, threads */
+#include "system.h"
 
 #include <isocenter.h>
 
-#include <dirent.h>
 #include <float.h>
 #include <math.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static int passed, failed;
 
@@ -25,10 +18,11 @@ static int passed, failed;
 static const char *current_case = "";
 
 static inline void crashed(int signal_number) {
-    ssize_t ignored = write(1, "CRASH ", 6);
-    ignored += write(1, current_case, strlen(current_case));
-    ignored += write(1, "\n", 1);
-    (void)ignored;
+    const char *const words[] = { "CRASH ", current_case, "\n" };
+    int written = 0;
+    for (size_t k = 0; k < COUNT_OF(words); k++)
+        written += (int)write(1, words[k], strlen(words[k]));
+    (void)written;
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -36,10 +30,7 @@ static inline void crashed(int signal_number) {
 /* A call that never returns is a failure too. */
 static inline void start(void) {
     setvbuf(stdout, NULL, _IONBF, 0);
-    const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGALRM };
-    for (size_t k = 0; k < COUNT_OF(signals); k++)
-        signal(signals[k], crashed);
-    alarm(600);
+    watch_over(crashed, 600);
 }
 
 static inline void report(const char *name, int good, const char *why) {
@@ -106,28 +97,12 @@ static inline int computes_on_gpu(void) {
 }
 
 /* The library's worker threads, which it names; a GPU's driver has threads of its own. */
-static inline int workers_alive(void) {
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *task; tasks && (task = readdir(tasks));) {
-        char path[300], name[10] = "";
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
-        FILE *file = fopen(path, "r");
-        if (!file)
-            continue;
-        count += fgets(name, sizeof name, file) && strcmp(name, "isocenter") == 0;
-        fclose(file);
-    }
-    if (tasks)
-        closedir(tasks);
-    return count;
-}
+static inline int workers_alive(void) { return threads_named("isocenter"); }
 
 /* They end when their context goes, though not at once. */
 static inline void check_threads_end(void) {
-    struct timespec pause = { 0, 10 * 1000 * 1000 };
     for (int k = 0; k < 1000 && workers_alive() > 0; k++)
-        nanosleep(&pause, NULL);
+        sleep_ms(10);
     expect("no worker thread outlives its context", workers_alive() == 0);
 }
 

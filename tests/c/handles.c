@@ -4,8 +4,9 @@
 #include "check.h"
 
 #include <pthread.h>
+#ifndef _WIN32
 #include <sys/wait.h>
-#include <unistd.h>
+#endif
 
 enum { THREADS = 4, CALLS = 5 };
 
@@ -401,6 +402,7 @@ static void destroyed_from_its_own_callback(void) {
     check_ok("isoc_context_destroy", isoc_context_destroy(ctx));
 }
 
+#ifndef _WIN32 /* Windows has no fork. */
 /* --- fork --- */
 
 /* A query that the library answers with several threads. */
@@ -469,6 +471,7 @@ static void forks(void) {
     free_scan(s);
     check_ok("isoc_context_destroy", isoc_context_destroy(ctx));
 }
+#endif
 
 int main(void) {
     start();
@@ -485,10 +488,12 @@ int main(void) {
     calls_from_callbacks();
     destroyed_in_use();
     destroyed_from_its_own_callback();
+#ifndef _WIN32
     if (getenv("ISOC_TEST_EMULATED"))
         puts("skipped: fork, which emulators of one process do not survive when it has several threads");
     else
         forks();
+#endif
     check_threads_end();
     return finish();
 }

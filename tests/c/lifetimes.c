@@ -86,17 +86,6 @@ static isoc_status compute(const plan *p, float *out) {
     return isoc_pet_forward(p->pet, &view, 1, &from, &to);
 }
 
-/* Pages that the process has in memory. */
-static long resident(void) {
-    long total = 0, pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%ld %ld", &total, &pages) != 2)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return pages;
-}
-
 /* `moves`: bytes that the process may be larger by; 0 if that is not looked at. */
 static void one_after_the_other(uint32_t device, int rounds, long moves) {
     current_case = "made and destroyed";
@@ -117,7 +106,7 @@ static void one_after_the_other(uint32_t device, int rounds, long moves) {
     }
     expect("contexts and plans, made and destroyed", wrong == 0);
     if (moves) {
-        const long grown = (resident() - before) * sysconf(_SC_PAGESIZE);
+        const long grown = resident() - before;
         char why[64];
         snprintf(why, sizeof why, "it grew by %ld bytes", grown);
         report("memory does not grow", grown < moves, why);

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 
 namespace iso = isocenter;
 using iso::next;
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int views = 64, bins = 64, rows = 8, workers = 2;
 
-// Lets nobody on until all have come. If the library let one thread at a time into a callback, they would wait until the alarm.
+// Lets nobody on until all have come. If the library let one thread at a time into a callback, they would wait until the end of the program.
 class meeting {
 public:
     void come() {
@@ -140,7 +141,7 @@ void each_its_own() {
 } // namespace
 
 int main() {
-    alarm(120);
+    std::thread([] { std::this_thread::sleep_for(std::chrono::seconds(120)), std::abort(); }).detach();
     both_in_progress();
     both_in_log();
     each_its_own();

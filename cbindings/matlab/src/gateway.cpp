@@ -30,7 +30,7 @@ void call::result(int at, mxArray *value) {
     else mxDestroyArray(value);
 }
 
-// `clear` unloads this file. Threads of the library may still be ending then, so the library itself stays.
+// `clear` unloads this file. Threads of the library may still be ending then, so the library itself stays; on Windows it sees to that.
 static void keep_library() {
 #if defined(__linux__)
     Dl_info info;

@@ -44,7 +44,10 @@ struct failure {
 std::string camel(const std::string &snake, bool capitals);
 // A message of the library in MATLAB's words.
 std::string in_matlab(const std::string &message);
-[[noreturn]] void fail(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#if defined(__GNUC__) && !defined(_WIN32) // MSVC has no such check, and MinGW's is for formats of Microsoft's own
+__attribute__((format(printf, 2, 3)))
+#endif
+[[noreturn]] void fail(const char *kind, const char *format, ...);
 // Throws the library's error unless the status is OK. `invalid` is the kind of faulty parameters, such as "invalidGeometry".
 void check(isoc_status status, const char *invalid = "invalidArgument");
 // Runs conversions that call every fault invalidArgument: in settings it is of the kind `invalid`.

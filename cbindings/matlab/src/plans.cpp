@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+
+#ifndef _WIN32
 #include <unistd.h>
+#endif
 
 static std::vector<std::unique_ptr<plan>> plans;
 static plan *shared_context;
-static pid_t owner = getpid();
 
 // `clear` forgets all of this file, and objects that hold numbers may outlive it: each load begins elsewhere.
 static uint64_t next_number() {
@@ -16,13 +18,16 @@ static uint64_t next_number() {
     return ++last;
 }
 
-// A process that was forked has none of the library's threads: plans that it inherits would wait for them.
+// A process that was forked, which Windows has not, has none of the library's threads: plans that it inherits would wait for them.
 static void forget_inherited() {
+#ifndef _WIN32
+    static pid_t owner = getpid();
     if (owner == getpid()) return;
     owner = getpid();
     for (auto &p : plans) static_cast<void>(p.release());
     plans.clear();
     shared_context = nullptr;
+#endif
 }
 
 static const char *name_of(kind k) {

@@ -47,6 +47,36 @@ class Library(unittest.TestCase):
             self.assertRegex(said, "^ImportError: ISOCENTER_LIBRARY=.* does not load")
         self.assertRegex(self.load(ISOCENTER_LIBRARY="libm.so.6"), "^ImportError: libm.so.6 has no isoc_")
 
+    def test_a_library_for_another_processor(self):
+        with tempfile.TemporaryDirectory() as place:
+            other = Path(place) / "other.so"
+            whole = bytearray(INSTALLED.resolve().read_bytes())
+            built = isocenter._library._processor_of(INSTALLED.resolve())
+            self.assertEqual(built, isocenter._library._processor())
+            whole[18:20] = b"\xb7\x00" if built == "x86_64" else b"\x3e\x00"
+            other.write_bytes(whole)
+            said = self.load(ISOCENTER_LIBRARY=other)
+            self.assertRegex(said, "^ImportError: ISOCENTER_LIBRARY=.* was built for (arm64|x86_64), .* install a Python for ")
+
+    def test_a_library_of_another_version(self):
+        with tempfile.TemporaryDirectory() as place:
+            source, other = Path(place) / "other.c", Path(place) / "libother.so"
+            functions = [n for n in isocenter._abi.FUNCTIONS if n not in ("isoc_abi_version", "isoc_version")]
+            source.write_text("".join(f"int {n}(void) {{ return 0; }}\n" for n in functions) +
+                              "unsigned isoc_abi_version(void) { return 999; }\nconst char *isoc_version(void) { return \"9.8.7\"; }\n")
+            subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", source, "-o", other], check=True)
+            said = self.load(ISOCENTER_LIBRARY=other)
+            for word in ("ImportError", "version 9.8.7", "ABI 999", f"needs ABI {isocenter._abi.ISOC_ABI_VERSION}", "one version", "ISOCENTER_LIBRARY"):
+                self.assertIn(word, said)
+
+    def test_files_that_are_no_library(self):
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "file"
+            for head, expected in ((b"", None), (b"MZ", None), (b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0\x64\x86", "x86_64"),
+                                   (b"MZ" + bytes(58) + b"\xff\xff\xff\xff", None), (b"\xcf\xfa\xed\xfe\x0c\0\0\1", "arm64"), (b"\x7fELF", None)):
+                file.write_bytes(head)
+                self.assertEqual(isocenter._library._processor_of(file), expected, head)
+
     def test_the_soname_is_the_librarys(self):
         self.assertEqual(isocenter._library.NAMES[0], f"libisocenter.so.{isocenter.version().rpartition('.')[0]}")
 

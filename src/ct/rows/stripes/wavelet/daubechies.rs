@@ -8,14 +8,22 @@ pub(super) const ORDERS: std::ops::RangeInclusive<usize> = 1..=20;
 
 const ITERATIONS: usize = 100;
 
+/// The imaginary part of a real root, at most.
+const REAL: f64 = 1e-9;
+
 /// The scaling filter: 2 `order` coefficients whose sum is the square root of 2, the large ones first. To 1e-14 up to order 12,
 /// and to 1e-11 up to order 20.
 pub(super) fn scaling(order: usize) -> Vec<f64> {
-    let mut roots = leja(roots(&halfband(order)).into_iter().map(inside).collect());
+    let roots = leja(roots(&halfband(order)).into_iter().map(inside).filter(|z| z.im >= -REAL).collect());
     let mut h = vec![Complex64::from(1.0)];
     let half = Complex64::from(0.5);
     // (1 + z) / 2 as often as there are vanishing moments, behind the others: so nothing large is left to cancel.
-    roots.drain(..).for_each(|r| h = times(&h, [Complex64::from(1.0), -r]));
+    for r in roots {
+        h = times(&h, [Complex64::from(1.0), -r]);
+        if r.im > REAL {
+            h = times(&h, [Complex64::from(1.0), -r.conj()]);
+        }
+    }
     (0..order).for_each(|_| h = times(&h, [half, half]));
     let sum: f64 = h.iter().map(|c| c.re).sum();
     h.iter().map(|c| c.re * std::f64::consts::SQRT_2 / sum).collect()
@@ -74,12 +82,15 @@ fn inside(y: Complex64) -> Complex64 {
     if a.norm() > b.norm() { a.inv() } else { b.inv() }
 }
 
-/// In an order in which products stay small: each as far as can be from those before it.
+/// In an order in which products stay small: each as far as can be from those before it. Of conjugates there is one, and the other follows it:
+/// both are as far, and rounding would decide which comes when.
 fn leja(mut rest: Vec<Complex64>) -> Vec<Complex64> {
     let mut ordered: Vec<Complex64> = Vec::new();
+    let apart =
+        |z: &Complex64, o: &Complex64| (z - o).norm().ln() + if o.im > REAL { (z - o.conj()).norm().ln() } else { 0.0 };
     let far = |z: &Complex64, from: &[Complex64]| match from {
         [] => z.norm(),
-        _ => from.iter().map(|o| (z - o).norm().ln()).sum(),
+        _ => from.iter().map(|o| apart(z, o)).sum(),
     };
     while let Some(next) = (0..rest.len()).max_by(|a, b| far(&rest[*a], &ordered).total_cmp(&far(&rest[*b], &ordered)))
     {
