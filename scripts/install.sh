@@ -103,7 +103,7 @@ pages=$datadir/doc/isocenter/pages
 tree docs "$pages" \( -name '*.svg' -o -name '*.png' \)
 to() { realpath -ms --relative-to="$pages" "$1"; }
 for page in docs/*.md; do
-    sed -e "s|](\.\./include/|]($(to "$includedir")/|g" -e "s|](\.\./cbindings/examples|]($(to "$home")/examples|g" \
+    sed -e "s|](\.\./include/|]($(to "$includedir")/|g" -e "s|](\.\./cbindings/examples|]($(to "$home")/examples|g" -e "s|](\.\./cbindings/USING.md|]($(to "$datadir/doc/isocenter")/USING.md|g" \
         -e "s|](\.\./cbindings/python|]($(to "$home")/python|g" -e "s|](\.\./program/slurm|]($(to "$home")/slurm|g" -e 's|\[\([^]]*\)\](\.\./benches/[^)]*)|\1|g' "$page" >"$work/page"
     file 644 "$work/page" "$pages" "$(basename "$page")"
 done
