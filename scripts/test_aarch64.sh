@@ -24,5 +24,5 @@ for program in iterative mri pet region; do emulated baseline $work/$program; do
 if [ "${1:-}" = all ]; then
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$cross-gcc CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/$cross"
     # What runs other programs or limits the process's memory is not for an emulator.
-    ISOC_NVCC=none ${CARGO:-cargo} test --release --target $triple --lib --test ct --test mri --test pet --test nufft --test fuzz --test lists --test npy
+    ISOC_NVCC=none ${CARGO:-cargo} test --release --no-fail-fast --target $triple --lib --test ct --test mri --test pet --test nufft --test fuzz --test lists --test npy
 fi
