@@ -20,6 +20,7 @@ pub struct Device {
     capability: (i32, i32),
     multiprocessors: usize,
     shared_bytes: usize,
+    singles_per_double: usize,
     modules: Modules,
 }
 
@@ -60,6 +61,7 @@ impl Device {
             capability: (0, 0),
             multiprocessors: 0,
             shared_bytes: 0,
+            singles_per_double: 0,
             modules: Modules::default(),
         };
         device.capability = (
@@ -69,6 +71,8 @@ impl Device {
         device.multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as usize;
         device.shared_bytes =
             device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
+        device.singles_per_double =
+            device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?.max(1) as usize;
         Ok(Arc::new(device))
     }
 
@@ -102,6 +106,11 @@ impl Device {
     /// Shared memory that one block may have.
     pub(crate) fn shared_bytes(&self) -> usize {
         self.shared_bytes
+    }
+
+    /// By how much arithmetic in f32 is faster than in f64.
+    pub(crate) fn singles_per_double(&self) -> usize {
+        self.singles_per_double
     }
 
     /// Free and total memory, in bytes.

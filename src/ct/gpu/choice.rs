@@ -1,55 +1,13 @@
 //! Which back projector serves a call.
 //!
-//! A small model: a projector works on whole blocks of slices, at a rate that was measured; the least time wins. The rates are
-//! from an H200 (benches/results), or the caller's own GPU after `tune`. Elsewhere they serve as ratios.
+//! A small model: a projector works on whole blocks of slices, at a rate that was measured or is presumed (rates.rs); the
+//! least time wins.
 
 use super::case::Case;
 use super::projector::Projector;
+use super::rates::Candidate;
 use crate::ct::options::{Kernel, Precision, Sampling};
 use crate::error::{Result, fail};
-
-/// A projector and where it belongs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) projector: Projector,
-    pub(super) kernel: Kernel,
-    pub(super) precision: Precision,
-    /// Whether the automatic choice may take it: texture units have 8 bits for a weight, too few for either precision.
-    exact: bool,
-    /// Giga-updates a second, linear, on full blocks of slices.
-    pub(super) rate: f64,
-}
-
-const fn candidate(projector: Projector, kernel: Kernel, precision: Precision, exact: bool, rate: f64) -> Candidate {
-    Candidate { projector, kernel, precision, exact, rate }
-}
-
-/// All projectors, with their rates on an H200.
-pub(super) const ALL: [Candidate; 19] = {
-    use Precision::{Half, Single};
-    use Projector as P;
-    [
-        candidate(P::Texture { standard: true, lanes: 1 }, Kernel::TextureStandard, Single, false, 1013.0),
-        candidate(P::Texture { standard: false, lanes: 1 }, Kernel::Texture, Single, false, 1018.0),
-        candidate(P::Texture { standard: false, lanes: 2 }, Kernel::Texture, Single, false, 2021.0),
-        candidate(P::Texture { standard: false, lanes: 4 }, Kernel::Texture, Half, false, 4030.0),
-        candidate(P::Alu { half: false, lanes: 1 }, Kernel::Alu, Single, true, 3549.0),
-        candidate(P::Alu { half: false, lanes: 2 }, Kernel::Alu, Single, true, 5030.0),
-        candidate(P::Alu { half: false, lanes: 4 }, Kernel::Alu, Single, true, 6046.0),
-        candidate(P::Alu { half: true, lanes: 2 }, Kernel::Alu, Half, true, 4744.0),
-        candidate(P::Alu { half: true, lanes: 4 }, Kernel::Alu, Half, true, 6128.0),
-        candidate(P::Alu { half: true, lanes: 8 }, Kernel::Alu, Half, true, 6119.0),
-        candidate(P::Hybrid { exact: true, lanes: 1 }, Kernel::Hybrid, Single, false, 3657.0),
-        candidate(P::Hybrid { exact: false, lanes: 1 }, Kernel::Hybrid, Half, false, 4081.0),
-        candidate(P::Hybrid { exact: false, lanes: 2 }, Kernel::Hybrid, Half, false, 4891.0),
-        candidate(P::Hybrid { exact: false, lanes: 4 }, Kernel::Hybrid, Half, false, 6834.0),
-        candidate(P::Direct { lanes: 1 }, Kernel::Alu, Single, true, 676.0),
-        candidate(P::Direct { lanes: 2 }, Kernel::Alu, Single, true, 1329.0),
-        candidate(P::Direct { lanes: 4 }, Kernel::Alu, Single, true, 2017.0),
-        candidate(P::Tensor { split: false }, Kernel::Tensor, Half, true, 18566.0),
-        candidate(P::Tensor { split: true }, Kernel::Tensor, Single, true, 5361.0),
-    ]
-};
 
 /// What a choice is made by.
 #[derive(Clone, Copy, Debug)]
@@ -99,18 +57,30 @@ impl Wish<'_> {
 mod tests {
     use super::*;
     use crate::ct::geometry::Geometry;
+    use crate::ct::gpu::rates::{Multiprocessor, presumed};
 
-    fn chosen(geometry: &Geometry, kernel: Kernel, precision: Precision, slices: usize) -> Result<Projector> {
-        // What a block may have on an H200.
-        let case = Case { geometry, sampling: Sampling::Linear, shared: 227 << 10, tents: 0 };
-        Wish { kernel, precision, rates: &ALL }.choose(&case, slices)
+    const H200: ((i32, i32), usize, &str) = ((9, 0), 2, "NVIDIA H200");
+
+    fn geometry() -> Geometry {
+        let angles = (0..100).map(|v| f64::from(v) * 0.0314).collect();
+        Geometry::new(angles, 512)
+    }
+
+    fn chosen(
+        (capability, singles_per_double, name): ((i32, i32), usize, &str),
+        (geometry, shared): (&Geometry, usize),
+        (kernel, precision): (Kernel, Precision),
+        slices: usize,
+    ) -> Result<Projector> {
+        let case = Case { geometry, sampling: Sampling::Linear, shared, tents: 0 };
+        let rates = presumed(&Multiprocessor::new(capability, singles_per_double, name));
+        Wish { kernel, precision, rates: &rates }.choose(&case, slices)
     }
 
     #[test]
     fn the_fastest_that_keeps_the_precision_is_chosen() {
-        let angles = (0..100).map(|v| f64::from(v) * 0.0314).collect();
-        let g = Geometry::new(angles, 512);
-        let auto = |g: &Geometry, p, n| chosen(g, Kernel::Auto, p, n).expect("a kernel");
+        let (g, shared) = (geometry(), 227 << 10);
+        let auto = |g: &Geometry, p, n| chosen(H200, (g, shared), (Kernel::Auto, p), n).expect("a kernel");
         assert_eq!(auto(&g, Precision::Single, 1), Projector::Alu { half: false, lanes: 1 });
         assert_eq!(auto(&g, Precision::Single, 2), Projector::Alu { half: false, lanes: 2 });
         assert_eq!(auto(&g, Precision::Single, 64), Projector::Alu { half: false, lanes: 4 });
@@ -119,11 +89,28 @@ mod tests {
         // No cache holds the bins of such pixels, and no square of them fits a tensor core's window.
         let wide = Geometry { pixel_size: 100.0, ..g.clone() };
         assert_eq!(auto(&wide, Precision::Half, 64), Projector::Direct { lanes: 4 });
-        assert!(chosen(&wide, Kernel::Tensor, Precision::Half, 64).is_err_and(|e| e.message.contains("100.000")));
+        let asked = |g: &Geometry, k, p, n| chosen(H200, (g, shared), (k, p), n);
+        assert!(asked(&wide, Kernel::Tensor, Precision::Half, 64).is_err_and(|e| e.message.contains("100.000")));
         // What texture units round is never chosen, only asked for.
         assert_eq!(
-            chosen(&g, Kernel::Texture, Precision::Single, 2).expect("textures"),
+            asked(&g, Kernel::Texture, Precision::Single, 2).expect("textures"),
             Projector::Texture { standard: false, lanes: 2 }
         );
+    }
+
+    #[test]
+    fn tensor_cores_are_taken_from_more_slices_on_where_they_are_slower() {
+        let g = geometry();
+        let from = |gpu: ((i32, i32), usize, &str), shared: usize| {
+            (1..=128).find(|&n| {
+                let choice = chosen(gpu, (&g, shared << 10), (Kernel::Auto, Precision::Half), n).expect("a kernel");
+                choice == Projector::Tensor { split: false }
+            })
+        };
+        // 64 slices at the tensor kernel's rate, over those of the fastest other, rounded up to whole blocks.
+        assert_eq!(from(H200, 227), Some(21));
+        assert_eq!(from(((8, 0), 2, "NVIDIA A100-SXM4-80GB"), 163), Some(17));
+        assert_eq!(from(((8, 9), 64, "NVIDIA L40S"), 99), Some(25));
+        assert_eq!(from(((12, 0), 64, "NVIDIA GeForce RTX 5090"), 99), Some(53));
     }
 }

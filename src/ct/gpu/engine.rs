@@ -2,7 +2,7 @@
 
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
-use super::choice::ALL;
+use super::rates::{Multiprocessor, presumed};
 use super::several::{drive, on_each, rounds};
 use super::sizes::{SLOTS, Sizes, smaller};
 use super::worker::{AtWork, Gpu, Way};
@@ -79,7 +79,8 @@ impl Engine for GpuEngine {
     /// On the first GPU.
     fn needs(&self, context: &Context, task: &Task) -> Result<Needs> {
         let (gpus, arrays) = (context.gpus(), Arrays::sizes(task.detector, DType::F32, task.pass.stored));
-        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &ALL), self.known())?;
+        let rates = presumed(&Multiprocessor::of(&gpus[0]));
+        let sizes = Sizes::new(context, (task, &arrays), (&gpus[0], 0), (gpus.len(), &rates), self.known())?;
         let padded_bins = filter::padded_bins(task.geometry.bins);
         Ok(Needs { slab: sizes.slab, bytes: sizes.needed((task, &arrays)), padded_bins })
     }
@@ -195,7 +196,7 @@ impl Engine for GpuEngine {
         let Some(sampling) = task.interpolation.sampling() else { return self.tune_band_limited(task) };
         for worker in &mut self.gpus {
             let case = Case { geometry, sampling, shared: worker.state.device.shared_bytes(), tents: 0 };
-            let mut rates = ALL.to_vec();
+            let mut rates = presumed(&Multiprocessor::of(&worker.state.device));
             for c in rates.iter_mut().filter(|c| c.projector.refusal(&case).is_none()) {
                 let slices = c.projector.slices();
                 let seconds = match measure::seconds(&mut worker.state, &case, c.projector, slices) {

@@ -25,6 +25,7 @@ mod phase;
 mod pieces;
 mod prepare;
 mod projector;
+mod rates;
 mod rows;
 mod several;
 mod sizes;

@@ -2,13 +2,14 @@
 
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
-use super::choice::{Candidate, Wish};
+use super::choice::Wish;
 use super::format::Format;
 use super::forward;
 use super::frames::DeviceFlat;
 use super::iterative::{self, Pieces};
 use super::prepare;
 use super::projector::Projector;
+use super::rates::Candidate;
 use super::rows::IndexWeights;
 use crate::array::Layout;
 use crate::array::transfer::Block;

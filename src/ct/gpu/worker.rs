@@ -3,7 +3,6 @@
 use super::band_limited::{DeviceBandLimited, Sums, Volume, missing};
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Arguments;
-use super::choice::{ALL, Candidate};
 use super::format::{RawRows, row_type};
 use super::forward::{self, Slices};
 use super::frames;
@@ -13,6 +12,7 @@ use super::kernels::Kernels;
 use super::measure;
 use super::output::{DeviceOutput, Part};
 use super::prepare;
+use super::rates::{Candidate, Multiprocessor, presumed};
 use super::rows::{Findings, Packing};
 use super::sizes::{SLOTS, Sizes, case, indices, not_finite, smaller, source};
 use super::state::{Scratch, Slot, State};
@@ -72,7 +72,7 @@ pub(super) struct Gpu {
     surveyed: Option<Pinned>,
     /// The slot of the next slab.
     turn: usize,
-    /// Of an H200, or measured by `tune`.
+    /// Presumed for the GPU, or measured by `tune`.
     pub(super) rates: Vec<Candidate>,
 }
 
@@ -148,7 +148,7 @@ impl Gpu {
             begun,
             surveyed: None,
             turn: 0,
-            rates: ALL.to_vec(),
+            rates: presumed(&Multiprocessor::of(device)),
         })
     }
 
@@ -209,7 +209,7 @@ impl Gpu {
             (self.state.band_limited, self.state.convolution) = (None, None);
             (self.state.wavelet, self.filter) = (None, KeptFilter::default());
         }
-        self.rates = ALL.to_vec();
+        self.rates = presumed(&Multiprocessor::of(&device));
     }
 
     /// Bytes that it holds from earlier calls.
