@@ -25,10 +25,10 @@ from pathlib import Path
 from fat_binaries import BUILT, ROOT, extract, newest, sections, tool
 
 LIST = ROOT / "kernels/expected.txt"
-ARCHITECTURES = [80, 86, 89, 90, 100, 120]
+ARCHITECTURES = [80, 86, 90, 100, 120]
 # Threads and KiB of shared memory of a multiprocessor: CUDA C++ Programming Guide 13.0, technical specifications per compute capability.
-THREADS = {80: 2048, 86: 1536, 89: 1536, 90: 2048, 100: 2048, 120: 1536}
-SHARED = {80: 164, 86: 100, 89: 100, 90: 228, 100: 228, 120: 100}
+THREADS = {80: 2048, 86: 1536, 90: 2048, 100: 2048, 120: 1536}
+SHARED = {80: 164, 86: 100, 90: 228, 100: 228, 120: 100}
 DOUBLE = {"DADD", "DFMA", "DMUL", "DSETP"}
 LOCAL = {"STL", "LDL"}
 TENSOR = {"HMMA", "DMMA", "IMMA", "QMMA", "OMMA", "HGMMA", "UTCHMMA"}

@@ -94,7 +94,7 @@ for part in "$@"; do
             root=target/debs-root
             if [ ! -e "$root/made" ]; then
                 rm -rf "$root"
-                debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$(scripts/debian_mirror.sh)" >"$home/debootstrap" ||
+                debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" >"$home/debootstrap" ||
                     { tail "$home/debootstrap" >&2; exit 1; }
                 : >"$root/made"
             fi
