@@ -66,7 +66,8 @@ lib=/usr/lib/$multi
 if [ -n "$native" ]; then
     take isocenter "/usr/bin/isocenter /usr/share/isocenter/slurm"
     mv "$work/all/usr/share/doc/isocenter/THIRD-PARTY-NOTICES-PROGRAM" "$work/notices-program"
-    strip --strip-unneeded "$work/isocenter/usr/bin/isocenter"
+    # The build-id hashes lines of debugging, and these the folder.
+    strip --strip-unneeded --remove-section=.note.gnu.build-id "$work/isocenter/usr/bin/isocenter"
     package isocenter science "$(needs "$work/isocenter/usr/bin/isocenter")" 'image reconstruction for scanners: the command' "$work/notices-program" \
         'Takes tomography scans from the file that the beamline wrote (NXtomo, Data' 'Exchange, EDF, TIFF) to a volume: axis, phase, rings, reconstruction on GPUs' \
         'or the processor, in one command.'
@@ -93,7 +94,7 @@ if [ -n "$native" ]; then
         pkg prefix $octave/share/octave/packages $octave/lib/$multi/octave/packages;
         pkg local_list $work/octave_packages;
         pkg('install', '-nodeps', '$work/octave.tar.gz');"
-    find "$octave" -name '*.mex' -o -name '*.oct' | xargs -d '\n' strip --strip-unneeded
+    find "$octave" -name '*.mex' -o -name '*.oct' | xargs -d '\n' strip --strip-unneeded --remove-section=.note.gnu.build-id
     api=$(octave-cli --quiet --no-history --norc --eval "printf('%s', strrep(__octave_config_info__('api_version'), 'api-v', ''))")
     package octave-isocenter math "libisocenter$abi (>= $version), octave-abi-$api" 'image reconstruction for scanners: classes for Octave' '' \
         'isocenter.CT, isocenter.PET and isocenter.MRI; pkg load isocenter.'

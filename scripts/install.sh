@@ -91,7 +91,7 @@ tree() { # tree FROM FOLDER WORDS...: the files below FROM that find's WORDS cho
     done <"$work/tree"
 }
 tree cbindings/examples "$home/examples"
-if [ -n "${PROGRAM:-}" ]; then tree program/slurm "$home/slurm"; fi
+tree program/slurm "$home/slurm" # pages link to them
 tree cbindings/matlab "$home/matlab" \( -name '*.m' -o -name '*.[ch]pp' -o -name '*.cc' \)
 tree cbindings/python/isocenter "$home/python/isocenter" -name '*.py'
 tree cbindings/python/examples "$home/python/examples" -name '*.py'
