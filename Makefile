@@ -115,7 +115,7 @@ test-packages: wheel deb octave-pkg dist
 	scripts/wheel.sh linux-aarch64
 	scripts/wheel.sh macos-arm64
 	scripts/wheel.sh windows-x86_64
-	scripts/test_packages.sh wheel wheel-baseline wheel-aarch64 octave deb fetch
+	scripts/test_packages.sh wheel wheel-baseline wheel-aarch64 wheel-windows octave deb fetch
 
 test-all-platforms: test test-packages miri
 	scripts/test_aarch64.sh all

@@ -148,7 +148,8 @@ enum {
 typedef uint32_t isoc_nan_policy;
 enum {
     // ISOC_STATUS_NOT_FINITE_DATA, naming the first index, the output untouched. On a GPU slabs are looked at one by one: the
-    // index is the slab's first, and slabs before it may have been written (that slab too if the output is on the GPU).
+    // index is the slab's first, and slabs before it may have been written, with several GPUs others too (that slab too if the
+    // output is on the GPU).
     ISOC_NAN_POLICY_ERROR = 0,
     // Replace by zero, and count (isoc_ct_info.replaced_values).
     ISOC_NAN_POLICY_REPLACE = 1,

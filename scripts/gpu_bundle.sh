@@ -63,8 +63,10 @@ required ./tests
 required ./unit gpu
 ISOC_FUZZ_DEVICE=gpu required ./fuzz
 for program in bad_input handles lifetimes mri pet stream; do
-    output=$(./$program 2>&1)
-    echo "$output" | tail -5
+    # What other GPUs have written when one finds bad data is not promised.
+    output=$([ $program != bad_input ] || export CUDA_VISIBLE_DEVICES=0; ./$program 2>&1)
+    echo "$output" | grep '^FAIL'
+    echo "$output" | tail -1
     count "$output"
 done
 echo "$passed passed, $failed failed"

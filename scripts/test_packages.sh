@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs packages as a user would, each in an environment of its own that has nothing of this folder in it, and reconstructs with them.
-# usage: test_packages.sh wheel|wheel-baseline|wheel-aarch64|octave|deb|fetch...
+# usage: test_packages.sh wheel|wheel-baseline|wheel-aarch64|wheel-windows|octave|deb|fetch...
 #   wheel             make wheel's in a fresh virtual environment
 #   wheel-baseline    the same on an emulated processor that has no AVX
 #   wheel-aarch64     the same on an emulated 64-bit Arm
+#   wheel-windows     the same on Windows, under Wine, in a folder with letters beyond ASCII; then the tests of the Python package
 #   octave            make octave-pkg's, by pkg install
 #   deb               make deb's, in a Debian made by debootstrap (as root): a C program by pkg-config, the command, Octave
 #   fetch             make dist's tarball, by CMake's FetchContent
@@ -45,7 +46,11 @@ runs_python() { # runs_python PYTHON...
     rm -f "$home/slice.pgm"
     (cd "$home" && "$@" first.py) >"$home/said" || { cat "$home/said" >&2; exit 1; }
     drawn "$home/slice.pgm"
-    echo "$part: $(cat "$home/said")"
+    printf '%s: %s\n' "$part" "$(cat "$home/said")"
+}
+on_windows() { # Python there, whose standard streams have to be pipes under Wine
+    { { : | PYTHONIOENCODING=utf-8 "$here/scripts/wine.sh" "$windows_home/python.exe" "$@" 2>&1; echo $? >"$home/status"; } | tr -d '\r'; }
+    return "$(cat "$home/status")"
 }
 octave_program() { # without a window
     block matlab docs/matlab.md | grep -v '^imagesc'
@@ -76,6 +81,18 @@ for part in "$@"; do
             export PYTHONPATH="$home/site"
             runs_python qemu-aarch64 -L "$root" "$root/usr/bin/$version"
             unset PYTHONPATH
+            ;;
+        wheel-windows)
+            wheel=$(newest 'target/wheels/*win_amd64.whl')
+            scripts/windows_python.sh target/windows-python
+            windows_home="$home/Größe äöü"
+            cp -R target/windows-python "$windows_home"
+            on_windows -m pip install --quiet --disable-pip-version-check --no-warn-script-location --no-index "$wheel"
+            runs_python on_windows
+            (cd cbindings/python/tests && on_windows -W error -m unittest test_arrays test_calls test_ct test_geometry \
+                test_iterative test_library test_mistakes test_mri test_pet) 2>&1 | grep -aE '^(Ran|OK|FAILED|ERROR|FAIL)' >"$home/said"
+            cat "$home/said"
+            grep -q '^OK' "$home/said"
             ;;
         octave)
             scripts/need.sh cmd:octave-cli:octave cmd:mkoctfile:octave-dev

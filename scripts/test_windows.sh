@@ -1,13 +1,14 @@
 #!/bin/sh
 # Makes the zip for Windows, and runs programs in C and C++ against it under Wine; with `all` the Rust tests too.
 # usage: test_windows.sh [all]
-#   WINE      Wine's loader, for programs of 64 bits; Debian's by default
 # shellcheck disable=SC2086,SC2046,SC2015 # lists of words; exit ends what comes before it
 set -eu
 cd "$(dirname "$0")/.."
-export WINE="${WINE:-/usr/lib/wine/wine64}"
+export LC_ALL=C.UTF-8
+wine=$(pwd)/scripts/wine.sh
 scripts/need.sh cmd:x86_64-w64-mingw32-gcc-posix:gcc-mingw-w64-x86-64-posix cmd:x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix \
-    cmd:"$WINE":wine64 cmd:cmake:cmake cmd:pkg-config:pkg-config cmd:lld-link:lld
+    cmd:cmake:cmake cmd:pkg-config:pkg-config cmd:lld-link:lld \
+    cmd:mkoctfile:octave-dev
 scripts/windows_zip.sh
 built=${CARGO_TARGET_DIR:-target}
 mkdir -p "$built/windows"
@@ -16,15 +17,6 @@ rm -rf "${build:?}"/*
 cc=x86_64-w64-mingw32-gcc-posix cxx=x86_64-w64-mingw32-g++-posix
 warnings='-Wall -Wextra -Wpedantic -Werror'
 strict="$warnings -Wshadow -Wconversion"
-
-# A Windows of the tests' own. LC_ALL: Wine takes file names of any letters where the locale has them.
-export WINEPREFIX="$built/wine" WINEDEBUG=-all LC_ALL=C.UTF-8
-case $WINEPREFIX in /*) ;; *) WINEPREFIX=$(pwd)/$WINEPREFIX ;; esac
-[ -f "$WINEPREFIX/system.reg" ] || { mkdir -p "$WINEPREFIX" && "$WINE" wineboot --init >/dev/null 2>&1; } || { echo 'Wine does not start' >&2; exit 1; }
-system=$WINEPREFIX/drive_c/windows/system32
-# What every Windows 10 has, and Wine 8 has not.
-[ -f "$system/bcryptprimitives.dll" ] ||
-    $cc -shared -static -o "$system/bcryptprimitives.dll" tests/windows/bcryptprimitives.c -ladvapi32
 
 # The zip, unpacked elsewhere, in a folder with a space and letters beyond ASCII.
 home="$build/Größe äöü"
@@ -46,7 +38,7 @@ compile() { # compile PROGRAM COMMAND...
 passes() { # passes PROGRAM WORD...: its last line says that none failed
     name=$1
     shift
-    output=$(cd "$build" && "$WINE" "./$name" "$@" 2>&1) && echo "$output" | tail -n 1 | grep -q '[1-9][0-9]* passed, 0 failed' ||
+    output=$(cd "$build" && "$wine" "./$name" "$@" 2>&1) && echo "$output" | tail -n 1 | grep -q '[1-9][0-9]* passed, 0 failed' ||
         { echo "$name:" "$output" >&2; exit 1; }
     echo "$name: $(echo "$output" | tail -n 1 | tr -d '\r')"
 }
@@ -83,14 +75,30 @@ printf 'unsigned isoc_abi_version(void);\nint begin(void) { return (int)isoc_abi
 $cc -ffreestanding -c "$build/abi.c" -o "$build/abi.obj"
 lld-link -entry:begin -subsystem:console -nodefaultlib "-out:$build/abi.exe" "$build/abi.obj" "$package/lib/isocenter.lib"
 status=0
-"$WINE" "$build/abi.exe" || status=$?
+"$wine" "$build/abi.exe" || status=$?
 [ $status -eq "$(sed -n 's/^#define ISOC_ABI_VERSION //p' include/isocenter.h)" ] || { echo "abi.exe: $status" >&2; exit 1; }
 echo 'abi.exe: linked by lld-link'
+
+# MATLAB's gateway, as far as it goes without MATLAB: Octave's header has the same functions, and what MATLAB would bring is made up of their names.
+for source in cbindings/matlab/src/*.cpp; do
+    $cxx -std=c++17 $warnings $cflags "-I$(mkoctfile -p OCTINCLUDEDIR)" -c "$source" -o "$build/mex_$(basename "$source" .cpp).o"
+done
+{
+    printf 'LIBRARY libmex.dll\nEXPORTS\n'
+    x86_64-w64-mingw32-nm -u "$build"/mex_*.o | sed -n 's/.* U \(\(mx\|mex\|ut\)[A-Z].*\)/\1/p' | sort -u
+} >"$build/mex.def"
+x86_64-w64-mingw32-dlltool -d "$build/mex.def" -l "$build/libmex.a"
+$cxx -shared -static -o "$build/isocenter_mex.mexw64" "$build"/mex_*.o $libs "$build/libmex.a"
+x86_64-w64-mingw32-objdump -p "$build/isocenter_mex.mexw64" >"$build/said"
+for word in 'DLL Name: isocenter.dll' 'DLL Name: libmex.dll' 'mexFunction$'; do
+    grep -q "$word" "$build/said" || { echo "isocenter_mex.mexw64 has no $word" >&2; exit 1; }
+done
+echo 'isocenter_mex.mexw64: compiled and linked'
 
 # Without a driver, and with drivers that do not serve.
 compile probe.exe $cc -std=c11 $warnings tests/c/driver/probe.c
 probe() { # probe STATUS WORDS
-    said=$(cd "$build" && "$WINE" ./probe.exe | tr -d '\r')
+    said=$(cd "$build" && "$wine" ./probe.exe | tr -d '\r')
     case $said in "$1: "*"$2"*"auto 0") ;; *) echo "probe.exe, expected $1 and $2:" "$said" >&2; exit 1 ;; esac
 }
 driver() { $cc -shared -static -DVERSION="$1" -DINIT="$2" tests/c/driver/stub.c -o "$build/nvcuda.dll"; }
@@ -116,4 +124,4 @@ grep '% tests passed' "$build/cmake.log" | sed 's/^/CMake: /'
 
 [ "${1:-}" = all ] || exit 0
 unset ISOC_TEST_ROUNDS
-CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$WINE ${CARGO:-cargo} test --release --target x86_64-pc-windows-gnu
+CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine ${CARGO:-cargo} test --release --target x86_64-pc-windows-gnu

@@ -96,10 +96,10 @@ def main():
         for response, radial in (("invariant", INVARIANT), ("variant", VARIANT)):
             cases[f"Isocenter, {response}, auto: a pass"] = Ours(size, radial, "auto", more)
         cases["the same, invariant, gather"] = Ours(size, INVARIANT, "gather", more)
-        cases["the same, invariant, Fourier"] = Ours(size, INVARIANT, "Fourier", more)
+        cases["the same, invariant, Fourier"] = Ours(size, INVARIANT, "fourier", more)
         if size == "4 mm":  # to expand larger kernels takes minutes
             cases["variant, cut at 5 sigmas, gather"] = Ours(size, VARIANT, "gather", more, cut_width=5.0)
-            cases["variant, cut at 5 sigmas, Fourier to 2e-4"] = Ours(size, VARIANT, "Fourier", more, 2e-4, cut_width=5.0)
+            cases["variant, cut at 5 sigmas, Fourier to 2e-4"] = Ours(size, VARIANT, "fourier", more, 2e-4, cut_width=5.0)
         if not arguments.no_torch:
             cases["PyTorch: 240 projections alone"] = Torch(size)
         runs = {name: [] for name in cases}

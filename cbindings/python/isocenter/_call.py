@@ -39,7 +39,8 @@ def _cancel_and_wait():
         _others.wait_for(lambda: not _others_running)
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextlib.contextmanager

@@ -24,6 +24,14 @@ def plan(rows=1, **options):
     return isocenter.CT(isocenter.Context(threads=2, **options), angles=ANGLES, bins=BINS, rows=rows)
 
 
+def interrupt():
+    """As Ctrl-C does. What `os.kill` sends ends a process of Windows."""
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+    else:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
 def scan(rows=1):
     return np.ones((VIEWS, rows, BINS), np.float32)
 
@@ -116,7 +124,7 @@ class CtrlC(unittest.TestCase):
         """The signal comes at any moment: none may be lost."""
         ct = plan(self.ROWS)
         for milliseconds in (5, 20, 33, 50):
-            timer = threading.Timer(milliseconds / 1000, os.kill, (os.getpid(), signal.SIGINT))
+            timer = threading.Timer(milliseconds / 1000, interrupt)
             self.check(ct, timer.start)
             timer.join()
 
@@ -126,17 +134,22 @@ class CtrlC(unittest.TestCase):
         def progress(*_):
             if not sent:
                 sent.append(1)
-                os.kill(os.getpid(), signal.SIGINT)
+                interrupt()
         self.check(plan(self.ROWS, progress=progress), lambda: None)
 
     def test_a_callback_of_the_callers_is_ended(self):
         ct, never = plan(4), threading.Event()
+
+        def wait(*_):
+            while not never.wait(0.1 if sys.platform == "win32" else None):  # no signal ends a wait of Windows
+                pass
+
         # Before the callback begins, or while it runs.
         for milliseconds in (0, 0.1, 0.2, 0.5, 1, 2, 50):
-            timer = threading.Timer(milliseconds / 1000, os.kill, (os.getpid(), signal.SIGINT))
+            timer = threading.Timer(milliseconds / 1000, interrupt)
             with self.assertRaises(KeyboardInterrupt):
                 timer.start()
-                ct.reconstruct_stream(lambda first, out: never.wait(), lambda first, out: None)
+                ct.reconstruct_stream(wait, lambda first, out: None)
             timer.join()
         self.assertEqual(ct.reconstruct(scan(4)).shape, ct.volume_shape)
 
@@ -144,7 +157,7 @@ class CtrlC(unittest.TestCase):
         noted = []
         before = signal.signal(signal.SIGINT, lambda *_: noted.append(1))
         try:
-            ct = plan(64, progress=lambda f, s: None if noted else os.kill(os.getpid(), signal.SIGINT))
+            ct = plan(64, progress=lambda f, s: None if noted else interrupt())
             self.assertFalse(np.isnan(ct.reconstruct(scan(64), np.full(ct.volume_shape, np.nan, np.float32))).any())
         finally:
             signal.signal(signal.SIGINT, before)
@@ -339,6 +352,7 @@ class Closed(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+@unittest.skipUnless(hasattr(os, "fork"), "Windows has no fork")
 class Fork(unittest.TestCase):
     def in_child(self, body):
         """Runs `body` in a forked process, which must end by itself."""

@@ -8,6 +8,7 @@ use super::sizes::{sum_bytes, watched_bytes};
 use super::slab::{Ends, Factors, Slab};
 use super::space::{Addresses, Resident, Vectors};
 use crate::array::transfer::Transfer;
+use crate::array::value::not_finite;
 use crate::context::NanPolicy;
 use crate::cpu::buffer::{collected, filled};
 use crate::ct::geometry::Geometry;
@@ -18,7 +19,7 @@ use crate::ct::iterative::norms::Norms;
 use crate::ct::iterative::options::refuse_negative;
 use crate::ct::iterative::space::{DATA, X};
 use crate::ct::iterative::variation::{Course, Seen, Vector};
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::{Device, DeviceMemory, Event, Pinned, Rows, Stream};
 use std::sync::Arc;
 
@@ -309,14 +310,14 @@ impl Prepared {
                 kernels.begin.launch(stream, over(g.ny * g.nx, slab.count), &begin)?;
                 return Ok(0);
             }
-            self.look(slab, false, stream)?;
+            self.look(slab, None, &state.device, stream)?;
             kernels.begin.launch(stream, over(g.ny * g.nx, slab.count), &begin)?;
-            self.look(slab, true, stream)
+            self.look(slab, ends.start, &state.device, stream)
         }
     }
 
-    /// Waits for what kernels found; an error if they refuse a value, of the volume or of the data.
-    unsafe fn look(&self, slab: &Slab, of_volume: bool, stream: &Stream) -> Result<u64> {
+    /// Waits for what kernels found; an error if they refuse a value, of the volume that is at an address with strides, or of the data.
+    unsafe fn look(&self, slab: &Slab, volume: Option<(u64, [i64; 3])>, device: &Device, stream: &Stream) -> Result<u64> {
         let g = slab.geometry;
         // SAFETY: page-locked memory of two numbers, read after the wait.
         let [first, replaced] = unsafe {
@@ -327,17 +328,15 @@ impl Prepared {
         if first == u64::MAX {
             return Ok(replaced);
         }
-        let (lines, samples) = if of_volume { (g.ny, g.nx) } else { (g.views(), g.bins) };
+        let (lines, samples) = if volume.is_some() { (g.ny, g.nx) } else { (g.views(), g.bins) };
         let (slice, rest) = (first as usize / (lines * samples), first as usize % (lines * samples));
         let [line, sample] = [rest / samples, rest % samples];
-        let slice = slab.first + slice;
-        if of_volume {
-            fail!(
-                NotFiniteData,
-                "volume[{slice}, {line}, {sample}], where iterations begin, is not finite; it must be (or set the NaN policy to replace)"
-            );
+        if let Some((address, strides)) = volume {
+            let at: i64 = [slice, line, sample].iter().zip(strides).map(|(&index, stride)| index as i64 * stride).sum();
+            let value: f32 = device.read(address.wrapping_add_signed(4 * at))?;
+            return not_finite("volume", &[slab.first + slice, line, sample], value);
         }
-        refuse_negative([line, g.first_row + slice, sample])
+        refuse_negative([line, g.first_row + slab.first + slice, sample])
     }
 }
 
