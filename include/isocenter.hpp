@@ -1370,9 +1370,10 @@ public:
     // Sets coil sensitivities: complex (coils, nz, ny, nx); copied. nullptr: none, an image for each coil.
     outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, self(), named("maps", maps)); }
 
-    // Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. nullptr for both: none.
-    outcome<void> set_field(const const_tensor &field, const const_tensor &times) {
-        return detail::call(isoc_mri_set_field, self(), named("field", field), named("times", times));
+    // Sets off-resonance, `field` real (nz, ny, nx) in Hz, and decay, real (nz, ny, nx), R2* in 1/s, at `times`, real (samples) in seconds;
+    // copied. Field or decay may be nullptr; nullptr for field and times: neither.
+    outcome<void> set_field(const const_tensor &field, const const_tensor &times, const const_tensor &decay = nullptr) {
+        return detail::call(isoc_mri_set_field, self(), named("field", field), named("times", times), named("decay", decay));
     }
 
     // Sets where voxels are: real (nz, ny, nx, axes), x first, in voxels; copied. nullptr: on the grid.

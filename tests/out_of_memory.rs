@@ -195,7 +195,7 @@ fn mri_calls() {
     {
         walk("mri_forward, separable", || unsafe { isoc_mri_forward(exact.mri, &of, &to) });
         assert!(measured == expected);
-        walk("mri_set_field", || unsafe { isoc_mri_set_field(exact.mri, &hertz, &seconds) });
+        walk("mri_set_field", || unsafe { isoc_mri_set_field(exact.mri, &hertz, &seconds, std::ptr::null()) });
         walk("mri_set_positions", || unsafe { isoc_mri_set_positions(exact.mri, &places) });
         walk("mri_forward, direct", || unsafe { isoc_mri_forward(exact.mri, &of, &to) });
     }

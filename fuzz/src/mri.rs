@@ -214,7 +214,8 @@ impl Mri<'_> {
         let (handle, grid) = (self.handle(), self.sizes.grid);
         let field = self.optional(&grid, F32, &plain);
         let times = self.optional(&[self.sizes.samples], F32, &|k| 1e-3 * k as f64);
-        let done = call!(self.caller, isoc_mri_set_field(handle, field.tensor, times.tensor));
+        let decay = self.optional(&grid, F32, &plain);
+        let done = call!(self.caller, isoc_mri_set_field(handle, field.tensor, times.tensor, decay.tensor));
         self.caller.done(done, None);
     }
 

@@ -4,7 +4,7 @@
 use super::matrix::Matrix;
 use super::penalty::Penalty;
 use super::trajectory::Trajectory;
-use super::transform::{ExactTerms, Fourier, Progress};
+use super::transform::{Effects, Fourier, Progress};
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::simd::Real;
@@ -20,14 +20,14 @@ pub(super) struct Scan {
     pub(super) trajectory: Arc<Trajectory>,
     /// Density weights; None means 1.
     pub(super) weights: Option<Vec<f64>>,
-    pub(super) exact_terms: ExactTerms,
+    pub(super) effects: Effects,
     /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
 }
 
 impl Scan {
     pub(super) fn new(grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
-        Self { grid, coils, trajectory, weights: None, exact_terms: ExactTerms::default(), mapped: false }
+        Self { grid, coils, trajectory, weights: None, effects: Effects::default(), mapped: false }
     }
 
     pub(super) fn voxels(&self) -> usize {
@@ -50,7 +50,7 @@ impl Scan {
 
     /// An error if F^H W F is no convolution.
     pub(super) fn check_convolution(&self) -> Result<()> {
-        if self.exact_terms.are_present() {
+        if self.effects.are_present() {
             fail!(
                 NotConfigured,
                 "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
@@ -115,7 +115,7 @@ pub(super) trait Engine: Sized + Send {
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
     fn set_maps(&mut self, maps: Option<Vector<Self>>);
     /// Forgets the transform and Q.
-    fn set_exact_terms(&mut self, terms: ExactTerms);
+    fn set_effects(&mut self, terms: Effects);
     /// Squared, `[axis][voxel]`, x first.
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()>;
     fn set_matrix(&mut self, matrix: Matrix<Self::Real>) -> Result<()>;
@@ -151,6 +151,8 @@ pub(super) trait Engine: Sized + Send {
     fn prepare(&mut self, fourier: &Fourier) -> Result<()>;
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 before it is there.
     fn fine_grid(&self) -> ([usize; 3], usize);
+    /// Products that a field takes, and their relative l2 error; 0 without one, or before the transform is there.
+    fn terms(&self) -> (usize, f64);
     /// samples = F images, for one image or for all.
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()>;
     /// images = F^H samples, for one image or for all.

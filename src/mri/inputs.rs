@@ -8,7 +8,8 @@ use super::gpu::engine::GpuEngine;
 use super::matrix::Matrix;
 use super::penalty::Penalty;
 use super::plan::{Geometry, MAX_SIDE, Mri, each};
-use super::transform::{ExactTerms, Fourier, Method};
+use super::segments::Field;
+use super::transform::{Effects, Fourier, Method};
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, LogLevel, NanPolicy};
 use crate::cpu::buffer::{Buffer, collected, filled};
@@ -138,29 +139,48 @@ impl Mri {
         Ok(())
     }
 
-    fn set_exact_terms(&mut self, change: impl FnOnce(&mut ExactTerms)) -> Result<()> {
+    fn set_effects(&mut self, change: impl FnOnce(&mut Effects)) -> Result<()> {
         each!(&mut self.plan_mut()?.engine, e => {
-            let mut terms = e.scan().exact_terms.clone();
+            let mut terms = e.scan().effects.clone();
             change(&mut terms);
-            e.set_exact_terms(terms);
+            e.set_effects(terms);
         });
         Ok(())
     }
 
-    /// Sets off-resonance in Hz `[z][y][x]` and the time of each sample in seconds; None for none.
-    pub fn set_field(&mut self, field: Option<(Array<3>, Array<1>)>) -> Result<()> {
-        let policy = self.context.nan_policy();
-        let field = match field {
-            Some((hertz, seconds)) => {
-                let hertz = self.fetch_reals(&hertz, ("field", self.geometry()?.grid), policy)?;
-                let replaced = self.replaced;
-                let seconds = self.fetch_reals(&seconds, ("times", [self.samples()?]), policy)?;
-                self.replaced += replaced;
-                Some(Arc::new((hertz, seconds)))
-            }
-            None => None,
+    /// Sets off-resonance in Hz and decay (R2*) in 1/s, `[z][y][x]`, either or both, and the time of each sample in seconds.
+    pub fn set_field(&mut self, hertz: Option<Array<3>>, seconds: Array<1>, decay: Option<Array<3>>) -> Result<()> {
+        let (policy, grid) = (self.context.nan_policy(), self.geometry()?.grid);
+        let mut replaced = 0;
+        let mut map = |mri: &mut Self, from: Option<Array<3>>, name| -> Result<Option<Vec<f64>>> {
+            let Some(from) = from else { return Ok(None) };
+            let values = mri.fetch_reals(&from, (name, grid), policy)?;
+            replaced += mri.replaced;
+            Ok(Some(values))
         };
-        self.set_exact_terms(|terms| terms.field = field)
+        let (hertz, decay) = (map(self, hertz, "field")?, map(self, decay, "decay")?);
+        let seconds = self.fetch_reals(&seconds, ("times", [self.samples()?]), policy)?;
+        self.replaced += replaced;
+        if let Some((i, r)) = decay.iter().flatten().enumerate().find(|(_, r)| **r < 0.0) {
+            let [_, ny, nx] = grid;
+            let at = [i / (ny * nx), i / nx % ny, i % nx];
+            fail!(OutOfRange, "decay{at:?} is {r}; it must not be negative, in 1/s");
+        }
+        let Some(hertz) =
+            hertz.map_or_else(|| decay.as_ref().map(|d| filled(d.len(), 0.0)).transpose(), |h| Ok(Some(h)))?
+        else {
+            fail!(Internal, "neither field nor decay");
+        };
+        let field = Field::new(hertz, decay, seconds);
+        if let Some(remark) = field.suspicion() {
+            self.context.log(LogLevel::Warning, || remark);
+        }
+        self.set_effects(|effects| effects.field = Some(Arc::new(field)))
+    }
+
+    /// Forgets off-resonance and decay.
+    pub fn forget_field(&mut self) -> Result<()> {
+        self.set_effects(|effects| effects.field = None)
     }
 
     /// Sets where the voxels are, `[z][y][x][axis]`, x first, in voxels from the middle; None for the grid's own places.
@@ -176,7 +196,7 @@ impl Mri {
         if let Some((i, r)) = values.iter().flatten().enumerate().find(|(_, r)| r.abs() > MAX_SIDE as f64) {
             fail!(OutOfRange, "positions has {r} at element {i}; it must be within +-{MAX_SIDE} voxels");
         }
-        self.set_exact_terms(|terms| terms.positions = values.map(Arc::new))
+        self.set_effects(|effects| effects.positions = values.map(Arc::new))
     }
 
     /// Weights of the differences penalty, `[axis][z][y][x]`, x first; None for 1.

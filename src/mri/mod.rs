@@ -17,6 +17,7 @@ mod operators;
 mod penalty;
 pub mod phantom;
 mod plan;
+mod segments;
 mod solver;
 mod studies;
 mod trajectory;

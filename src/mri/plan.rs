@@ -104,6 +104,10 @@ pub struct Info {
     pub has_q: bool,
     /// Images that `reconstruct` gives: 1 with coil maps, else one a coil.
     pub images: usize,
+    /// Products that a field takes, and their relative l2 error; 0 without one, or before the transform was needed.
+    pub terms: usize,
+    /// The error.
+    pub terms_error: f64,
     /// Values replaced in the last call that read data.
     pub replaced: u64,
 }
@@ -277,8 +281,8 @@ impl Mri {
     pub(super) fn solve_settings(&self) -> Result<Solve> {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
         let plan = self.plan()?;
-        let (exact_terms, matrix) = each!(&plan.engine, e => (e.scan().exact_terms.are_present(), e.has_matrix()));
-        if exact_terms && normal == Normal::Toeplitz {
+        let (effects, matrix) = each!(&plan.engine, e => (e.scan().effects.are_present(), e.has_matrix()));
+        if effects && normal == Normal::Toeplitz {
             fail!(
                 NotConfigured,
                 "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be 1 (toeplitz)"
@@ -288,7 +292,7 @@ impl Mri {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
         let toeplitz = match normal {
-            Normal::Auto => !exact_terms,
+            Normal::Auto => !effects,
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
@@ -299,10 +303,9 @@ impl Mri {
     /// What the plan found and decided.
     pub fn info(&self) -> Result<Info> {
         let plan = self.plan()?;
-        let (fine_grid, width, has_q, images) = each!(&plan.engine, e => {
-            let (grid, width) = e.fine_grid();
-            (grid, width, e.has_q(), e.scan().images())
-        });
-        Ok(Info { fine_grid, width, q_grid: doubled(plan.geometry.grid), has_q, images, replaced: self.replaced })
+        let ((fine_grid, width), (terms, terms_error), has_q, images) =
+            each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q(), e.scan().images()));
+        let (q_grid, replaced) = (doubled(plan.geometry.grid), self.replaced);
+        Ok(Info { fine_grid, width, q_grid, has_q, images, terms, terms_error, replaced })
     }
 }

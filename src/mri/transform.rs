@@ -1,5 +1,6 @@
 //! Fourier sums between voxels and the trajectory: what is asked of them.
 
+use super::segments::{Field, MAX_TURNS, Rates, Segments};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -21,7 +22,7 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fourier {
     pub(super) method: Method,
-    /// Largest relative l2 error of the fast transform.
+    /// Largest relative l2 error of fast sums.
     pub(super) tolerance: f64,
     /// Of the fast transform's grid; None takes the fastest.
     pub(super) upsampling: Option<f64>,
@@ -29,23 +30,34 @@ pub(super) struct Fourier {
     pub(super) hardware_sines: bool,
 }
 
-/// What only exact sums can take into account.
+/// What acts on sums besides grid and trajectory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ExactTerms {
-    /// Off-resonance: Hz at every voxel, and seconds of every sample.
-    pub(super) field: Option<Arc<(Vec<f64>, Vec<f64>)>>,
-    /// Places of the voxels, in voxels, `[voxel][axis]`, x first; None for the grid's own.
+pub(super) struct Effects {
+    pub(super) field: Option<Arc<Field>>,
+    /// Places of the voxels, in voxels, `[voxel][axis]`, x first; None for the grid's own. Fast sums know none.
     pub(super) positions: Option<Arc<Vec<f64>>>,
 }
 
-impl ExactTerms {
+impl Effects {
     pub(super) fn are_present(&self) -> bool {
         self.field.is_some() || self.positions.is_some()
     }
 }
 
+/// A field taken out of sums, which become several without it.
+pub(super) struct Taken {
+    pub(super) segments: Segments,
+    pub(super) field: Arc<Field>,
+    /// How the sums that are left are computed, and what acts on them.
+    pub(super) fourier: Fourier,
+    pub(super) effects: Effects,
+}
+
 /// Called with the part done.
 pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);
+
+/// Of the tolerance, for the sum of products and for the transforms in it: their errors are independent of each other.
+const SHARES: [f64; 2] = [0.7, 0.5];
 
 impl Fourier {
     pub(super) fn settings(&self, level: Level, grid: [usize; 3], samples: usize) -> Settings {
@@ -54,14 +66,36 @@ impl Fourier {
     }
 
     /// Whether sums are computed exactly.
-    pub(super) fn is_exact(&self, exact_terms: &ExactTerms) -> Result<bool> {
-        if self.method == Method::Fast && exact_terms.are_present() {
+    pub(super) fn is_exact(&self, effects: &Effects) -> Result<bool> {
+        let fast = self.method == Method::Fast;
+        if fast && effects.positions.is_some() {
             fail!(
                 NotConfigured,
-                "a fast transform knows no field map and no voxel positions: options.method must be 0 (auto) or 2 (exact)"
+                "a fast transform knows no voxel positions: options.method must be 0 (auto) or 2 (exact)"
             );
         }
-        Ok(self.method == Method::Exact || exact_terms.are_present())
+        let turns = effects.field.as_ref().map_or(0.0, |field| field.turns());
+        if fast && turns > MAX_TURNS {
+            fail!(
+                OutOfRange,
+                "between its fastest and its slowest voxel the field turns {turns:.0} times while samples are taken; fast sums take {MAX_TURNS} times: are times in seconds, and is the field in Hz? Else options.method must be 0 (auto) or 2 (exact)"
+            );
+        }
+        Ok(self.method == Method::Exact || effects.positions.is_some() || turns > MAX_TURNS)
+    }
+
+    /// The field as a sum of products, where sums are fast, and the decay where they are exact; None where sums have neither.
+    pub(super) fn take_field(&self, effects: &Effects, round_off: f64) -> Result<Option<Taken>> {
+        let Some(field) = &effects.field else { return Ok(None) };
+        if !self.is_exact(effects)? {
+            let segments = Segments::new(&Rates::of(field)?, &field.seconds, SHARES[0] * self.tolerance)?;
+            let fourier = Self { tolerance: SHARES[1] * self.tolerance, ..*self };
+            return Ok(Some(Taken { segments, field: field.clone(), fourier, effects: Effects::default() }));
+        }
+        let Some((decay, rest)) = field.apart()? else { return Ok(None) };
+        let segments = Segments::new(&Rates::of(&decay)?, &decay.seconds, round_off)?;
+        let effects = Effects { field: Some(Arc::new(rest)), positions: effects.positions.clone() };
+        Ok(Some(Taken { segments, field: Arc::new(decay), fourier: *self, effects }))
     }
 }
 

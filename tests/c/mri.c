@@ -194,12 +194,16 @@ static void extras(void) {
     BAD("maps: of one coil", c.shape = image_shape + 1; c.ndim = 2, isoc_mri_set_maps(mri, &c), TENSOR_NDIM, "maps.ndim is 2");
     c = images(maps);
     BAD("maps: NaN", maps[2] = NAN, isoc_mri_set_maps(mri, &c), NOT_FINITE_DATA, "maps[0, 0, 0, 1]");
-    BAD("field: without times", (void)0, isoc_mri_set_field(mri, &f, NULL), NULL_POINTER, "times is NULL");
-    BAD("field: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, &f, &t), NOT_FINITE_DATA, "field[0, 1, 1] is inf");
-    BAD("field: and Q", check_ok("field", isoc_mri_set_field(mri, &f, &t)), isoc_mri_compute_q(mri), NOT_CONFIGURED, "no convolution");
-    BAD("field: and a fast transform",
-        (check_ok("field", isoc_mri_set_field(mri, &f, &t)), o.method = 1, check_ok("set", isoc_mri_set_options(mri, &o))),
-        isoc_mri_adjoint(mri, &s, &v), NOT_CONFIGURED, "method");
+    BAD("field: without times", (void)0, isoc_mri_set_field(mri, &f, NULL, NULL), NULL_POINTER, "times is NULL");
+    BAD("field: times alone", (void)0, isoc_mri_set_field(mri, NULL, &t, NULL), NULL_POINTER, "field is NULL", "decay");
+    BAD("field: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, &f, &t, NULL), NOT_FINITE_DATA, "field[0, 1, 1] is inf");
+    BAD("decay: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, NULL, &t, &f), NOT_FINITE_DATA, "decay[0, 1, 1] is inf");
+    BAD("decay: negative", hertz[9] = -1, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay[0, 1, 1] is -1", "1/s");
+    BAD("field: and Q", check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), isoc_mri_compute_q(mri), NOT_CONFIGURED, "no convolution");
+    BAD("field: too many turns for fast sums",
+        (hertz[9] = 1e6f, times[2] = 1, check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), o.method = 1,
+         check_ok("set", isoc_mri_set_options(mri, &o))),
+        isoc_mri_adjoint(mri, &s, &v), OUT_OF_RANGE, "turns", "seconds", "method");
     BAD("export of no Q", (void)0, isoc_mri_export_q(mri, NULL), NULL_POINTER, "q is NULL");
     BAD("history of nothing", (void)0, isoc_mri_history(mri, 0, NULL, 0, NULL), NOT_CONFIGURED, "isoc_mri_reconstruct");
 }

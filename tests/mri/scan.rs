@@ -56,6 +56,8 @@ pub(crate) struct Scan {
     pub(crate) weights: Option<Vec<f64>>,
     pub(crate) maps: Option<Vec<C>>,
     pub(crate) field: Option<(Vec<f64>, Vec<f64>)>,
+    /// Beside a field.
+    pub(crate) decay: Option<Vec<f64>>,
     /// `[voxel][axis]`, x first.
     pub(crate) positions: Option<Vec<f64>>,
 }
@@ -108,8 +110,19 @@ impl Scan {
         let (ctx, mut mri) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: valid pointers.
         ok(unsafe { isoc_mri_create(context, &mut mri) });
-        let scan =
-            Self { ctx, mri, grid, coils, images: coils, k, weights: None, maps: None, field: None, positions: None };
+        let scan = Self {
+            ctx,
+            mri,
+            grid,
+            coils,
+            images: coils,
+            k,
+            weights: None,
+            maps: None,
+            field: None,
+            decay: None,
+            positions: None,
+        };
         scan.set_geometry(1, 1.0, double);
         scan
     }
@@ -181,9 +194,29 @@ impl Scan {
         let shape = self.grid.map(|n| n as i64);
         // SAFETY: valid pointers.
         ok(unsafe {
-            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &tensor(&seconds, &[seconds.len() as i64]))
+            let seconds = tensor(&seconds, &[seconds.len() as i64]);
+            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &seconds, std::ptr::null())
         });
         self.field = Some((hertz, seconds));
+    }
+
+    pub(crate) fn set_decaying_field(&mut self, hertz: Vec<f64>, seconds: Vec<f64>, decay: Vec<f64>) {
+        let shape = self.grid.map(|n| n as i64);
+        // SAFETY: valid pointers.
+        ok(unsafe {
+            let seconds = tensor(&seconds, &[seconds.len() as i64]);
+            isoc_mri_set_field(self.mri, &tensor(&hertz, &shape), &seconds, &tensor(&decay, &shape))
+        });
+        (self.field, self.decay) = (Some((hertz, seconds)), Some(decay));
+    }
+
+    pub(crate) fn info(&self) -> isoc_mri_info {
+        // SAFETY: numbers; all zero is valid.
+        let mut info: isoc_mri_info = unsafe { std::mem::zeroed() };
+        info.struct_size = size_of::<isoc_mri_info>() as u32;
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_get_info(self.mri, &mut info) });
+        info
     }
 
     pub(crate) fn voxels(&self) -> usize {
@@ -233,7 +266,7 @@ impl Scan {
         values
     }
 
-    /// exp(-2 pi i (k_m . r + f(r) t_m)) S_c(r), by the model's words.
+    /// exp(-2 pi i (k_m . r + f(r) t_m) - d(r) t_m) S_c(r), by the model's words.
     pub(crate) fn element(&self, coil: usize, m: usize, voxel: usize) -> C {
         let [nz, ny, nx] = self.grid;
         let at = [voxel % nx, voxel / nx % ny, voxel / nx / ny];
@@ -243,11 +276,13 @@ impl Scan {
             _ => at[d] as f64 - centre[d] as f64,
         };
         let mut phase: f64 = (0..3).map(|d| self.k[m][d] * place(d)).sum();
+        let mut size = 1.0;
         if let Some((hertz, seconds)) = &self.field {
             phase += hertz[voxel] * seconds[m];
+            size = self.decay.as_ref().map_or(1.0, |decay| (-decay[voxel] * seconds[m]).exp());
         }
         let map = self.maps.as_ref().map_or(C::new(1.0, 0.0), |maps| maps[coil * self.voxels() + voxel]);
-        map * C::cis(-TAU * phase)
+        map * C::from_polar(size, -TAU * phase)
     }
 
     pub(crate) fn exact_forward(&self, images: &[C]) -> Vec<C> {

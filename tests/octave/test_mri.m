@@ -75,6 +75,12 @@ function extras()
     field = 50 * rand(n); times = 0.02 * rand(1, 40);
     mri.setField(field, times);
     check_near('field', mri.forward(x), (E .* exp(-2i * pi * (times(:) * field(:).'))) * x(:), 1e-8);
+    check_true('products', mri.info().FieldTerms > 3 && mri.info().FieldError < 1e-8);
+    decay = 40 * rand(n);
+    mri.setField([], times, decay);
+    check_near('decay', mri.forward(x), (E .* exp(-times(:) * decay(:).')) * x(:), 1e-8);
+    mri.setField(field, times, decay);
+    check_near('both', mri.forward(x), (E .* exp(-times(:) * (decay(:) + 2i * pi * field(:)).')) * x(:), 1e-8);
     mri.setField();
     positions = 4 * rand([2 n]) - 2;
     mri.setPositions(positions);

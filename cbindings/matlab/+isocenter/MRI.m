@@ -124,9 +124,11 @@ classdef MRI < handle
         end
 
         function setField(self, varargin)
-            % SETFIELD  Off-resonance: sample m then has the factor exp(-2 pi i FIELD(r) TIMES(m)) besides.
-            %   mri.setField(FIELD, TIMES)   FIELD nx x ny x nz in Hz, TIMES one a sample in seconds; mri.setField() forgets it
-            %   Transforms are then exact sums, which take a time that grows with samples x voxels.
+            % SETFIELD  Off-resonance and decay: sample m then has the factor exp(-(2 pi i FIELD(r) + DECAY(r)) TIMES(m)) besides.
+            %   mri.setField(FIELD, TIMES)          FIELD nx x ny x nz in Hz, TIMES one a sample in seconds
+            %   mri.setField(FIELD, TIMES, DECAY)   DECAY nx x ny x nz, R2* in 1/s; FIELD may be []
+            %   mri.setField()                      forgets both
+            %   Fast transforms are then sums of mri.info().FieldTerms products of those without.
             isocenter_mex('mri.set_field', self.id, varargin{:});
         end
 

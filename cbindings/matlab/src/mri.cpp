@@ -50,6 +50,8 @@ static const record info_record{ "info", sizeof(isoc_mri_info), {
     { "QNy", field::count, AT(q_ny) },
     { "QNz", field::count, AT(q_nz) },
     { "ReplacedValues", field::count, AT(replaced_values) },
+    { "FieldTerms", field::count, AT(field_terms) },
+    { "FieldError", field::real, AT(field_error) },
 } };
 #undef AT
 
@@ -226,14 +228,18 @@ static void set_maps(call &c) {
 }
 
 static void set_field(call &c) {
-    c.takes({ "field", "times" });
-    if (!c.optional(0) && !c.optional(1)) {
-        check(isoc_mri_set_field(c.plan->mri(), nullptr, nullptr));
+    c.takes({ "field", "times", "decay" });
+    if (!c.optional(0) && !c.optional(1) && !c.optional(2)) {
+        check(isoc_mri_set_field(c.plan->mri(), nullptr, nullptr, nullptr));
         return;
     }
-    const array map(c.argument(0, "field"), "field", real, one_image(c));
+    const auto map = [&](size_t i, const char *name) {
+        return c.optional(i) ? std::make_unique<array>(c.argument(i, name), name, real, one_image(c)) : nullptr;
+    };
+    const auto field = map(0, "field"), decay = map(2, "decay");
+    if (!field && !decay) c.argument(0, "field");
     const array times(c.argument(1, "times"), "times", real, one_a_sample(c));
-    check(isoc_mri_set_field(c.plan->mri(), map.tensor(), times.tensor()));
+    check(isoc_mri_set_field(c.plan->mri(), field ? field->tensor() : nullptr, times.tensor(), decay ? decay->tensor() : nullptr));
 }
 
 // Takes R.' as a sparse matrix, whose compressed columns are the compressed rows of R.

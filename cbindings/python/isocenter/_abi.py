@@ -761,7 +761,8 @@ class isoc_mri_options(c.Structure):
 class isoc_mri_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("has_q", c.c_uint32), ("images", c.c_int64), ("fine_nx", c.c_int64),
                 ("fine_ny", c.c_int64), ("fine_nz", c.c_int64), ("width", c.c_int64), ("q_nx", c.c_int64),
-                ("q_ny", c.c_int64), ("q_nz", c.c_int64), ("replaced_values", c.c_int64)]
+                ("q_ny", c.c_int64), ("q_nz", c.c_int64), ("replaced_values", c.c_int64), ("field_terms", c.c_int64),
+                ("field_error", c.c_double)]
 
 
 class isoc_mri_ellipsoid(c.Structure):
@@ -896,7 +897,8 @@ FUNCTIONS = {
     "isoc_mri_compute_weights": (c.c_int32, [c.c_void_p, c.c_uint32, c.c_int64]),
     "isoc_mri_get_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_set_maps": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
-    "isoc_mri_set_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_set_field": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                       c.POINTER(isoc_tensor)]),
     "isoc_mri_set_positions": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_set_difference_weights": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_set_matrix": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_int64,

@@ -163,13 +163,15 @@ class MRI(Plan):
         self._set(lib.isoc_mri_set_maps, maps=maps)
         self._has_maps = maps is not None
 
-    def set_field(self, field, times):
-        """Sets off-resonance: field real (nz, ny, nx) in Hz, times real (samples,) in seconds; copied. Sample m then has the factor
-        exp(-2 pi i field(r) times[m]) besides, and sums are exact. None, None forgets it."""
-        if (field is None) != (times is None):
-            missing, given = ("times", "field") if times is None else ("field", "times")
+    def set_field(self, field, times, decay=None):
+        """Sets off-resonance and decay: field real (nz, ny, nx) in Hz, times real (samples,) in seconds, decay real (nz, ny, nx), R2* in
+        1/s; copied. Field or decay may be None. Sample m then has the factor exp(-(2 pi i field(r) + decay(r)) times[m]) besides. Fast
+        sums are then sums of `info().field_terms` products of those without. None, None forgets both."""
+        maps = field is not None or decay is not None
+        if maps != (times is not None):
+            missing, given = ("times", "field" if decay is None else "decay") if maps else ("field", "times")
             raise wrong(TypeError, f"{missing} is None and {given} is not: give both, or None for both")
-        self._set(lib.isoc_mri_set_field, field=field, times=times)
+        self._set(lib.isoc_mri_set_field, field=field, times=times, decay=decay)
 
     def set_positions(self, positions):
         """Sets where the voxels are, where they are on no grid: real (nz, ny, nx, axes), x first, in voxels; copied. None goes

@@ -127,7 +127,21 @@ class Mri(unittest.TestCase):
         field, times = np.linspace(-50, 50, 48).reshape(6, 8), np.linspace(0, 5e-3, 40)
         with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, precision="double") as mri:
             mri.set_field(field, times)
-            self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=np.outer(times, field.ravel())), 1e-12)
+            phase = np.outer(times, field.ravel())
+            mri.set_options(tolerance=1e-8)
+            self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=phase), 1e-8)
+            self.assertIn(mri.info().field_terms, range(5, 20))
+            self.assertLess(mri.info().field_error, 1e-8)
+            mri.set_options(method="exact")
+            self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=phase), 1e-12)
+            decay = np.linspace(0, 100, 48).reshape(6, 8)
+            for mode in ("auto", "exact"):
+                mri.set_options(method=mode, tolerance=1e-8)
+                for hertz in (field, None):
+                    mri.set_field(hertz, times, decay)
+                    complex_phase = (0 if hertz is None else phase) - 1j * np.outer(times, decay.ravel()) / (2 * np.pi)
+                    self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=complex_phase), 1e-8)
+            mri.set_options()
             mri.set_field(None, None)
             positions = np.random.default_rng(3).uniform(-3, 3, (6, 8, 2))
             mri.set_positions(positions)

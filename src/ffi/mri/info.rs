@@ -30,6 +30,10 @@ pub struct isoc_mri_info {
     pub q_nz: i64,
     /// NaN and Inf values replaced in the last call that read data.
     pub replaced_values: i64,
+    /// Products that sums with a field take; 0 without a field, and before they were needed.
+    pub field_terms: i64,
+    /// The relative l2 error of these products, over samples and voxels.
+    pub field_error: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -59,6 +63,8 @@ pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_m
             q_ny: qy,
             q_nz: qz,
             replaced_values: found.replaced as i64,
+            field_terms: found.terms as i64,
+            field_error: found.terms_error,
         };
         // SAFETY: by this function's contract.
         unsafe { write_struct(info, &value) }

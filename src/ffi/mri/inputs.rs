@@ -96,9 +96,14 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
     })
 }
 
-/// Sets off-resonance: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds; copied. Sample m then has the factor
-/// exp(-2 pi i field(r) times_m) besides. Sums are then exact, in time that grows with samples x voxels, and F^H W F is applied
-/// by pairs of them. Both NULL forget it.
+/// Sets off-resonance and decay: `field` real (nz, ny, nx) in Hz, `times` real (samples) in seconds from where phases agree (the echo of a
+/// spin echo, the excitation of a gradient echo), `decay` real (nz, ny, nx), R2* = 1 / T2* in 1/s, not negative; copied. `field` or `decay`
+/// may be NULL. Sample m then has the factor exp(-(2 pi i field(r) + decay(r)) times_m) besides.
+///
+/// Fast sums are then sums of products of those without, as many as the tolerance takes (isoc_mri_info.field_terms; about one for each turn
+/// between the fastest and the slowest voxel while samples are taken, and ten more): Sutton, Noll and Fessler, IEEE Trans. Med.
+/// Imaging 22, 2003, at times and by interpolators that fit the field's histogram best. ISOC_MRI_METHOD_EXACT takes no products for
+/// off-resonance, and those for decay to round-off. All three NULL forget it.
 ///
 /// # Safety
 /// Tensors are NULL or valid.
@@ -107,24 +112,32 @@ pub unsafe extern "C" fn isoc_mri_set_field(
     mri: *mut isoc_mri,
     field: *const isoc_tensor,
     times: *const isoc_tensor,
+    decay: *const isoc_tensor,
 ) -> Status {
     with_plan(mri, |mri| {
-        if field.is_null() && times.is_null() {
-            return mri.set_field(None);
+        if field.is_null() && decay.is_null() {
+            if times.is_null() {
+                return mri.forget_field();
+            }
+            fail!(NullPointer, "field is NULL, and so is decay; with times one of them must be there");
         }
         let [nz, ny, nx] = mri.geometry()?.grid;
-        let expected = Expected {
-            name: "field",
-            shape: [nz, ny, nx],
-            dims: ["nz", "ny", "nx"],
-            optional: &[0],
-            dtypes: DType::REAL,
-            gpus: mri.gpus(),
-        };
         // SAFETY: by this function's contract.
         unsafe {
-            let (field, times) = (expected.input(field)?, expect_by_sample(mri, "times")?.input(times)?);
-            mri.set_field(Some((field, times)))
+            let map = |tensor: *const isoc_tensor, name| {
+                let expected = Expected {
+                    name,
+                    shape: [nz, ny, nx],
+                    dims: ["nz", "ny", "nx"],
+                    optional: &[0],
+                    dtypes: DType::REAL,
+                    gpus: mri.gpus(),
+                };
+                (!tensor.is_null()).then(|| expected.input(tensor)).transpose()
+            };
+            let (field, decay) = (map(field, "field")?, map(decay, "decay")?);
+            let times = expect_by_sample(mri, "times")?.input(times)?;
+            mri.set_field(field, times, decay)
         }
     })
 }

@@ -13,7 +13,7 @@ use crate::error::{Result, fail};
 use crate::mri::engine::{Engine, Scan, Solve, Vector};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
-use crate::mri::transform::{ExactTerms, Fourier, Progress};
+use crate::mri::transform::{Effects, Fourier, Progress};
 use crate::nufft::toeplitz::differences;
 use crate::solve::Vectors;
 use crate::solve::cpu::CpuVectors;
@@ -57,7 +57,7 @@ impl<T: Real> CpuEngine<T> {
 
     /// The transform that makes Q.
     fn transform_of_differences(&self, fourier: &Fourier) -> Result<Transform<T>> {
-        let of = (&self.scan.trajectory, &ExactTerms::default());
+        let of = (&self.scan.trajectory, &Effects::default());
         Transform::new(fourier, self.level, differences(self.scan.grid), of, 1)
     }
 
@@ -74,8 +74,8 @@ impl<T: Real> CpuEngine<T> {
     /// The transform, which may not be ready yet.
     fn planned(&mut self, fourier: &Fourier) -> Result<&mut Transform<T>> {
         if self.transform.is_none() {
-            let Scan { grid, trajectory, exact_terms, coils, .. } = &self.scan;
-            self.transform = Some(Transform::new(fourier, self.level, *grid, (trajectory, exact_terms), *coils)?);
+            let Scan { grid, trajectory, effects, coils, .. } = &self.scan;
+            self.transform = Some(Transform::new(fourier, self.level, *grid, (trajectory, effects), *coils)?);
         }
         ready(&mut self.transform)
     }
@@ -123,8 +123,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.maps = maps;
     }
 
-    fn set_exact_terms(&mut self, terms: ExactTerms) {
-        self.scan.exact_terms = terms;
+    fn set_effects(&mut self, terms: Effects) {
+        self.scan.effects = terms;
         self.forget_transform();
     }
 
@@ -216,6 +216,10 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn fine_grid(&self) -> ([usize; 3], usize) {
         self.transform.as_ref().map_or(([0; 3], 0), Transform::fine_grid)
+    }
+
+    fn terms(&self) -> (usize, f64) {
+        self.transform.as_ref().map_or((0, 0.0), Transform::terms)
     }
 
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {

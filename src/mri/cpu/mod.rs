@@ -8,6 +8,7 @@ mod axis;
 mod coils;
 pub(super) mod direct;
 pub(super) mod engine;
+mod field;
 mod lines;
 mod penalty;
 mod product;
@@ -17,6 +18,7 @@ pub(super) mod separable;
 mod separable_adjoint;
 mod separable_forward;
 mod separable_problem;
+mod sums;
 mod transform;
 
 #[cfg(test)]

@@ -1,37 +1,20 @@
-//! Fourier sums on the processor.
+//! The encoding operator of one coil on the processor: Fourier sums, with a field where there is one.
 
-use super::direct::{self, Direct};
+use super::field::FieldSums;
 use super::lines::LineSums;
-use super::progress::Check;
-use super::separable;
+use super::sums::Sums;
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::mri::trajectory::Trajectory;
-use crate::mri::transform::{ExactTerms, Fourier, Progress, places};
-use crate::nufft;
+use crate::mri::transform::{Effects, Fourier, Progress};
 use rustfft::num_complex::Complex;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
-pub(super) struct Transform<T: Real> {
-    level: Level,
-    grid: [usize; 3],
-    trajectory: Arc<Trajectory>,
-    algorithm: Algorithm<T>,
-}
-
-enum Algorithm<T: Real> {
-    Fast(Box<nufft::Plan<T>>),
-    /// Of samples on lines, for several coils at a time.
-    Lines(Box<LineSums>),
-    /// On the grid, where sums factorise.
-    Separable,
-    /// Anywhere.
-    Direct {
-        positions: Arc<Vec<f64>>,
-        field: Option<Arc<(Vec<f64>, Vec<f64>)>>,
-    },
+pub(super) enum Transform<T: Real> {
+    Plain(Sums<T>),
+    Field(FieldSums<T>),
 }
 
 impl<T: Real> Transform<T> {
@@ -40,60 +23,44 @@ impl<T: Real> Transform<T> {
         fourier: &Fourier,
         level: Level,
         grid: [usize; 3],
-        (trajectory, exact_terms): (&Arc<Trajectory>, &ExactTerms),
+        (trajectory, effects): (&Arc<Trajectory>, &Effects),
         coils: usize,
     ) -> Result<Self> {
-        let algorithm = if !fourier.is_exact(exact_terms)? {
-            let settings = fourier.settings(level, grid, trajectory.samples());
-            match LineSums::new::<T>(&settings, trajectory.axes(), coils)? {
-                Some(lines) => Algorithm::Lines(Box::new(lines)),
-                None => Algorithm::Fast(Box::new(nufft::Plan::new(settings)?)),
-            }
-        } else if exact_terms.are_present() {
-            let positions = match &exact_terms.positions {
-                Some(p) => p.clone(),
-                None => Arc::new(places(grid, trajectory.dims())?),
-            };
-            Algorithm::Direct { positions, field: exact_terms.field.clone() }
-        } else {
-            Algorithm::Separable
-        };
-        Ok(Self { level, grid, trajectory: trajectory.clone(), algorithm })
+        Ok(match fourier.take_field(effects, T::UNIT)? {
+            Some(taken) => Self::Field(FieldSums::new(taken, level, grid, trajectory)?),
+            None => Self::Plain(Sums::new(fourier, level, grid, (trajectory, effects), coils)?),
+        })
     }
 
-    /// Sorts the samples, unless that is done.
+    /// Sorts the samples and makes the field's factors, unless that is done.
     pub(super) fn prepare(&mut self) -> Result<()> {
-        if let Algorithm::Fast(plan) = &mut self.algorithm
-            && !plan.has_points()
-        {
-            plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))?;
+        match self {
+            Self::Plain(sums) => sums.prepare(),
+            Self::Field(sums) => sums.prepare(),
         }
-        Ok(())
     }
 
     /// Maximum number of bytes that it holds at work.
     pub(super) fn memory(&self) -> u64 {
-        let (voxels, samples) = (self.grid.iter().product(), self.trajectory.samples());
-        match &self.algorithm {
-            Algorithm::Fast(plan) => plan.memory(samples),
-            Algorithm::Lines(lines) => lines.memory(),
-            Algorithm::Separable => separable::bytes::<T>(self.grid, samples, 1),
-            Algorithm::Direct { positions, .. } => {
-                direct::bytes::<T>(voxels, samples, 4, 1) + size_of_val(&***positions) as u64
-            }
+        match self {
+            Self::Plain(sums) => sums.memory(),
+            Self::Field(sums) => sums.memory(),
         }
     }
 
     /// Makes it work in less memory, with the same results; false if it cannot.
     pub(super) fn take_less(&mut self) -> bool {
-        self.lines().is_some_and(LineSums::take_less)
+        match self {
+            Self::Plain(sums) => sums.take_less(),
+            Self::Field(sums) => sums.take_less(),
+        }
     }
 
     /// Sums over lines, if samples are on them: they take all coils, and [`Transform::forward`] and [`Transform::adjoint`] none.
     pub(super) fn lines(&mut self) -> Option<&mut LineSums> {
-        match &mut self.algorithm {
-            Algorithm::Lines(lines) => Some(lines),
-            _ => None,
+        match self {
+            Self::Plain(sums) => sums.lines(),
+            Self::Field(_) => None,
         }
     }
 
@@ -104,17 +71,9 @@ impl<T: Real> Transform<T> {
         samples: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
-        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
-        match &mut self.algorithm {
-            Algorithm::Fast(plan) => plan.forward(image, samples, progress),
-            Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
-            Algorithm::Separable => {
-                shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check))
-            }
-            Algorithm::Direct { positions, field } => {
-                let direct = sums(positions, &self.trajectory, field);
-                shared(progress, |check| direct.forward(level, image, 1, samples, check))
-            }
+        match self {
+            Self::Plain(sums) => sums.forward(image, samples, progress),
+            Self::Field(sums) => sums.forward(image, samples, progress),
         }
     }
 
@@ -125,41 +84,25 @@ impl<T: Real> Transform<T> {
         image: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
-        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
-        match &mut self.algorithm {
-            Algorithm::Fast(plan) => plan.adjoint(samples, image, progress),
-            Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
-            Algorithm::Separable => {
-                shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check))
-            }
-            Algorithm::Direct { positions, field } => {
-                let direct = sums(positions, &self.trajectory, field);
-                shared(progress, |check| direct.adjoint(level, samples, 1, image, check))
-            }
+        match self {
+            Self::Plain(sums) => sums.adjoint(samples, image, progress),
+            Self::Field(sums) => sums.adjoint(samples, image, progress),
         }
     }
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match &self.algorithm {
-            Algorithm::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
-            Algorithm::Lines(lines) => lines.fine_grid(),
-            _ => ([0; 3], 0),
+        match self {
+            Self::Plain(sums) => sums.fine_grid(),
+            Self::Field(sums) => sums.fine_grid(),
         }
     }
-}
 
-fn sums<'a>(
-    positions: &'a [f64],
-    trajectory: &'a Trajectory,
-    field: &'a Option<Arc<(Vec<f64>, Vec<f64>)>>,
-) -> Direct<'a> {
-    let field = field.as_ref().map(|f| (f.0.as_slice(), f.1.as_slice()));
-    Direct { positions, dims: trajectory.dims(), k: trajectory.axes(), field }
-}
-
-/// Runs what reports from several threads at once.
-fn shared(progress: Progress, run: impl FnOnce(Check) -> Result<()>) -> Result<()> {
-    let progress = Mutex::new(progress);
-    run(&|part| (progress.lock().unwrap_or_else(PoisonError::into_inner))(part))
+    /// Products that a field takes, and their relative l2 error; 0 without.
+    pub(super) fn terms(&self) -> (usize, f64) {
+        match self {
+            Self::Plain(_) => (0, 0.0),
+            Self::Field(sums) => sums.terms(),
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::gpu::{Device, DeviceReal, Lent, Span, then_wait};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
-use crate::mri::transform::{ExactTerms, Fourier, Progress};
+use crate::mri::transform::{Effects, Fourier, Progress};
 use crate::nufft::toeplitz::differences;
 use crate::solve::Vectors;
 use crate::solve::gpu::{DeviceVector, GpuVectors};
@@ -143,8 +143,8 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.maps = maps;
     }
 
-    fn set_exact_terms(&mut self, terms: ExactTerms) {
-        self.scan.exact_terms = terms;
+    fn set_effects(&mut self, terms: Effects) {
+        self.scan.effects = terms;
         self.forget_transform();
     }
 
@@ -264,8 +264,8 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
         if self.transform.is_none() {
-            let Scan { grid, trajectory, exact_terms, coils, .. } = &self.scan;
-            let of = (trajectory.as_ref(), exact_terms);
+            let Scan { grid, trajectory, effects, coils, .. } = &self.scan;
+            let of = (trajectory.as_ref(), effects);
             self.transform = Some(Transform::new(fourier, &self.vectors.queue, *grid, of, *coils)?);
         }
         Ok(())
@@ -273,6 +273,10 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn fine_grid(&self) -> ([usize; 3], usize) {
         self.transform.as_ref().map_or(([0; 3], 0), Transform::fine_grid)
+    }
+
+    fn terms(&self) -> (usize, f64) {
+        self.transform.as_ref().map_or((0, 0.0), Transform::terms)
     }
 
     fn forward(&mut self, images: &DeviceVector, samples: &mut DeviceVector, progress: Progress) -> Result<()> {
@@ -306,7 +310,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.weigh(&mut ones)?;
         let kernel = self.vectors.uninitialised(grid.iter().product())?;
         let (queue, trajectory) = (&self.vectors.queue, &self.scan.trajectory);
-        let sums = Transform::<T>::new(fourier, queue, grid, (trajectory, &ExactTerms::default()), 1)?;
+        let sums = Transform::<T>::new(fourier, queue, grid, (trajectory, &Effects::default()), 1)?;
         let images = Images { address: kernel.address(), maps: None };
         let vectors = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(self.scan.grid);
         let place = self.place(sums.bytes() + vectors);

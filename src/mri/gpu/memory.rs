@@ -1,21 +1,22 @@
 //! How much of the GPU's memory a solution takes, and how much of it a call may work in.
 
 use super::q::Q;
-use super::transform::TransformBytes;
+use super::sums::SumsBytes;
+use super::transform::transform_bytes;
 use crate::context::Context;
 use crate::error::{Result, fail};
 use crate::gpu::{DeviceReal, Queue, WorkspaceBytes};
 use crate::mri::engine::{Scan, Solve};
-use crate::mri::transform::{ExactTerms, Fourier};
+use crate::mri::transform::{Effects, Fourier};
 use crate::nufft::toeplitz::differences;
 
 /// A plan's estimates, which take time to make, and what the present call may take.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// Of the transform, once it is known.
-    transform: Option<TransformBytes>,
+    transform: Option<SumsBytes>,
     /// Of the transform that makes Q, once it is known.
-    making_q: Option<TransformBytes>,
+    making_q: Option<SumsBytes>,
     /// Bytes that were needed last, and those that there were.
     cap: Option<(u64, u64)>,
     /// Bytes that the present call may take for transforms and what they work in.
@@ -50,10 +51,10 @@ impl Budget {
         solve: &Solve,
         has_q: bool,
     ) -> Result<WorkspaceBytes> {
-        let Scan { grid, trajectory, exact_terms, coils, .. } = scan;
+        let Scan { grid, trajectory, effects, coils, .. } = scan;
         let transform = match self.transform {
             Some(bytes) => bytes,
-            None => TransformBytes::new::<T>(fourier, queue, *grid, (trajectory, exact_terms), *coils)?,
+            None => transform_bytes::<T>(fourier, queue, *grid, (trajectory, effects), *coils)?,
         };
         self.transform = Some(transform);
         let mut bytes = transform.workspace;
@@ -64,8 +65,8 @@ impl Budget {
             let making = match self.making_q {
                 Some(bytes) => bytes,
                 None => {
-                    let (grid, no_terms) = (differences(*grid), ExactTerms::default());
-                    TransformBytes::new::<T>(fourier, queue, grid, (trajectory, &no_terms), 1)?
+                    let (grid, no_terms) = (differences(*grid), Effects::default());
+                    transform_bytes::<T>(fourier, queue, grid, (trajectory, &no_terms), 1)?
                 }
             };
             self.making_q = Some(making);

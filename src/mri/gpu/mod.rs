@@ -5,6 +5,7 @@ mod coils;
 mod direct;
 mod direct_order;
 pub(super) mod engine;
+mod field;
 mod lines;
 mod memory;
 mod penalty;
@@ -13,6 +14,7 @@ mod q;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;
+mod sums;
 mod transform;
 mod workspace;
 

@@ -1,137 +1,32 @@
-//! Fourier sums on the GPU.
+//! The encoding operator on the GPU: Fourier sums, with a field where there is one.
 
-use super::coils::CoilKernels;
-use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
-use super::lines::{LineSums, line_sizes};
+use super::field::FieldSums;
 use super::place::Place;
-use super::separable::{Problem, SeparableArrays};
-use super::separable_adjoint::Adjoint;
-use super::separable_forward::Forward;
-use super::workspace::{check_available, coils_at_once, side_by_side};
-use crate::cpu::buffer::collected;
-use crate::cpu::level::Level;
-use crate::error::{Result, fail};
-use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{DeviceReal, Lent, Precision, Queue, WorkspaceBytes};
+use super::sums::{Sums, SumsBytes};
+use crate::error::Result;
+use crate::gpu::fft::Images;
+use crate::gpu::{DeviceReal, Queue};
 use crate::mri::trajectory::Trajectory;
-use crate::mri::transform::{ExactTerms, Fourier, Progress, places};
-use crate::nufft::gpu::{Choice, Coordinates, Plan, Values};
-
-/// Coils that exact sums take side by side.
-const EXACT_COILS: usize = 4;
+use crate::mri::transform::{Effects, Fourier, Progress};
 
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
-pub(super) struct Transform<T: DeviceReal> {
-    voxels: usize,
-    samples: usize,
-    algorithm: Algorithm<T>,
-    coil_kernels: CoilKernels,
+pub(super) enum Transform<T: DeviceReal> {
+    Plain(Sums<T>),
+    Field(FieldSums<T>),
 }
 
-enum Algorithm<T: DeviceReal> {
-    Fast(Box<Plan<T>>),
-    /// Of samples on lines.
-    Lines(Box<LineSums>),
-    /// On the grid, where sums factorise.
-    Separable {
-        points: Lent,
-        both: Box<(Forward, Adjoint)>,
-    },
-    /// Anywhere.
-    Direct {
-        points: Lent,
-        positions: Lent,
-        /// Hz of voxels, seconds of samples.
-        field: Option<[Lent; 2]>,
-        both: Box<(Direct, Direct)>,
-    },
-}
-
-/// Bytes of a transform.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TransformBytes {
-    pub(super) held: u64,
-    pub(super) workspace: WorkspaceBytes,
-}
-
-impl TransformBytes {
-    /// For so many coils, before there is a transform.
-    pub(super) fn new<T: DeviceReal>(
-        fourier: &Fourier,
-        queue: &Queue,
-        grid: [usize; 3],
-        (trajectory, exact_terms): (&Trajectory, &ExactTerms),
-        coils: usize,
-    ) -> Result<Self> {
-        let (samples, voxels): (_, usize) = (trajectory.samples(), grid.iter().product());
-        if fourier.is_exact(exact_terms)? {
-            let sums = sums::<T>(fourier, queue, grid, trajectory, exact_terms)?;
-            let held = 4 * size_of::<f64>() * (voxels + samples);
-            let coil_images = EXACT_COILS.min(coils) * voxels * T::PRECISION.complex();
-            let workspace = WorkspaceBytes::exactly((sums.workspace() + coil_images) as u64);
-            return Ok(Self { held: held as u64, workspace });
-        }
-        if let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
-            let of = |coils| WorkspaceBytes::exactly(sizes.workspace_bytes(coils));
-            return Ok(Self { held: sizes.held_bytes(), workspace: side_by_side(of(1), of(coils)) });
-        }
-        let choice = Choice::new::<T>(&fourier.settings(Level::BASELINE, grid, samples))?;
-        let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
-        Ok(Self { held: choice.point_bytes::<T>(samples), workspace: side_by_side(of(1), of(coils)) })
-    }
-}
-
-/// Plans of exact sums, both ways.
-enum Sums {
-    Separable(Box<(Forward, Adjoint)>),
-    Direct(Box<(Direct, Direct)>),
-}
-
-impl Sums {
-    fn workspace(&self) -> usize {
-        match self {
-            Self::Separable(both) => both.0.workspace().max(both.1.workspace()),
-            Self::Direct(both) => both.0.workspace().max(both.1.workspace()),
-        }
-    }
-}
-
-fn sums<T: DeviceReal>(
+/// Bytes of a transform for so many coils, before there is one.
+pub(super) fn transform_bytes<T: DeviceReal>(
     fourier: &Fourier,
     queue: &Queue,
     grid: [usize; 3],
-    trajectory: &Trajectory,
-    exact_terms: &ExactTerms,
-) -> Result<Sums> {
-    let (dims, samples, [nz, ny, nx]) = (trajectory.dims(), trajectory.samples(), grid);
-    let device = &queue.device;
-    if !exact_terms.are_present() {
-        let problem = Problem { voxels: [nx, ny, nz], dims, samples, precision: T::PRECISION };
-        return Ok(Sums::Separable(Box::new((Forward::new(device, &problem)?, Adjoint::new(device, &problem)?))));
+    (trajectory, effects): (&Trajectory, &Effects),
+    coils: usize,
+) -> Result<SumsBytes> {
+    match fourier.take_field(effects, T::UNIT)? {
+        Some(taken) => FieldSums::<T>::bytes_of(&taken, queue, grid, trajectory),
+        None => SumsBytes::new::<T>(fourier, queue, grid, (trajectory, effects), coils),
     }
-    let largest = |values: &[f64]| values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
-    let positions = match &exact_terms.positions {
-        Some(p) => {
-            let axis = |d: usize| p.iter().skip(d).step_by(dims).fold(0.0f64, |a, v| a.max(v.abs()));
-            [0, 1, 2].map(|d| if d < dims { axis(d) } else { 0.0 })
-        }
-        None => [nx, ny, nz].map(|n| (n / 2) as f64),
-    };
-    let (hertz, seconds) = exact_terms.field.as_ref().map_or((0.0, 0.0), |f| (largest(&f.0), largest(&f.1)));
-    let points = trajectory.axes().map(largest);
-    let hardware = fourier.hardware_sines && T::PRECISION == Precision::F32;
-    let problem = DirectProblem {
-        voxels: nz * ny * nx,
-        samples,
-        dims,
-        bounds: Bounds { positions, points, field: hertz, times: seconds },
-        field: exact_terms.field.is_some(),
-        direction: Direction::Forward,
-        precision: T::PRECISION,
-        sines: if hardware { Sines::Hardware } else { Sines::Precise },
-    };
-    let adjoint = DirectProblem { direction: Direction::Adjoint, ..problem };
-    Ok(Sums::Direct(Box::new((Direct::new(device, &problem)?, Direct::new(device, &adjoint)?))))
 }
 
 impl<T: DeviceReal> Transform<T> {
@@ -140,63 +35,36 @@ impl<T: DeviceReal> Transform<T> {
         fourier: &Fourier,
         queue: &Queue,
         grid: [usize; 3],
-        (trajectory, exact_terms): (&Trajectory, &ExactTerms),
+        (trajectory, effects): (&Trajectory, &Effects),
         coils: usize,
     ) -> Result<Self> {
-        let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
-        let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
-        let exact = fourier.is_exact(exact_terms)?;
-        if !exact && let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
-            let algorithm = Algorithm::Lines(Box::new(LineSums::new(&queue.device, sizes)?));
-            return Ok(Self { voxels, samples, algorithm, coil_kernels });
-        }
-        let axes = trajectory.axes();
-        let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
-        let points = queue.upload(&points)?;
-        let algorithm = if !exact {
-            let settings = fourier.settings(Level::BASELINE, grid, samples);
-            let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
-            let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
-            // SAFETY: the points were uploaded, and stay until they are sorted.
-            Algorithm::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
-        } else {
-            match sums::<T>(fourier, queue, grid, trajectory, exact_terms)? {
-                Sums::Separable(both) => Algorithm::Separable { points, both },
-                Sums::Direct(both) => {
-                    let field = match &exact_terms.field {
-                        Some(f) => Some([queue.upload(&f.0)?, queue.upload(&f.1)?]),
-                        None => None,
-                    };
-                    let positions = match &exact_terms.positions {
-                        Some(p) => queue.upload(p)?,
-                        None => queue.upload(&places(grid, dims)?)?,
-                    };
-                    Algorithm::Direct { points, positions, field, both }
-                }
-            }
-        };
-        Ok(Self { voxels, samples, algorithm, coil_kernels })
+        Ok(match fourier.take_field(effects, T::UNIT)? {
+            Some(taken) => Self::Field(FieldSums::new(&taken, queue, grid, trajectory)?),
+            None => Self::Plain(Sums::new(fourier, queue, grid, (trajectory, effects), coils)?),
+        })
     }
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
-        match &self.algorithm {
-            Algorithm::Fast(plan) => plan.point_bytes(),
-            Algorithm::Lines(lines) => lines.held_bytes(),
-            Algorithm::Separable { points, .. } => points.bytes() as u64,
-            Algorithm::Direct { points, positions, field, .. } => {
-                let field: usize = field.iter().flatten().map(|f| f.bytes()).sum();
-                (points.bytes() + positions.bytes() + field) as u64
-            }
+        match self {
+            Self::Plain(sums) => sums.bytes(),
+            Self::Field(sums) => sums.bytes(),
+        }
+    }
+
+    /// Products that a field takes, and their relative l2 error; 0 without.
+    pub(super) fn terms(&self) -> (usize, f64) {
+        match self {
+            Self::Plain(_) => (0, 0.0),
+            Self::Field(sums) => sums.terms(),
         }
     }
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match &self.algorithm {
-            Algorithm::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
-            Algorithm::Lines(lines) => lines.fine_grid(),
-            _ => ([0; 3], 0),
+        match self {
+            Self::Plain(sums) => sums.fine_grid(),
+            Self::Field(sums) => sums.fine_grid(),
         }
     }
 
@@ -212,40 +80,11 @@ impl<T: DeviceReal> Transform<T> {
         coils: usize,
         progress: Progress,
     ) -> Result<()> {
-        let queue = place.queue;
-        match &self.algorithm {
-            Algorithm::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
-            }
-            Algorithm::Lines(lines) => {
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { lines.forward(place, &self.coil_kernels, images, values, coils) }
-            }
-            Algorithm::Separable { points, both } => {
-                let (forward, points) = (&both.0, points.address());
-                let workspace = self.workspace(place, forward.workspace(), images, coils)?;
-                self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    self.multiply_by_maps(place, images, image, coil, count)?;
-                    let data = samples + self.bytes_of(coil * self.samples);
-                    let arrays = SeparableArrays { points, weights: 0, image: image.address, data, coils: count };
-                    // SAFETY: by this function's contract.
-                    unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
-                })
-            }
-            Algorithm::Direct { both, .. } => {
-                let forward = &both.0;
-                let workspace = self.workspace(place, forward.workspace(), images, coils)?;
-                self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    self.multiply_by_maps(place, images, image, coil, count)?;
-                    let output = samples + self.bytes_of(coil * self.samples);
-                    let arrays = DirectArrays { input: image.address, output, coils: count, ..self.direct_arrays()? };
-                    // SAFETY: by this function's contract.
-                    unsafe { forward.run(&arrays, workspace.address(), &queue.stream) }
-                })
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self {
+                Self::Plain(sums) => sums.forward(place, images, samples, coils, progress),
+                Self::Field(sums) => sums.forward(place, images, samples, coils, progress),
             }
         }
     }
@@ -262,133 +101,12 @@ impl<T: DeviceReal> Transform<T> {
         coils: usize,
         progress: Progress,
     ) -> Result<()> {
-        let queue = place.queue;
-        match &self.algorithm {
-            Algorithm::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
-            }
-            Algorithm::Lines(lines) => {
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { lines.adjoint(place, &self.coil_kernels, values, images, coils) }
-            }
-            Algorithm::Separable { points, both } => {
-                let (adjoint, points) = (&both.1, points.address());
-                let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
-                self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    let data = samples + self.bytes_of(coil * self.samples);
-                    let arrays = SeparableArrays { points, weights: 0, image: image.address, data, coils: count };
-                    // SAFETY: by this function's contract.
-                    unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
-                    self.combine_coils(place, images, image, coil, count)
-                })
-            }
-            Algorithm::Direct { both, .. } => {
-                let adjoint = &both.1;
-                let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
-                self.by_coils(place, images, coils, progress, |image, coil, count| {
-                    let input = samples + self.bytes_of(coil * self.samples);
-                    let arrays = DirectArrays { input, output: image.address, coils: count, ..self.direct_arrays()? };
-                    // SAFETY: by this function's contract.
-                    unsafe { adjoint.run(&arrays, workspace.address(), &queue.stream)? };
-                    self.combine_coils(place, images, image, coil, count)
-                })
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self {
+                Self::Plain(sums) => sums.adjoint(place, samples, images, coils, progress),
+                Self::Field(sums) => sums.adjoint(place, samples, images, coils, progress),
             }
         }
     }
-
-    /// Bytes of so many complex numbers.
-    fn bytes_of(&self, count: usize) -> u64 {
-        (count * T::PRECISION.complex()) as u64
-    }
-
-    /// Working memory of exact sums; images of coils have their own.
-    fn workspace(&self, place: &Place, bytes: usize, images: &Images, coils: usize) -> Result<Lent> {
-        let coil_images = if images.maps.is_some() { self.bytes_of(EXACT_COILS.min(coils) * self.voxels) } else { 0 };
-        check_available(place.available, bytes as u64 + coil_images)?;
-        place.queue.pool.take(bytes)
-    }
-
-    fn direct_arrays(&self) -> Result<DirectArrays> {
-        let Algorithm::Direct { points, positions, field, .. } = &self.algorithm else {
-            fail!(Internal, "no direct sums")
-        };
-        let [hertz, seconds] = field.as_ref().map_or([0; 2], |f| [f[0].address(), f[1].address()]);
-        Ok(DirectArrays {
-            positions: positions.address(),
-            points: points.address(),
-            field: hertz,
-            times: seconds,
-            weights: 0,
-            input: 0,
-            output: 0,
-            coils: 0,
-        })
-    }
-
-    /// Calls with what stands for the images of a few coils, the first coil and their number; waits for each, since they take long.
-    fn by_coils(
-        &self,
-        place: &Place,
-        images: &Images,
-        coils: usize,
-        progress: Progress,
-        run: impl Fn(&Images, usize, usize) -> Result<()>,
-    ) -> Result<()> {
-        let coil_images = match images.maps {
-            Some(_) => Some(place.queue.pool.take(EXACT_COILS.min(coils) * self.voxels * T::PRECISION.complex())?),
-            None => None,
-        };
-        for coil in (0..coils).step_by(EXACT_COILS) {
-            progress(coil as f64 / coils as f64)?;
-            let own = images.address + self.bytes_of(coil * self.voxels);
-            let image = Images { address: coil_images.as_ref().map_or(own, |s| s.address()), maps: None };
-            run(&image, coil, EXACT_COILS.min(coils - coil))?;
-            place.queue.stream.synchronize()?;
-        }
-        Ok(())
-    }
-
-    /// The image as the coils see it, if there are maps.
-    fn multiply_by_maps(
-        &self,
-        place: &Place,
-        images: &Images,
-        coil_images: &Images,
-        coil: usize,
-        count: usize,
-    ) -> Result<()> {
-        let Some(maps) = images.maps else { return Ok(()) };
-        let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
-        // SAFETY: by the contract of `forward`; there is an image for each of so many coils.
-        unsafe { self.coil_kernels.multiply(place.queue, maps, images.address, coil_images.address, sizes) }
-    }
-
-    /// Adds images of coils to the one that they share, if there are maps.
-    fn combine_coils(
-        &self,
-        place: &Place,
-        images: &Images,
-        coil_images: &Images,
-        coil: usize,
-        count: usize,
-    ) -> Result<()> {
-        let Some(maps) = images.maps else { return Ok(()) };
-        let (maps, sizes) = (self.of_coil(maps, coil), [self.voxels, count]);
-        // SAFETY: by the contract of `adjoint`; there is an image of each of so many coils.
-        unsafe { self.coil_kernels.combine(place.queue, maps, (images.address, coil > 0), coil_images.address, sizes) }
-    }
-
-    fn of_coil(&self, maps: Maps, coil: usize) -> Maps {
-        Maps { address: maps.address + self.bytes_of(coil * maps.stride), ..maps }
-    }
-}
-
-/// Coils that a fast transform takes side by side.
-fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, available: u64) -> Result<usize> {
-    check_available(available, plan.workspace_bytes(1).minimum)?;
-    Ok(coils_at_once(coils, available, |c| plan.workspace_bytes(c).preferred))
 }

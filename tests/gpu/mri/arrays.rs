@@ -169,7 +169,7 @@ fn digest(grid: [usize; 3], kind: Kind) -> Vec<C> {
         ok(isoc_mri_compare(scan.mri, &a.tensor(), &b.tensor(), &mut psnr, &mut percent));
         let mut hertz = Array::real(&reals(n, 72), &volume, kind);
         let mut seconds = Array::real(&sizes(120, 73), &[120], kind);
-        ok(isoc_mri_set_field(scan.mri, &hertz.tensor(), &seconds.tensor()));
+        ok(isoc_mri_set_field(scan.mri, &hertz.tensor(), &seconds.tensor(), std::ptr::null()));
         out(&|t| isoc_mri_forward(scan.mri, &given, t), &scan_shape, 2, "forward with a field map");
         let mut positions = Array::real(&reals(n * dims, 74), &[nz, ny, nx, dims as i64], kind);
         ok(isoc_mri_set_positions(scan.mri, &positions.tensor()));
@@ -300,9 +300,12 @@ fn what_is_not_a_number_is_found_or_replaced() {
                 };
                 bad(isoc_mri_set_weights(strict.mri, &weights.tensor()), ["weights[7]", "NaN"]);
                 bad(isoc_mri_set_maps(strict.mri, &map.tensor()), ["maps[1, 0, 0, 0]", "-inf"]);
-                bad(isoc_mri_set_field(strict.mri, &hertz.tensor(), &sound.tensor()), ["field[2, 3, 4]", "inf"]);
                 bad(
-                    isoc_mri_set_field(strict.mri, &sound_field(kind).tensor(), &seconds.tensor()),
+                    isoc_mri_set_field(strict.mri, &hertz.tensor(), &sound.tensor(), std::ptr::null()),
+                    ["field[2, 3, 4]", "inf"],
+                );
+                bad(
+                    isoc_mri_set_field(strict.mri, &sound_field(kind).tensor(), &seconds.tensor(), std::ptr::null()),
                     ["times[39]", "NaN"],
                 );
                 let other =
@@ -311,7 +314,7 @@ fn what_is_not_a_number_is_found_or_replaced() {
                 assert_eq!(replaced(&other), 1, "weights {kind:?}");
                 ok(isoc_mri_set_maps(other.mri, &map.tensor()));
                 assert_eq!(replaced(&other), 2, "maps {kind:?}");
-                ok(isoc_mri_set_field(other.mri, &hertz.tensor(), &seconds.tensor()));
+                ok(isoc_mri_set_field(other.mri, &hertz.tensor(), &seconds.tensor(), std::ptr::null()));
                 assert_eq!(replaced(&other), 2, "field and times {kind:?}");
             }
         }
