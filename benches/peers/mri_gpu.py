@@ -12,9 +12,9 @@ import traceback
 import isocenter
 from mri_bench import Bench
 from mri_solutions import psnr, solve, toeplitz
-from mri_transforms import exact, nufft
+from mri_transforms import exact, field, nufft
 
-PARTS = {part.__name__: part for part in (nufft, exact, toeplitz, solve, psnr)}
+PARTS = {part.__name__: part for part in (nufft, exact, field, toeplitz, solve, psnr)}
 
 
 def main():

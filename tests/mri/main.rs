@@ -1,5 +1,6 @@
 //! MRI on the processor.
 
+mod field;
 mod merit;
 mod phantom;
 mod radial;

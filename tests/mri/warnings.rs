@@ -212,6 +212,21 @@ fn maps_of_nothing_are_remarked_on() {
 }
 
 #[test]
+fn times_and_decays_in_other_units_are_remarked_on() {
+    let mut plan = Plan::new(&spokes(4, 32, 0.0), 2, Unit::CyclesPerVoxel, [1, 8, 8]).expect("a plan");
+    let mut remarks = |times: f64, decay: f64| {
+        let (hertz, decay) = ([50.0; 64], [decay; 64]);
+        let times: Vec<f64> = (0..128).map(|m| times * f64::from(m) / 127.0).collect();
+        let map = |v| Some(Array::of(v, [1, 8, 8]).expect("a map"));
+        plan.mri.set_field(map(&hertz), Array::of(&times, [128]).expect("times"), map(&decay)).expect("a field");
+        plan.warnings()
+    };
+    assert!(remarks(20e-3, 40.0).is_empty() && remarks(20e-3, 0.0).is_empty());
+    assert!(remarks(20.0, 40.0)[0].contains("are they in seconds?"));
+    assert!(remarks(20e-3, 0.04)[0].contains("in 1/ms?"));
+}
+
+#[test]
 fn a_penalty_without_weight_is_told_of() {
     let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
     let noise = |k: usize| Complex::new((k % 5) as f64, (k % 7) as f64);
@@ -317,7 +332,7 @@ fn spokes_of_another_readout_are_noticed() {
 }
 
 /// f32 of a NumPy file.
-fn measured(path: &Path) -> Option<Vec<f64>> {
+pub(crate) fn measured(path: &Path) -> Option<Vec<f64>> {
     let bytes = std::fs::read(path).ok()?;
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     Some(bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()).collect())

@@ -10,7 +10,7 @@ use std::ffi::c_void;
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_mri_method {
-    /// By a fast transform, except with a field map.
+    /// By a fast transform, except with voxel positions and with a field of more than 256 turns.
     Auto = 0,
     /// By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
     Nufft = 1,

@@ -180,7 +180,7 @@ fn sines_of_the_hardware_stay_close() {
                 }
                 let (image, samples) = (random(n, 45), random(coils * 500, 46));
                 let run = |sines| {
-                    scan.options(|o| o.sines = sines);
+                    scan.options(|o| (o.method, o.sines) = (2, sines));
                     [scan.forward(&image), scan.to_image(isoc_mri_adjoint, &samples)]
                 };
                 for (hardware, precise) in run(1).into_iter().zip(run(0)) {
