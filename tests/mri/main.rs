@@ -1,5 +1,6 @@
 //! MRI on the processor.
 
+mod coils;
 mod merit;
 mod phantom;
 mod radial;

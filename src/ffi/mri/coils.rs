@@ -28,8 +28,12 @@ pub struct isoc_coil_options {
     pub struct_size: u32,
     /// An isoc_coil_method.
     pub method: u32,
-    /// ESPIRiT: elements of a block of k-space along z, y, x, at most the calibration data's; 0 means 6, or 1 along an axis of one element.
-    pub kernel: [i64; 3],
+    /// ESPIRiT: elements of a block of k-space along x, at most the calibration data's; 0 means 6, or 1 along an axis of one element.
+    pub kernel_x: i64,
+    /// ESPIRiT: the same along y.
+    pub kernel_y: i64,
+    /// ESPIRiT: the same along z.
+    pub kernel_z: i64,
     /// Adaptive: voxels of a block along each axis, odd (along an axis of fewer voxels, as many as there are); 0 means 5.
     pub window: i64,
     /// ESPIRiT: singular values of the calibration matrix above this, relative to the largest, are signal; above 0 and below 1; 0 means 0.02.
@@ -56,13 +60,13 @@ impl isoc_coil_options {
             Ok(n) => Ok(n),
             Err(_) => fail!(OutOfRange, "options.{name} is {v}; it must not be negative"),
         };
-        let [z, y, x] = self.kernel;
-        let kernel = [size(z, "kernel[0]")?, size(y, "kernel[1]")?, size(x, "kernel[2]")?];
+        let kernel =
+            [size(self.kernel_z, "kernel_z")?, size(self.kernel_y, "kernel_y")?, size(self.kernel_x, "kernel_x")?];
         let window = size(self.window, "window")?;
         if method == coils::Method::Adaptive && (kernel != [0; 3] || self.threshold != 0.0) {
             fail!(
                 OutOfRange,
-                "options.kernel and options.threshold are of ESPIRiT; with options.method 1 (adaptive) they must be 0"
+                "options.kernel_x to kernel_z and options.threshold are of ESPIRiT; with options.method 1 (adaptive) they must be 0"
             );
         }
         if method == coils::Method::Espirit && window != 0 {

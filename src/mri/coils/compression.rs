@@ -3,7 +3,7 @@
 //! compression technique for faster reconstruction with many channels", Magn. Reson. Imaging 26:133-141, 2008.
 
 use super::gram::{gram, virtual_coils};
-use crate::error::{Result, fail};
+use crate::error::Result;
 use rustfft::num_complex::Complex;
 
 /// The strongest `kept` virtual coils of data `[coil][sample]`, `[kept][coil]` with orthonormal rows, and the part of the data's energy
@@ -11,9 +11,6 @@ use rustfft::num_complex::Complex;
 pub(super) fn principal_coils(data: &[Complex<f64>], coils: usize, kept: usize) -> Result<(Vec<Complex<f64>>, f64)> {
     let gram = gram(data, coils)?;
     let total: f64 = (0..coils).map(|c| gram[c * coils + c].re).sum();
-    if total == 0.0 {
-        fail!(OutOfRange, "data is 0 in all of its {} values; at least one must differ", data.len());
-    }
     let mut found = virtual_coils(&gram, coils)?;
     found.vectors.truncate(kept * coils);
     let energy = found.values[..kept].iter().sum::<f64>() / total;

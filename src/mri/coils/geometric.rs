@@ -7,7 +7,7 @@
 use super::compression::principal_coils;
 use super::gram::{gram, virtual_coils};
 use crate::cpu::buffer::{reserved, zeros};
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::solve::hermitian::eigenvectors;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
@@ -33,9 +33,6 @@ pub(super) fn matrices(
         })
         .collect::<Result<_>>()?;
     let [of, total] = found.iter().fold([0.0; 2], |[a, b], (_, [of, total])| [a + of, b + total]);
-    if total == 0.0 {
-        fail!(OutOfRange, "data is 0 in all of its {} values; at least one must differ", data.len());
-    }
     // The first to align with is that of all positions together, so that a position without signal has no say.
     let (mut before, _) = principal_coils(data, coils, kept)?;
     let mut out = reserved(readout * kept * coils)?;

@@ -43,6 +43,16 @@ fn numbers(sizes: &[usize]) -> Result<usize> {
     }
 }
 
+/// Divides values by the largest part of one, which it returns: their squares then neither overflow nor vanish.
+fn normalise(values: &mut [Complex<f64>], name: &str) -> Result<f64> {
+    let largest = values.iter().map(|v| v.re.abs().max(v.im.abs())).fold(0.0, f64::max);
+    if largest == 0.0 {
+        fail!(OutOfRange, "{name} is 0 in all of its {} values; at least one must differ", values.len());
+    }
+    values.iter_mut().for_each(|v| *v /= largest);
+    Ok(largest)
+}
+
 /// An error if so many bytes are more than the context allows.
 fn check_memory(context: &Context, bytes: f64, what: &str) -> Result<()> {
     let cap = context.memory_cap(0);
@@ -63,8 +73,10 @@ pub fn whitening(context: &Context, noise: Array<2>, matrix: ArrayMut<2>) -> Res
     check_coils(coils, "noise")?;
     check(context, noise.layout(), "noise", [coils, samples])?;
     check(context, matrix.layout(), "matrix", [coils, coils])?;
-    let values = fetch(context, &noise, "noise")?;
-    let found = context.install(|| noise_matrix::whitening_matrix(&values, coils))?;
+    let mut values = fetch(context, &noise, "noise")?;
+    let largest = normalise(&mut values, "noise")?;
+    let mut found = context.install(|| noise_matrix::whitening_matrix(&values, coils))?;
+    found.iter_mut().for_each(|v| *v /= largest);
     store(context, &found, matrix)
 }
 
@@ -82,7 +94,8 @@ pub fn compression(context: &Context, data: Array<2>, matrix: ArrayMut<2>) -> Re
     check(context, data.layout(), "data", [coils, samples])?;
     check_kept(kept, coils)?;
     check(context, matrix.layout(), "matrix", [kept, coils])?;
-    let values = fetch(context, &data, "data")?;
+    let mut values = fetch(context, &data, "data")?;
+    normalise(&mut values, "data")?;
     let (found, energy) = context.install(|| principal::principal_coils(&values, coils, kept))?;
     store(context, &found, matrix)?;
     Ok(energy)
@@ -97,6 +110,7 @@ pub fn geometric_compression(context: &Context, data: Array<3>, matrix: ArrayMut
     check(context, matrix.layout(), "matrix", [readout, kept, coils])?;
     numbers(&[readout, kept, coils])?;
     let mut values = fetch(context, &data, "data")?;
+    normalise(&mut values, "data")?;
     let (found, energy) = context.run(|job| {
         job.enter(Stage::Coils);
         transform_rows(&mut values, readout, FftDirection::Inverse)?;
@@ -178,12 +192,7 @@ pub fn sensitivities(
     check_memory(context, output + working(&maps, coils, shape), "this")?;
 
     let mut values = fetch(context, &calibration, "calibration")?;
-    let largest = values.iter().map(|v| v.norm()).fold(0.0, f64::max);
-    if largest == 0.0 {
-        fail!(OutOfRange, "calibration is 0 in all of its {} values; at least one must differ", values.len());
-    }
-    // Squares neither overflow nor vanish.
-    values.iter_mut().for_each(|v| *v /= largest);
+    normalise(&mut values, "calibration")?;
     let problem = Problem { data: &values, coils, shape, grid, sets, values: eigenvalues.is_some() };
     let found = context.run(|job| {
         job.enter(Stage::Coils);
@@ -226,7 +235,7 @@ fn checked(maps: &Maps, coils: usize, shape: [usize; 3]) -> Result<Maps> {
             let text = if default { " (the default)" } else { "" };
             fail!(
                 OutOfRange,
-                "options.kernel along {axis} is {k}{text}, calibration has {n} elements there; the kernel must be at most that"
+                "options.kernel_{axis} is {k}{text}, calibration has {n} elements along {axis}; the kernel must have at most as many"
             );
         }
     }
