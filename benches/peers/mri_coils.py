@@ -29,7 +29,7 @@ def middle(kspace, width):
 
 
 def measured(path, picture):
-    import sigpy.mr
+    import sigpy.mri
 
     kspace = np.load(path)
     shape, calibration = kspace.shape[1:], middle(kspace, 24)
@@ -37,9 +37,10 @@ def measured(path, picture):
         own, (maps, values) = best(lambda: isocenter.coil_maps(calibration, shape, eigenvalues=True, crop=-1, context=context), 10)
         quick, adaptive = best(lambda: isocenter.coil_maps(calibration, shape, method="adaptive", context=context), 10)
         cropped, _ = best(lambda: isocenter.coil_maps(calibration, shape, context=context), 10)
-    app = lambda: sigpy.mr.app.EspiritCalib(kspace, calib_width=24, kernel_width=6, thresh=0.02, crop=0.0, max_iter=100,
+    app = lambda: sigpy.mri.app.EspiritCalib(kspace, calib_width=24, kernel_width=6, thresh=0.02, crop=0.0, max_iter=100,
                                             output_eigenvalue=True, show_pbar=False).run()
     theirs, (peer, peer_values) = best(app, 3)
+    peer_values = np.reshape(peer_values, shape)
     print(f"ESPIRiT of {kspace.shape}, calibration 24 x 24, kernel 6 x 6: {own * 1e3:.0f} ms, with crop {cropped * 1e3:.0f} ms; "
           f"adaptive {quick * 1e3:.0f} ms; SigPy {theirs * 1e3:.0f} ms; {THREADS} threads")
     # The sine of the angle between two unit vectors: no phase is in it.

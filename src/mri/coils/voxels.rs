@@ -43,6 +43,9 @@ const SQUARINGS: usize = 12;
 /// A trace that is this near to 1 is off by its square after another squaring: less than rounding.
 const NEAR: f32 = 1e-3;
 
+/// A trace this small is none: the square of its inverse is still a number.
+const SMALL: f32 = 1e-18;
+
 /// Matrices `[row][column]`, one a lane; rows and columns up to an even number, zeros behind the last coil.
 struct Matrices<V> {
     re: Vec<V>,
@@ -90,7 +93,7 @@ impl Kernel<f32> for Row<'_> {
                 let scale = if wanted.relative {
                     let mut sum = V::splat(0.0);
                     (0..coils).for_each(|c| sum = sum.add(g.re[c * side + c]));
-                    inverses(sum)
+                    inverses(sum, SMALL)
                 } else {
                     [1.0; LANES]
                 };
@@ -111,16 +114,16 @@ impl Kernel<f32> for Row<'_> {
     }
 }
 
-/// 1 / each lane, 0 for what has none.
+/// 1 / each lane, 0 for what is at most `least`.
 ///
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-unsafe fn inverses<V: Vector<Element = f32>>(v: V) -> [f32; LANES] {
+unsafe fn inverses<V: Vector<Element = f32>>(v: V, least: f32) -> [f32; LANES] {
     let mut lanes = [0.0; LANES];
     // SAFETY: as many lanes as any vector has; instructions by this function's contract.
     unsafe { v.store(lanes.as_mut_ptr()) };
-    lanes.map(|v| if v > f32::MIN_POSITIVE { 1.0 / v } else { 0.0 })
+    lanes.map(|v| if v > least { 1.0 / v } else { 0.0 })
 }
 
 /// Whether an eigenvalue may be above: the root of the sum of their squares is.
@@ -141,43 +144,49 @@ unsafe fn any_above<V: Vector<Element = f32>>(g: &Matrices<V>, scale: &[f32; LAN
     lanes.iter().zip(scale).any(|(s, scale)| s.max(0.0).sqrt() * scale >= crop)
 }
 
-/// to = from from^H of Hermitian matrices, and its trace.
+/// to = factor from from^H of Hermitian matrices, and its trace. (Loops, since closures may be left without the kernel's instructions.)
 ///
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-unsafe fn square<V: Vector<Element = f32>>(from: &Matrices<V>, to: &mut Matrices<V>, side: usize) -> V {
-    let row = |m: &[V], i: usize| -> *const V { m[i * side..][..side].as_ptr() };
-    // SAFETY: rows have `side` elements, which is even; instructions by this function's contract.
+unsafe fn square<V: Vector<Element = f32>>(from: &Matrices<V>, to: &mut Matrices<V>, side: usize, factor: V) -> V {
+    assert!([from.re.len(), from.im.len(), to.re.len(), to.im.len()] == [side * side; 4] && side.is_multiple_of(2));
+    let (re_in, im_in) = (from.re.as_ptr(), from.im.as_ptr());
+    // SAFETY: rows i to i + 1 and j to j + 1 are among the `side` of both; instructions by this function's contract.
     unsafe {
-        let mut trace = V::splat(0.0);
+        let zero = V::splat(0.0);
+        let mut trace = zero;
         for i in (0..side).step_by(2) {
-            let left = [0, 1].map(|k| [row(&from.re, i + k), row(&from.im, i + k)]);
             for j in (i..side).step_by(2) {
-                let right = [0, 1].map(|k| [row(&from.re, j + k), row(&from.im, j + k)]);
                 // As many sums as hide the latency of one.
-                let mut re = [[V::splat(0.0); 2]; 2];
-                let mut im = [[V::splat(0.0); 2]; 2];
+                let (mut r00, mut r01, mut r10, mut r11) = (zero, zero, zero, zero);
+                let (mut i00, mut i01, mut i10, mut i11) = (zero, zero, zero, zero);
                 for k in 0..side {
-                    let b = right.map(|r| r.map(|p| *p.add(k)));
-                    for (m, l) in left.iter().enumerate() {
-                        let (ar, ai) = (*l[0].add(k), *l[1].add(k));
-                        for (n, [br, bi]) in b.iter().enumerate() {
-                            re[m][n] = ai.fma(*bi, ar.fma(*br, re[m][n]));
-                            im[m][n] = ar.nfma(*bi, ai.fma(*br, im[m][n]));
-                        }
-                    }
+                    let (a, b) = (i * side + k, j * side + k);
+                    let (ar, ai) = (*re_in.add(a), *im_in.add(a));
+                    let (cr, ci) = (*re_in.add(a + side), *im_in.add(a + side));
+                    let (br, bi) = (*re_in.add(b), *im_in.add(b));
+                    let (dr, di) = (*re_in.add(b + side), *im_in.add(b + side));
+                    r00 = ai.fma(bi, ar.fma(br, r00));
+                    i00 = ar.nfma(bi, ai.fma(br, i00));
+                    r01 = ai.fma(di, ar.fma(dr, r01));
+                    i01 = ar.nfma(di, ai.fma(dr, i01));
+                    r10 = ci.fma(bi, cr.fma(br, r10));
+                    i10 = cr.nfma(bi, ci.fma(br, i10));
+                    r11 = ci.fma(di, cr.fma(dr, r11));
+                    i11 = cr.nfma(di, ci.fma(dr, i11));
                 }
-                for m in 0..2 {
-                    for n in 0..2 {
-                        to.re[(i + m) * side + j + n] = re[m][n];
-                        to.im[(i + m) * side + j + n] = im[m][n];
-                        to.re[(j + n) * side + i + m] = re[m][n];
-                        to.im[(j + n) * side + i + m] = V::splat(0.0).sub(im[m][n]);
+                for (m, n, re, im) in
+                    [(i, j, r00, i00), (i, j + 1, r01, i01), (i + 1, j, r10, i10), (i + 1, j + 1, r11, i11)]
+                {
+                    let (re, im) = (re.mul(factor), im.mul(factor));
+                    to.re[m * side + n] = re;
+                    to.im[m * side + n] = im;
+                    to.re[n * side + m] = re;
+                    to.im[n * side + m] = zero.sub(im);
+                    if m == n {
+                        trace = trace.add(re);
                     }
-                }
-                if i == j {
-                    trace = trace.add(re[0][0].add(re[1][1]));
                 }
             }
         }
@@ -200,12 +209,17 @@ unsafe fn strongest<V: Vector<Element = f32>>(
 ) -> [f32; LANES] {
     // SAFETY: arrays hold as many lanes as any vector has; instructions by this function's contract.
     unsafe {
-        let mut trace = square(g, a, side);
+        let mut trace = V::splat(0.0);
+        for c in 0..coils {
+            trace = trace.add(g.re[c * side + c]);
+        }
+        let factor = V::load(inverses(trace, SMALL).as_ptr());
+        // Relative to the square of the last one's trace: 1 if it was of one vector alone.
+        trace = square(g, a, side, factor.mul(factor));
         for _ in 0..SQUARINGS {
-            let scale = inverses(trace);
+            let scale = inverses(trace, SMALL);
             let factor = V::load(scale.as_ptr());
-            a.re.iter_mut().chain(&mut a.im).for_each(|v| *v = v.mul(factor));
-            trace = square(a, b, side);
+            trace = square(a, b, side, factor.mul(factor));
             std::mem::swap(a, b);
             let mut lanes = [0.0; LANES];
             trace.store(lanes.as_mut_ptr());
@@ -225,14 +239,16 @@ unsafe fn strongest<V: Vector<Element = f32>>(
             }
         }
         for c in 0..coils {
-            let row = |m: &[V]| m[c * side..][..side].as_ptr().cast::<f32>();
-            let (re, im) = (row(&a.re), row(&a.im));
             // A vector in memory is its lanes, one after another.
-            let pick = |from: *const f32| -> [f32; LANES] {
-                std::array::from_fn(|l| if l < V::LANES { *from.add(column[l].0 * V::LANES + l) } else { 0.0 })
-            };
-            v.re[c] = V::load(pick(re).as_ptr());
-            v.im[c] = V::load(pick(im).as_ptr());
+            let (re, im) =
+                (a.re[c * side..][..side].as_ptr().cast::<f32>(), a.im[c * side..][..side].as_ptr().cast::<f32>());
+            let mut picked = [[0f32; LANES]; 2];
+            for l in 0..V::LANES {
+                picked[0][l] = *re.add(column[l].0 * V::LANES + l);
+                picked[1][l] = *im.add(column[l].0 * V::LANES + l);
+            }
+            v.re[c] = V::load(picked[0].as_ptr());
+            v.im[c] = V::load(picked[1].as_ptr());
         }
         // One more product with the matrix itself, which is not rounded as often: its length is the eigenvalue.
         let own = set * coils;
@@ -248,7 +264,7 @@ unsafe fn strongest<V: Vector<Element = f32>>(
             product = re.fma(v.re[c], im.fma(v.im[c], product));
             length = v.re[c].fma(v.re[c], v.im[c].fma(v.im[c], length));
         }
-        let lengths = inverses(length);
+        let lengths = inverses(length, f32::MIN_POSITIVE);
         let eigenvalue = product.mul(V::load(lengths.as_ptr()));
         // At right angles with those before, which rounding and neighbouring eigenvalues blur.
         for before in 0..set {
@@ -269,7 +285,7 @@ unsafe fn strongest<V: Vector<Element = f32>>(
         for c in own..own + coils {
             squares = found.re[c].fma(found.re[c], found.im[c].fma(found.im[c], squares));
         }
-        let roots = inverses(squares).map(f32::sqrt);
+        let roots = inverses(squares, f32::MIN_POSITIVE).map(f32::sqrt);
         let factor = V::load(roots.as_ptr());
         for c in own..own + coils {
             found.re[c] = found.re[c].mul(factor);
