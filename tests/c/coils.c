@@ -77,7 +77,8 @@ static void matrices(void) {
     BAD("compression: no energy", (void)0, isoc_coil_compression(ctx, &n, &k, NULL), OK, NULL);
     BAD("geometric: ranks", g.shape = lines_many, isoc_coil_geometric_compression(ctx, &d, &g, &energy), OUT_OF_RANGE, "4 virtual coils");
     BAD("geometric: ndim", d.ndim = 2, isoc_coil_geometric_compression(ctx, &d, &g, &energy), TENSOR_NDIM, "(coils, lines, readout)");
-    BAD("geometric: readout", g.shape = data_shape, isoc_coil_geometric_compression(ctx, &d, &g, &energy), OUT_OF_RANGE, "matrix");
+    BAD("geometric: another order", g.shape = data_shape, isoc_coil_geometric_compression(ctx, &d, &g, &energy), TENSOR_SHAPE, "matrix.shape[2] is 10",
+        "must be 3");
     BAD("geometric: works", (void)0, isoc_coil_geometric_compression(ctx, &d, &g, &energy), OK, NULL);
     BAD("apply: works", (void)0, isoc_coil_apply(ctx, &k, &n, &y), OK, NULL);
     BAD("apply: coils", k.shape = out_shape, isoc_coil_apply(ctx, &k, &n, &y), TENSOR_SHAPE, "matrix.shape[1] is 40", "must be 3");
@@ -108,7 +109,7 @@ static void sensitivities(void) {
     OPTION(crop, INFINITY, NOT_FINITE_PARAMETER, "crop is inf");
     BAD("maps: an even window", (o.method = 1, o.window = 4), MAPS, OUT_OF_RANGE, "window is 4", "odd");
     BAD("maps: a kernel of the other method", (o.method = 1, o.kernel_x = 4), MAPS, OUT_OF_RANGE, "ESPIRiT");
-    BAD("maps: sets", (m.ndim = 4, m.shape = many_sets), MAPS, OUT_OF_RANGE, "4 sets", "3 coils");
+    BAD("maps: sets", (m.ndim = 4, m.shape = many_sets), isoc_coil_maps(ctx, &o, &c, &m, NULL), OUT_OF_RANGE, "4 sets", "3 coils");
     BAD("maps: eigenvalues of one set", (m.ndim = 4, m.shape = sets_shape), MAPS, TENSOR_NDIM, "eigenvalues.ndim is 2");
     BAD("maps: smaller than calibration", m.shape = small, isoc_coil_maps(ctx, &o, &c, &m, NULL), TENSOR_SHAPE, "8 elements along x", "maps 7");
     BAD("maps: of other coils", m.shape = other, MAPS, TENSOR_SHAPE, "maps.shape[0] is 4", "must be 3");
