@@ -4,7 +4,7 @@
 enum { N = 12, CAL = 8, COILS = 3, SAMPLES = 40, KEPT = 2, LINES = 4, READOUT = 10 };
 
 static isoc_context *ctx, *lenient;
-static float noise[2 * COILS * SAMPLES], calibration[2 * COILS * CAL * CAL], maps[2 * 2 * COILS * N * N], values[2 * N * N];
+static float noise[2 * COILS * SAMPLES], calibration[2 * COILS * CAL * CAL], maps[2 * (COILS + 1) * COILS * N * N], values[2 * N * N];
 static float matrix[2 * COILS * COILS], out[2 * COILS * SAMPLES], lines[2 * READOUT * COILS * COILS];
 static const int64_t noise_shape[] = { COILS, SAMPLES }, square[] = { COILS, COILS }, kept[] = { KEPT, COILS }, out_shape[] = { KEPT, SAMPLES };
 static const int64_t few[] = { COILS, 2 }, too_many[] = { COILS + 1, COILS }, data_shape[] = { COILS, LINES, READOUT };
