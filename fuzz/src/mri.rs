@@ -70,9 +70,9 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::export_q,
         Self::import_q,
         Self::other_plans,
-        Self::coil_matrices,
-        Self::coil_lines,
-        Self::coil_maps,
+        |mri| mri.beside_the_plan(Self::coil_matrices),
+        |mri| mri.beside_the_plan(Self::coil_lines),
+        |mri| mri.beside_the_plan(Self::coil_maps),
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -396,6 +396,13 @@ impl Mri<'_> {
         }
     }
 
+    /// Calls without the plan, which their callbacks may therefore use.
+    fn beside_the_plan(&mut self, step: fn(&mut Self)) {
+        let again = self.caller.callbacks.again.take();
+        step(self);
+        self.caller.callbacks.again.set(again);
+    }
+
     /// What the calls for coils take their sizes from.
     fn coil_input(&mut self, shape: &[i64]) -> Made {
         let dtype = self.caller.dtype(C64);
@@ -464,7 +471,8 @@ impl Mri<'_> {
         let (z, y, x) = (self.coil_size(1, 5), self.coil_size(7, 9), self.coil_size(8, 9));
         let (more, one) = (self.caller.input.below(4) as i64, self.caller.input.odd(2).is_some());
         let grid = [z, y.saturating_add(more), x.saturating_add(1)];
-        let calibration = self.coil_input(if one { &[coils, y, x][..] } else { &[coils, z, y, x][..] });
+        let shape = if one { vec![coils, y, x] } else { vec![coils, z, y, x] };
+        let calibration = self.coil_input(&shape);
         let shape =
             if one { vec![sets, coils, grid[1], grid[2]] } else { vec![sets, coils, grid[0], grid[1], grid[2]] };
         let maps = self.coil_output(&shape, C64);
