@@ -12,12 +12,15 @@ fn context(level: Option<Level>, threads: usize) -> Context {
     Context::new(ContextOptions { threads, level, ..Default::default() }).expect("a context")
 }
 
+/// Eigenvalues, largest first, each with its vector.
+type Pairs = Vec<(f64, Vec<C>)>;
+
 fn array<const N: usize>(values: &[C], shape: [usize; N]) -> Array<'_, N> {
     Array::of(values, shape).expect("an array")
 }
 
 /// Eigenvalues, largest first, and unit vectors of a Hermitian matrix, by Jacobi's rotations.
-fn jacobi(m: &[C], n: usize) -> Vec<(f64, Vec<C>)> {
+fn jacobi(m: &[C], n: usize) -> Pairs {
     let (mut m, mut v) = (m.to_vec(), vec![C::default(); n * n]);
     (0..n).for_each(|i| v[i * n + i] = 1.0.into());
     for _ in 0..60 {
@@ -46,8 +49,7 @@ fn jacobi(m: &[C], n: usize) -> Vec<(f64, Vec<C>)> {
             }
         }
     }
-    let mut pairs: Vec<(f64, Vec<C>)> =
-        (0..n).map(|j| (m[j * n + j].re, (0..n).map(|k| v[k * n + j]).collect())).collect();
+    let mut pairs: Pairs = (0..n).map(|j| (m[j * n + j].re, (0..n).map(|k| v[k * n + j]).collect())).collect();
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
     pairs
 }
@@ -181,14 +183,10 @@ fn known_sensitivities_are_found() {
                     "{level:?} {voxel}: {}",
                     found.values[voxel]
                 );
-                for c in 0..coils {
+                for (c, expected) in expected.iter().enumerate() {
                     let seen = found.maps[c * voxels + voxel];
                     let bound = 10.0 * ROUNDING / gap.max(0.01);
-                    assert!(
-                        (seen - expected[c]).norm() < bound,
-                        "{level:?} {grid:?} {voxel} {c}: {seen} {}",
-                        expected[c]
-                    );
+                    assert!((seen - expected).norm() < bound, "{level:?} {grid:?} {voxel} {c}: {seen} {expected}");
                 }
             }
         }
@@ -202,7 +200,7 @@ fn espirit_by_definition(
     (coils, shape): (usize, [usize; 3]),
     grid: [usize; 3],
     kernel: [usize; 3],
-) -> (f64, Vec<Vec<(f64, Vec<C>)>>) {
+) -> (f64, Vec<Pairs>) {
     let windows: [usize; 3] = std::array::from_fn(|a| shape[a] - kernel[a] + 1);
     let (block, n) = (product(kernel), coils * product(kernel));
     let mut gram = vec![C::default(); n * n];
@@ -255,7 +253,7 @@ fn projectors_differ(a: &[C], b: &[C]) -> f64 {
     (0..n * n).map(|k| (element(a, k) - element(b, k)).norm_sqr()).sum::<f64>().sqrt()
 }
 
-fn check_against(found: &Sensitivities, truth: &[Vec<(f64, Vec<C>)>], coils: usize, sets: usize, what: &str) {
+fn check_against(found: &Sensitivities, truth: &[Pairs], coils: usize, sets: usize, what: &str) {
     let voxels = truth.len();
     let mut checked = 0;
     for (voxel, truth) in truth.iter().enumerate() {
@@ -323,7 +321,7 @@ fn adaptive_combination_is_the_papers() {
             })
             .collect();
         let side = grid.map(|n| window.min(n - (1 - n % 2)));
-        let truth: Vec<Vec<(f64, Vec<C>)>> = (0..voxels)
+        let truth: Vec<Pairs> = (0..voxels)
             .map(|voxel| {
                 let j = at(voxel, grid);
                 let mut m = vec![C::default(); coils * coils];
