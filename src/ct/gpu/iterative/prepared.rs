@@ -317,13 +317,7 @@ impl Prepared {
     }
 
     /// Waits for what kernels found; an error if they refuse a value, of the volume that is at an address with strides, or of the data.
-    unsafe fn look(
-        &self,
-        slab: &Slab,
-        volume: Option<(u64, [i64; 3])>,
-        device: &Device,
-        stream: &Stream,
-    ) -> Result<u64> {
+    unsafe fn look(&self, slab: &Slab, volume: Option<(u64, [i64; 3])>, device: &Device, stream: &Stream) -> Result<u64> {
         let g = slab.geometry;
         // SAFETY: page-locked memory of two numbers, read after the wait.
         let [first, replaced] = unsafe {
