@@ -521,10 +521,21 @@ enum {
     ISOC_MRI_SINES_HARDWARE = 1,
 };
 
+// How coil sensitivities are found.
+typedef uint32_t isoc_coil_method;
+enum {
+    // ESPIRiT: eigenvectors of the projection onto the space of k-space blocks that the calibration data show. Uecker et al., Magn. Reson.
+    // Med. 71, 2014.
+    ISOC_COIL_METHOD_ESPIRIT = 0,
+    // Adaptive combination: eigenvectors of the coils' covariance over a block of voxels in the images of the calibration data. Walsh et al.,
+    // Magn. Reson. Med. 43, 2000. Quick, and in every voxel; what the object's own edges do is in it.
+    ISOC_COIL_METHOD_ADAPTIVE = 1,
+};
+
 // How Fourier sums are computed.
 typedef uint32_t isoc_mri_method;
 enum {
-    // By a fast transform, except with a field map.
+    // By a fast transform, except with voxel positions and with a field of more than 256 turns.
     ISOC_MRI_METHOD_AUTO = 0,
     // By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
     ISOC_MRI_METHOD_NUFFT = 1,
@@ -1379,6 +1390,26 @@ typedef struct {
     double angle;
 } isoc_mri_ellipsoid;
 
+// How to find coil sensitivities. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_coil_options).
+    uint32_t struct_size;
+    // An isoc_coil_method.
+    uint32_t method;
+    // ESPIRiT: elements of a block of k-space along x, at most the calibration data's; 0 means 6, or 1 along an axis of one element.
+    int64_t kernel_x;
+    // ESPIRiT: the same along y.
+    int64_t kernel_y;
+    // ESPIRiT: the same along z.
+    int64_t kernel_z;
+    // Adaptive: voxels of a block along each axis, odd (along an axis of fewer voxels, as many as there are); 0 means 5.
+    int64_t window;
+    // ESPIRiT: singular values of the calibration matrix above this, relative to the largest, are signal; above 0 and below 1; 0 means 0.02.
+    double threshold;
+    // Voxels whose eigenvalue is below have maps of 0; below 1; 0 means 0.95 for ESPIRiT and no limit for adaptive combination, a negative number no limit.
+    double crop;
+} isoc_coil_options;
+
 // Lattice and views, in millimetres and radians.
 //
 // Image and histo-images have nz x ny x nx voxels, x fastest; the centre of the lattice is the centre of the scanner. A view with
@@ -2162,6 +2193,75 @@ isoc_status isoc_mri_compare(isoc_mri *mri,
                              const isoc_tensor *truth,
                              double *psnr,
                              double *percent_error);
+
+// Finds the matrix that whitens noise: `noise` complex (coils, samples), measured without excitation, of mean 0; `matrix` complex (coils,
+// coils), sqrt(2) L^-1 of the covariance L L^H = noise noise^H / samples, lower triangular. Data times the matrix (isoc_coil_apply) have
+// noise that is independent from coil to coil, with variance 1 of its real and of its imaginary part, so that images are in units of
+// signal to noise. Pruessmann et al., Magn. Reson. Med. 46, 2001; Kellman and McVeigh, 54, 2005.
+//
+// ISOC_STATUS_TENSOR_SHAPE: fewer samples than coils. ISOC_STATUS_OUT_OF_RANGE: a coil without noise, or whose noise is a combination of
+// others', which the message names.
+//
+// Here and below: complex64 or complex128, in host memory or that of the context's first GPU; computed in double precision on the
+// processor; from any thread, several at a time. Where tensors are on a GPU, what is in its default stream comes first.
+isoc_status isoc_coil_whitening(const isoc_context *ctx,
+                                const isoc_tensor *noise,
+                                const isoc_tensor *matrix);
+
+// Finds virtual coils: `data` complex (coils, samples), any k-space or image of the scan; `matrix` complex (kept, coils), the strongest
+// principal components of the data, strongest first: rows are orthonormal, so that white noise stays white, and each has the phase that
+// makes its largest element real and positive. `energy`, unless NULL, gets the part of the data's energy that they keep. Whiten data
+// first. Buehrer et al., Magn. Reson. Med. 57, 2007; Huang et al., Magn. Reson. Imaging 26, 2008.
+//
+// ISOC_STATUS_OUT_OF_RANGE: more virtual coils than coils, or data that are all 0.
+isoc_status isoc_coil_compression(const isoc_context *ctx,
+                                  const isoc_tensor *data,
+                                  const isoc_tensor *matrix,
+                                  double *energy);
+
+// Finds virtual coils for each position along the readout of a Cartesian scan, which keep more: `data` complex (coils, lines, readout),
+// k-space with frequency 0 at floor(readout / 2); `matrix` complex (readout, kept, coils), for the positions j - floor(readout / 2) after
+// an inverse Fourier transform along the readout, each turned to its neighbour so that virtual coils are smooth. Rows are orthonormal.
+// `energy` and errors as those of isoc_coil_compression. Zhang et al., Magn. Reson. Med. 69, 2013.
+isoc_status isoc_coil_geometric_compression(const isoc_context *ctx,
+                                            const isoc_tensor *data,
+                                            const isoc_tensor *matrix,
+                                            double *energy);
+
+// out = matrix data: `matrix` complex (rows, coils), such as a whitening or compression matrix, or their product; `data` complex (coils,
+// samples), `out` complex (rows, samples).
+isoc_status isoc_coil_apply(const isoc_context *ctx,
+                            const isoc_tensor *matrix,
+                            const isoc_tensor *data,
+                            const isoc_tensor *out);
+
+// The same by the matrices of isoc_coil_geometric_compression: `matrix` complex (readout, rows, coils), `data` complex (coils, lines,
+// readout) and `out` complex (rows, lines, readout), both k-space.
+isoc_status isoc_coil_apply_geometric(const isoc_context *ctx,
+                                      const isoc_tensor *matrix,
+                                      const isoc_tensor *data,
+                                      const isoc_tensor *out);
+
+// Finds coil sensitivities from the fully sampled middle of k-space. `calibration`: complex (coils, nz, ny, nx), or (coils, ny, nx) of a
+// plane, frequency 0 at floor(n / 2) of each axis; measured as such, or gridded. `maps`: complex (coils, nz, ny, nx) on any grid at
+// least as large (planes: without nz), for isoc_mri_set_maps, or with a dimension (sets) in front for several sets, strongest first, where
+// one does not explain the data, as with a field of view smaller than the object. Voxel j of n lies at j - floor(n / 2).
+// `eigenvalues`, unless NULL: real, `maps` without coils: ESPIRiT's, 1 where a map explains the data; of the adaptive combination, the part of
+// the local energy. They are written for all voxels, cropped or not.
+//
+// At each voxel the squares of a map's moduli add up to 1, or all are 0. The sensitivity of the strongest virtual coil of the
+// calibration data (isoc_coil_compression) is real and positive: the phase that all coils share is the image's. Maps are right to about
+// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded,
+// but not within the eigenproblem of ESPIRiT's blocks: its time grows with (coils x kernel)^3, some 3 s for blocks of 1728 elements.
+//
+// ISOC_STATUS_OUT_OF_RANGE: a kernel larger than the calibration data, blocks of more than 8192 elements, more sets than coils, a threshold or crop out of range,
+// calibration data that are all 0; ISOC_STATUS_TENSOR_SHAPE: calibration data larger than the maps; ISOC_STATUS_MEMORY_CAP. Where
+// nothing is below the threshold, as in noise, maps mean nothing, and the log gets a warning.
+isoc_status isoc_coil_maps(const isoc_context *ctx,
+                           const isoc_coil_options *options,
+                           const isoc_tensor *calibration,
+                           const isoc_tensor *maps,
+                           const isoc_tensor *eigenvalues);
 
 // Makes a plan; give it a geometry and a response next.
 isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);

@@ -836,6 +836,43 @@ public:
     context(context &&) noexcept = default;
     context &operator=(context &&) noexcept = default;
 
+    using coil_options = detail::sized<isoc_coil_options>;
+
+    // The matrix (coils, coils) that whitens noise (coils, samples), complex: isoc_coil_whitening.
+    outcome<void> coil_whitening(const const_tensor &noise, const tensor &matrix) const {
+        return detail::call(isoc_coil_whitening, self(), named("noise", noise), named("matrix", matrix));
+    }
+
+    // Virtual coils, matrix (kept, coils), of data (coils, samples); the part of the energy that they keep.
+    outcome<double> coil_compression(const const_tensor &data, const tensor &matrix) const {
+        double energy = 0;
+        return detail::get(energy, isoc_coil_compression, self(), named("data", data), named("matrix", matrix), &energy);
+    }
+
+    // The same for each position along the readout: matrix (readout, kept, coils) of data (coils, lines, readout).
+    outcome<double> coil_geometric_compression(const const_tensor &data, const tensor &matrix) const {
+        double energy = 0;
+        return detail::get(energy, isoc_coil_geometric_compression, self(), named("data", data), named("matrix", matrix), &energy);
+    }
+
+    // out (rows, samples) = matrix (rows, coils) data (coils, samples).
+    outcome<void> coil_apply(const const_tensor &matrix, const const_tensor &data, const tensor &out) const {
+        return detail::call(isoc_coil_apply, self(), named("matrix", matrix), named("data", data), named("out", out));
+    }
+
+    // The same by matrices (readout, rows, coils): out (rows, lines, readout), data (coils, lines, readout).
+    outcome<void> coil_apply_geometric(const const_tensor &matrix, const const_tensor &data, const tensor &out) const {
+        return detail::call(isoc_coil_apply_geometric, self(), named("matrix", matrix), named("data", data), named("out", out));
+    }
+
+    // Coil sensitivities, complex (coils, nz, ny, nx), with (sets) in front or not, from calibration data (coils, nz, ny, nx), frequency 0
+    // at floor(n / 2), planes without nz; eigenvalues: real, maps without coils, or none.
+    outcome<void> coil_maps(const const_tensor &calibration, const tensor &maps, const isoc_coil_options &wanted = coil_options(),
+                            const tensor &eigenvalues = nullptr) const {
+        return detail::call(isoc_coil_maps, self(), detail::filled<isoc_coil_options>(wanted), named("calibration", calibration),
+                            named("maps", maps), named("eigenvalues", eigenvalues));
+    }
+
 private:
     friend class ct;
     friend class mri;

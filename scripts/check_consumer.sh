@@ -95,15 +95,17 @@ scripts/page_code.py docs/cpp.md "$examples/cpp" "$build/page_cpp.cpp"
 scripts/page_code.py docs/c.md "$examples/c" "$build/page_c.c"
 scripts/page_code.py docs/iterative.md "$examples/cpp" "$build/page_iterative.cpp"
 scripts/page_code.py docs/iterative.md "$examples/c" "$build/page_iterative.c"
+scripts/page_code.py docs/coils.md "$examples/c" "$build/page_coils.c"
 scripts/page_errors.py docs/errors.md "$package/include/isocenter.h" "$build/page_errors.c"
 compile page_cpp "$cxx" -std=c++17 $warnings "$build/page_cpp.cpp"
 compile page_c "$cc" -std=c11 $warnings -g $sanitize -pthread "$build/page_c.c" -lm
 compile iterative_cpp "$cxx" -std=c++17 $warnings "$build/page_iterative.cpp"
 compile iterative_c "$cc" -std=c11 $warnings -g $sanitize "$build/page_iterative.c"
+compile coils_c "$cc" -std=c11 $warnings -g $sanitize "$build/page_coils.c"
 compile page_errors "$cc" -std=c11 $warnings "$build/page_errors.c"
 built
 for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
-for page in page_cpp page_c iterative_cpp iterative_c; do
+for page in page_cpp page_c iterative_cpp iterative_c coils_c; do
     output=$("$build/$page" 2>&1) || { echo "$page: the code of this page does not run:" "$output" >&2; exit 1; }
 done
 "$build/page_errors"

@@ -14,17 +14,26 @@ Toolkit's End User License Agreement allows to distribute in an application.
 """
 
 
-def licence_files(package):
-    """The file of the MIT licence where that may be chosen, else all of them; Apache's own text where there is none; else an error."""
+ROOT = Path(__file__).parent.parent
+
+
+def licence_texts(package):
+    """The text of the MIT licence where that may be chosen, else all of them. Where a crate comes without: MIT's with its authors, or Apache's,
+    which are the same for all; else an error."""
     files = sorted(f for f in Path(package["manifest_path"]).parent.iterdir() if f.name.upper().startswith(("LICEN", "COPYING", "NOTICE")))
-    if "MIT" in (package["license"] or "").replace("/", " OR ").split(" OR "):
+    choices = (package["license"] or "").replace("/", " OR ").split(" OR ")
+    if "MIT" in choices:
         files = [f for f in files if "MIT" in f.name.upper()] or files
-    if not files and "Apache-2.0" in (package["license"] or ""):
-        # The text of this licence is the same for all.
-        files = [Path(__file__).parent.parent / "LICENSE-APACHE"]
-    if not files:
+    texts = [f.read_text(encoding="utf-8").strip() for f in files]
+    if choices == ["MIT"] and not any("Permission is hereby granted" in text for text in texts):
+        holders = ", ".join(package["authors"]) or f"the authors of {package['name']}"
+        lines = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").strip().splitlines()
+        texts.insert(0, "\n".join(f"Copyright (c) {holders}" if line.startswith("Copyright") else line for line in lines))
+    if not texts and "Apache-2.0" in choices:
+        texts = [(ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip()]
+    if not texts:
         sys.exit(f"{package['name']} {package['version']} ({package['license']}) has no licence file")
-    return files
+    return texts
 
 
 def main():
@@ -37,7 +46,7 @@ def main():
     parts = []
     packages, _ = crates(said.program, said.target)
     for package in filter(lambda p: p["source"], packages):
-        text = "\n\n".join(f.read_text(encoding="utf-8").strip() for f in licence_files(package))
+        text = "\n\n".join(licence_texts(package))
         parts.append((f"{package['name']} {package['version']}", package["license"], package["repository"] or "", text))
     kernels = cuda()
     if kernels:

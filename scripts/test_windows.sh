@@ -52,7 +52,7 @@ for before in '' '#include <windows.h>'; do
 done
 echo 'headers: no warnings'
 
-for test in bad_input handles iterative lifetimes mri pet region stream; do
+for test in bad_input coils handles iterative lifetimes mri pet region stream; do
     compile $test.exe $cc -std=gnu11 $warnings -O1 -pthread tests/c/$test.c
 done
 compile throwing.exe $cxx -std=c++17 $strict tests/cpp/throwing.cpp

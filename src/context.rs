@@ -106,12 +106,14 @@ pub enum Stage {
     Deposit,
     /// Simulated events, and what is expected of them.
     Simulate,
+    /// Matrices and sensitivities of coils.
+    Coils,
     /// Finished.
     Done,
 }
 
 impl Stage {
-    const ALL: [Stage; 14] = [
+    const ALL: [Stage; 15] = [
         Stage::Check,
         Stage::Prepare,
         Stage::Filter,
@@ -125,6 +127,7 @@ impl Stage {
         Stage::Solve,
         Stage::Deposit,
         Stage::Simulate,
+        Stage::Coils,
         Stage::Done,
     ];
 
@@ -144,6 +147,7 @@ impl Stage {
             Stage::Solve => c"solve",
             Stage::Deposit => c"deposit",
             Stage::Simulate => c"simulate",
+            Stage::Coils => c"coils",
             Stage::Done => c"done",
         }
     }

@@ -39,6 +39,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/q.rs",
         "src/ffi/mri/phantom.rs",
         "src/ffi/mri/measures.rs",
+        "src/ffi/mri/coils.rs",
         "src/ffi/pet/plan.rs",
         "src/ffi/pet/geometry.rs",
         "src/ffi/pet/response.rs",

@@ -70,6 +70,9 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::export_q,
         Self::import_q,
         Self::other_plans,
+        |mri| mri.beside_the_plan(Self::coil_matrices),
+        |mri| mri.beside_the_plan(Self::coil_lines),
+        |mri| mri.beside_the_plan(Self::coil_maps),
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -392,6 +395,95 @@ impl Mri<'_> {
             let plan = unsafe { out.read_unaligned() };
             assert_eq!(isoc_mri_destroy(plan), Status::Ok);
         }
+    }
+
+    /// Calls without the plan, which their callbacks may therefore use.
+    fn beside_the_plan(&mut self, step: fn(&mut Self)) {
+        let again = self.caller.callbacks.again.take();
+        step(self);
+        self.caller.callbacks.again.set(again);
+    }
+
+    /// What the calls for coils take their sizes from.
+    fn coil_input(&mut self, shape: &[i64]) -> Made {
+        let dtype = self.caller.dtype(C64);
+        self.caller.input_tensor(shape, dtype, &|k| (1.0 + (k * k) as f64).sin(), false)
+    }
+
+    fn coil_output(&mut self, shape: &[i64], dtype: isoc_dtype) -> Made {
+        let dtype = self.caller.dtype(dtype);
+        self.caller.output_of_its_size(shape, dtype)
+    }
+
+    /// A size of a tensor that says it itself: arrays have at most so many elements here.
+    fn coil_size(&mut self, usual: i64, few: u8) -> i64 {
+        self.caller.input.size(usual, few, 1 << 12)
+    }
+
+    fn coil_matrices(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let (coils, samples, kept) = (self.coil_size(3, 6), self.coil_size(20, 40), self.coil_size(2, 6));
+        let noise = self.coil_input(&[coils, samples]);
+        let matrix = self.coil_output(&[coils, coils], C64);
+        let done = call!(self.caller, isoc_coil_whitening(context, noise.tensor, matrix.tensor));
+        self.caller.done(done, Some(matrix));
+        let data = self.coil_input(&[coils, samples]);
+        let matrix = self.coil_output(&[kept, coils], C64);
+        let energy = self.caller.passed(0f64);
+        let done = call!(self.caller, isoc_coil_compression(context, data.tensor, matrix.tensor, energy));
+        self.caller.done(done, Some(matrix));
+        let (factors, out) = (self.coil_input(&[kept, coils]), self.coil_output(&[kept, samples], C64));
+        let done = call!(self.caller, isoc_coil_apply(context, factors.tensor, data.tensor, out.tensor));
+        self.caller.done(done, Some(out));
+    }
+
+    fn coil_lines(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let (coils, kept) = (self.coil_size(3, 5), self.coil_size(2, 5));
+        let (lines, readout) = (self.coil_size(4, 6), self.coil_size(8, 12));
+        let data = self.coil_input(&[coils, lines, readout]);
+        let matrix = self.coil_output(&[readout, kept, coils], C64);
+        let energy = self.caller.passed(0f64);
+        let done = call!(self.caller, isoc_coil_geometric_compression(context, data.tensor, matrix.tensor, energy));
+        self.caller.done(done, Some(matrix));
+        let factors = self.coil_input(&[readout, kept, coils]);
+        let out = self.coil_output(&[kept, lines, readout], C64);
+        let done = call!(self.caller, isoc_coil_apply_geometric(context, factors.tensor, data.tensor, out.tensor));
+        self.caller.done(done, Some(out));
+    }
+
+    fn coil_maps(&mut self) {
+        let context = self.caller.handle(self.caller.context);
+        let input = &mut self.caller.input;
+        let adaptive = input.code(2);
+        let espirit = |v: i64| if adaptive == 1 { 0 } else { v };
+        let o = isoc_coil_options {
+            struct_size: input.struct_size(size_of::<isoc_coil_options>()),
+            method: adaptive,
+            kernel_x: espirit(input.small(0, 6, SIDE)),
+            kernel_y: espirit(input.small(0, 6, SIDE)),
+            kernel_z: espirit(input.small(0, 4, SIDE)),
+            window: if adaptive == 1 { input.small(0, 7, SIDE) } else { 0 },
+            threshold: if adaptive == 1 { 0.0 } else { input.real(0.0) },
+            crop: input.real(0.0),
+        };
+        let passed = if input.odd(48) == Some(0) { ptr::null() } else { self.caller.passed(o).cast_const() };
+        let (coils, sets) = (self.coil_size(2, 4), self.coil_size(1, 3));
+        let (z, y, x) = (self.coil_size(1, 5), self.coil_size(7, 9), self.coil_size(8, 9));
+        let (more, one) = (self.caller.input.below(4) as i64, self.caller.input.odd(2).is_some());
+        let grid = [z, y.saturating_add(more), x.saturating_add(1)];
+        let shape = if one { vec![coils, y, x] } else { vec![coils, z, y, x] };
+        let calibration = self.coil_input(&shape);
+        let shape =
+            if one { vec![sets, coils, grid[1], grid[2]] } else { vec![sets, coils, grid[0], grid[1], grid[2]] };
+        let maps = self.coil_output(&shape, C64);
+        let values = if self.caller.input.odd(2).is_some() {
+            Made::NONE
+        } else {
+            self.coil_output(&[sets, grid[0], grid[1], grid[2]], F32)
+        };
+        let done = call!(self.caller, isoc_coil_maps(context, passed, calibration.tensor, maps.tensor, values.tensor));
+        self.caller.done(done, Some(maps));
     }
 }
 

@@ -83,6 +83,11 @@ impl Caller<'_> {
         self.tensor(shape, dtype, None, true)
     }
 
+    /// An output whose sizes the call takes from it, so that they are never more than there is.
+    pub(crate) fn output_of_its_size(&mut self, shape: &[i64], dtype: isoc_dtype) -> Made {
+        self.tensor(shape, dtype, None, false)
+    }
+
     /// The dtype, or one of all that there are.
     pub(crate) fn dtype(&mut self, usual: isoc_dtype) -> isoc_dtype {
         self.input

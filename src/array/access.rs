@@ -241,6 +241,21 @@ impl ArrayMut<'_, 4> {
     }
 }
 
+impl ArrayMut<'_, 5> {
+    /// The k-th of the first dimension.
+    pub(crate) fn part(&mut self, k: usize) -> ArrayMut<'_, 4> {
+        ArrayMut { layout: self.layout.part(k), lifetime: PhantomData }
+    }
+}
+
+impl<const N: usize> ArrayMut<'_, N> {
+    /// The same array with dimension `order[d]`, each once, in place d.
+    pub(crate) fn permuted(self, order: [usize; N]) -> Self {
+        assert!((0..N).all(|d| order.contains(&d)));
+        Self { layout: self.layout.permuted(order), lifetime: PhantomData }
+    }
+}
+
 /// # Safety
 /// As many elements as values, `stride` apart from `start`, are writable.
 #[inline(always)]

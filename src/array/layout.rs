@@ -67,6 +67,12 @@ impl<const N: usize> Layout<N> {
         Ok(())
     }
 
+    /// The same elements with dimension `order[d]` in place d.
+    pub(crate) fn permuted(mut self, order: [usize; N]) -> Self {
+        (self.shape, self.strides) = (order.map(|d| self.shape[d]), order.map(|d| self.strides[d]));
+        self
+    }
+
     /// Index in every dimension of an element, counted with the last dimension fastest.
     pub(crate) fn index(&self, mut element: usize) -> [usize; N] {
         let mut at = [0; N];
@@ -103,6 +109,15 @@ impl Layout<4> {
         let ([_, nz, ny, nx], [_, z, y, x]) = (self.shape, self.strides);
         let (shape, strides) = ([nz, ny, nx], [z, y, x]);
         Layout { origin: self.element([k, 0, 0, 0]), dtype: self.dtype, shape, strides, gpu: self.gpu }
+    }
+}
+
+impl Layout<5> {
+    /// The k-th of the first dimension.
+    pub(crate) fn part(&self, k: usize) -> Layout<4> {
+        let ([_, a, nz, ny, nx], [_, b, z, y, x]) = (self.shape, self.strides);
+        let (shape, strides) = ([a, nz, ny, nx], [b, z, y, x]);
+        Layout { origin: self.element([k, 0, 0, 0, 0]), dtype: self.dtype, shape, strides, gpu: self.gpu }
     }
 }
 

@@ -5,6 +5,7 @@
 //! `(F^H W F + lambda R^H R) rho = F^H W s`. S. S. Stone, J. P. Haldar, S. C. Tsao, W. W. Hwu, B. P. Sutton, Z. P. Liang,
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
+pub mod coils;
 mod cpu;
 mod density;
 mod doubts;

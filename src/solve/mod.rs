@@ -7,6 +7,7 @@ pub(crate) mod conjugate_gradient;
 pub(crate) mod cpu;
 pub(crate) mod dense;
 pub(crate) mod gpu;
+pub(crate) mod hermitian;
 mod stop;
 #[cfg(test)]
 mod tests;

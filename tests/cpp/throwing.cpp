@@ -666,6 +666,38 @@ void threads() {
     expect("threads: each gets its own exception", seen == std::vector<int>{ 100, 101, 102, 103 });
 }
 
+void coils(const iso::context &context) {
+    constexpr int count = 2, side = 8, grid = 10, samples = side * side;
+    std::vector<complex> calibration(count * samples), matrix(count * count), maps(count * grid * grid), out(count * samples);
+    for (std::size_t k = 0; k < calibration.size(); k++) {
+        const double angle = double(k * k);
+        calibration[k] = complex(float(std::sin(angle)), float(std::cos(1 + 3 * angle)));
+    }
+    const iso::const_tensor data(calibration, { count, samples });
+    context.coil_whitening(data, { matrix, { count, count } });
+    expect("coils: a whitening matrix is lower triangular", std::abs(matrix[1]) == 0 && std::abs(matrix[2]) > 0);
+    context.coil_apply({ matrix, { count, count } }, data, { out, { count, samples } });
+    double power = 0;
+    for (const complex v : out) power += double{ std::norm(v) };
+    expect_near("coils: whitened noise", power / double(out.size()), 2.0, 1e-3);
+    expect_near("coils: all of the energy", context.coil_compression(data, { matrix, { count, count } }), 1.0, 1e-9);
+    std::vector<complex> lines(side * count);
+    const double part = context.coil_geometric_compression({ calibration, { count, side, side } }, { lines, { side, 1, count } });
+    expect("coils: part of the energy", part > 0.5 && part < 1);
+    context.coil_apply_geometric({ lines, { side, 1, count } }, { calibration, { count, side, side } }, { out.data(), { 1, side, side } });
+    iso::context::coil_options options;
+    options.crop = -1, options.kernel_x = 3, options.kernel_y = 3, options.threshold = 0.3;
+    std::vector<float> values(grid * grid);
+    context.coil_maps({ calibration, { count, side, side } }, { maps, { count, grid, grid } }, options, { values, { grid, grid } });
+    expect_near("coils: maps of length 1", double{ std::norm(maps[7]) + std::norm(maps[grid * grid + 7]) }, 1.0, 1e-5);
+    expect("coils: eigenvalues", values[7] > 0 && values[7] < 1.001f);
+    context.coil_maps({ calibration, { count, side, side } }, { maps, { count, grid, grid } });
+    expect_error("coils: a kernel that is too large", ISOC_STATUS_OUT_OF_RANGE, "kernel_x is 9", [&] {
+        options.kernel_x = 9;
+        context.coil_maps({ calibration, { count, side, side } }, { maps, { count, grid, grid } }, options);
+    });
+}
+
 void mri(const iso::context &context) {
     constexpr int side = 32, spokes = 64, readout = 64, samples = spokes * readout;
     std::vector<double> trajectory(samples * 2);
@@ -834,6 +866,7 @@ int main() {
         destroyed_by_callbacks();
         streams(context);
         threads();
+        coils(context);
         mri(context);
         pet(context);
     } catch (const iso::error &e) {

@@ -1,5 +1,6 @@
 //! MRI on the processor.
 
+mod coils;
 mod field;
 mod merit;
 mod phantom;

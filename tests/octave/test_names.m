@@ -25,6 +25,7 @@ function words(enums, chosen)
     of.isoc_ct_axis_options = @(name, word) ct.findAxis(zeros(8, 2, 'single'), name, word);
     of.isoc_mri_geometry = @(name, word) mri.setGeometry([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', name, word);
     of.isoc_mri_options = @(name, word) mri.setOptions(name, word);
+    of.isoc_coil_options = @(name, word) isocenter.coilMaps(complex(rand(8, 8, 2), 1), [8 8], name, word);
     of.isoc_pet_response = @(name, word) pet.setResponse('TofFwhm', 300, 'RadialFwhm', 9, 'AxialFwhm', 9, name, word);
     of.isoc_pet_options = @(name, word) pet.setOptions(name, word);
     of.isoc_pet_body = @(name, word) pet.phantomImage(struct(name, word, 'HalfX', 9));
@@ -90,6 +91,7 @@ function options(structs, enums, chosen)
         'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {'Curve'}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
+        'isoc_coil_options', @(varargin) isocenter.coilMaps(complex(rand(8, 8, 2), 1), [8 8], varargin{:}), 'coilMaps', {}, {}
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
         'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}

@@ -54,13 +54,15 @@ static const struct {
     const std::vector<command> *commands;
 } areas[] = {
     { "context", kind::context, &context_commands },
+    { "coil", kind::context, &coil_commands },
     { "ct", kind::ct, &ct_commands },
     { "mri", kind::mri, &mri_commands },
     { "pet", kind::pet, &pet_commands },
 };
 
-// "mri.set_options" is "MRI.setOptions", "mri.create" is "MRI" and "mri.destroy" "MRI.delete".
+// "mri.set_options" is "MRI.setOptions", "mri.create" is "MRI" and "mri.destroy" "MRI.delete"; "coil.maps" is the function "coilMaps".
 static std::string method_of(const std::string &area, const std::string &name) {
+    if (area == "coil") return area + camel(name, true);
     std::string out = area == "context" ? "Context" : area;
     if (area != "context")
         for (char &letter : out) letter = static_cast<char>(toupper(static_cast<unsigned char>(letter)));

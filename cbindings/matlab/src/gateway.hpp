@@ -256,4 +256,4 @@ struct command {
     void (*run)(call &c);
     ::needs needs = ::needs::geometry;
 };
-extern const std::vector<command> context_commands, ct_commands, mri_commands, pet_commands;
+extern const std::vector<command> context_commands, coil_commands, ct_commands, mri_commands, pet_commands;

@@ -16,6 +16,7 @@ exceptions of `isocenter.errors`, all of them `isocenter.Error`. Options that na
 This is a thin layer over libisocenter, which has to be installed: set ISOCENTER_LIBRARY to its path if it is not found.
 """
 from . import enums, errors
+from .coils import coil_apply, coil_compression, coil_maps, coil_whitening
 from .context import Context, abi_version, build_info, status_string, version
 from .ct import CT, CTAxis, CTFlatFit, CTIteration, CTInfo, CTOutput
 from .errors import *  # noqa: F403
@@ -24,6 +25,6 @@ from .mri import MRI, MRIInfo
 from .pet import PET, Body, Dropped, Iteration, PETInfo, Scan, TableSizes, Tally
 
 __all__ = ["CT", "MRI", "PET", "Context", "CTAxis", "CTFlatFit", "CTInfo", "CTOutput", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "Iteration",
-           "TableSizes", "abi_version", "build_info", "enums", "errors", "from_astra", "from_tomopy", "status_string",
+           "TableSizes", "abi_version", "build_info", "coil_apply", "coil_compression", "coil_maps", "coil_whitening", "enums", "errors", "from_astra", "from_tomopy", "status_string",
            "version", *errors.__all__]
 __version__ = "0.1.0"

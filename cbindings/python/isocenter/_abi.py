@@ -472,10 +472,22 @@ class MriSines(IntEnum):
     HARDWARE = 1
 
 
+class CoilMethod(IntEnum):
+    """isoc_coil_method"""
+
+    #: ESPIRiT: eigenvectors of the projection onto the space of k-space blocks that the calibration data show. Uecker
+    #: et al., Magn. Reson. Med. 71, 2014.
+    ESPIRIT = 0
+    #: Adaptive combination: eigenvectors of the coils' covariance over a block of voxels in the images of the
+    #: calibration data. Walsh et al., Magn. Reson. Med. 43, 2000. Quick, and in every voxel; what the object's own
+    #: edges do is in it.
+    ADAPTIVE = 1
+
+
 class MriMethod(IntEnum):
     """isoc_mri_method"""
 
-    #: By a fast transform, except with a field map.
+    #: By a fast transform, except with voxel positions and with a field of more than 256 turns.
     AUTO = 0
     #: By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
     NUFFT = 1
@@ -770,6 +782,11 @@ class isoc_mri_ellipsoid(c.Structure):
                 ("semi_y", c.c_double), ("semi_z", c.c_double), ("angle", c.c_double)]
 
 
+class isoc_coil_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("kernel_x", c.c_int64), ("kernel_y", c.c_int64),
+                ("kernel_z", c.c_int64), ("window", c.c_int64), ("threshold", c.c_double), ("crop", c.c_double)]
+
+
 class isoc_pet_geometry(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("tilts", c.c_uint32), ("nx", c.c_int64), ("ny", c.c_int64),
                 ("nz", c.c_int64), ("voxel_x", c.c_double), ("voxel_y", c.c_double), ("voxel_z", c.c_double),
@@ -922,6 +939,16 @@ FUNCTIONS = {
                                            c.POINTER(isoc_tensor)]),
     "isoc_mri_compare": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.c_void_p,
                                      c.c_void_p]),
+    "isoc_coil_whitening": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_coil_compression": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.c_void_p]),
+    "isoc_coil_geometric_compression": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                                    c.c_void_p]),
+    "isoc_coil_apply": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                    c.POINTER(isoc_tensor)]),
+    "isoc_coil_apply_geometric": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                              c.POINTER(isoc_tensor)]),
+    "isoc_coil_maps": (c.c_int32, [c.c_void_p, c.POINTER(isoc_coil_options), c.POINTER(isoc_tensor),
+                                   c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_pet_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_pet_destroy": (c.c_int32, [c.c_void_p]),
     "isoc_pet_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_geometry), c.POINTER(isoc_tensor)]),

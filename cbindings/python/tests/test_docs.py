@@ -1,4 +1,4 @@
-"""The code of docs/python.md, docs/porting.md and docs/iterative.md runs, block after block."""
+"""The code of docs/python.md, docs/porting.md, docs/iterative.md and docs/coils.md runs, block after block."""
 import contextlib
 import io
 import json
@@ -16,7 +16,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 class Docs(unittest.TestCase):
     def test_code_runs(self):
-        for page, least in ((PAGE, 7), (PAGE.with_name("porting.md"), 1), (PAGE.with_name("iterative.md"), 1)):
+        for page, least, made in ((PAGE, 7, "ct"), (PAGE.with_name("porting.md"), 1, "ct"), (PAGE.with_name("iterative.md"), 1, "ct"),
+                                  (PAGE.with_name("coils.md"), 1, "maps")):
             blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
             self.assertGreaterEqual(len(blocks), least)
             scope = {}
@@ -26,7 +27,7 @@ class Docs(unittest.TestCase):
                         exec(compile(block, str(page), "exec"), scope)
                 except ModuleNotFoundError as e:
                     self.assertEqual(e.name, "torch")
-            self.assertIn("ct", scope)
+            self.assertIn(made, scope)
 
     def test_three_commands_to_a_picture(self):
         commands = re.search(r"^Three commands.*?\n\n((?:    .*\n)+)", PAGE.read_text(encoding="utf-8"), re.M).group(1).splitlines()

@@ -38,6 +38,7 @@ TAKEN = [
     ("isoc_ct_flat_fit_options", isocenter.CT.fit_flat_field, ("projections", "first_view")),
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
+    ("isoc_coil_options", isocenter.coil_maps, ("calibration", "shape", "maps", "sets", "eigenvalues")),
     ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
     ("isoc_pet_response", isocenter.PET.set_response, ()),
     ("isoc_pet_options", isocenter.PET.set_options, ()),
@@ -72,7 +73,9 @@ class Names(unittest.TestCase):
         scan = isocenter.CT.shepp_logan
         turn = isocenter.CT(angles=np.linspace(0, np.pi, 65), bins=64)
         seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
-        self.setters = {"isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
+        coils = np.ones((2, 8, 8), "complex64")
+        self.setters = {"isoc_coil_options": lambda **word: isocenter.coil_maps(coils, (8, 8), **word),
+                        "isoc_ct_axis_options": lambda **word: turn.find_axis(seen, **word),
                         "isoc_context_options": isocenter.Context, "isoc_ct_options": ct.set_options, "isoc_ct_output": ct.set_output,
                         "isoc_ct_iterative": lambda **word: ct.set_iterative(**word, upper=1.0 if word.get("bounds") == "box" else 0.0),
                         "isoc_ct_outliers": lambda **word: ct.set_outliers(threshold=1.0, **word),

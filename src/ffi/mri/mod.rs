@@ -1,5 +1,6 @@
 //! `isoc_mri_*`: non-Cartesian MRI.
 
+mod coils;
 mod geometry;
 mod info;
 mod inputs;
@@ -11,6 +12,7 @@ mod plan;
 mod q;
 mod tensors;
 
+pub use coils::*;
 pub use geometry::*;
 pub use info::*;
 pub use inputs::*;
