@@ -170,7 +170,7 @@ function missing_and_extra_arguments()
         'MRI.computeWeights', {}, 2
         'MRI.weights', {}, 0
         'MRI.setMaps', {'maps'}, 1
-        'MRI.setField', {}, 2
+        'MRI.setField', {}, 3
         'MRI.setPositions', {'positions'}, 1
         'MRI.setDifferenceWeights', {'weights'}, 1
         'MRI.setMatrix', {'matrix'}, 1
@@ -378,9 +378,12 @@ function values_and_order_of_calls()
     says('MRI.setOptions', 'Tolerance is -1; it must be above 0', @() mri.setOptions('Tolerance', -1));
     mri.setOptions('Penalty', 'matrix', 'Lambda', 1);
     says('MRI.reconstruct', 'Penalty is ''matrix''; setMatrix comes first', @() mri.reconstruct(ones(100, 1)));
-    mri.setField(ones(16, 12), ones(100, 1));
+    mri.setPositions(ones(2, 16, 12));
     mri.setOptions('Method', 'nufft');
     says('MRI.forward', 'Method must be ''auto'' or ''exact''', @() mri.forward(ones(16, 12)));
+    mri.setPositions([]);
+    mri.setField(ones(16, 12), ones(100, 1));
+    says('MRI.setField', 'decay(5, 1) is -1; it must not be negative', @() mri.setField([], ones(100, 1), -ones(16, 12) .* ((1:16).' == 5) .* ((1:12) == 1)));
     mri.setOptions('Normal', 'toeplitz');
     says('MRI.normal', 'Normal cannot be ''toeplitz''', @() mri.normal(ones(16, 12)));
     pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
