@@ -1,8 +1,8 @@
 //! Receiver coils: noise whitening, virtual coils, and sensitivities from calibration data.
 //!
-//! Nothing here needs a plan. Data are taken apart in steps, each a file: sums over the calibration data ([`calibration`],
-//! [`correlation`]), their signal space ([`espirit`]), a coil-by-coil matrix at every voxel ([`field`]), and its strongest eigenvectors
-//! ([`voxels`]).
+//! Nothing here needs a plan. Data are taken apart in steps, each a file: sums over the calibration data (`calibration`,
+//! `correlation`), their signal space (`espirit`), a coil-by-coil matrix at every voxel (`field`), and its strongest eigenvectors
+//! (`voxels`).
 
 mod adaptive;
 mod apply;
