@@ -172,6 +172,7 @@ impl Mri {
             fail!(Internal, "neither field nor decay");
         };
         let field = Field::new(hertz, decay, seconds);
+        field.check()?;
         if let Some(remark) = field.suspicion() {
             self.context.log(LogLevel::Warning, || remark);
         }

@@ -7,7 +7,7 @@
 
 use crate::cpu::buffer::{Buffer, collected, copied, filled};
 use crate::cpu::simd::Real;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
@@ -26,6 +26,12 @@ pub(super) struct Field {
 
 /// Turns between the fastest and the slowest voxel, up to which a sum of products serves.
 pub(super) const MAX_TURNS: f64 = 256.0;
+
+/// Powers of e by which a signal may fall while samples are taken, and by which it may be larger before time 0, where single precision ends.
+const MAX_FALL: [f64; 2] = [1000.0, 80.0];
+
+/// Bins at most: a fit takes memory and time for each.
+const MAX_BINS: usize = 8192;
 
 /// Points of the interpolation between times.
 const POINTS: usize = 6;
@@ -55,6 +61,20 @@ impl Field {
     /// Between the fastest and the slowest voxel, from the first sample to the last.
     pub(super) fn turns(&self) -> f64 {
         self.turns
+    }
+
+    /// An error if the decay leaves nothing, or more than numbers hold.
+    pub(super) fn check(&self) -> Result<()> {
+        let [first, last] = range(self.seconds.iter().copied());
+        let [_, fastest] = range(self.decay.iter().flatten().copied());
+        let [fall, rise] = MAX_FALL;
+        if fastest * (last - first) > fall || fastest * -first > rise {
+            fail!(
+                OutOfRange,
+                "decay reaches {fastest} 1/s with times from {first} to {last} s; while samples are taken signals may fall by e^-{fall}, and be e^{rise} times as large before time 0: is decay in 1/s, are times in s?"
+            );
+        }
+        Ok(())
     }
 
     /// What is odd about it.
@@ -95,7 +115,8 @@ impl Rates {
             true => (extent * span * a_unit).ceil() as usize + least,
             false => 1,
         };
-        let bins = [counts(fastest - slowest, 2.0, 8).min(24), counts(high - low, 8.0, 64)];
+        let columns = counts(high - low, 8.0, 64).min(MAX_BINS / 2);
+        let bins = [counts(fastest - slowest, 2.0, 8).min(24).min(MAX_BINS / columns), columns];
         let width = |extent: f64, bins: usize| if bins > 1 { extent / (bins - 1) as f64 } else { 0.0 };
         let widths = [width(fastest - slowest, bins[0]), width(high - low, bins[1])];
         let mut histogram = filled(bins[0] * bins[1], 0.0f64)?;

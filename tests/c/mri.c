@@ -199,6 +199,7 @@ static void extras(void) {
     BAD("field: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, &f, &t, NULL), NOT_FINITE_DATA, "field[0, 1, 1] is inf");
     BAD("decay: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, NULL, &t, &f), NOT_FINITE_DATA, "decay[0, 1, 1] is inf");
     BAD("decay: negative", hertz[9] = -1, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay[0, 1, 1] is -1", "1/s");
+    BAD("decay: faster than any", hertz[9] = 1e7f, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay reaches 10000000 1/s", "times in s");
     BAD("field: and Q", check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), isoc_mri_compute_q(mri), NOT_CONFIGURED, "no convolution");
     BAD("field: too many turns for fast sums",
         (hertz[9] = 1e6f, times[2] = 1, check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), o.method = 1,
