@@ -1462,7 +1462,7 @@ public:
         return detail::call(isoc_mri_normal, self(), named("image", image), named("out", out));
     }
 
-    // Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient. `image` is also read with options.warm_start.
+    // The image that minimises |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &samples, const tensor &image) {
         return detail::call(isoc_mri_reconstruct, self(), named("samples", samples), named("image", image));
     }
@@ -1472,6 +1472,12 @@ public:
     outcome<int64_t> history(int64_t image, span<double> residuals) {
         int64_t found = 0;
         return detail::get(found, isoc_mri_history, self(), image, residuals.data(), residuals.count(), &found);
+    }
+
+    // The same of what penalties `wavelets` and `variation` made less; there are none with other penalties.
+    outcome<int64_t> objective(int64_t image, span<double> objectives) {
+        int64_t found = 0;
+        return detail::get(found, isoc_mri_objective, self(), image, objectives.data(), objectives.count(), &found);
     }
 
     // Makes Q unless it is there; reconstruct does so by itself.

@@ -169,7 +169,7 @@ impl Mri<'_> {
             struct_size: input.struct_size(size_of::<isoc_mri_options>()),
             method: input.code(3),
             normal: input.code(3),
-            penalty: input.code(3),
+            penalty: input.code(5),
             warm_start: input.code(2),
             sines: input.code(2),
             iterations: input.small(3, 6, ITERATIONS),
@@ -177,6 +177,11 @@ impl Mri<'_> {
             upsampling: input.real(0.0),
             lambda: input.real(0.01),
             residual: input.real(0.0),
+            algorithm: input.code(4),
+            wavelet: input.code(2),
+            levels: input.code(4),
+            fixed_wavelets: input.code(2),
+            huber: input.real(0.0),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_mri_set_options(handle, passed));

@@ -2,15 +2,15 @@
 
 use super::device::Device;
 use super::kernel::Function;
-use super::launch::{Launch, mirrored};
-use super::memory::{DeviceMemory, Pinned};
+use super::launch::mirrored;
 use super::precision::{DeviceReal, Precision};
 use super::queue::Queue;
+use super::sums::{Sums, SumsArguments};
 use crate::error::Result;
 use std::marker::PhantomData;
 
-/// Blocks whose parts make an inner product; fixed, so that sums are the same on every GPU.
-const PARTS: usize = 1024;
+/// Sums of a survey, the most of them.
+const SUMS: usize = 6;
 
 /// Mirrors `Combine`.
 #[repr(C)]
@@ -34,11 +34,34 @@ struct Dot {
     residual: u64,
     a: f64,
     count: i64,
-    parts: u64,
-    done: u64,
-    result: u64,
+    sums: SumsArguments,
 }
 mirrored!(Dot, 72);
+
+/// Mirrors `Descent`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Descent {
+    /// x, N x, before, N before, right.
+    of: [u64; 5],
+    out: u64,
+    step: f64,
+    momentum: f64,
+    count: i64,
+}
+mirrored!(Descent, 72);
+
+/// Mirrors `Surveyed`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Surveyed {
+    of: [u64; 5],
+    next: [u64; 2],
+    momentum: f64,
+    count: i64,
+    sums: SumsArguments,
+}
+mirrored!(Surveyed, 96);
 
 /// Mirrors `Fill`.
 #[repr(C)]
@@ -54,9 +77,7 @@ mirrored!(Fill, 24);
 /// current: that is the contract of all methods.
 #[derive(Debug)]
 pub(crate) struct Arithmetic<T> {
-    parts: DeviceMemory,
-    done: DeviceMemory,
-    result: Pinned,
+    sums: Sums,
     kernels: Kernels,
     real: PhantomData<T>,
 }
@@ -68,25 +89,28 @@ struct Kernels {
     dot: Function,
     step: Function,
     fill: Function,
+    descend: Function,
+    survey: Function,
 }
 
 impl Kernels {
     fn new(device: &Device, precision: Precision) -> Result<Self> {
         let kernel = |verb| device.function("common/vector", &format!("vector_{verb}_{}", precision.suffix()));
-        Ok(Self { combine: kernel("combine")?, dot: kernel("dot")?, step: kernel("step")?, fill: kernel("fill")? })
+        Ok(Self {
+            combine: kernel("combine")?,
+            dot: kernel("dot")?,
+            step: kernel("step")?,
+            fill: kernel("fill")?,
+            descend: kernel("descend")?,
+            survey: kernel("survey")?,
+        })
     }
 }
 
 impl<T: DeviceReal> Arithmetic<T> {
     pub(crate) fn new(queue: &Queue) -> Result<Self> {
         let device = &queue.device;
-        Ok(Self {
-            parts: DeviceMemory::new(device, PARTS * size_of::<f64>())?,
-            done: DeviceMemory::from_slice(device, &[0u32])?,
-            result: Pinned::new(device, size_of::<f64>())?,
-            kernels: Kernels::new(device, T::PRECISION)?,
-            real: PhantomData,
-        })
+        Ok(Self { sums: Sums::new(device, SUMS)?, kernels: Kernels::new(device, T::PRECISION)?, real: PhantomData })
     }
 
     /// y = a x + b y.
@@ -129,16 +153,37 @@ impl<T: DeviceReal> Arithmetic<T> {
         (x, residual, a): (u64, u64, f64),
         count: usize,
     ) -> Result<f64> {
-        let (parts, done) = (self.parts.address(), self.done.address());
-        let result = self.result.data().addr() as u64;
-        let arguments = Dot { direction, product, x, residual, a, count: count as i64, parts, done, result };
-        let launch = Launch { grid: [PARTS, 1, 1], block: [256, 1, 1], shared: 0 };
-        // SAFETY: the struct mirrors the kernel's; page-locked memory is the GPU's as well, and is read after the wait.
-        unsafe {
-            kernel.launch(&queue.stream, launch, &arguments)?;
-            queue.stream.synchronize()?;
-            Ok(self.result.data().cast::<f64>().read())
-        }
+        let arguments = Dot { direction, product, x, residual, a, count: count as i64, sums: self.sums.arguments() };
+        // SAFETY: the struct mirrors the kernel's; the rest by the methods' contract.
+        unsafe { self.sums.launch(queue, kernel, &arguments) }.map(|[sum]| sum)
+    }
+
+    /// out = y - step (N y - right), y = x + momentum (x - before); `of`: x, N x, before, N before, right.
+    pub(crate) unsafe fn descend(
+        &self,
+        queue: &Queue,
+        [step, momentum]: [f64; 2],
+        of: [u64; 5],
+        out: u64,
+        count: usize,
+    ) -> Result<()> {
+        let arguments = Descent { of, out, step, momentum, count: count as i64 };
+        // SAFETY: the struct mirrors the kernel's; the rest by the methods' contract.
+        unsafe { queue.launch_each(&self.kernels.descend, count, &arguments) }
+    }
+
+    /// Products that tell of a step to the first of `next`, whose product with N is the second.
+    pub(crate) unsafe fn survey(
+        &self,
+        queue: &Queue,
+        momentum: f64,
+        of: [u64; 5],
+        next: [u64; 2],
+        count: usize,
+    ) -> Result<[f64; SUMS]> {
+        let arguments = Surveyed { of, next, momentum, count: count as i64, sums: self.sums.arguments() };
+        // SAFETY: the struct mirrors the kernel's; the rest by the methods' contract.
+        unsafe { self.sums.launch(queue, &self.kernels.survey, &arguments) }
     }
 
     /// The same real number everywhere.

@@ -2,14 +2,16 @@
 //! weights), F^H W F and the penalty, and the vectors that these work on.
 
 use super::matrix::Matrix;
-use super::penalty::Penalty;
+use super::penalty::{Penalty, Solver};
 use super::trajectory::Trajectory;
 use super::transform::{Effects, Fourier, Progress};
+use super::variation::Raise;
+use super::wavelets::Wavelets;
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::solve::{Stop, Vectors};
+use crate::solve::{Momentum, Stop, Vectors};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -23,11 +25,21 @@ pub(super) struct Scan {
     pub(super) effects: Effects,
     /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
+    /// Of differences, squared; 1 without weights.
+    pub(super) highest_difference_weight: f64,
 }
 
 impl Scan {
     pub(super) fn new(grid: [usize; 3], coils: usize, trajectory: Arc<Trajectory>) -> Self {
-        Self { grid, coils, trajectory, weights: None, effects: Effects::default(), mapped: false }
+        Self {
+            grid,
+            coils,
+            trajectory,
+            weights: None,
+            effects: Effects::default(),
+            mapped: false,
+            highest_difference_weight: 1.0,
+        }
     }
 
     pub(super) fn voxels(&self) -> usize {
@@ -48,6 +60,11 @@ impl Scan {
         if self.mapped { self.coils } else { 1 }
     }
 
+    /// Keeps the highest of squared weights.
+    pub(super) fn see_difference_weights(&mut self, squared: Option<&[f64]>) {
+        self.highest_difference_weight = squared.map_or(1.0, |w| w.iter().fold(0.0, |a: f64, b| a.max(*b)));
+    }
+
     /// An error if F^H W F is no convolution.
     pub(super) fn check_convolution(&self) -> Result<()> {
         if self.effects.are_present() {
@@ -66,6 +83,7 @@ pub(super) struct Solve {
     pub(super) stop: Stop,
     pub(super) lambda: f64,
     pub(super) penalty: Penalty,
+    pub(super) solver: Solver,
     /// F^H W F by Q; else by a forward and an adjoint transform.
     pub(super) toeplitz: bool,
     /// The images given are where to begin.
@@ -102,7 +120,9 @@ pub(super) type Vector<E> = <<E as Engine>::Vectors as Vectors>::Vector;
 /// The operations of a plan, over vectors in the engine's own memory. All but the setters are called inside [`Engine::within`].
 pub(super) trait Engine: Sized + Send {
     type Real: Real;
-    type Vectors: Vectors;
+    type Vectors: Momentum;
+    type Wavelets: Send;
+    type Fields: Send;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
 
@@ -176,4 +196,32 @@ pub(super) trait Engine: Sized + Send {
         image: &Vector<Self>,
         out: &mut Vector<Self>,
     ) -> Result<()>;
+
+    /// What wavelet transforms of images work in.
+    fn wavelets(&mut self) -> Result<Self::Wavelets>;
+    /// Replaces an image by the one whose wavelet coefficients, after a shift around, are smaller by a threshold, down to 0; the sum of
+    /// what is left of their absolute values.
+    fn soften(
+        &mut self,
+        work: &mut Self::Wavelets,
+        of: (&Wavelets, [usize; 3]),
+        threshold: f64,
+        image: &mut Vector<Self>,
+    ) -> Result<f64>;
+    /// The sum of the coefficients' absolute values, and the largest; they take the place of the image.
+    fn coefficient_sizes(
+        &mut self,
+        work: &mut Self::Wavelets,
+        of: (&Wavelets, [usize; 3]),
+        image: &mut Vector<Self>,
+    ) -> Result<[f64; 2]>;
+
+    /// Total variation's duals p and their extrapolations q, 0.
+    fn fields(&mut self) -> Result<Self::Fields>;
+    /// out = image - scale K^H q, with K the weighted differences.
+    fn back(&mut self, fields: &Self::Fields, scale: f64, image: &Vector<Self>, out: &mut Vector<Self>) -> Result<()>;
+    /// Moves the duals along K x.
+    fn raise(&mut self, fields: &mut Self::Fields, raise: Raise, x: &Vector<Self>) -> Result<()>;
+    /// The sum over voxels of h(|K x|), the square over 2 huber up to huber, and growing by 1 from there.
+    fn variation(&mut self, fields: &Self::Fields, huber: f64, x: &Vector<Self>) -> Result<f64>;
 }

@@ -6,7 +6,7 @@ use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
 use super::matrix::Matrix;
-use super::penalty::Penalty;
+use super::penalty::{Penalty, Solver};
 use super::plan::{Geometry, MAX_SIDE, Mri, each};
 use super::segments::Field;
 use super::transform::{Effects, Fourier, Method};
@@ -235,6 +235,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         stop,
         lambda: 0.0,
         penalty: Penalty::Identity,
+        solver: Solver::ConjugateGradient,
         toeplitz: false,
         warm_start: false,
         purpose: Purpose::Transform,

@@ -20,11 +20,16 @@ pub mod phantom;
 mod plan;
 mod segments;
 mod solver;
+mod sparse;
 mod studies;
 mod trajectory;
 mod transform;
+mod variation;
+mod wavelets;
 
 pub use density::Density;
-pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Penalty, Precision};
+pub use penalty::{Algorithm, Penalty};
+pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Precision};
 pub use trajectory::{Trajectory, Unit};
 pub use transform::Method;
+pub use wavelets::Wavelet;

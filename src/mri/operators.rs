@@ -2,7 +2,8 @@
 
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
-use super::plan::{Mri, Penalty, each};
+use super::penalty::{Penalty, Solver};
+use super::plan::{Mri, each};
 use super::solver::{self, Scratch};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
@@ -10,6 +11,7 @@ use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Vectors;
+use crate::solve::fista::Progress;
 use rustfft::num_complex::Complex;
 
 /// What [`Mri::encode`] computes.
@@ -73,12 +75,8 @@ impl Mri {
 
     /// Tells of a penalty that was chosen, and has no weight.
     fn tell_of_penalty(&self, solve: &Solve) {
-        let name = match solve.penalty {
-            Penalty::Identity => return,
-            Penalty::Differences => "1 (differences)",
-            Penalty::Matrix => "2 (matrix)",
-        };
-        if solve.lambda == 0.0 {
+        let name = solve.penalty.word();
+        if solve.lambda == 0.0 && solve.penalty != Penalty::Identity {
             self.context
                 .log(LogLevel::Info, || format!("options.penalty is {name}, and has no effect: options.lambda is 0"));
         }
@@ -125,7 +123,16 @@ impl Mri {
     pub fn normal(&mut self, images: Array<4>, mut out: ArrayMut<4>) -> Result<()> {
         self.check_images(images.layout())?;
         self.check_images(out.layout())?;
-        let solve = Solve { warm_start: false, purpose: Purpose::Product, ..self.solve_settings()? };
+        let solve = self.solve_settings()?;
+        if solve.solver != Solver::ConjugateGradient {
+            fail!(
+                NotConfigured,
+                "options.penalty is {}, which is no square and has no R^H R: without a penalty (options.lambda = 0), or with penalty 0 to 2, this is a product",
+                solve.penalty.word()
+            );
+        }
+        let (warm_start, purpose) = (false, Purpose::Product);
+        let solve = Solve { warm_start, purpose, ..solve };
         self.tell_of_penalty(&solve);
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
@@ -155,7 +162,8 @@ impl Mri {
         Ok(())
     }
 
-    /// Solves `(F^H W F + lambda R^H R) image = F^H W samples` for each image. Nothing is written unless all of it is there.
+    /// Minimises |F image - samples|^2 / 2 in the weights' norm and lambda times the penalty, for each image; where the penalty is a square,
+    /// solves `(F^H W F + lambda R^H R) image = F^H W samples`. Nothing is written unless all of it is there.
     pub fn reconstruct(&mut self, samples: Array<2>, mut images: ArrayMut<4>) -> Result<()> {
         self.check_samples(samples.layout())?;
         self.check_images(images.layout())?;
@@ -164,7 +172,7 @@ impl Mri {
         self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
         let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };
-        let (replaced, histories) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+        let (replaced, solutions) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
             e.check_memory(&context, &fourier, &solve)?;
             let mut data = e.read(&samples, "samples", policy)?;
@@ -178,33 +186,50 @@ impl Mri {
             }
             let (voxels, count) = (e.scan().voxels(), e.scan().images());
             job.enter(Stage::Adjoint);
+            let squares = match solve.solver {
+                Solver::ConjugateGradient => vec![0.0; count],
+                _ => solver::data_squares(e, &data)?,
+            };
             e.weigh(&mut data)?;
             // Right-hand sides first; a solution takes the place of its own.
             let mut result = e.vectors().uninitialised(count * voxels)?;
             e.adjoint(&data, &mut result, &mut |_| job.check())?;
             drop(data);
             let mut right = e.vectors().uninitialised(voxels)?;
-            let mut histories = Vec::new();
-            for k in 0..count {
+            let mut solutions = Vec::new();
+            for (k, square) in squares.into_iter().enumerate() {
                 let mut image = e.vectors().zeros(voxels)?;
                 if let Some(start) = &start {
                     e.vectors().copy((start, k * voxels), (&mut image, 0), voxels)?;
                 }
                 e.vectors().copy((&result, k * voxels), (&mut right, 0), voxels)?;
-                histories.push(solver::solve(e, &mut right, &mut image, &solve, (job, 1.0 / count as f64))?);
+                solutions.push(solver::solve(e, &mut right, &mut image, square, &solve, (job, 1.0 / count as f64))?);
                 e.vectors().copy((&image, 0), (&mut result, k * voxels), voxels)?;
             }
             e.write(&result, &mut images)?;
-            Ok(histories)
-        }).map(|histories| (e.replaced(), histories)))?;
-        (self.replaced, self.histories) = (replaced, histories);
+            Ok(solutions)
+        }).map(|solutions| (e.replaced(), solutions)))?;
+        self.replaced = replaced;
+        self.keep(solutions, solve.lambda);
         context.tell_of_replaced(replaced, elements);
         Ok(())
     }
 
-    /// |residual| / |right-hand side| before the first iteration of the last `reconstruct` and after each, by image.
-    pub fn histories(&self) -> &[Vec<f64>] {
-        &self.histories
+    /// Keeps how solutions went, and warns of a penalty that left nothing.
+    fn keep(&mut self, solutions: Vec<(Progress, Option<f64>)>, lambda: f64) {
+        let limit = solutions.iter().filter_map(|(_, limit)| *limit).fold(0.0, f64::max);
+        if limit > 0.0 && lambda >= limit {
+            self.context.log(LogLevel::Warning, || {
+                format!("options.lambda is {lambda}: from {limit:.3e} on, the largest wavelet coefficient of F^H W samples, nothing is kept and the image is 0")
+            });
+        }
+        (self.solutions, self.lambda_limit) = (solutions.into_iter().map(|(progress, _)| progress).collect(), limit);
+    }
+
+    /// How the last `reconstruct` went, by image: |residual| / |right-hand side| or |step| / |image|, and the objective of penalties that
+    /// are no squares, before the first iteration and after each.
+    pub fn solutions(&self) -> &[Progress] {
+        &self.solutions
     }
 
     /// The doubled grid of Q, along z, y, x.

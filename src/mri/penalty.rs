@@ -1,13 +1,104 @@
-//! The penalty lambda |R rho|^2.
+//! The penalty of an image, and what minimises it together with what the data leave.
 
-/// Which R.
+use super::wavelets::Wavelet;
+
+/// What images are preferred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Penalty {
-    /// R = 1: small values are preferred.
+    /// |rho|^2 / 2: small values.
     #[default]
     Identity,
-    /// Differences of neighbours along every axis: smooth images are preferred.
+    /// Squared differences of neighbours along every axis: smooth images.
     Differences,
-    /// The caller's matrix.
+    /// Squares of the caller's matrix times the image.
     Matrix,
+    /// The sum of wavelet coefficients' absolute values: images of few wavelets.
+    Wavelets,
+    /// Total variation, the sum over voxels of the length of their differences: images of few edges.
+    Variation,
+}
+
+/// Number and word of the C interface, for messages.
+impl Penalty {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Identity => "0 (identity)",
+            Self::Differences => "1 (differences)",
+            Self::Matrix => "2 (matrix)",
+            Self::Wavelets => "3 (wavelets)",
+            Self::Variation => "4 (variation)",
+        }
+    }
+
+    /// Whether the system is linear.
+    pub(super) fn is_quadratic(self) -> bool {
+        matches!(self, Self::Identity | Self::Differences | Self::Matrix)
+    }
+}
+
+/// How it is minimised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Conjugate gradient where penalties are squares, else FISTA.
+    #[default]
+    Auto,
+    /// Conjugate gradient.
+    ConjugateGradient,
+    /// Accelerated proximal gradient.
+    Fista,
+    /// A primal-dual method.
+    PrimalDual,
+}
+
+impl Algorithm {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "0 (auto)",
+            Self::ConjugateGradient => "1 (conjugate_gradient)",
+            Self::Fista => "2 (fista)",
+            Self::PrimalDual => "3 (primal_dual)",
+        }
+    }
+}
+
+/// A penalty that is no square.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Sparse {
+    Wavelets {
+        wavelet: Wavelet,
+        /// 0 for as many as fit.
+        levels: usize,
+        /// The grid of wavelets stays where it is.
+        fixed: bool,
+    },
+    Variation {
+        /// Shorter differences count by their square.
+        huber: f64,
+    },
+}
+
+/// What solves the problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Solver {
+    ConjugateGradient,
+    Fista(Sparse),
+    PrimalDual(Sparse),
+}
+
+impl Solver {
+    /// Vectors of voxels that it takes more than conjugate gradient.
+    pub(super) fn more_vectors(self, grid: [usize; 3]) -> u64 {
+        let axes = grid.iter().filter(|n| **n > 1).count() as u64;
+        match self {
+            Self::ConjugateGradient => 0,
+            Self::Fista(Sparse::Wavelets { .. }) | Self::PrimalDual(Sparse::Wavelets { .. }) => 4,
+            // p and q of each axis.
+            Self::Fista(Sparse::Variation { .. }) | Self::PrimalDual(Sparse::Variation { .. }) => 4 + 2 * axes,
+        }
+    }
+
+    /// Coils of samples that it takes more: the data's norm is part of the objective.
+    pub(super) fn more_coils(self) -> u64 {
+        if self == Self::ConjugateGradient { 0 } else { 2 }
+    }
 }

@@ -3,14 +3,16 @@
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::gpu::engine::GpuEngine;
-pub use super::penalty::Penalty;
+use super::penalty::{Algorithm, Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
+use super::wavelets::{MAX_LEVELS, Wavelet, Wavelets};
 use crate::context::{Context, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Stop;
+use crate::solve::fista::Progress;
 use std::sync::Arc;
 
 /// Maximum number of voxels along an axis of an image.
@@ -62,11 +64,21 @@ pub struct Options {
     pub normal: Normal,
     /// Penalty's weight.
     pub lambda: f64,
-    /// R.
+    /// What images are preferred.
     pub penalty: Penalty,
+    /// What minimises.
+    pub algorithm: Algorithm,
+    /// Of the wavelet penalty.
+    pub wavelet: Wavelet,
+    /// Its levels; 0 takes as many as leave averages of 8 voxels an axis.
+    pub levels: usize,
+    /// Wavelets stay where they are; else their grid moves from iteration to iteration.
+    pub fixed_wavelets: bool,
+    /// Differences shorter than this count by their square in total variation.
+    pub huber: f64,
     /// Maximum number of iterations.
     pub iterations: usize,
-    /// Stops at this |residual| / |right-hand side|.
+    /// Stops at this |residual| / |right-hand side|, or |step| / |image|.
     pub residual: f64,
     /// `reconstruct` begins with the image that it is given.
     pub warm_start: bool,
@@ -83,6 +95,11 @@ impl Default for Options {
             normal: Normal::Auto,
             lambda: 0.0,
             penalty: Penalty::Identity,
+            algorithm: Algorithm::Auto,
+            wavelet: Wavelet::default(),
+            levels: 0,
+            fixed_wavelets: false,
+            huber: 0.0,
             iterations: 30,
             residual: 1e-6,
             warm_start: false,
@@ -110,6 +127,8 @@ pub struct Info {
     pub terms_error: f64,
     /// Values replaced in the last call that read data.
     pub replaced: u64,
+    /// The weight from which on the wavelet penalty of the last `reconstruct` leaves nothing; 0 where there was none.
+    pub lambda_limit: f64,
 }
 
 /// By where it computes, and in which precision.
@@ -144,14 +163,23 @@ pub struct Mri {
     plan: Option<Plan>,
     options: Options,
     pub(super) replaced: u64,
-    pub(super) histories: Vec<Vec<f64>>,
+    pub(super) solutions: Vec<Progress>,
+    pub(super) lambda_limit: f64,
     stream: usize,
 }
 
 impl Mri {
     /// A plan without geometry.
     pub fn new(context: Arc<Context>) -> Self {
-        Self { context, plan: None, options: Options::default(), replaced: 0, histories: Vec::new(), stream: 0 }
+        Self {
+            context,
+            plan: None,
+            options: Options::default(),
+            replaced: 0,
+            solutions: Vec::new(),
+            lambda_limit: 0.0,
+            stream: 0,
+        }
     }
 
     /// GPUs whose memory arrays may be in: the one that it computes on.
@@ -196,7 +224,8 @@ impl Mri {
         };
         each!(&mut engine, e => e.set_stream(self.stream));
         self.plan = Some(Plan { geometry, engine });
-        self.histories.clear();
+        self.solutions.clear();
+        self.lambda_limit = 0.0;
         Ok(())
     }
 
@@ -240,8 +269,14 @@ impl Mri {
 
     /// Sets options; they hold until set again, whatever the geometry.
     pub fn set_options(&mut self, options: Options) -> Result<()> {
-        let Options { tolerance, upsampling, lambda, residual, .. } = options;
-        let named = [("tolerance", tolerance), ("upsampling", upsampling), ("lambda", lambda), ("residual", residual)];
+        let Options { tolerance, upsampling, lambda, huber, residual, levels, .. } = options;
+        let named = [
+            ("tolerance", tolerance),
+            ("upsampling", upsampling),
+            ("lambda", lambda),
+            ("huber", huber),
+            ("residual", residual),
+        ];
         for (name, v) in named {
             if !v.is_finite() {
                 fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
@@ -259,6 +294,10 @@ impl Mri {
                 fail!(OutOfRange, "options.{name} is {v}; it must be below 1");
             }
         }
+        if levels > MAX_LEVELS {
+            fail!(OutOfRange, "options.levels is {levels}; it must be 0 to {MAX_LEVELS}");
+        }
+        check_algorithm(&options)?;
         let fourier = |o: &Options| (o.method, o.tolerance.to_bits(), o.upsampling.to_bits(), o.hardware_sines);
         if let Some(plan) = self.plan.as_mut().filter(|_| fourier(&options) != fourier(&self.options)) {
             each!(&mut plan.engine, e => e.forget_transform());
@@ -280,6 +319,7 @@ impl Mri {
 
     pub(super) fn solve_settings(&self) -> Result<Solve> {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
+        let solver = self.solver()?;
         let plan = self.plan()?;
         let (effects, matrix) = each!(&plan.engine, e => (e.scan().effects.are_present(), e.has_matrix()));
         if effects && normal == Normal::Toeplitz {
@@ -297,7 +337,23 @@ impl Mri {
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        Ok(Solve { stop, lambda, penalty, toeplitz, warm_start, purpose: Purpose::Solution })
+        Ok(Solve { stop, lambda, penalty, solver, toeplitz, warm_start, purpose: Purpose::Solution })
+    }
+
+    /// What solves the problem that the options make. Without weight no penalty has an effect.
+    fn solver(&self) -> Result<Solver> {
+        let Options { penalty, lambda, algorithm, wavelet, levels, fixed_wavelets: fixed, huber, .. } = self.options;
+        let sparse = match penalty {
+            _ if lambda == 0.0 => return Ok(Solver::ConjugateGradient),
+            Penalty::Identity | Penalty::Differences | Penalty::Matrix => return Ok(Solver::ConjugateGradient),
+            Penalty::Wavelets => {
+                // An error here, before anything is computed.
+                Wavelets::new(wavelet, levels, self.geometry()?.grid)?;
+                Sparse::Wavelets { wavelet, levels, fixed }
+            }
+            Penalty::Variation => Sparse::Variation { huber },
+        };
+        Ok(if algorithm == Algorithm::PrimalDual { Solver::PrimalDual(sparse) } else { Solver::Fista(sparse) })
     }
 
     /// What the plan found and decided.
@@ -305,7 +361,27 @@ impl Mri {
         let plan = self.plan()?;
         let ((fine_grid, width), (terms, terms_error), has_q, images) =
             each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q(), e.scan().images()));
-        let (q_grid, replaced) = (doubled(plan.geometry.grid), self.replaced);
-        Ok(Info { fine_grid, width, q_grid, has_q, images, terms, terms_error, replaced })
+        let (q_grid, replaced, lambda_limit) = (doubled(plan.geometry.grid), self.replaced, self.lambda_limit);
+        Ok(Info { fine_grid, width, q_grid, has_q, images, terms, terms_error, replaced, lambda_limit })
     }
+}
+
+/// An error unless the algorithm is one for the penalty.
+fn check_algorithm(options: &Options) -> Result<()> {
+    let Options { penalty, algorithm, .. } = options;
+    let serves = match algorithm {
+        Algorithm::Auto => true,
+        Algorithm::ConjugateGradient => penalty.is_quadratic(),
+        Algorithm::Fista | Algorithm::PrimalDual => !penalty.is_quadratic(),
+    };
+    if !serves {
+        let of = if penalty.is_quadratic() { "penalties 3 (wavelets) and 4 (variation)" } else { "penalties 0 to 2" };
+        fail!(
+            OutOfRange,
+            "options.algorithm is {}, which is for {of}; options.penalty is {}",
+            algorithm.word(),
+            penalty.word()
+        );
+    }
+    Ok(())
 }

@@ -1,10 +1,14 @@
 //! The normal operator and its system, on any engine.
 
 use super::engine::{Engine, Solve, Vector};
+use super::penalty::Solver;
+use super::sparse::Problem;
 use crate::context::{Job, Stage};
 use crate::error::Result;
 use crate::solve::Vectors;
 use crate::solve::conjugate_gradient::{LinearSystem, conjugate_gradient};
+use crate::solve::fista::{Progress, fista};
+use crate::solve::primal_dual::primal_dual;
 
 /// What the normal operator needs besides its input and output: samples of one image's coils, for pairs of transforms.
 pub(super) struct Scratch<E: Engine>(Option<Vector<E>>);
@@ -25,38 +29,77 @@ pub(super) fn normal<E: Engine>(
     solve: &Solve,
     job: &Job,
 ) -> Result<()> {
-    match &mut scratch.0 {
-        Some(samples) => {
-            engine.forward(image, samples, &mut |_| job.check())?;
-            engine.weigh(samples)?;
-            engine.adjoint(samples, out, &mut |_| job.check())?;
-        }
-        None => engine.apply_q(image, out, job)?,
-    }
+    normal_of_data(engine, image, out, scratch, job)?;
     if solve.lambda > 0.0 {
         engine.add_penalty(solve.penalty, solve.lambda, image, out)?;
     }
     Ok(())
 }
 
+/// out = F^H W F image, for one image.
+pub(super) fn normal_of_data<E: Engine>(
+    engine: &mut E,
+    image: &Vector<E>,
+    out: &mut Vector<E>,
+    scratch: &mut Scratch<E>,
+    job: &Job,
+) -> Result<()> {
+    let Some(samples) = &mut scratch.0 else { return engine.apply_q(image, out, job) };
+    engine.forward(image, samples, &mut |_| job.check())?;
+    engine.weigh(samples)?;
+    engine.adjoint(samples, out, &mut |_| job.check())
+}
+
+/// |samples|^2 in the weights' norm, by image, of samples that are not weighed yet.
+pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Result<Vec<f64>> {
+    let (count, coils) = (engine.scan().samples(), engine.scan().coils_per_image());
+    let mut squares = vec![0.0; engine.scan().images()];
+    let (mut plain, mut weighed) = (engine.vectors().uninitialised(count)?, engine.vectors().uninitialised(count)?);
+    for (image, square) in squares.iter_mut().enumerate() {
+        for coil in image * coils..(image + 1) * coils {
+            for copy in [&mut plain, &mut weighed] {
+                engine.vectors().copy((samples, coil * count), (copy, 0), count)?;
+            }
+            engine.weigh(&mut weighed)?;
+            *square += engine.vectors().dot(&plain, &weighed)?;
+        }
+    }
+    Ok(squares)
+}
+
 /// Solves `(F^H W F + lambda R^H R) image = right` for one image; `right` is used up. `share`: this image's part of the whole.
-/// Returns the residuals' history.
+/// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, too.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
     right: &mut Vector<E>,
     image: &mut Vector<E>,
+    data: f64,
     solve: &Solve,
     (job, share): (&Job, f64),
-) -> Result<Vec<f64>> {
+) -> Result<(Progress, Option<f64>)> {
     job.enter(Stage::Solve);
-    let scratch = Scratch::new(engine, solve)?;
-    let mut system = System { engine, scratch, solve, job, share };
-    let history = conjugate_gradient(&mut system, right, image, !solve.warm_start, solve.stop)?;
-    let left = solve.stop.iterations - (history.len() - 1).min(solve.stop.iterations);
+    let (progress, limit) = match solve.solver {
+        Solver::ConjugateGradient => {
+            let scratch = Scratch::new(engine, solve)?;
+            let mut system = System { engine, scratch, solve, job, share };
+            let residuals = conjugate_gradient(&mut system, right, image, !solve.warm_start, solve.stop)?;
+            (Progress { residuals, objectives: Vec::new() }, None)
+        }
+        Solver::Fista(sparse) => {
+            let mut problem = Problem::new(engine, solve, (sparse, false), (job, share))?;
+            let limit = problem.limit(right)?;
+            (fista(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
+        }
+        Solver::PrimalDual(sparse) => {
+            let mut problem = Problem::new(engine, solve, (sparse, true), (job, share))?;
+            let limit = problem.limit(right)?;
+            (primal_dual(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
+        }
+    };
+    let left = solve.stop.iterations - (progress.residuals.len() - 1).min(solve.stop.iterations);
     job.advance(share * left as f64 / solve.stop.iterations.max(1) as f64);
-    Ok(history)
+    Ok((progress, limit))
 }
-
 struct System<'a, E: Engine> {
     engine: &'a mut E,
     scratch: Scratch<E>,

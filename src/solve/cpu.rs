@@ -1,6 +1,6 @@
 //! Vectors of complex numbers in the processor's memory. Results are the same bits for any number of threads.
 
-use super::Vectors;
+use super::{Course, Momentum, Survey, Vectors};
 use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::simd::Real;
 use crate::error::Result;
@@ -74,5 +74,52 @@ impl<T: Real> Vectors for CpuVectors<T> {
         self.combine(a, direction, 1.0, x)?;
         self.combine(-a, product, 1.0, residual)?;
         self.dot(residual, residual)
+    }
+}
+
+impl<T: Real> Momentum for CpuVectors<T> {
+    fn descend(
+        &mut self,
+        step: f64,
+        momentum: f64,
+        Course { x: [x, nx], before: [b, nb] }: Course<&Self::Vector>,
+        right: &Self::Vector,
+        out: &mut Self::Vector,
+    ) -> Result<()> {
+        let (step, momentum) = (T::of(step), T::of(momentum));
+        let ahead = |now: &Complex<T>, before: &Complex<T>| *now + (*now - *before).scale(momentum);
+        let of = out.par_iter_mut().zip(&**x).zip(&**b).zip(&**nx).zip(&**nb).zip(&**right).with_min_len(GRAIN);
+        of.for_each(|(((((o, x), b), nx), nb), r)| *o = ahead(x, b) - (ahead(nx, nb) - *r).scale(step));
+        Ok(())
+    }
+
+    /// Added up as by `dot`.
+    fn survey(
+        &mut self,
+        momentum: f64,
+        Course { x: [x, nx], before: [b, nb] }: Course<&Self::Vector>,
+        right: &Self::Vector,
+        [next, nn]: [&Self::Vector; 2],
+    ) -> Result<Survey> {
+        let momentum = T::of(momentum);
+        let product = |a: Complex<T>, b: Complex<T>| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
+        let mut parts: Vec<[f64; Survey::SUMS]> = zeros(next.len().div_ceil(GRAIN))?;
+        parts.par_iter_mut().enumerate().for_each(|(part, sums)| {
+            for i in part * GRAIN..((part + 1) * GRAIN).min(next.len()) {
+                let y = x[i] + (x[i] - b[i]).scale(momentum);
+                let ny = nx[i] + (nx[i] - nb[i]).scale(momentum);
+                let moved = next[i] - y;
+                let of = [
+                    product(moved, moved),
+                    product(moved, nn[i] - ny),
+                    -product(moved, next[i] - x[i]),
+                    product(next[i], next[i]),
+                    product(next[i], nn[i]),
+                    product(next[i], right[i]),
+                ];
+                sums.iter_mut().zip(of).for_each(|(s, v)| *s += v);
+            }
+        });
+        Ok(Survey::new(std::array::from_fn(|k| parts.iter().map(|p| p[k]).sum())))
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors of complex numbers in a GPU's memory.
 
-use super::Vectors;
+use super::{Course, Momentum, Survey, Vectors};
 use crate::error::{Result, fail};
 use crate::gpu::{Arithmetic, Device, DeviceReal, Lent, Queue};
 use std::sync::Arc;
@@ -114,5 +114,38 @@ impl<T: DeviceReal> Vectors for GpuVectors<T> {
         let to = (x.address(), residual.address());
         // SAFETY: as for `dot`.
         unsafe { self.arithmetic.step(&self.queue, a, along, to, x.count) }
+    }
+}
+
+impl<T: DeviceReal> Momentum for GpuVectors<T> {
+    fn descend(
+        &mut self,
+        step: f64,
+        momentum: f64,
+        course: Course<&DeviceVector>,
+        right: &DeviceVector,
+        out: &mut DeviceVector,
+    ) -> Result<()> {
+        let Course { x: [x, nx], before: [b, nb] } = course;
+        check_lengths(&[x, nx, b, nb, right, out])?;
+        let of = [x, nx, b, nb, right].map(DeviceVector::address);
+        // SAFETY: as for `dot`.
+        unsafe { self.arithmetic.descend(&self.queue, [step, momentum], of, out.address(), x.count) }
+    }
+
+    fn survey(
+        &mut self,
+        momentum: f64,
+        course: Course<&DeviceVector>,
+        right: &DeviceVector,
+        [next, nn]: [&DeviceVector; 2],
+    ) -> Result<Survey> {
+        let Course { x: [x, nx], before: [b, nb] } = course;
+        check_lengths(&[x, nx, b, nb, right, next, nn])?;
+        let of = [x, nx, b, nb, right].map(DeviceVector::address);
+        // SAFETY: as for `dot`.
+        let sums =
+            unsafe { self.arithmetic.survey(&self.queue, momentum, of, [next.address(), nn.address()], x.count) }?;
+        Ok(Survey::new(sums))
     }
 }

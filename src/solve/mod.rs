@@ -6,12 +6,14 @@
 pub(crate) mod conjugate_gradient;
 pub(crate) mod cpu;
 pub(crate) mod dense;
+pub(crate) mod fista;
 pub(crate) mod gpu;
 pub(crate) mod hermitian;
+pub(crate) mod primal_dual;
 mod stop;
 #[cfg(test)]
 mod tests;
 mod vectors;
 
 pub(crate) use stop::Stop;
-pub(crate) use vectors::Vectors;
+pub(crate) use vectors::{Course, Momentum, Survey, Vectors};

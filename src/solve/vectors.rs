@@ -31,3 +31,57 @@ pub(crate) trait Vectors {
         residual: &mut Self::Vector,
     ) -> Result<f64>;
 }
+
+/// What first-order methods with momentum ask of vectors besides, each in one pass over memory.
+pub(crate) trait Momentum: Vectors {
+    /// out = y - step (N y - right), where y = x + momentum (x - before), and N y the same of N x and N before.
+    fn descend(
+        &mut self,
+        step: f64,
+        momentum: f64,
+        course: Course<&Self::Vector>,
+        right: &Self::Vector,
+        out: &mut Self::Vector,
+    ) -> Result<()>;
+    /// Products that tell how far a step from y to `next` went.
+    fn survey(
+        &mut self,
+        momentum: f64,
+        course: Course<&Self::Vector>,
+        right: &Self::Vector,
+        next: [&Self::Vector; 2],
+    ) -> Result<Survey>;
+}
+
+/// Where an iteration is and where it was, each with its product with N.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course<V> {
+    pub(crate) x: [V; 2],
+    pub(crate) before: [V; 2],
+}
+
+/// Real parts of inner products.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Survey {
+    /// |next - y|^2.
+    pub(crate) step: f64,
+    /// (next - y) . N (next - y).
+    pub(crate) curvature: f64,
+    /// (y - next) . (next - x).
+    pub(crate) turn: f64,
+    /// |next|^2.
+    pub(crate) square: f64,
+    /// next . N next.
+    pub(crate) energy: f64,
+    /// next . right.
+    pub(crate) overlap: f64,
+}
+
+impl Survey {
+    /// In the order of its fields.
+    pub(crate) const SUMS: usize = 6;
+
+    pub(crate) fn new([step, curvature, turn, square, energy, overlap]: [f64; Self::SUMS]) -> Self {
+        Self { step, curvature, turn, square, energy, overlap }
+    }
+}

@@ -137,7 +137,12 @@ static void all_options(void) {
     OPTION(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
     OPTION(method, 3, UNKNOWN_VALUE, "method is 3");
     OPTION(normal, 3, UNKNOWN_VALUE, "normal is 3");
-    OPTION(penalty, 3, UNKNOWN_VALUE, "penalty is 3");
+    OPTION(penalty, 5, UNKNOWN_VALUE, "penalty is 5");
+    OPTION(algorithm, 4, UNKNOWN_VALUE, "algorithm is 4");
+    OPTION(algorithm, 2, OUT_OF_RANGE, "algorithm is 2 (fista)");
+    OPTION(wavelet, 2, UNKNOWN_VALUE, "wavelet is 2");
+    OPTION(levels, 17, OUT_OF_RANGE, "levels is 17");
+    OPTION(huber, -1, OUT_OF_RANGE, "huber is -1");
     OPTION(sines, 2, UNKNOWN_VALUE, "sines is 2");
     OPTION(iterations, -1, OUT_OF_RANGE, "iterations is -1");
     OPTION(tolerance, NAN, NOT_FINITE_PARAMETER, "tolerance is NaN");

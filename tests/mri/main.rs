@@ -6,6 +6,7 @@ mod merit;
 mod phantom;
 mod radial;
 mod scan;
+mod sparse;
 mod suite;
 mod warnings;
 

@@ -253,7 +253,7 @@ fn q_serves_another_plan() {
 }
 
 /// Gaussian elimination with pivots.
-fn solve_dense(mut a: Vec<Vec<C>>, mut b: Vec<C>) -> Vec<C> {
+pub(super) fn solve_dense(mut a: Vec<Vec<C>>, mut b: Vec<C>) -> Vec<C> {
     let n = b.len();
     for i in 0..n {
         let p = (i..n).max_by(|p, q| a[*p][i].norm().total_cmp(&a[*q][i].norm())).expect("rows");

@@ -6,7 +6,9 @@ static const char *const units[] = { "", "cycles_per_voxel", "cycles_per_field_o
 static const char *const precisions[] = { "single", "double", nullptr };
 static const char *const methods[] = { "auto", "nufft", "exact", nullptr };
 static const char *const normals[] = { "auto", "toeplitz", "pair", nullptr };
-static const char *const penalties[] = { "identity", "differences", "matrix", nullptr };
+static const char *const penalties[] = { "identity", "differences", "matrix", "wavelets", "variation", nullptr };
+static const char *const algorithms[] = { "auto", "conjugate_gradient", "fista", "primal_dual", nullptr };
+static const char *const wavelets[] = { "daubechies4", "haar", nullptr };
 static const char *const sines[] = { "precise", "hardware", nullptr };
 static const char *const densities[] = { "iterative", "radial", nullptr };
 static const char *const phantoms[] = { "original", "modified", nullptr };
@@ -35,6 +37,11 @@ static const record options_record{ "options", sizeof(isoc_mri_options), {
     { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
     { "Upsampling", field::real, AT(upsampling), 0, nullptr, nullptr, true },
     { "Sines", field::word, AT(sines), 0, sines },
+    { "Algorithm", field::word, AT(algorithm), 0, algorithms },
+    { "Wavelet", field::word, AT(wavelet), 0, wavelets },
+    { "Levels", field::count32, AT(levels) },
+    { "FixedWavelets", field::logical, AT(fixed_wavelets) },
+    { "Huber", field::real, AT(huber) },
 } };
 #undef AT
 
@@ -52,6 +59,7 @@ static const record info_record{ "info", sizeof(isoc_mri_info), {
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "FieldTerms", field::count, AT(field_terms) },
     { "FieldError", field::real, AT(field_error) },
+    { "LambdaLimit", field::real, AT(lambda_limit) },
 } };
 #undef AT
 
@@ -331,7 +339,8 @@ static void reconstruct(call &c) {
     c.result(0, out.finish());
 }
 
-static void history(call &c) {
+// What a call tells of image k's iterations.
+static void told(call &c, decltype(isoc_mri_history) *of) {
     c.takes({ "k" });
     const int64_t which = c.optional(0) ? integer_of(c.optional(0), "k") : 1;
     auto info = sized<isoc_mri_info>();
@@ -339,10 +348,18 @@ static void history(call &c) {
     if (which < 1 || which > info.images)
         fail("invalidArgument", "image %lld is not there; they are 1 to %lld", static_cast<long long>(which), static_cast<long long>(info.images));
     int64_t found = 0;
-    check(isoc_mri_history(c.plan->mri(), which - 1, nullptr, 0, &found));
-    std::vector<double> residuals(static_cast<size_t>(found));
-    check(isoc_mri_history(c.plan->mri(), which - 1, residuals.data(), found, &found));
-    c.result(0, row(residuals));
+    check(of(c.plan->mri(), which - 1, nullptr, 0, &found));
+    std::vector<double> values(static_cast<size_t>(found));
+    check(of(c.plan->mri(), which - 1, values.data(), found, &found));
+    c.result(0, row(values));
+}
+
+static void history(call &c) {
+    told(c, isoc_mri_history);
+}
+
+static void objective(call &c) {
+    told(c, isoc_mri_objective);
 }
 
 static void compute_q(call &c) {
@@ -422,6 +439,7 @@ const std::vector<command> mri_commands{
     { "normal", normal },
     { "reconstruct", reconstruct },
     { "history", history },
+    { "objective", objective },
     { "compute_q", compute_q },
     { "export_q", export_q },
     { "import_q", import_q },

@@ -92,7 +92,8 @@ class MRI(Plan):
         self._geometry, self._has_maps = geometry, False
 
     def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
-                    tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0):
+                    tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0, algorithm="auto", wavelet="daubechies4", levels=0,
+                    fixed_wavelets=False, huber=0.0):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -101,8 +102,10 @@ class MRI(Plan):
             Fast transforms to `tolerance`, or sums term by term.
         normal : {"auto", "toeplitz", "pair"}
             How F^H W F is applied: by Q, or by a forward and an adjoint transform.
-        penalty : {"identity", "differences", "matrix"}
-            R of the penalty.
+        penalty : {"identity", "differences", "matrix", "wavelets", "variation"}
+            What images are preferred: those with a small |R image|^2 / 2, with R the identity, differences of neighbours, or
+            `set_matrix`'s; those of few wavelets, by the sum of their coefficients' absolute values; those of few edges, by
+            total variation.
         warm_start : bool
             `reconstruct` begins with the image that it is given, instead of zeros.
         sines : {"precise", "hardware"}
@@ -114,9 +117,20 @@ class MRI(Plan):
         upsampling : float
             Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
         lambda_ : float
-            Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights.
+            Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights; with "wavelets" and
+            "variation" that times the image's: a hundredth of `info().lambda_limit` is where to begin.
         residual : float
-            Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+            Stops at this |residual| / |right-hand side|, or, with "wavelets" and "variation", |step| / |image|; 0 means 1e-6.
+        algorithm : {"auto", "conjugate_gradient", "fista", "primal_dual"}
+            What minimises; auto is fista for "wavelets" and "variation", conjugate gradient for others.
+        wavelet : {"daubechies4", "haar"}
+            Daubechies' with four vanishing moments (db4), or Haar's.
+        levels : int
+            Of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis.
+        fixed_wavelets : bool
+            The grid of wavelets stays; else it moves from iteration to iteration, so that it does not show.
+        huber : float
+            Differences shorter than this count by their square in total variation.
 
         Raises
         ------
@@ -126,7 +140,9 @@ class MRI(Plan):
             _abi.isoc_mri_options, method=choice(_abi.MriMethod, method, "method"),
             normal=choice(_abi.MriNormalKind, normal, "normal"), penalty=choice(_abi.MriPenalty, penalty, "penalty"),
             warm_start=bool(warm_start), sines=choice(_abi.MriSines, sines, "sines"), iterations=iterations,
-            tolerance=tolerance, upsampling=upsampling, residual=residual, **{"lambda": lambda_})
+            tolerance=tolerance, upsampling=upsampling, residual=residual,
+            algorithm=choice(_abi.MriAlgorithm, algorithm, "algorithm"), wavelet=choice(_abi.MriWavelet, wavelet, "wavelet"),
+            levels=levels, fixed_wavelets=bool(fixed_wavelets), huber=huber, **{"lambda": lambda_})
         self._run(lib.isoc_mri_set_options, ctypes.byref(options))
         self._warm = bool(warm_start)
 
@@ -276,12 +292,21 @@ class MRI(Plan):
         return "complex128" if dtype_name(source) == "complex128" else "complex64"
 
     def history(self, image=0):
-        """|residual| / |right-hand side| in the last `reconstruct`, before the first iteration and after each: float64."""
+        """|residual| / |right-hand side| in the last `reconstruct`, before the first iteration and after each: float64. With penalties
+        "wavelets" and "variation" |step| / |image| of each, after 1 for the start."""
+        return self._list(lib.isoc_mri_history, image)
+
+    def objective(self, image=0):
+        """|F image - samples|^2 / 2 in the weights' norm + lambda_ times the penalty in the last `reconstruct`, before the first
+        iteration and after each: float64. Empty but with penalties "wavelets" and "variation"."""
+        return self._list(lib.isoc_mri_objective, image)
+
+    def _list(self, function, image):
         found, image = ctypes.c_int64(), integer(image, "image")
-        self._run(lib.isoc_mri_history, image, None, 0, ctypes.byref(found))
-        residuals = numpy.zeros(found.value)
-        self._run(lib.isoc_mri_history, image, address(residuals), residuals.size, ctypes.byref(found))
-        return residuals[:found.value]
+        self._run(function, image, None, 0, ctypes.byref(found))
+        values = numpy.zeros(found.value)
+        self._run(function, image, address(values), values.size, ctypes.byref(found))
+        return values[:found.value]
 
     def compute_q(self):
         """Makes Q of the trajectory and the weights; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""

@@ -32,6 +32,10 @@ pub trait Real: FftNum + Default + sealed::Sealed + crate::cpu::buffer::Plain {
     fn of(v: f64) -> Self;
     /// In double precision.
     fn wide(self) -> f64;
+    /// Square root.
+    fn root(self) -> Self;
+    /// The larger of two; the other of a NaN and a number.
+    fn larger(self, other: Self) -> Self;
 }
 
 impl Real for f32 {
@@ -47,6 +51,14 @@ impl Real for f32 {
 
     fn of(v: f64) -> Self {
         v as f32
+    }
+
+    fn root(self) -> Self {
+        self.sqrt()
+    }
+
+    fn larger(self, other: Self) -> Self {
+        self.max(other)
     }
 
     fn wide(self) -> f64 {
@@ -67,6 +79,14 @@ impl Real for f64 {
 
     fn of(v: f64) -> Self {
         v
+    }
+
+    fn root(self) -> Self {
+        self.sqrt()
+    }
+
+    fn larger(self, other: Self) -> Self {
+        self.max(other)
     }
 
     fn wide(self) -> f64 {

@@ -34,6 +34,9 @@ pub struct isoc_mri_info {
     pub field_terms: i64,
     /// The relative l2 error of these products, over samples and voxels.
     pub field_error: f64,
+    /// The lambda from which on the wavelet penalty of the last isoc_mri_reconstruct leaves an image of zeros: the largest wavelet
+    /// coefficient of F^H W samples. 0 where that penalty was not in use.
+    pub lambda_limit: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -65,6 +68,7 @@ pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_m
             replaced_values: found.replaced as i64,
             field_terms: found.terms as i64,
             field_error: found.terms_error,
+            lambda_limit: found.lambda_limit,
         };
         // SAFETY: by this function's contract.
         unsafe { write_struct(info, &value) }

@@ -7,6 +7,7 @@ use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, count as number};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
 use crate::mri::Mri;
+use crate::solve::fista::Progress;
 
 /// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 /// `samples`: complex (coils, samples).
@@ -99,7 +100,8 @@ pub unsafe extern "C" fn isoc_mri_normal(
     })
 }
 
-/// Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image. Progress is reported, and a wish to
+/// The image that minimises |F image - samples|^2 / 2, in the norm of the density weights, + lambda times the penalty, for each image.
+/// With penalties 0 to 2 that is the solution of (F^H W F + lambda R^H R) image = F^H W samples, by conjugate gradient. Progress is reported, and a wish to
 /// cancel heeded, at each iteration.
 ///
 /// # Safety
@@ -114,7 +116,8 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
     unsafe { to_image(mri, samples, image, Mri::reconstruct) }
 }
 
-/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
+/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each; with
+/// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
 ///
 /// # Safety
 /// `residuals` is NULL or has room for `capacity` values; `count` is NULL or writable.
@@ -126,14 +129,45 @@ pub unsafe extern "C" fn isoc_mri_history(
     capacity: i64,
     count: *mut i64,
 ) -> Status {
+    // SAFETY: by this function's contract.
+    unsafe {
+        list(mri, image, OutList { names: ["residuals", "capacity"], out: residuals, capacity, count }, |p| {
+            &p.residuals
+        })
+    }
+}
+
+/// |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty of image `image` in the last isoc_mri_reconstruct, before
+/// the first iteration and after each; none with penalties 0 to 2, and of moving wavelets as they lay in each iteration.
+///
+/// # Safety
+/// `objectives` is NULL or has room for `capacity` values; `count` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_objective(
+    mri: *mut isoc_mri,
+    image: i64,
+    objectives: *mut f64,
+    capacity: i64,
+    count: *mut i64,
+) -> Status {
+    // SAFETY: by this function's contract.
+    unsafe {
+        list(mri, image, OutList { names: ["objectives", "capacity"], out: objectives, capacity, count }, |p| {
+            &p.objectives
+        })
+    }
+}
+
+/// # Safety
+/// As for `OutList::fill`.
+unsafe fn list(mri: *mut isoc_mri, image: i64, list: OutList<f64>, of: fn(&Progress) -> &Vec<f64>) -> Status {
     with_plan(mri, |mri| {
-        let histories = mri.histories();
-        let Some(last) = histories.len().checked_sub(1) else {
+        let solutions = mri.solutions();
+        let Some(last) = solutions.len().checked_sub(1) else {
             fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
         };
-        let history = &histories[number(image, "image", 0, last)?];
-        let list = OutList { names: ["residuals", "capacity"], out: residuals, capacity, count };
+        let found = of(&solutions[number(image, "image", 0, last)?]);
         // SAFETY: by this function's contract.
-        unsafe { list.fill(history.iter().copied()) }
+        unsafe { list.fill(found.iter().copied()) }
     })
 }

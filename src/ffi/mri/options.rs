@@ -3,7 +3,7 @@
 use super::plan::{isoc_mri, with_plan};
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
-use crate::mri::{Method, Normal, Options, Penalty};
+use crate::mri::{Algorithm, Method, Normal, Options, Penalty, Wavelet};
 use std::ffi::c_void;
 
 /// How Fourier sums are computed.
@@ -30,16 +30,48 @@ pub enum isoc_mri_normal_kind {
     Pair = 2,
 }
 
-/// R of the penalty lambda |R rho|^2.
+/// What images are preferred: lambda times a penalty is minimised together with |F rho - samples|^2 / 2, in the norm of the density
+/// weights.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_mri_penalty {
-    /// R = 1.
+    /// |R rho|^2 / 2 with R = 1.
     Identity = 0,
-    /// Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    /// |R rho|^2 / 2, R the differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
     Differences = 1,
-    /// The matrix of isoc_mri_set_matrix.
+    /// |R rho|^2 / 2, R the matrix of isoc_mri_set_matrix.
     Matrix = 2,
+    /// The sum of the absolute values of all coefficients of an orthonormal wavelet transform: images of few wavelets, from few samples.
+    Wavelets = 3,
+    /// Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
+    /// isoc_mri_set_difference_weights: images of few edges.
+    Variation = 4,
+}
+
+/// What minimises.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_algorithm {
+    /// ConjugateGradient for penalties 0 to 2, Fista for the others.
+    Auto = 0,
+    /// Conjugate gradient: for penalties 0 to 2.
+    ConjugateGradient = 1,
+    /// Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the largest
+    /// curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    Fista = 2,
+    /// A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total variation, and
+    /// more iterations; wavelets stay where they are.
+    PrimalDual = 3,
+}
+
+/// Wavelets, in the field's names.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum isoc_mri_wavelet {
+    /// Daubechies' with four vanishing moments, eight coefficients: "db4".
+    Daubechies4 = 0,
+    /// Haar's.
+    Haar = 1,
 }
 
 /// How exact sums with voxel positions or a field map compute sine and cosine.
@@ -75,10 +107,24 @@ pub struct isoc_mri_options {
     pub tolerance: f64,
     /// Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     pub upsampling: f64,
-    /// Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
+    /// Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
+    /// weights. 3 and 4: that times the image's; a hundredth of isoc_mri_info.lambda_limit is where to begin.
     pub lambda: f64,
-    /// Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+    /// Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
     pub residual: f64,
+    /// An isoc_mri_algorithm.
+    pub algorithm: u32,
+    /// An isoc_mri_wavelet.
+    pub wavelet: u32,
+    /// Levels of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis. A line of odd length passes its last
+    /// element on, so that any size will do.
+    pub levels: u32,
+    /// 0: the grid of wavelets moves from iteration to iteration, so that it does not show. Else it stays, and the objective is one of
+    /// a fixed problem.
+    pub fixed_wavelets: u32,
+    /// Differences shorter than this count by their square over twice this in total variation (Huber's function); 0: none. In the
+    /// image's unit.
+    pub huber: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -107,7 +153,21 @@ impl isoc_mri_options {
             0 => Penalty::Identity,
             1 => Penalty::Differences,
             2 => Penalty::Matrix,
-            v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 2 (isoc_mri_penalty)"),
+            3 => Penalty::Wavelets,
+            4 => Penalty::Variation,
+            v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 4 (isoc_mri_penalty)"),
+        };
+        let algorithm = match self.algorithm {
+            0 => Algorithm::Auto,
+            1 => Algorithm::ConjugateGradient,
+            2 => Algorithm::Fista,
+            3 => Algorithm::PrimalDual,
+            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 3 (isoc_mri_algorithm)"),
+        };
+        let wavelet = match self.wavelet {
+            0 => Wavelet::Daubechies4,
+            1 => Wavelet::Haar,
+            v => fail!(UnknownValue, "options.wavelet is {v}; it must be 0 or 1 (isoc_mri_wavelet)"),
         };
         let hardware_sines = match self.sines {
             0 => false,
@@ -129,6 +189,11 @@ impl isoc_mri_options {
             normal,
             lambda,
             penalty,
+            algorithm,
+            wavelet,
+            levels: self.levels as usize,
+            fixed_wavelets: self.fixed_wavelets != 0,
+            huber: self.huber,
             iterations,
             residual,
             warm_start,

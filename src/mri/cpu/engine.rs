@@ -4,6 +4,8 @@ use super::coils;
 use super::penalty::Regulariser;
 use super::q::Q;
 use super::transform::Transform;
+use super::variation::CpuFields;
+use super::wavelets::CpuWavelets;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
@@ -14,6 +16,8 @@ use crate::mri::engine::{Engine, Scan, Solve, Vector};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
 use crate::mri::transform::{Effects, Fourier, Progress};
+use crate::mri::variation::Raise;
+use crate::mri::wavelets::Wavelets;
 use crate::nufft::toeplitz::differences;
 use crate::solve::Vectors;
 use crate::solve::cpu::CpuVectors;
@@ -99,6 +103,8 @@ fn image<T: Real>(slot: &mut Option<Buffer<Complex<T>>>, voxels: usize) -> Resul
 impl<T: Real> Engine for CpuEngine<T> {
     type Real = T;
     type Vectors = CpuVectors<T>;
+    type Wavelets = CpuWavelets<T>;
+    type Fields = CpuFields<T>;
     const WAITS: bool = false;
 
     fn scan(&self) -> &Scan {
@@ -130,6 +136,7 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
         self.regulariser.weights = squared.map(converted).transpose()?;
+        self.scan.see_difference_weights(squared);
         Ok(())
     }
 
@@ -163,8 +170,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         let scan = &self.scan;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
-        let images = scan.images() as u64 + solve.purpose.vectors(scan.images(), 6) + if scan.mapped { 2 } else { 0 };
-        let coils = scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz);
+        let vectors = solve.purpose.vectors(scan.images(), 6 + solve.solver.more_vectors(scan.grid));
+        let images = scan.images() as u64 + vectors + if scan.mapped { 2 } else { 0 };
+        let coils =
+            scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
         Ok(transforms + complex * (images * voxels + coils * samples) + self.regulariser.memory())
     }
 
@@ -343,7 +352,49 @@ impl<T: Real> Engine for CpuEngine<T> {
                 Ok(())
             }
             Penalty::Matrix => self.regulariser.add_matrix(T::of(lambda), image, out),
+            Penalty::Wavelets | Penalty::Variation => fail!(Internal, "a penalty that is no square has no R^H R"),
         }
+    }
+
+    fn wavelets(&mut self) -> Result<CpuWavelets<T>> {
+        CpuWavelets::new(self.level, self.scan.voxels())
+    }
+
+    fn soften(
+        &mut self,
+        work: &mut CpuWavelets<T>,
+        (wavelets, shift): (&Wavelets, [usize; 3]),
+        threshold: f64,
+        image: &mut Vector<Self>,
+    ) -> Result<f64> {
+        work.soften(wavelets, shift, threshold, image)
+    }
+
+    fn coefficient_sizes(
+        &mut self,
+        work: &mut CpuWavelets<T>,
+        (wavelets, shift): (&Wavelets, [usize; 3]),
+        image: &mut Vector<Self>,
+    ) -> Result<[f64; 2]> {
+        work.sizes(wavelets, shift, image)
+    }
+
+    fn fields(&mut self) -> Result<CpuFields<T>> {
+        CpuFields::new(self.level, self.scan.grid)
+    }
+
+    fn back(&mut self, fields: &CpuFields<T>, scale: f64, image: &Vector<Self>, out: &mut Vector<Self>) -> Result<()> {
+        fields.back(self.regulariser.weights.as_deref(), scale, image, out);
+        Ok(())
+    }
+
+    fn raise(&mut self, fields: &mut CpuFields<T>, raise: Raise, x: &Vector<Self>) -> Result<()> {
+        fields.raise(self.regulariser.weights.as_deref(), raise, x);
+        Ok(())
+    }
+
+    fn variation(&mut self, fields: &CpuFields<T>, huber: f64, x: &Vector<Self>) -> Result<f64> {
+        fields.variation(self.regulariser.weights.as_deref(), huber, x)
     }
 }
 

@@ -20,6 +20,8 @@ mod separable_forward;
 mod separable_problem;
 mod sums;
 mod transform;
+mod variation;
+mod wavelets;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@ use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
 use super::q::{Q, QArrays};
 use super::transform::Transform;
+use super::variation::DeviceFields;
+use super::wavelets::DeviceWavelets;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
@@ -17,6 +19,8 @@ use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
 use crate::mri::transform::{Effects, Fourier, Progress};
+use crate::mri::variation::Raise;
+use crate::mri::wavelets::Wavelets;
 use crate::nufft::toeplitz::differences;
 use crate::solve::Vectors;
 use crate::solve::gpu::{DeviceVector, GpuVectors};
@@ -117,6 +121,8 @@ impl<T: DeviceReal> GpuEngine<T> {
 impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Real = T;
     type Vectors = GpuVectors<T>;
+    type Wavelets = DeviceWavelets<T>;
+    type Fields = DeviceFields<T>;
     const WAITS: bool = true;
 
     fn scan(&self) -> &Scan {
@@ -149,6 +155,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
+        self.scan.see_difference_weights(squared);
         let squared = squared.map(|w| self.reals(w)).transpose()?;
         self.differences.set_weights(squared);
         Ok(())
@@ -363,7 +370,61 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             // SAFETY: as above.
             (Penalty::Matrix, Some(matrix)) => unsafe { matrix.add(queue, lambda, x, to) },
             (Penalty::Matrix, None) => fail!(Internal, "a plan refuses a matrix that was not set"),
+            (Penalty::Wavelets | Penalty::Variation, _) => {
+                fail!(Internal, "a penalty that is no square has no R^H R")
+            }
         }
+    }
+
+    fn wavelets(&mut self) -> Result<DeviceWavelets<T>> {
+        DeviceWavelets::new(&self.vectors.queue, self.scan.voxels())
+    }
+
+    fn soften(
+        &mut self,
+        work: &mut DeviceWavelets<T>,
+        of: (&Wavelets, [usize; 3]),
+        threshold: f64,
+        image: &mut DeviceVector,
+    ) -> Result<f64> {
+        // SAFETY: an image of the plan's size, which stays in the pool.
+        unsafe { work.soften(&self.vectors.queue, of, threshold, image.address()) }
+    }
+
+    fn coefficient_sizes(
+        &mut self,
+        work: &mut DeviceWavelets<T>,
+        of: (&Wavelets, [usize; 3]),
+        image: &mut DeviceVector,
+    ) -> Result<[f64; 2]> {
+        // SAFETY: as above.
+        unsafe { work.sizes(&self.vectors.queue, of, image.address()) }
+    }
+
+    fn fields(&mut self) -> Result<DeviceFields<T>> {
+        DeviceFields::new(&self.vectors.queue, self.scan.grid)
+    }
+
+    fn back(
+        &mut self,
+        fields: &DeviceFields<T>,
+        scale: f64,
+        image: &DeviceVector,
+        out: &mut DeviceVector,
+    ) -> Result<()> {
+        let (queue, weights) = (&self.vectors.queue, self.differences.weights());
+        // SAFETY: as above.
+        unsafe { fields.back(queue, weights, scale, image.address(), out.address()) }
+    }
+
+    fn raise(&mut self, fields: &mut DeviceFields<T>, raise: Raise, x: &DeviceVector) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { fields.raise(&self.vectors.queue, self.differences.weights(), raise, x.address()) }
+    }
+
+    fn variation(&mut self, fields: &DeviceFields<T>, huber: f64, x: &DeviceVector) -> Result<f64> {
+        // SAFETY: as above.
+        unsafe { fields.variation(&self.vectors.queue, self.differences.weights(), huber, x.address()) }
     }
 }
 

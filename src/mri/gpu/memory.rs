@@ -26,9 +26,10 @@ pub(super) struct Budget {
 /// Bytes of a solution's vectors.
 pub(super) fn vector_bytes<T: DeviceReal>(scan: &Scan, solve: &Solve) -> u64 {
     let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-    let solver = solve.purpose.vectors(scan.images(), 5);
+    let solver = solve.purpose.vectors(scan.images(), 5 + solve.solver.more_vectors(scan.grid));
     let images = scan.images() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
-    let coils = scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz);
+    let coils =
+        scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
     T::PRECISION.complex() as u64 * (images * voxels + coils * samples)
 }
 

@@ -16,6 +16,8 @@ mod separable_adjoint;
 mod separable_forward;
 mod sums;
 mod transform;
+mod variation;
+mod wavelets;
 mod workspace;
 
 #[cfg(test)]

@@ -54,6 +54,11 @@ impl DeviceDifferences {
         self.weights = squared;
     }
 
+    /// Their address; 0 for ones.
+    pub(super) fn weights(&self) -> u64 {
+        self.weights.as_ref().map_or(0, |w| w.address())
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.weights.as_ref().map_or(0, |w| w.bytes() as u64)
     }
@@ -72,8 +77,7 @@ impl DeviceDifferences {
     ) -> Result<()> {
         let voxels = nx * ny * nz;
         let sizes = [nx, ny, nz].map(|n| n as i32);
-        let weights = self.weights.as_ref().map_or(0, |w| w.address());
-        let arguments = DifferencesArguments { x, out, weights, lambda, voxels: voxels as i64, sizes };
+        let arguments = DifferencesArguments { x, out, weights: self.weights(), lambda, voxels: voxels as i64, sizes };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
         unsafe { queue.launch_each(&self.kernel, voxels, &arguments) }
     }

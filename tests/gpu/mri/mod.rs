@@ -10,6 +10,8 @@ mod nufft;
 mod radial;
 #[path = "../../mri/scan.rs"]
 pub(super) mod scan;
+#[path = "../../mri/sparse.rs"]
+mod sparse;
 #[path = "../../mri/suite.rs"]
 mod suite;
 

@@ -1,0 +1,129 @@
+//! Least squares with a penalty that is not smooth, by accelerated proximal gradient.
+//!
+//! A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", SIAM J. Imaging Sci. 2, 2009;
+//! momentum begins anew where it points uphill: B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes", Found.
+//! Comput. Math. 15, 2015. The step is one over the largest curvature that was met: no norm has to be known. N is applied to each image,
+//! and N of an extrapolated one is extrapolated, so that the objective of each image is known for nothing.
+
+use super::{Course, Momentum, Stop, Vectors};
+use crate::error::Result;
+
+/// The problem |A x - d|^2 / 2 + penalty(x), with N = A^H A, and the arithmetic of the vectors that it is about.
+pub(crate) trait Composite {
+    type Vectors: Momentum;
+    fn vectors(&mut self) -> &mut Self::Vectors;
+    /// out = N x.
+    fn normal(&mut self, x: &VectorOf<Self>, out: &mut VectorOf<Self>) -> Result<()>;
+    /// Replaces v by the x that minimises |x - v|^2 / 2 + step penalty(x); gives penalty(x).
+    fn prox(&mut self, step: f64, v: &mut VectorOf<Self>) -> Result<f64>;
+    /// penalty(x), where [`Composite::prox`] did not make it.
+    fn penalty(&mut self, x: &VectorOf<Self>) -> Result<f64>;
+    /// After each iteration; an error ends the solution.
+    fn after(&mut self) -> Result<()>;
+}
+
+/// A vector of a problem.
+pub(crate) type VectorOf<C> = <<C as Composite>::Vectors as Vectors>::Vector;
+
+/// How a solution went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// |step| / |image| of each iteration, after 1 for the start.
+    pub residuals: Vec<f64>,
+    /// The objective before the first iteration and after each.
+    pub objectives: Vec<f64>,
+}
+
+impl Progress {
+    /// Whether to go on.
+    pub(super) fn goes_on(&self, stop: Stop) -> bool {
+        self.residuals.len() <= stop.iterations && self.residuals.last().is_none_or(|r| *r > stop.tolerance)
+    }
+}
+
+/// The largest curvature allowed for is so much more than what was met.
+pub(super) const MARGIN: f64 = 1.05;
+/// Steps shorter than this part of the image are rounding as much as step: their curvature is not believed.
+pub(super) const SHORTEST: f64 = 1e-5;
+
+/// Minimises from the given x on. `right` is A^H d, and `data` |d|^2.
+pub(crate) fn fista<C: Composite>(
+    problem: &mut C,
+    right: &VectorOf<C>,
+    x: &mut VectorOf<C>,
+    start_is_zero: bool,
+    data: f64,
+    stop: Stop,
+) -> Result<Progress> {
+    let count = problem.vectors().len(right);
+    let mut next_product = problem.vectors().zeros(count)?;
+    let Some(mut curvature) = first_curvature(problem, right, &mut next_product)? else {
+        return nothing(problem, x, data);
+    };
+    let mut next = problem.vectors().uninitialised(count)?;
+    let mut product = problem.vectors().zeros(count)?;
+    let mut before = problem.vectors().uninitialised(count)?;
+    let mut before_product = problem.vectors().uninitialised(count)?;
+    let mut progress = Progress { residuals: vec![1.0], objectives: vec![data / 2.0] };
+    if !start_is_zero {
+        problem.normal(x, &mut product)?;
+        let vectors = problem.vectors();
+        let smooth = data / 2.0 + vectors.dot(x, &product)? / 2.0 - vectors.dot(x, right)?;
+        progress.objectives = vec![smooth + problem.penalty(x)?];
+    }
+    problem.vectors().copy((x, 0), (&mut before, 0), count)?;
+    problem.vectors().copy((&product, 0), (&mut before_product, 0), count)?;
+    let mut t = 1.0f64;
+    let mut momentum = 0.0;
+    while progress.goes_on(stop) {
+        let course = Course { x: [&*x, &product], before: [&before, &before_product] };
+        problem.vectors().descend(1.0 / curvature, momentum, course, right, &mut next)?;
+        let penalty = problem.prox(1.0 / curvature, &mut next)?;
+        problem.normal(&next, &mut next_product)?;
+        let seen = problem.vectors().survey(momentum, course, right, [&next, &next_product])?;
+        let believed = seen.step > SHORTEST * SHORTEST * seen.square;
+        if believed && seen.curvature > curvature * seen.step {
+            curvature = MARGIN * seen.curvature / seen.step;
+            continue;
+        }
+        // x, next and before change places: before, which is of no use any more, becomes room for the next.
+        std::mem::swap(&mut before, x);
+        std::mem::swap(x, &mut next);
+        std::mem::swap(&mut before_product, &mut product);
+        std::mem::swap(&mut product, &mut next_product);
+        progress.residuals.push(if seen.square > 0.0 { (seen.step / seen.square).sqrt() } else { 0.0 });
+        progress.objectives.push(data / 2.0 + seen.energy / 2.0 - seen.overlap + penalty);
+        problem.after()?;
+        if seen.turn > 0.0 {
+            (t, momentum) = (1.0, 0.0);
+        } else {
+            let following = (1.0 + (1.0 + 4.0 * t * t).sqrt()) / 2.0;
+            (t, momentum) = (following, (t - 1.0) / following);
+        }
+    }
+    Ok(progress)
+}
+
+/// The curvature of |A x - d|^2 / 2 along A^H d; None if that is 0.
+pub(super) fn first_curvature<C: Composite>(
+    problem: &mut C,
+    right: &VectorOf<C>,
+    product: &mut VectorOf<C>,
+) -> Result<Option<f64>> {
+    let square = problem.vectors().dot(right, right)?;
+    if square == 0.0 {
+        return Ok(None);
+    }
+    problem.normal(right, product)?;
+    let curvature = problem.vectors().dot(right, product)? / square;
+    // A^H d is not 0, and neither is A A^H d; rounding might say so.
+    Ok((curvature > 0.0 && curvature.is_finite()).then_some(curvature))
+}
+
+/// Without data the image is 0, whatever the start.
+pub(super) fn nothing<C: Composite>(problem: &mut C, x: &mut VectorOf<C>, data: f64) -> Result<Progress> {
+    let vectors = problem.vectors();
+    let zeros = vectors.zeros(vectors.len(x))?;
+    vectors.combine(1.0, &zeros, 0.0, x)?;
+    Ok(Progress { residuals: vec![0.0], objectives: vec![data / 2.0] })
+}
