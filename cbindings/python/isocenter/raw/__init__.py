@@ -10,8 +10,8 @@ samples, trajectory and geometry, for steps of your own. ``python -m isocenter.r
 This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
 """
 from ._file import Raw, Readouts, Space, read
-from ._picture import write_png
+from ._picture import upright, write_png
 from ._reconstruction import Reconstruction, reconstruct
 from ._trajectory import UNITS
 
-__all__ = ["UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "write_png"]
+__all__ = ["UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_png"]

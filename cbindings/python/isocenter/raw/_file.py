@@ -5,6 +5,7 @@ from collections import namedtuple
 
 import numpy
 
+from ..coils import coil_whitening
 from ..errors import wrong
 from . import _trajectory
 
@@ -200,6 +201,15 @@ class Raw:
                     if coils != self.coils:
                         raise wrong(ValueError, f"{self._path}: acquisition {row} has {coils} coils; others have {self.coils}")
                     yield int(row), data.astype(numpy.float32, copy=False).view(numpy.complex64).reshape(coils, n), traj.reshape(n, dims)
+
+    def whitening(self, dwell, *, context=None):
+        """The matrix, complex64 (coils, coils), by which `coil_apply` whitens samples that are `dwell` seconds apart; None without a
+        noise measurement. Noise has a power that goes with the bandwidth, 1 / dwell, so that the noise measurement's own dwell and
+        the receiver's relative bandwidth scale the matrix, as in Gadgetron (Hansen and Sorensen 2013); where a dwell is 0, not known, nothing does."""
+        if self.noise is None:
+            return None
+        ratio = dwell / self.noise_dwell * self.noise_bandwidth if dwell > 0 and self.noise_dwell > 0 else 1.0
+        return (coil_whitening(self.noise, context=context) * math.sqrt(ratio)).astype(numpy.complex64)
 
     def frames(self, **chosen):
         """What `select` takes for each image, less the slice: a list of dict, in the order repetition, contrast, phase, set.

@@ -3,11 +3,11 @@ from collections import namedtuple
 
 import numpy
 
-from ..coils import coil_apply, coil_compression, coil_maps, coil_whitening
+from ..coils import coil_apply, coil_compression, coil_maps
 from ..context import Context
 from ..errors import wrong
 from ..mri import MRI
-from ._file import COUNTERS, Raw, read
+from ._file import Raw, read
 
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
 
@@ -102,7 +102,7 @@ class _Solver:
     def __init__(self, raw, context, unit, virtual_coils, calibration, iterations, regularisation, crop):
         self.raw, self.context, self.unit, self.virtual, self.lines = raw, context, unit, virtual_coils, calibration
         self.iterations, self.regularisation, self.crop = iterations, regularisation, crop
-        self.whitening = None if raw.noise is None else coil_whitening(raw.noise, context=context)
+        self.whitening = {}  # by dwell
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
         self.plan = self.trajectory = None
 
@@ -115,12 +115,11 @@ class _Solver:
             self.plan = None
 
     def whitened(self, readouts):
-        if self.whitening is None:
+        if self.raw.noise is None:
             return readouts.samples
-        dwell = self.raw.noise_dwell
-        # White noise has a power that goes with the bandwidth, 1 / dwell.
-        ratio = readouts.dwell / dwell * self.raw.noise_bandwidth if dwell > 0 and readouts.dwell > 0 else 1.0
-        return coil_apply((self.whitening * numpy.sqrt(ratio)).astype(numpy.complex64), readouts.samples, context=self.context)
+        if readouts.dwell not in self.whitening:
+            self.whitening[readouts.dwell] = self.raw.whitening(readouts.dwell, context=self.context)
+        return coil_apply(self.whitening[readouts.dwell], readouts.samples, context=self.context)
 
     def find_maps(self, readouts, samples):
         """Virtual coils and their sensitivities."""
