@@ -14,7 +14,7 @@ import isocenter
 import isocenter.raw
 
 DATA = os.environ.get("DATA")  # an ISMRMRD file, or None for the phantom
-UNIT = os.environ.get("UNIT")  # of its trajectory, where more than one fits: see isocenter.raw.UNITS
+UNIT = os.environ.get("UNIT") or None  # of its trajectory, where more than one fits: see isocenter.raw.UNITS
 SIZE, SPOKES, READOUT, COILS, FIELD = 192, 48, 384, 8, 240.0  # of the phantom; the field of view in mm
 
 # %% [markdown]
