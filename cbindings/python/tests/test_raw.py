@@ -3,6 +3,7 @@ import contextlib
 import io
 import math
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -388,6 +389,8 @@ class Mistakes(Files):
         self.says("no acquisitions in dataset/data, .*; it has exchange", self.path)
         self.says("has no header, dataset/xml", write(self.path, None, lines(self.full)))
         self.says("is no ISMRMRD header", write(self.path, "<wrong>", lines(self.full)))
+        text = re.sub("<matrixSize>.*?</matrixSize>", "", header(kind="cartesian", encoded=PLANE), count=1)
+        self.says("is no ISMRMRD header .*matrixSize", write(self.path, text, lines(self.full)))
         self.says("encoding is 1; .* has 1, counted from 0", self.write(lines(self.full)), encoding=1)
         self.says("sizes must be above 0", self.write(lines(self.full), encoded=((1, N, N), (5.0, 0.0, FIELD))))
 
