@@ -22,6 +22,6 @@ def notebook(text):
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("ct", "iterative", "mri", "pet"):
+    for name in ("ct", "iterative", "mri", "pet", "raw"):
         source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
         (folder / f"{name}.ipynb").write_text(json.dumps(notebook(source), indent=1) + "\n", encoding="utf-8")

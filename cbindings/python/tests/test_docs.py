@@ -1,7 +1,8 @@
-"""The code of docs/python.md, docs/porting.md, docs/iterative.md and docs/coils.md runs, block after block."""
+"""The code of docs/python.md, docs/porting.md, docs/iterative.md, docs/coils.md and docs/raw.md runs, block after block."""
 import contextlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,14 +11,19 @@ import unittest
 from pathlib import Path
 
 import isocenter
+from test_raw import ismrmrd
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 
 class Docs(unittest.TestCase):
     def test_code_runs(self):
+        folder = tempfile.TemporaryDirectory()  # for the files that pages write
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
         for page, least, made in ((PAGE, 7, "ct"), (PAGE.with_name("porting.md"), 1, "ct"), (PAGE.with_name("iterative.md"), 1, "ct"),
-                                  (PAGE.with_name("coils.md"), 1, "maps")):
+                                  (PAGE.with_name("coils.md"), 1, "maps"), *([(PAGE.with_name("raw.md"), 3, "made")] if ismrmrd else [])):
             blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
             self.assertGreaterEqual(len(blocks), least)
             scope = {}
@@ -47,7 +53,7 @@ class Docs(unittest.TestCase):
         examples = PAGE.parents[1] / "cbindings" / "python" / "examples"
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, examples / "notebooks.py", folder], check=True)
-            for name in ("ct", "iterative", "mri", "pet"):
+            for name in ("ct", "iterative", "mri", "pet", "raw"):
                 cells = json.loads((Path(folder) / f"{name}.ipynb").read_text())["cells"]
                 self.assertEqual(cells[0]["cell_type"], "markdown")
                 self.assertTrue(cells[0]["source"][0].startswith("# "))

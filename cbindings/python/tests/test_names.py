@@ -208,7 +208,7 @@ class Signatures(unittest.TestCase):
 class Source(unittest.TestCase):
     def test_messages_name_the_function(self):
         """Everything that the package raises of its own says who was called: see errors.wrong."""
-        for file in pathlib.Path(isocenter.__file__).parent.glob("*.py"):
+        for file in pathlib.Path(isocenter.__file__).parent.rglob("*.py"):
             if file.name not in ("_library.py", "_abi.py"):
                 self.assertEqual(re.findall(r"raise \w+(?:Error|Exception)\(.*", file.read_text()), [], file.name)
 

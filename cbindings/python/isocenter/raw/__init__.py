@@ -1,0 +1,17 @@
+"""ISMRMRD raw data: from a file of several coils' k-space to images.
+
+>>> import isocenter.raw
+>>> made = isocenter.raw.reconstruct("scan.h5")          # made.images: (frames, z, y, x) of complex64
+>>> isocenter.raw.write_png("scan.png", made)
+
+`reconstruct` whitens noise, joins coils, finds their sensitivities and solves for the image (SENSE by conjugate gradient). `read` gives
+samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command.
+
+This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
+"""
+from ._file import Raw, Readouts, Space, read
+from ._picture import upright, write_png
+from ._reconstruction import Reconstruction, reconstruct
+from ._trajectory import UNITS
+
+__all__ = ["UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_png"]

@@ -1,0 +1,52 @@
+"""The command `python -m isocenter.raw`."""
+import argparse
+import sys
+
+import numpy
+
+import isocenter
+import isocenter.raw
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m isocenter.raw", description="Reconstructs images from an ISMRMRD file of raw MRI data.")
+    parser.add_argument("file", help="ISMRMRD file (HDF5)")
+    parser.add_argument("-o", "--output", help="a picture, NAME.png, or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
+    for name in ("slice", "contrast", "phase", "repetition", "set"):
+        parser.add_argument(f"--{name}", type=int, help="of the file's counter; all without it")
+    parser.add_argument("--encoding", type=int, default=0, help="which of the header's encoding spaces (0)")
+    parser.add_argument("--unit", choices=isocenter.raw.UNITS, help="of the trajectory; found without it, where just one fits")
+    parser.add_argument("--virtual-coils", type=int, help="the most to solve for (12, or 8 of a volume); 0: all coils")
+    parser.add_argument("--calibration", type=int, default=24, help="lines of the middle of k-space for coil sensitivities (24)")
+    parser.add_argument("--iterations", type=int, default=15, help="of the conjugate gradient (15)")
+    parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the image's size (0)")
+    parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    given = parser.parse_args(arguments)
+    if given.output and not given.output.endswith((".png", ".npy")):
+        parser.error(f"--output is {given.output}; it must end in .png or .npy")
+    try:
+        run(given)
+    except (isocenter.Error, ValueError, OSError, ImportError) as e:
+        sys.exit(f"isocenter.raw: {e}")
+
+
+def run(given):
+    raw = isocenter.raw.read(given.file, encoding=given.encoding)
+    print(raw)
+    if not given.output:
+        return
+    words = "slice contrast phase repetition set unit virtual_coils calibration iterations regularisation crop".split()
+    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), **{word: getattr(given, word) for word in words})
+    print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
+    print(f"noise {'whitened' if made.whitened else 'not measured'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
+          f"maps from {made.calibration}, residual {made.residual:.2g}")
+    if given.output.endswith(".png"):
+        isocenter.raw.write_png(given.output, made)
+    else:
+        numpy.save(given.output, made.images)
+    print(f"written: {given.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Pictures of images, the way that radiologists look at them."""
+import struct
+import zlib
+
+import numpy
+
+# Towards where the picture's columns and rows go, by the patient's axis across it: left, back and head are positive.
+_VIEWS = {2: ((0, 1), (1, 1)), 1: ((0, 1), (2, -1)), 0: ((1, 1), (2, -1))}
+
+
+def upright(images, affine):
+    """Images (..., y, x) as they are shown: the patient's right on the left and front or head on top, from the affine map of
+    `Reconstruction`. As they are where that has no directions."""
+    matrix = numpy.asarray(affine)[:3, :3]
+    normal = numpy.cross(matrix[:, 0], matrix[:, 1])
+    if not normal.any():
+        return images
+    (column_axis, column_sign), (row_axis, row_sign) = _VIEWS[int(numpy.argmax(numpy.abs(normal)))]
+    x, y = matrix[:, 0], matrix[:, 1]
+    if abs(x[column_axis]) < abs(y[column_axis]):
+        images, x, y = images.swapaxes(-1, -2), y, x
+    if x[column_axis] * column_sign < 0:
+        images = images[..., ::-1]
+    if y[row_axis] * row_sign < 0:
+        images = images[..., ::-1, :]
+    return images
+
+
+def mosaic(images):
+    """Images (n, y, x) side by side, in about as many rows as columns."""
+    n, ny, nx = images.shape
+    columns = int(numpy.ceil(numpy.sqrt(n)))
+    rows = -(-n // columns)
+    out = numpy.zeros((rows, ny, columns, nx), images.dtype)
+    for i, image in enumerate(images):
+        out[i // columns, :, i % columns] = image
+    return out.reshape(rows * ny, columns * nx)
+
+
+def write_png(path, made, *, percentile=99.8, most=36):
+    """Writes magnitudes as a greyscale PNG, slices and frames side by side, upright.
+
+    Parameters
+    ----------
+    path : path
+    made : Reconstruction
+    percentile : float
+        Of the magnitudes above 0, which is white.
+    most : int
+        Images; of more, so many at even distances are shown.
+    """
+    images = numpy.abs(upright(made.images, made.affine))
+    images = images.reshape(-1, *images.shape[-2:])
+    if len(images) > most:
+        images = images[numpy.linspace(0, len(images) - 1, most).astype(int)]
+    seen = images[images > 0]
+    white = numpy.percentile(seen, percentile) if seen.size else 1.0
+    grey = (255 * numpy.clip(mosaic(images) / white, 0, 1)).round().astype(numpy.uint8)
+    height, width = grey.shape
+    lines = numpy.concatenate([numpy.zeros((height, 1), numpy.uint8), grey], axis=1).tobytes()  # filter 0 before each line
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        for kind, body in ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(lines, 6)), (b"IEND", b"")):
+            file.write(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
