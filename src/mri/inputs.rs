@@ -236,6 +236,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         lambda: 0.0,
         penalty: Penalty::Identity,
         toeplitz: false,
+        or_pairs: false,
         warm_start: false,
         purpose: Purpose::Transform,
     };
