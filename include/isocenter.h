@@ -546,9 +546,9 @@ enum {
 // How F^H W F is applied.
 typedef uint32_t isoc_mri_normal_kind;
 enum {
-    // By Q, except with a field map.
+    // By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by pairs.
     ISOC_MRI_NORMAL_KIND_AUTO = 0,
-    // By Q: a multiplication on the doubled grid.
+    // By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     ISOC_MRI_NORMAL_KIND_TOEPLITZ = 1,
     // By a forward and an adjoint transform.
     ISOC_MRI_NORMAL_KIND_PAIR = 2,
@@ -1367,6 +1367,10 @@ typedef struct {
     int64_t field_terms;
     // The relative l2 error of these products, over samples and voxels.
     double field_error;
+    // Convolutions that Q stands for with a field; 0 without a field, and before Q is there.
+    int64_t normal_terms;
+    // The relative l2 error of their sum, over samples and pairs of voxels.
+    double normal_error;
 } isoc_mri_info;
 
 // An ellipsoid of constant value; where ellipsoids overlap, values add. Lengths are in voxels, from the voxel at position 0. In a
@@ -2085,6 +2089,11 @@ isoc_status isoc_mri_set_maps(isoc_mri *mri,
 // between the fastest and the slowest voxel while samples are taken, and ten more): Sutton, Noll and Fessler, IEEE Trans. Med.
 // Imaging 22, 2003, at times and by interpolators that fit the field's histogram best. ISOC_MRI_METHOD_EXACT takes no products for
 // off-resonance, and those for decay to round-off. All three NULL forget it.
+//
+// F^H W F by Q is then a sum of convolutions, each between factors of voxels (isoc_mri_info.normal_terms; about two for each turn, and ten
+// more): Fessler et al., IEEE Trans. Signal Process. 53, 2005, with products for the sums of decays and the differences of frequencies of all
+// pairs of voxels. It is Hermitian to rounding, and as near to F^H W F as the tolerance says: eigenvalues may fall below 0 by so much of the
+// largest. Q takes normal_terms times as much memory and time as without a field. More than 128 turns are for pairs of transforms.
 isoc_status isoc_mri_set_field(isoc_mri *mri,
                                const isoc_tensor *field,
                                const isoc_tensor *times,
@@ -2152,17 +2161,19 @@ isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t capacity,
                              int64_t *count);
 
-// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
-// scan of a trajectory.
+// Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
+// serves every scan of a trajectory.
 isoc_status isoc_mri_compute_q(isoc_mri *mri);
 
 // Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
-// over differences of voxels, d = 0 and frequency 0 first along every axis.
+// over differences of voxels, d = 0 and frequency 0 first along every axis. With a field there are several, and none is copied
+// (ISOC_STATUS_NOT_CONFIGURED).
 isoc_status isoc_mri_export_q(isoc_mri *mri,
                               const isoc_tensor *q);
 
-// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
-isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
+// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights; a plan with a field takes none.
+isoc_status isoc_mri_import_q(isoc_mri *mri,
+                              const isoc_tensor *q);
 
 // Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
 // (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.

@@ -16,6 +16,9 @@ use crate::error::{Result, Status, fail};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
+/// Roundings that the sum of all convolutions makes anyway, so that more of them gain nothing.
+const ROUNDINGS: f64 = 30.0;
+
 /// What F^H W F is a sum of.
 pub(super) struct Convolutions {
     /// How the sums that make Q are computed.
@@ -45,12 +48,12 @@ impl Effects {
 }
 
 impl Convolutions {
-    /// With a field as many as the tolerance takes, or where sums are exact as the round-off does.
+    /// With a field as many as the tolerance takes, or where sums are exact as rounding does.
     pub(super) fn new(fourier: &Fourier, effects: &Effects, round_off: f64) -> Result<Self> {
         effects.check_convolutions()?;
         let Some(field) = &effects.field else { return Ok(Self { fourier: *fourier, field: None }) };
         let [products, transforms] = match fourier.is_exact(effects)? {
-            true => [round_off, fourier.tolerance],
+            true => [ROUNDINGS * round_off, fourier.tolerance],
             false => SHARES.map(|share| share * fourier.tolerance),
         };
         let segments = Segments::new(&Rates::of_pairs(field)?, &field.seconds, products)?;

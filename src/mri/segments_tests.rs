@@ -84,13 +84,19 @@ fn off_pairs(field: &Field, segments: &Segments) -> f64 {
 /// Bounds as for a single voxel's factor, with twice the turns and twice the decay.
 #[test]
 fn the_sum_of_products_of_pairs_keeps_to_its_tolerance() {
-    for (turns, begin, decay) in [(0.0, 0.0, 0.0), (6.0, 0.0, 0.0), (6.0, 0.03, 1.0), (0.0, 0.0, 2.0), (20.0, -0.01, 0.0)] {
+    for (turns, begin, decay) in
+        [(0.0, 0.0, 0.0), (6.0, 0.0, 0.0), (6.0, 0.03, 1.0), (0.0, 0.0, 2.0), (20.0, -0.01, 0.0)]
+    {
         let field = field(turns, begin, decay);
         let rates = Rates::of_pairs(&field).expect("rates");
         for tolerance in [1e-2, 1e-4, 1e-6, 1e-9, 1e-12] {
             let segments = Segments::new(&rates, &field.seconds, tolerance).expect("segments");
             let seen = off_pairs(&field, &segments);
-            println!("{turns} turns, {decay}, {tolerance:e}: {seen:.1e}, said {:.1e}, {} terms", segments.error(), segments.terms());
+            println!(
+                "{turns} turns, {decay}, {tolerance:e}: {seen:.1e}, said {:.1e}, {} terms",
+                segments.error(),
+                segments.terms()
+            );
             assert!(
                 seen < 2.0 * tolerance + 1e-14,
                 "{turns} turns, {tolerance:e}: {seen:e}, said {:e}",

@@ -100,7 +100,7 @@ class MRI(Plan):
         method : {"auto", "nufft", "exact"}
             Fast transforms to `tolerance`, or sums term by term.
         normal : {"auto", "toeplitz", "pair"}
-            How F^H W F is applied: by Q, or by a forward and an adjoint transform.
+            How F^H W F is applied: by Q (with a field `info().normal_terms` of them), or by a forward and an adjoint transform.
         penalty : {"identity", "differences", "matrix"}
             R of the penalty.
         warm_start : bool
@@ -284,11 +284,12 @@ class MRI(Plan):
         return residuals[:found.value]
 
     def compute_q(self):
-        """Makes Q of the trajectory and the weights; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""
+        """Makes Q of the trajectory, the weights and the field; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""
         self._run(lib.isoc_mri_compute_q)
 
     def export_q(self, q=None):
-        """Copies Q out: real (q_nz, q_ny, q_nx) of `info`, by the plan's precision if no array is given. Returns it."""
+        """Copies Q out: real (q_nz, q_ny, q_nx) of `info`, by the plan's precision if no array is given. Returns it. With a field
+        there is none."""
         if q is None:
             info = self.info()
             double = self._given().precision == _abi.MriPrecision.DOUBLE
@@ -297,7 +298,7 @@ class MRI(Plan):
         return q
 
     def import_q(self, q):
-        """Takes a Q from `export_q` of a plan with the same grid, trajectory and weights."""
+        """Takes a Q from `export_q` of a plan with the same grid, trajectory and weights; one with a field takes none."""
         self._run(lib.isoc_mri_import_q, self._in(q, "q"))
 
     @staticmethod

@@ -328,8 +328,9 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         if self.q.is_some() {
             return Ok(());
         }
-        self.convolutions(fourier)?;
+        let alone = !self.convolutions(fourier)?.have_factors();
         job.enter(Stage::Toeplitz);
+        let mut ones = if alone { Some(self.vectors.filled(self.scan.samples(), 1.0)?) } else { None };
         let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
             fail!(Internal, "no convolutions")
         };
@@ -338,10 +339,15 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
         let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
         let place = self.place(sums.bytes() + taken);
-        let mut values = Buffer::<Complex<T>>::zeroed(samples)?;
-        let mut fill = |index, kernel| {
-            of.of_samples(index, &mut values);
-            let data = queue.upload(&values)?;
+        let mut values = Buffer::<Complex<T>>::zeroed(if alone { 0 } else { samples })?;
+        let fill = |index, kernel| {
+            let data = match ones.take() {
+                Some(ones) => ones,
+                None => {
+                    of.of_samples(index, &mut values);
+                    DeviceVector::new(queue.upload(&values)?, samples)
+                }
+            };
             let images = Images { address: kernel, maps: None };
             // SAFETY: as many samples and weights, and an image of all differences; the GPU is current inside `within`.
             unsafe {
@@ -352,7 +358,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             }
         };
         // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
-        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), factors), &mut fill)? };
+        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), factors), fill)? };
         self.q = Some(q);
         Ok(())
     }

@@ -147,7 +147,13 @@ impl Toeplitz {
     /// # Safety
     /// Spectra are the grid's, buffers hold so many images and what `scratch_bytes` says, until the stream has passed this;
     /// scratch memory is apart from all else. The GPU is current.
-    pub(crate) unsafe fn apply(&self, spectra: Spectra, batches: usize, buffers: Buffers, stream: &Stream) -> Result<()> {
+    pub(crate) unsafe fn apply(
+        &self,
+        spectra: Spectra,
+        batches: usize,
+        buffers: Buffers,
+        stream: &Stream,
+    ) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe { self.run(spectra, batches, buffers, None, Sum::No, stream) }
     }
