@@ -546,23 +546,53 @@ enum {
 // How F^H W F is applied.
 typedef uint32_t isoc_mri_normal_kind;
 enum {
-    // By Q, except with a field map.
+    // By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by pairs.
     ISOC_MRI_NORMAL_KIND_AUTO = 0,
-    // By Q: a multiplication on the doubled grid.
+    // By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     ISOC_MRI_NORMAL_KIND_TOEPLITZ = 1,
     // By a forward and an adjoint transform.
     ISOC_MRI_NORMAL_KIND_PAIR = 2,
 };
 
-// R of the penalty lambda |R rho|^2.
+// What images are preferred: lambda times a penalty is minimised together with |F rho - samples|^2 / 2, in the norm of the density
+// weights.
 typedef uint32_t isoc_mri_penalty;
 enum {
-    // R = 1.
+    // |R rho|^2 / 2 with R = 1.
     ISOC_MRI_PENALTY_IDENTITY = 0,
-    // Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    // |R rho|^2 / 2, R the differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
     ISOC_MRI_PENALTY_DIFFERENCES = 1,
-    // The matrix of isoc_mri_set_matrix.
+    // |R rho|^2 / 2, R the matrix of isoc_mri_set_matrix.
     ISOC_MRI_PENALTY_MATRIX = 2,
+    // The sum of the absolute values of all coefficients of an orthonormal wavelet transform: images of few wavelets, from few samples.
+    ISOC_MRI_PENALTY_WAVELETS = 3,
+    // Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
+    // isoc_mri_set_difference_weights: images of few edges.
+    ISOC_MRI_PENALTY_VARIATION = 4,
+};
+
+// What minimises.
+typedef uint32_t isoc_mri_algorithm;
+enum {
+    // ConjugateGradient for penalties 0 to 2, Fista for the others.
+    ISOC_MRI_ALGORITHM_AUTO = 0,
+    // Conjugate gradient: for penalties 0 to 2.
+    ISOC_MRI_ALGORITHM_CONJUGATE_GRADIENT = 1,
+    // Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the largest
+    // curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    ISOC_MRI_ALGORITHM_FISTA = 2,
+    // A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total variation, and
+    // more iterations; wavelets stay where they are.
+    ISOC_MRI_ALGORITHM_PRIMAL_DUAL = 3,
+};
+
+// Wavelets, in the field's names.
+typedef uint32_t isoc_mri_wavelet;
+enum {
+    // Daubechies' with four vanishing moments, eight coefficients: "db4".
+    ISOC_MRI_WAVELET_DAUBECHIES4 = 0,
+    // Haar's.
+    ISOC_MRI_WAVELET_HAAR = 1,
 };
 
 // How density weights are found.
@@ -1333,10 +1363,24 @@ typedef struct {
     double tolerance;
     // Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     double upsampling;
-    // Weight of the penalty, relative to nothing: the unit is that of F^H W F, whose diagonal is the sum of the weights.
+    // Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
+    // weights. 3 and 4: that times the image's; a hundredth of isoc_mri_info.lambda_limit is where to begin.
     double lambda;
-    // Stops at this |residual| / |right-hand side|; 0 means 1e-6.
+    // Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
     double residual;
+    // An isoc_mri_algorithm.
+    uint32_t algorithm;
+    // An isoc_mri_wavelet.
+    uint32_t wavelet;
+    // Levels of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis. A line of odd length passes its last
+    // element on, so that any size will do.
+    uint32_t levels;
+    // 0: the grid of wavelets moves from iteration to iteration, so that it does not show. Else it stays, and the objective is one of
+    // a fixed problem.
+    uint32_t fixed_wavelets;
+    // Differences shorter than this count by their square over twice this in total variation (Huber's function); 0: none. In the
+    // image's unit.
+    double huber;
 } isoc_mri_options;
 
 // What a plan found and decided.
@@ -1367,6 +1411,13 @@ typedef struct {
     int64_t field_terms;
     // The relative l2 error of these products, over samples and voxels.
     double field_error;
+    // Convolutions that Q stands for with a field; 0 without a field, and before Q is there.
+    int64_t normal_terms;
+    // The relative l2 error of their sum, over samples and pairs of voxels.
+    double normal_error;
+    // The lambda from which on the wavelet penalty of the last isoc_mri_reconstruct leaves an image of zeros: the largest wavelet
+    // coefficient of F^H W samples. 0 where that penalty was not in use.
+    double lambda_limit;
 } isoc_mri_info;
 
 // An ellipsoid of constant value; where ellipsoids overlap, values add. Lengths are in voxels, from the voxel at position 0. In a
@@ -2085,6 +2136,11 @@ isoc_status isoc_mri_set_maps(isoc_mri *mri,
 // between the fastest and the slowest voxel while samples are taken, and ten more): Sutton, Noll and Fessler, IEEE Trans. Med.
 // Imaging 22, 2003, at times and by interpolators that fit the field's histogram best. ISOC_MRI_METHOD_EXACT takes no products for
 // off-resonance, and those for decay to round-off. All three NULL forget it.
+//
+// F^H W F by Q is then a sum of convolutions, each between factors of voxels (isoc_mri_info.normal_terms; about two for each turn, and ten
+// more): Fessler et al., IEEE Trans. Signal Process. 53, 2005, with products for the sums of decays and the differences of frequencies of all
+// pairs of voxels. It is Hermitian to rounding, and as near to F^H W F as the tolerance says: eigenvalues may fall below 0 by so much of the
+// largest. Q takes normal_terms times as much memory and time as without a field. More than 128 turns are for pairs of transforms.
 isoc_status isoc_mri_set_field(isoc_mri *mri,
                                const isoc_tensor *field,
                                const isoc_tensor *times,
@@ -2139,30 +2195,42 @@ isoc_status isoc_mri_gridding(isoc_mri *mri,
 // out = (F^H W F + lambda R^H R) image: the system that isoc_mri_reconstruct solves, for solvers of your own.
 isoc_status isoc_mri_normal(isoc_mri *mri, const isoc_tensor *image, const isoc_tensor *out);
 
-// Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image. Progress is reported, and a wish to
+// The image that minimises |F image - samples|^2 / 2, in the norm of the density weights, + lambda times the penalty, for each image.
+// With penalties 0 to 2 that is the solution of (F^H W F + lambda R^H R) image = F^H W samples, by conjugate gradient. Progress is reported, and a wish to
 // cancel heeded, at each iteration.
 isoc_status isoc_mri_reconstruct(isoc_mri *mri,
                                  const isoc_tensor *samples,
                                  const isoc_tensor *image);
 
-// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each.
+// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each; with
+// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
 isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t image,
                              double *residuals,
                              int64_t capacity,
                              int64_t *count);
 
-// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
-// scan of a trajectory.
+// |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty of image `image` in the last isoc_mri_reconstruct, before
+// the first iteration and after each; none with penalties 0 to 2, and of moving wavelets as they lay in each iteration.
+isoc_status isoc_mri_objective(isoc_mri *mri,
+                               int64_t image,
+                               double *objectives,
+                               int64_t capacity,
+                               int64_t *count);
+
+// Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
+// serves every scan of a trajectory.
 isoc_status isoc_mri_compute_q(isoc_mri *mri);
 
 // Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
-// over differences of voxels, d = 0 and frequency 0 first along every axis.
+// over differences of voxels, d = 0 and frequency 0 first along every axis. With a field there are several, and none is copied
+// (ISOC_STATUS_NOT_CONFIGURED).
 isoc_status isoc_mri_export_q(isoc_mri *mri,
                               const isoc_tensor *q);
 
-// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
-isoc_status isoc_mri_import_q(isoc_mri *mri, const isoc_tensor *q);
+// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights; a plan with a field takes none.
+isoc_status isoc_mri_import_q(isoc_mri *mri,
+                              const isoc_tensor *q);
 
 // Ellipsoids of the 3-D Shepp-Logan head for an image that is 2 half_xy voxels wide and high and 2 half_z deep; for a plane
 // (half_z = 0) ellipses: ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS of them; those that a plane does not meet have the value 0.

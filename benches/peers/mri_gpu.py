@@ -11,8 +11,9 @@ import traceback
 
 import isocenter
 from mri_bench import Bench
+from mri_field import field
 from mri_solutions import psnr, solve, toeplitz
-from mri_transforms import exact, field, nufft
+from mri_transforms import exact, nufft
 
 PARTS = {part.__name__: part for part in (nufft, exact, field, toeplitz, solve, psnr)}
 

@@ -112,48 +112,6 @@ def exact_sums(bench, anywhere):
                      "G pairs/s")
 
 
-def off_resonance(side, hertz):
-    """A smooth field over a cube that reaches from -hertz to hertz."""
-    z, y, x = np.meshgrid(*[np.linspace(-1, 1, side)] * 3, indexing="ij")
-    map = np.sin(2 * x + y) + 0.7 * np.cos(3 * y - z) + 0.5 * x * z
-    return hertz * (2 * (map - map.min()) / np.ptp(map) - 1)
-
-
-def field(bench):
-    """With a field map of +-150 Hz and readouts of 20 ms: by products, exactly, and as if there were none."""
-    side, spokes, readout = bench.scan()
-    trajectory, shape, place = radial(3, spokes, readout), (side,) * 3, bench.place
-    samples = len(trajectory)
-    hertz, seconds = off_resonance(side, 150.0), np.tile(np.linspace(0, 20e-3, readout), spokes)
-
-    def plan(precision="single", map=True, **options):
-        mri = bench.mri(shape, trajectory, precision=precision, **options)
-        if map:
-            mri.set_field(hertz, seconds)
-        return mri
-
-    for operator, from_size, to_size in (("adjoint", (samples,), shape), ("forward", shape, (samples,))):
-        noise = complex_noise(from_size)
-
-        def reference():
-            target = place.zeros(to_size, "complex128")
-            getattr(plan("double", tolerance=1e-9), operator)(place.put(noise.astype(np.complex128)), target)
-            place.settle()
-            return target
-
-        outputs = Outputs(bench, place.put(noise), to_size, attempt(f"{operator}, f64", reference))
-        made = {tolerance: plan(tolerance=tolerance) for tolerance in (1e-4, 1e-3, 1e-5)}
-        for tolerance, mri in made.items():
-            outputs.add(f"{operator}, tolerance {tolerance:g}", lambda mri=mri: getattr(mri, operator), bare.call)
-        outputs.add(f"{operator}, tolerance 0.0001, without the field", lambda: getattr(plan(map=False, tolerance=1e-4), operator), bare.call)
-        if isinstance(place, places.Gpu) or bench.asked.small:
-            outputs.add(f"{operator}, exact", lambda: getattr(plan(method="exact"), operator), bare.call)
-        outputs.show(f"Off-resonance, {operator}: {side}^3 voxels, {samples:,} samples, f32, +-150 Hz over 20 ms", samples,
-                     "G samples/s")
-        for tolerance, mri in made.items():
-            print(f"Tolerance {tolerance:g}: {mri.info().field_terms} products, error {mri.info().field_error:.1e}.", flush=True)
-
-
 def plain_loops(place):
     if isinstance(place, places.Gpu):
         return [(f"plain loop, a voxel a thread, {name} sines", lambda name=name: plain.on_the_gpu(name == "hardware"))

@@ -9,15 +9,15 @@ struct Toeplitz {
     // Element (batch, outer, inner) of the lines begins at inner + outer * outer_stride + batch * batch_stride.
     void *grid;
     long long outer_stride, batch_stride;
-    // Frequency k of line (outer, inner) is at inner + outer * spectrum_outer + k * spectrum_stride.
+    // Frequency k of line (batch, outer, inner) is at inner + outer * spectrum_outer + batch * spectrum_batch + k * spectrum_stride.
     const void *spectrum;
-    long long spectrum_outer;
+    long long spectrum_outer, spectrum_batch;
     int spectrum_stride;
     int inner, outer, batches;
     // Lines of a block (2^log_width), and blocks of an outer index.
     int width, log_width, chunks;
 };
-static_assert(sizeof(Toeplitz) == 256);
+static_assert(sizeof(Toeplitz) == 264);
 
 template <class T> struct ToeplitzLine {
     const Toeplitz &p;
@@ -126,11 +126,11 @@ template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
     extern __shared__ char bytes[];
     Complex<T> *shared = reinterpret_cast<Complex<T> *>(bytes);
     const FftLines<false> lines = {p.width, p.log_width, p.line.length};
-    // Batches first: they share the spectrum.
+    // Batches first: they may share the spectrum.
     unsigned place = blockIdx.x / p.batches, batch = blockIdx.x - place * p.batches;
     unsigned outer = place / p.chunks, inner = (place - outer * p.chunks) * p.width;
     Complex<T> *grid = static_cast<Complex<T> *>(p.grid) + inner + outer * p.outer_stride + batch * p.batch_stride;
-    const long long spectrum = inner + outer * p.spectrum_outer;
+    const long long spectrum = inner + outer * p.spectrum_outer + batch * p.spectrum_batch;
     const ToeplitzLine<T> global = {p, grid, (int)(p.inner - inner)};
     const int last = p.line.passes - 1;
 #pragma unroll 1

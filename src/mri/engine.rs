@@ -65,12 +65,13 @@ impl Scan {
         self.highest_difference_weight = squared.map_or(1.0, |w| w.iter().fold(0.0, |a: f64, b| a.max(*b)));
     }
 
-    /// An error if F^H W F is no convolution.
-    pub(super) fn check_convolution(&self) -> Result<()> {
-        if self.effects.are_present() {
+    /// An error if F^H W F is not one convolution, whose Q a caller may have.
+    pub(super) fn check_one_q(&self) -> Result<()> {
+        self.effects.check_convolutions()?;
+        if self.effects.field.is_some() {
             fail!(
                 NotConfigured,
-                "with a field map or voxel positions F^H W F is no convolution, so that there is no Q"
+                "with a field map F^H W F is a sum of several convolutions between factors of voxels: there is no one Q to export or import"
             );
         }
         Ok(())
@@ -86,6 +87,8 @@ pub(super) struct Solve {
     pub(super) solver: Solver,
     /// F^H W F by Q; else by a forward and an adjoint transform.
     pub(super) toeplitz: bool,
+    /// If there is no memory for Q, then by transforms.
+    pub(super) or_pairs: bool,
     /// The images given are where to begin.
     pub(super) warm_start: bool,
     /// What it is for, which says how many vectors there are.
@@ -125,6 +128,8 @@ pub(super) trait Engine: Sized + Send {
     type Fields: Send;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
+    /// With a field, too, F^H W F takes less time by Q than by transforms.
+    const Q_FOR_FIELDS: bool;
 
     /// The arithmetic of its vectors.
     fn vectors(&mut self) -> &mut Self::Vectors;
@@ -173,6 +178,14 @@ pub(super) trait Engine: Sized + Send {
     fn fine_grid(&self) -> ([usize; 3], usize);
     /// Products that a field takes, and their relative l2 error; 0 without one, or before the transform is there.
     fn terms(&self) -> (usize, f64);
+    /// Convolutions that F^H W F takes with a field, and their relative l2 error; 0 without one, or before Q is there.
+    fn normal_terms(&self) -> (usize, f64);
+    /// Whether F^H W F is best applied by Q.
+    fn prefers_q(&self, fourier: &Fourier) -> Result<bool> {
+        let effects = &self.scan().effects;
+        let fast_field = effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?;
+        Ok(!effects.are_present() || Self::Q_FOR_FIELDS && fast_field)
+    }
     /// samples = F images, for one image or for all.
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()>;
     /// images = F^H samples, for one image or for all.
@@ -183,10 +196,10 @@ pub(super) trait Engine: Sized + Send {
     /// Makes Q of the trajectory and the weights, unless it is there.
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;
     fn has_q(&self) -> bool;
-    /// Q on the doubled grid, frequency 0 first.
+    /// Q on the doubled grid, frequency 0 first; with a field the first one.
     fn q(&mut self) -> Result<Option<Vec<f64>>>;
     fn set_q(&mut self, q: &[f64]) -> Result<()>;
-    /// out = F^H W F image by Q.
+    /// out = F^H W F image by Q, of all convolutions.
     fn apply_q(&mut self, image: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()>;
     /// out = out + lambda R^H R image.
     fn add_penalty(

@@ -237,6 +237,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         penalty: Penalty::Identity,
         solver: Solver::ConjugateGradient,
         toeplitz: false,
+        or_pairs: false,
         warm_start: false,
         purpose: Purpose::Transform,
     };

@@ -6,6 +6,7 @@
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
 pub mod coils;
+mod convolutions;
 mod cpu;
 mod density;
 mod doubts;

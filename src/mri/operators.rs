@@ -1,5 +1,6 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
+use super::convolutions::fitting;
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
 use super::penalty::{Penalty, Solver};
@@ -138,7 +139,7 @@ impl Mri {
         let policy = context.nan_policy();
         self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            e.check_memory(&context, &fourier, &solve)?;
+            let solve = fitting(e, &context, &fourier, &solve)?;
             let source = e.read(&images, "image", policy)?;
             if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
             job.enter(Stage::Normal);
@@ -174,7 +175,7 @@ impl Mri {
         let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };
         let (replaced, solutions) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            e.check_memory(&context, &fourier, &solve)?;
+            let solve = fitting(e, &context, &fourier, &solve)?;
             let mut data = e.read(&samples, "samples", policy)?;
             let start = match solve.warm_start {
                 true => Some(e.read(&images.as_array(), "image", policy)?),
@@ -249,6 +250,7 @@ impl Mri {
 
     /// Copies Q out.
     pub fn export_q(&mut self, to: ArrayMut<3>) -> Result<()> {
+        each!(&self.plan()?.engine, e => e.scan().check_one_q())?;
         let context = self.context.clone();
         let Some(q) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.q()))? else {
             fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
@@ -259,6 +261,7 @@ impl Mri {
 
     /// Takes a Q that was exported from a plan of the same trajectory, weights and grid.
     pub fn import_q(&mut self, from: Array<3>) -> Result<()> {
+        each!(&self.plan()?.engine, e => e.scan().check_one_q())?;
         let context = self.context.clone();
         let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;

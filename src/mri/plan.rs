@@ -42,10 +42,10 @@ pub struct Geometry {
 /// How F^H W F is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normal {
-    /// By Q where there can be one.
+    /// By Q, but with a field on a GPU alone, and with voxel positions not.
     #[default]
     Auto,
-    /// By Q, a multiplication on the doubled grid.
+    /// By Q, a multiplication on the doubled grid; with a field several of them.
     Toeplitz,
     /// By a forward and an adjoint transform.
     Pair,
@@ -125,6 +125,10 @@ pub struct Info {
     pub terms: usize,
     /// The error.
     pub terms_error: f64,
+    /// Convolutions that F^H W F takes with a field, and their relative l2 error; 0 without one, or before Q was needed.
+    pub normal_terms: usize,
+    /// The error.
+    pub normal_error: f64,
     /// Values replaced in the last call that read data.
     pub replaced: u64,
     /// The weight from which on the wavelet penalty of the last `reconstruct` leaves nothing; 0 where there was none.
@@ -321,23 +325,21 @@ impl Mri {
         let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
         let solver = self.solver()?;
         let plan = self.plan()?;
-        let (effects, matrix) = each!(&plan.engine, e => (e.scan().effects.are_present(), e.has_matrix()));
-        if effects && normal == Normal::Toeplitz {
-            fail!(
-                NotConfigured,
-                "with a field map or voxel positions F^H W F is no convolution: options.normal cannot be 1 (toeplitz)"
-            );
+        let (effects, matrix) = each!(&plan.engine, e => (&e.scan().effects, e.has_matrix()));
+        if normal == Normal::Toeplitz {
+            effects.check_convolutions()?;
         }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
         let toeplitz = match normal {
-            Normal::Auto => !effects,
+            Normal::Auto => each!(&plan.engine, e => e.prefers_q(&self.fourier()?))?,
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        Ok(Solve { stop, lambda, penalty, solver, toeplitz, warm_start, purpose: Purpose::Solution })
+        let or_pairs = normal == Normal::Auto && effects.field.is_some();
+        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose: Purpose::Solution })
     }
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.
@@ -361,8 +363,21 @@ impl Mri {
         let plan = self.plan()?;
         let ((fine_grid, width), (terms, terms_error), has_q, images) =
             each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q(), e.scan().images()));
+        let (normal_terms, normal_error) = each!(&plan.engine, e => e.normal_terms());
         let (q_grid, replaced, lambda_limit) = (doubled(plan.geometry.grid), self.replaced, self.lambda_limit);
-        Ok(Info { fine_grid, width, q_grid, has_q, images, terms, terms_error, replaced, lambda_limit })
+        Ok(Info {
+            fine_grid,
+            width,
+            q_grid,
+            has_q,
+            images,
+            terms,
+            terms_error,
+            normal_terms,
+            normal_error,
+            replaced,
+            lambda_limit,
+        })
     }
 }
 

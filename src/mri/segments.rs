@@ -1,5 +1,7 @@
 //! Off-resonance and decay as a sum of few products: `exp(-z t) = sum over l of b_l(t) exp(-z t_l)`, z = r + 2 pi i f.
 //!
+//! Of the sums conj(z) + z' of pairs of rates it is that of F^H W F: factors exp(-(conj(z) + z') t_l) separate, too.
+//!
 //! Of many times, those are taken from which the others follow best (a QR decomposition of the factors of all rates with pivoting: an
 //! interpolative decomposition); b is the least-squares fit over the rates that there are. Time segmentation with interpolators that
 //! are fitted to the field's histogram: B. P. Sutton, D. C. Noll, J. A. Fessler, "Fast, iterative image reconstruction for MRI in the
@@ -41,10 +43,22 @@ const POINTS: usize = 6;
 pub(super) struct Rates {
     /// 1/s, Hz and weight; weights sum to 1.
     list: Vec<[f64; 3]>,
+    /// Each stands for its conjugate, too, so that interpolators are real.
+    both_signs: bool,
     /// Of frequencies, the middle and half of the range; the greatest decay.
     middle: f64,
     reach: f64,
     fastest: f64,
+}
+
+/// How many voxels have which rate.
+struct Histogram {
+    /// `[decay][frequency]`.
+    counts: Vec<f64>,
+    bins: [usize; 2],
+    /// Of the first bin, and from bin to bin: 1/s, Hz.
+    lowest: [f64; 2],
+    widths: [f64; 2],
 }
 
 fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
@@ -102,8 +116,27 @@ impl Field {
 }
 
 impl Rates {
-    /// Of a field's voxels, by their histogram.
+    /// z of a field's voxels.
     pub(super) fn of(field: &Field) -> Result<Self> {
+        let histogram = Histogram::new(field, MAX_BINS)?;
+        let [_, low] = histogram.lowest;
+        let [decay, high] = histogram.highest();
+        let (middle, reach) = ((low + high) / 2.0, (high - low) / 2.0);
+        Ok(Self { list: histogram.weighted()?, both_signs: false, middle, reach, fastest: decay })
+    }
+
+    /// conj(z) + z' of all pairs of a field's voxels.
+    pub(super) fn of_pairs(field: &Field) -> Result<Self> {
+        // Pairs have nearly twice as many decays, and products for them are searched among twice as many times.
+        let histogram = Histogram::new(field, MAX_BINS / 4)?.of_pairs()?;
+        let [fastest, reach] = histogram.highest();
+        Ok(Self { list: histogram.weighted()?, both_signs: true, middle: 0.0, reach, fastest })
+    }
+}
+
+impl Histogram {
+    /// Of so many bins at most.
+    fn new(field: &Field, most: usize) -> Result<Self> {
         let [first, last] = range(field.seconds.iter().copied());
         let [low, high] = range(field.hertz.iter().copied());
         let decay = |voxel: usize| field.decay.as_ref().map_or(0.0, |d| d[voxel]);
@@ -111,43 +144,63 @@ impl Rates {
         let span = last - first;
         // From bin to bin factors differ by little: weights of a fit need no more. The first and the last are at the ends of the range,
         // beyond which a fit would soon be worse.
-        let counts = |extent: f64, a_unit: f64, least: usize| match extent > 0.0 {
+        let number = |extent: f64, a_unit: f64, least: usize| match extent > 0.0 {
             true => (extent * span * a_unit).ceil() as usize + least,
             false => 1,
         };
-        let columns = counts(high - low, 8.0, 64).min(MAX_BINS / 2);
-        let bins = [counts(fastest - slowest, 2.0, 8).min(24).min(MAX_BINS / columns), columns];
+        let columns = number(high - low, 8.0, 64).min(most / 2);
+        let bins = [number(fastest - slowest, 2.0, 8).min(24).min(most / columns), columns];
         let width = |extent: f64, bins: usize| if bins > 1 { extent / (bins - 1) as f64 } else { 0.0 };
         let widths = [width(fastest - slowest, bins[0]), width(high - low, bins[1])];
-        let mut histogram = filled(bins[0] * bins[1], 0.0f64)?;
+        let mut counts = filled(bins[0] * bins[1], 0.0f64)?;
         let bin = |v: f64, from: f64, k: usize| {
             if bins[k] == 1 { 0 } else { (((v - from) / widths[k]).round() as usize).min(bins[k] - 1) }
         };
         for (voxel, hertz) in field.hertz.iter().enumerate() {
-            histogram[bin(decay(voxel), slowest, 0) * bins[1] + bin(*hertz, low, 1)] += 1.0;
+            counts[bin(decay(voxel), slowest, 0) * bins[1] + bin(*hertz, low, 1)] += 1.0;
         }
-        let centre = |from: f64, index: usize, k: usize| from + index as f64 * widths[k];
-        let list = weighted(&histogram, bins[1], |i| [centre(slowest, i / bins[1], 0), centre(low, i % bins[1], 1)])?;
-        let (middle, reach) = ((low + high) / 2.0, (high - low) / 2.0);
-        Ok(Self { list, middle, reach, fastest: fastest.abs().max(slowest.abs()) })
+        Ok(Self { counts, bins, lowest: [slowest, low], widths })
     }
-}
 
-/// The bins that are not empty, and their neighbours, between which voxels are: half by what is in them, half alike, so that few voxels far
-/// from the others are fitted too.
-fn weighted(histogram: &[f64], columns: usize, centre: impl Fn(usize) -> [f64; 2]) -> Result<Vec<[f64; 3]>> {
-    let rows = histogram.len() / columns;
-    let near = |i: usize| {
-        let [row, column] = [i / columns, i % columns];
-        let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
-        around(row, rows).any(|r| around(column, columns).any(|c| histogram[r * columns + c] > 0.0))
-    };
-    let used: Vec<usize> = collected((0..histogram.len()).filter(|i| near(*i)))?;
-    let all: f64 = histogram.iter().sum();
-    collected(used.iter().map(|i| {
-        let [decay, hertz] = centre(*i);
-        [decay, hertz, 0.5 * histogram[*i] / all + 0.5 / used.len() as f64]
-    }))
+    /// Of conj(z) + z' over all pairs: decays add, frequencies differ. A pair and the same in the other order have conjugates, and share a
+    /// bin, that of the frequency which is not negative.
+    fn of_pairs(&self) -> Result<Self> {
+        let [rows, columns] = self.bins;
+        let used: Vec<[usize; 2]> =
+            collected((0..self.counts.len()).filter(|i| self.counts[*i] > 0.0).map(|i| [i / columns, i % columns]))?;
+        let mut counts = filled((2 * rows - 1) * columns, 0.0)?;
+        let count = |[row, column]: [usize; 2]| self.counts[row * columns + column];
+        for one in &used {
+            for other in &used {
+                counts[(one[0] + other[0]) * columns + one[1].abs_diff(other[1])] += count(*one) * count(*other);
+            }
+        }
+        let lowest = [2.0 * self.lowest[0], 0.0];
+        Ok(Self { counts, bins: [2 * rows - 1, columns], lowest, widths: self.widths })
+    }
+
+    /// The last bin's rate.
+    fn highest(&self) -> [f64; 2] {
+        [0, 1].map(|k| self.lowest[k] + (self.bins[k] - 1) as f64 * self.widths[k])
+    }
+
+    /// Rates of the bins that are not empty, and of their neighbours, between which voxels are: half by what is in them, half alike, so that
+    /// few voxels far from the others are fitted too.
+    fn weighted(&self) -> Result<Vec<[f64; 3]>> {
+        let [rows, columns] = self.bins;
+        let near = |i: usize| {
+            let [row, column] = [i / columns, i % columns];
+            let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
+            around(row, rows).any(|r| around(column, columns).any(|c| self.counts[r * columns + c] > 0.0))
+        };
+        let used: Vec<usize> = collected((0..self.counts.len()).filter(|i| near(*i)))?;
+        let all: f64 = self.counts.iter().sum();
+        collected(used.iter().map(|i| {
+            let at = [i / columns, i % columns];
+            let [decay, hertz] = [0, 1].map(|k| self.lowest[k] + at[k] as f64 * self.widths[k]);
+            [decay, hertz, 0.5 * self.counts[*i] / all + 0.5 / used.len() as f64]
+        }))
+    }
 }
 
 /// The terms of a sum of products.
@@ -218,7 +271,10 @@ impl Segments {
             row.par_iter_mut().zip(columns.par_chunks_mut(rows)).for_each(|(part, column)| {
                 // Twice: what rounding has left of this direction goes, too.
                 for _ in 0..2 {
-                    let along: Complex<f64> = direction.iter().zip(&*column).map(|(d, c)| d.conj() * c).sum();
+                    let mut along: Complex<f64> = direction.iter().zip(&*column).map(|(d, c)| d.conj() * c).sum();
+                    if rates.both_signs {
+                        along.im = 0.0;
+                    }
                     column.iter_mut().zip(&direction).for_each(|(c, d)| *c -= d * along);
                     *part += along;
                 }
@@ -280,15 +336,21 @@ impl Segments {
     /// b_l of samples, with what all voxels have: `[l][sample]`.
     pub(super) fn of_samples<T: Real>(&self, seconds: &[f64]) -> Result<Buffer<Complex<T>>> {
         let mut out: Buffer<Complex<T>> = Buffer::zeroed(self.terms() * seconds.len())?;
-        let count = self.table.len() / self.terms().max(1);
-        for (to, table) in out.chunks_exact_mut(seconds.len()).zip(self.table.chunks_exact(count)) {
-            to.par_iter_mut().zip(seconds).with_min_len(1 << 10).for_each(|(to, t)| {
-                let (at, between) = self.place(*t);
-                let b: Complex<f64> = table[at..at + POINTS].iter().zip(lagrange(between)).map(|(b, w)| b * w).sum();
-                *to = converted(b * factor(0.0, self.middle, *t));
-            });
+        for (term, to) in out.chunks_exact_mut(seconds.len()).enumerate() {
+            self.of_term(term, seconds, to);
         }
         Ok(out)
+    }
+
+    /// The same of one term.
+    pub(super) fn of_term<T: Real>(&self, term: usize, seconds: &[f64], to: &mut [Complex<T>]) {
+        let count = self.table.len() / self.terms();
+        let table = &self.table[term * count..][..count];
+        to.par_iter_mut().zip(seconds).with_min_len(1 << 10).for_each(|(to, t)| {
+            let (at, between) = self.place(*t);
+            let b: Complex<f64> = table[at..at + POINTS].iter().zip(lagrange(between)).map(|(b, w)| b * w).sum();
+            *to = converted(b * factor(0.0, self.middle, *t));
+        });
     }
 }
 

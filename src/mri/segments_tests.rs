@@ -60,6 +60,54 @@ fn the_sum_of_products_keeps_to_its_tolerance() {
     }
 }
 
+/// The same of what stands for exp(-(conj(z) + z') t) over pairs of some of the voxels, the two furthest from each other among them.
+fn off_pairs(field: &Field, segments: &Segments) -> f64 {
+    let of_voxels = segments.of_voxels::<f64>(field).expect("factors");
+    let of_samples = segments.of_samples::<f64>(&field.seconds).expect("factors");
+    assert!(of_samples.iter().all(|b| b.im == 0.0), "interpolators of pairs are real");
+    let (voxels, samples) = (field.hertz.len(), field.seconds.len());
+    let rate = |v: usize| Complex::new(field.decay.as_ref().map_or(0.0, |d| d[v]), TAU * field.hertz[v]);
+    let some = || (3..voxels).step_by(13).chain([4]);
+    let (mut difference, mut whole) = (0.0, 0.0);
+    for (one, other) in some().flat_map(|one| some().map(move |other| (one, other))) {
+        for m in (0..samples).step_by(7) {
+            let term = |l: usize| of_voxels[l * voxels + one].conj() * of_voxels[l * voxels + other];
+            let sum: Complex<f64> = (0..segments.terms()).map(|l| term(l) * of_samples[l * samples + m]).sum();
+            let exact = (-(rate(one).conj() + rate(other)) * field.seconds[m]).exp();
+            difference += (sum - exact).norm_sqr();
+            whole += exact.norm_sqr();
+        }
+    }
+    (difference / whole).sqrt()
+}
+
+/// Bounds as for a single voxel's factor, with twice the turns and twice the decay.
+#[test]
+fn the_sum_of_products_of_pairs_keeps_to_its_tolerance() {
+    for (turns, begin, decay) in
+        [(0.0, 0.0, 0.0), (6.0, 0.0, 0.0), (6.0, 0.03, 1.0), (0.0, 0.0, 2.0), (20.0, -0.01, 0.0)]
+    {
+        let field = field(turns, begin, decay);
+        let rates = Rates::of_pairs(&field).expect("rates");
+        for tolerance in [1e-2, 1e-4, 1e-6, 1e-9, 1e-12] {
+            let segments = Segments::new(&rates, &field.seconds, tolerance).expect("segments");
+            let seen = off_pairs(&field, &segments);
+            println!(
+                "{turns} turns, {decay}, {tolerance:e}: {seen:.1e}, said {:.1e}, {} terms",
+                segments.error(),
+                segments.terms()
+            );
+            assert!(
+                seen < 2.0 * tolerance + 1e-14,
+                "{turns} turns, {tolerance:e}: {seen:e}, said {:e}",
+                segments.error()
+            );
+            let bound = 2.0 * turns + 2.0 + (2.0 * (turns + decay) + 2.0).ln() * (1.0 / tolerance).ln();
+            assert!(segments.terms() as f64 <= bound, "{turns} turns, {tolerance:e}: {}", segments.terms());
+        }
+    }
+}
+
 #[test]
 fn what_is_odd_about_a_field_is_told() {
     let with = |seconds: Vec<f64>, decay: Option<Vec<f64>>| Field::new(vec![10.0; 3], decay, seconds).suspicion();

@@ -57,7 +57,7 @@ pub(super) struct Taken {
 pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);
 
 /// Of the tolerance, for the sum of products and for the transforms in it: their errors are independent of each other.
-const SHARES: [f64; 2] = [0.7, 0.5];
+pub(super) const SHARES: [f64; 2] = [0.7, 0.5];
 
 impl Fourier {
     pub(super) fn settings(&self, level: Level, grid: [usize; 3], samples: usize) -> Settings {

@@ -205,7 +205,22 @@ static void extras(void) {
     BAD("decay: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, NULL, &t, &f), NOT_FINITE_DATA, "decay[0, 1, 1] is inf");
     BAD("decay: negative", hertz[9] = -1, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay[0, 1, 1] is -1", "1/s");
     BAD("decay: faster than any", hertz[9] = 1e7f, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay reaches 10000000 1/s", "times in s");
-    BAD("field: and Q", check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), isoc_mri_compute_q(mri), NOT_CONFIGURED, "no convolution");
+    static float values[4 * PIXELS];
+    isoc_mri_info info;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    check_ok("info", isoc_mri_get_info(mri, &info));
+    const int64_t of_q[] = { info.q_ny, info.q_nx };
+    isoc_tensor q = tensor(values, 2, of_q, ISOC_DTYPE_FLOAT, 32);
+    expect("Q of twice the sides", info.q_ny * info.q_nx <= 4 * PIXELS);
+    BAD("field: export of Q", check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), isoc_mri_export_q(mri, &q), NOT_CONFIGURED, "no one Q");
+    BAD("field: import of Q", check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), isoc_mri_import_q(mri, &q), NOT_CONFIGURED, "no one Q");
+    BAD("field: too many turns for Q", (hertz[9] = 200, times[2] = 1, check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL))),
+        isoc_mri_compute_q(mri), OUT_OF_RANGE, "turns 200 times", "128", "options.normal");
+    BAD("field: too many turns for convolutions",
+        (hertz[9] = 200, times[2] = 1, check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), o.normal = 1,
+         check_ok("set", isoc_mri_set_options(mri, &o))),
+        isoc_mri_normal(mri, &i, &v), OUT_OF_RANGE, "turns 200 times", "128", "options.normal");
     BAD("field: too many turns for fast sums",
         (hertz[9] = 1e6f, times[2] = 1, check_ok("field", isoc_mri_set_field(mri, &f, &t, NULL)), o.method = 1,
          check_ok("set", isoc_mri_set_options(mri, &o))),

@@ -2,6 +2,7 @@
 
 mod coils;
 mod field;
+mod field_normal;
 mod merit;
 mod phantom;
 mod radial;

@@ -134,7 +134,7 @@ fn a_field_map_turns_the_phase() {
         assert!(e <= tolerance, "forward {e:.1e}");
         let e = error(&scan.to_image(isoc_mri_adjoint, &samples), &scan.exact_adjoint(&samples));
         assert!(e <= tolerance, "adjoint {e:.1e}");
-        // And the normal operator goes by pairs.
+        // And the normal operator goes by pairs, where sums are exact.
         let twice = scan.exact_adjoint(&scan.exact_forward(&image));
         let e = error(&scan.normal(&image), &twice);
         assert!(e <= 2.0 * tolerance, "normal {e:.1e}");

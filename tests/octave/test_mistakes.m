@@ -384,6 +384,9 @@ function values_and_order_of_calls()
     mri.setPositions([]);
     mri.setField(ones(16, 12), ones(100, 1));
     says('MRI.setField', 'decay(5, 1) is -1; it must not be negative', @() mri.setField([], ones(100, 1), -ones(16, 12) .* ((1:16).' == 5) .* ((1:12) == 1)));
+    says('MRI.exportQ', 'no one Q to export', @() mri.exportQ());
+    mri.setField();
+    mri.setPositions(ones(2, 16, 12));
     mri.setOptions('Normal', 'toeplitz');
     says('MRI.normal', 'Normal cannot be ''toeplitz''', @() mri.normal(ones(16, 12)));
     pet = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);

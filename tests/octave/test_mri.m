@@ -76,6 +76,10 @@ function extras()
     mri.setField(field, times);
     check_near('field', mri.forward(x), (E .* exp(-2i * pi * (times(:) * field(:).'))) * x(:), 1e-8);
     check_true('products', mri.info().FieldTerms > 3 && mri.info().FieldError < 1e-8);
+    Ef = E .* exp(-2i * pi * (times(:) * field(:).'));
+    mri.setOptions('Normal', 'toeplitz');
+    check_near('field, Q', mri.normal(x)(:), Ef' * (Ef * x(:)), 1e-8);
+    check_true('convolutions', mri.info().NormalTerms > 3 && mri.info().NormalError < 1e-8);
     decay = 40 * rand(n);
     mri.setField([], times, decay);
     check_near('decay', mri.forward(x), (E .* exp(-times(:) * decay(:).')) * x(:), 1e-8);

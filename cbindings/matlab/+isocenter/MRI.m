@@ -207,13 +207,13 @@ classdef MRI < handle
         end
 
         function computeQ(self, varargin)
-            % COMPUTEQ  Makes Q of trajectory and weights, unless it is there; reconstruct does so by itself.
+            % COMPUTEQ  Makes Q of trajectory, weights and field, unless it is there; reconstruct does so by itself.
             isocenter_mex('mri.compute_q', self.id, varargin{:});
         end
 
         function q = exportQ(self, varargin)
             % EXPORTQ  Q, real: see conventions.md, in docs of the source or share/doc/isocenter/pages of an installed folder.
-            %   Q = mri.exportQ()
+            %   Q = mri.exportQ()   not with a field
             q = isocenter_mex('mri.export_q', self.id, varargin{:});
         end
 

@@ -59,6 +59,8 @@ static const record info_record{ "info", sizeof(isoc_mri_info), {
     { "ReplacedValues", field::count, AT(replaced_values) },
     { "FieldTerms", field::count, AT(field_terms) },
     { "FieldError", field::real, AT(field_error) },
+    { "NormalTerms", field::count, AT(normal_terms) },
+    { "NormalError", field::real, AT(normal_error) },
     { "LambdaLimit", field::real, AT(lambda_limit) },
 } };
 #undef AT

@@ -774,7 +774,7 @@ class isoc_mri_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("has_q", c.c_uint32), ("images", c.c_int64), ("fine_nx", c.c_int64),
                 ("fine_ny", c.c_int64), ("fine_nz", c.c_int64), ("width", c.c_int64), ("q_nx", c.c_int64),
                 ("q_ny", c.c_int64), ("q_nz", c.c_int64), ("replaced_values", c.c_int64), ("field_terms", c.c_int64),
-                ("field_error", c.c_double)]
+                ("field_error", c.c_double), ("normal_terms", c.c_int64), ("normal_error", c.c_double)]
 
 
 class isoc_mri_ellipsoid(c.Structure):

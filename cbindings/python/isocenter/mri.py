@@ -101,7 +101,7 @@ class MRI(Plan):
         method : {"auto", "nufft", "exact"}
             Fast transforms to `tolerance`, or sums term by term.
         normal : {"auto", "toeplitz", "pair"}
-            How F^H W F is applied: by Q, or by a forward and an adjoint transform.
+            How F^H W F is applied: by Q (with a field `info().normal_terms` of them), or by a forward and an adjoint transform.
         penalty : {"identity", "differences", "matrix", "wavelets", "variation"}
             What images are preferred: those with a small |R image|^2 / 2, with R the identity, differences of neighbours, or
             `set_matrix`'s; those of few wavelets, by the sum of their coefficients' absolute values; those of few edges, by
@@ -309,11 +309,12 @@ class MRI(Plan):
         return values[:found.value]
 
     def compute_q(self):
-        """Makes Q of the trajectory and the weights; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""
+        """Makes Q of the trajectory, the weights and the field; `reconstruct` does so by itself. One Q serves every scan of a trajectory."""
         self._run(lib.isoc_mri_compute_q)
 
     def export_q(self, q=None):
-        """Copies Q out: real (q_nz, q_ny, q_nx) of `info`, by the plan's precision if no array is given. Returns it."""
+        """Copies Q out: real (q_nz, q_ny, q_nx) of `info`, by the plan's precision if no array is given. Returns it. With a field
+        there is none."""
         if q is None:
             info = self.info()
             double = self._given().precision == _abi.MriPrecision.DOUBLE
@@ -322,7 +323,7 @@ class MRI(Plan):
         return q
 
     def import_q(self, q):
-        """Takes a Q from `export_q` of a plan with the same grid, trajectory and weights."""
+        """Takes a Q from `export_q` of a plan with the same grid, trajectory and weights; one with a field takes none."""
         self._run(lib.isoc_mri_import_q, self._in(q, "q"))
 
     @staticmethod

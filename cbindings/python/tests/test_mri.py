@@ -132,6 +132,15 @@ class Mri(unittest.TestCase):
             self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=phase), 1e-8)
             self.assertIn(mri.info().field_terms, range(5, 20))
             self.assertLess(mri.info().field_error, 1e-8)
+            # The model's matrix, a column for each voxel.
+            model = np.stack([direct(unit.reshape(6, 8), k, phase=phase) for unit in np.eye(48)], 1)
+            expected = (model.conj().T @ (model @ image.ravel())).reshape(6, 8)
+            for normal in ("pair", "toeplitz"):
+                mri.set_options(tolerance=1e-8, normal=normal)
+                self.close_to(mri.normal(image.astype(complex)), expected, 1e-7)
+            self.assertIn(mri.info().normal_terms, range(5, 30))
+            self.assertLess(mri.info().normal_error, 1e-8)
+            self.assertRaisesRegex(isocenter.Error, "no one Q", mri.export_q)
             mri.set_options(method="exact")
             self.close_to(mri.forward(image.astype(complex)), direct(image, k, phase=phase), 1e-12)
             decay = np.linspace(0, 100, 48).reshape(6, 8)

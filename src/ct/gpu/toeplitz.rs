@@ -4,7 +4,7 @@ use crate::ct::toeplitz::{Doubled, Toeplitz};
 use crate::error::Result;
 use crate::gpu::fft::DeviceLine;
 use crate::gpu::{Device, DeviceMemory, Function, Launch, Precision, Stream, mirrored};
-use crate::nufft::gpu::Toeplitz as Columns;
+use crate::nufft::gpu::{Spectra, Toeplitz as Columns};
 use std::sync::Arc;
 
 /// Mirrors `Pairs`.
@@ -102,7 +102,7 @@ impl DeviceProduct {
             // SAFETY: by this function's contract.
             unsafe {
                 self.ends(&self.there, [x + offset, out + offset], some, scratch, stream)?;
-                self.columns.columns(self.spectrum.address(), batches, scratch, stream)?;
+                self.columns.columns(Spectra::shared(self.spectrum.address()), batches, scratch, stream)?;
                 self.ends(&self.back, [x + offset, out + offset], some, scratch, stream)?;
             }
         }

@@ -34,6 +34,10 @@ pub struct isoc_mri_info {
     pub field_terms: i64,
     /// The relative l2 error of these products, over samples and voxels.
     pub field_error: f64,
+    /// Convolutions that Q stands for with a field; 0 without a field, and before Q is there.
+    pub normal_terms: i64,
+    /// The relative l2 error of their sum, over samples and pairs of voxels.
+    pub normal_error: f64,
     /// The lambda from which on the wavelet penalty of the last isoc_mri_reconstruct leaves an image of zeros: the largest wavelet
     /// coefficient of F^H W samples. 0 where that penalty was not in use.
     pub lambda_limit: f64,
@@ -68,6 +72,8 @@ pub unsafe extern "C" fn isoc_mri_get_info(mri: *mut isoc_mri, info: *mut isoc_m
             replaced_values: found.replaced as i64,
             field_terms: found.terms as i64,
             field_error: found.terms_error,
+            normal_terms: found.normal_terms as i64,
+            normal_error: found.normal_error,
             lambda_limit: found.lambda_limit,
         };
         // SAFETY: by this function's contract.

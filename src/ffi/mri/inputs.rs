@@ -105,6 +105,11 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
 /// Imaging 22, 2003, at times and by interpolators that fit the field's histogram best. ISOC_MRI_METHOD_EXACT takes no products for
 /// off-resonance, and those for decay to round-off. All three NULL forget it.
 ///
+/// F^H W F by Q is then a sum of convolutions, each between factors of voxels (isoc_mri_info.normal_terms; about two for each turn, and ten
+/// more): Fessler et al., IEEE Trans. Signal Process. 53, 2005, with products for the sums of decays and the differences of frequencies of all
+/// pairs of voxels. It is Hermitian to rounding, and as near to F^H W F as the tolerance says: eigenvalues may fall below 0 by so much of the
+/// largest. Q takes normal_terms times as much memory and time as without a field. More than 128 turns are for pairs of transforms.
+///
 /// # Safety
 /// Tensors are NULL or valid.
 #[unsafe(no_mangle)]

@@ -22,9 +22,9 @@ pub enum isoc_mri_method {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_mri_normal_kind {
-    /// By Q, except with a field map.
+    /// By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by pairs.
     Auto = 0,
-    /// By Q: a multiplication on the doubled grid.
+    /// By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     Toeplitz = 1,
     /// By a forward and an adjoint transform.
     Pair = 2,

@@ -18,15 +18,16 @@ fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
     })
 }
 
-/// Makes Q of the trajectory and the weights, unless it is there; isoc_mri_reconstruct does so by itself. One Q serves every
-/// scan of a trajectory.
+/// Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
+/// serves every scan of a trajectory.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoc_mri_compute_q(mri: *mut isoc_mri) -> Status {
     with_plan(mri, Mri::compute_q)
 }
 
 /// Copies Q out: real (q_nz, q_ny, q_nx) of isoc_mri_info. It is the discrete Fourier transform of q(d) = sum_m w_m exp(2 pi i k_m . d)
-/// over differences of voxels, d = 0 and frequency 0 first along every axis.
+/// over differences of voxels, d = 0 and frequency 0 first along every axis. With a field there are several, and none is copied
+/// (ISOC_STATUS_NOT_CONFIGURED).
 ///
 /// # Safety
 /// `q` is NULL or valid.
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn isoc_mri_export_q(mri: *mut isoc_mri, q: *const isoc_te
     })
 }
 
-/// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights.
+/// Takes a Q from isoc_mri_export_q of a plan with the same grid, trajectory and weights; a plan with a field takes none.
 ///
 /// # Safety
 /// `q` is NULL or valid.

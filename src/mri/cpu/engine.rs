@@ -12,6 +12,7 @@ use crate::cpu::buffer::{Buffer, collected};
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
+use crate::mri::convolutions::Convolutions;
 use crate::mri::engine::{Engine, Scan, Solve, Vector};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
@@ -34,6 +35,8 @@ pub(in crate::mri) struct CpuEngine<T: Real> {
     maps: Option<Buffer<Complex<T>>>,
     regulariser: Regulariser<T>,
     transform: Option<Transform<T>>,
+    /// What Q is of, once that is known.
+    convolutions: Option<Convolutions>,
     q: Option<Q<T>>,
     /// Bytes of the transform that makes Q, once they are known.
     making_q: Option<u64>,
@@ -52,6 +55,7 @@ impl<T: Real> CpuEngine<T> {
             maps: None,
             regulariser: Regulariser::new(),
             transform: None,
+            convolutions: None,
             q: None,
             making_q: None,
             coil_images: [None, None],
@@ -59,10 +63,26 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
+    /// What Q is of.
+    fn convolutions(&mut self, fourier: &Fourier) -> Result<&Convolutions> {
+        if self.convolutions.is_none() {
+            self.convolutions = Some(Convolutions::new(fourier, &self.scan.effects, T::UNIT)?);
+        }
+        ready(&mut self.convolutions).map(|c| &*c)
+    }
+
     /// The transform that makes Q.
-    fn transform_of_differences(&self, fourier: &Fourier) -> Result<Transform<T>> {
+    fn transform_of_differences(&mut self, fourier: &Fourier) -> Result<Transform<T>> {
+        let fourier = self.convolutions(fourier)?.fourier;
         let of = (&self.scan.trajectory, &Effects::default());
-        Transform::new(fourier, self.level, differences(self.scan.grid), of, 1)
+        Transform::new(&fourier, self.level, differences(self.scan.grid), of, 1)
+    }
+
+    /// Bytes that Q holds, and those besides while it is made.
+    fn q_memory(&mut self, fourier: &Fourier) -> Result<[u64; 2]> {
+        let grid = self.scan.grid;
+        let convolutions = self.convolutions(fourier)?;
+        Ok(Q::<T>::memory(grid, convolutions.count(), convolutions.have_factors()))
     }
 
     /// Bytes of the transform that makes Q.
@@ -106,6 +126,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     type Wavelets = CpuWavelets<T>;
     type Fields = CpuFields<T>;
     const WAITS: bool = false;
+    const Q_FOR_FIELDS: bool = false;
 
     fn scan(&self) -> &Scan {
         &self.scan
@@ -150,6 +171,7 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn forget_transform(&mut self) {
         self.transform = None;
+        self.convolutions = None;
         self.making_q = None;
         self.q = None;
     }
@@ -163,9 +185,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         let complex = size_of::<Complex<T>>() as u64;
         let mut transforms = self.planned(fourier)?.memory();
         if solve.toeplitz {
-            let [held, making] = Q::<T>::memory(self.scan.grid);
+            let [held, making] = self.q_memory(fourier)?;
             let made = if self.q.is_some() { 0 } else { making + self.making_q(fourier)? };
-            transforms += held.max(made);
+            let together = self.convolutions(fourier)?.count() > 1;
+            transforms += if together { held + made } else { held.max(made) };
         }
         let scan = &self.scan;
         let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
@@ -181,7 +204,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         loop {
             let needed = self.memory(context, fourier, solve)?;
             // What earlier calls left counts in `needed`, and is not to be had again.
-            let q = self.q.as_ref().map_or(0, |_| Q::<T>::memory(self.scan.grid)[0]);
+            let q = if self.q.is_some() { self.q_memory(fourier)?[0] } else { 0 };
             let cap = context.memory_cap(self.transform.as_ref().map_or(0, Transform::memory) + q);
             if needed <= cap {
                 return Ok(());
@@ -229,6 +252,10 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn terms(&self) -> (usize, f64) {
         self.transform.as_ref().map_or((0, 0.0), Transform::terms)
+    }
+
+    fn normal_terms(&self) -> (usize, f64) {
+        self.convolutions.as_ref().filter(|_| self.q.is_some()).map_or((0, 0.0), Convolutions::terms)
     }
 
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
@@ -290,17 +317,29 @@ impl<T: Real> Engine for CpuEngine<T> {
         if self.q.is_some() {
             return Ok(());
         }
-        self.scan.check_convolution()?;
+        let factors = self.convolutions(fourier)?.of_voxels()?;
         job.enter(Stage::Toeplitz);
         let grid = differences(self.scan.grid);
         let mut kernel = self.vectors.uninitialised(grid.iter().product())?;
-        let mut ones = self.vectors.filled(self.scan.samples(), 1.0)?;
-        self.weigh(&mut ones)?;
-        let mut transform = self.transform_of_differences(fourier)?;
-        transform.prepare()?;
-        transform.adjoint(&ones, &mut kernel, &mut |_| job.check())?;
-        drop(transform);
-        self.q = Some(Q::new(self.scan.grid, &kernel)?);
+        let mut samples = self.vectors.uninitialised(self.scan.samples())?;
+        let mut transform = Some(self.transform_of_differences(fourier)?);
+        ready(&mut transform)?.prepare()?;
+        let (mut q, mut factors) = (None, Some(factors));
+        let count = self.convolutions(fourier)?.count();
+        for index in 0..count {
+            self.convolutions(fourier)?.of_samples(index, &mut samples);
+            self.weigh(&mut samples)?;
+            ready(&mut transform)?.adjoint(&samples, &mut kernel, &mut |_| job.check())?;
+            // Q of one convolution takes its place in memory.
+            if index + 1 == count {
+                transform = None;
+            }
+            if let Some(factors) = factors.take() {
+                q = Some(Q::new(self.scan.grid, factors)?);
+            }
+            ready(&mut q)?.push_kernel(&kernel)?;
+        }
+        self.q = q;
         Ok(())
     }
 
@@ -309,12 +348,14 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn q(&mut self) -> Result<Option<Vec<f64>>> {
-        self.q.as_ref().map(|q| collected(q.spectrum().iter().map(|v| v.wide()))).transpose()
+        let spectrum = self.q.as_ref().and_then(Q::spectrum);
+        spectrum.map(|q| collected(q.iter().map(|v| v.wide()))).transpose()
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
-        self.scan.check_convolution()?;
-        self.q = Some(Q::from_spectrum(self.scan.grid, converted(q)?)?);
+        let mut made = Q::new(self.scan.grid, None)?;
+        made.push_spectrum(converted(q)?)?;
+        self.q = Some(made);
         Ok(())
     }
 
@@ -322,15 +363,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         let Self { q, maps, coil_images, .. } = self;
         let q = ready(q)?;
         let Some(maps) = maps else {
-            q.apply(from, out)?;
-            return Ok(());
+            return q.apply(from, out, job);
         };
         let [mut coil_image, mut product] =
             [image(&mut coil_images[0], from.len())?, image(&mut coil_images[1], from.len())?];
         out.fill(Complex::default());
         for map in maps.chunks_exact(from.len()) {
             coils::multiply(map, from, &mut coil_image);
-            q.apply(&coil_image, &mut product)?;
+            q.apply(&coil_image, &mut product, job)?;
             coils::combine(map, &product, out);
             job.check()?;
         }

@@ -14,7 +14,8 @@ use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{Device, DeviceReal, Lent, Span, then_wait};
+use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
+use crate::mri::convolutions::Convolutions;
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
@@ -40,6 +41,8 @@ pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     differences: DeviceDifferences,
     matrix: Option<DeviceMatrix>,
     transform: Option<Transform<T>>,
+    /// What Q is of, once that is known.
+    convolutions: Option<Convolutions>,
     q: Option<Q<T>>,
     /// What was read and not yet verified.
     pending: Vec<Pending>,
@@ -60,6 +63,7 @@ impl<T: DeviceReal> GpuEngine<T> {
             differences: DeviceDifferences::new(device, T::PRECISION)?,
             matrix: None,
             transform: None,
+            convolutions: None,
             q: None,
             pending: Vec::new(),
             replaced: 0,
@@ -111,10 +115,28 @@ impl<T: DeviceReal> GpuEngine<T> {
         weights + self.differences.bytes() + maps + q + matrix
     }
 
-    /// Bytes of what it keeps and of a solution's vectors, Q included.
-    fn fixed_bytes(&self, solve: &Solve) -> u64 {
-        let q = if solve.toeplitz && self.q.is_none() { Q::<T>::bytes_of(self.scan.grid) } else { 0 };
-        self.kept_bytes() + vector_bytes::<T>(&self.scan, solve) + q
+    /// What Q is of.
+    fn convolutions(&mut self, fourier: &Fourier) -> Result<&Convolutions> {
+        if self.convolutions.is_none() {
+            self.convolutions = Some(Convolutions::new(fourier, &self.scan.effects, T::UNIT)?);
+        }
+        match &self.convolutions {
+            Some(c) => Ok(c),
+            None => fail!(Internal, "no convolutions"),
+        }
+    }
+
+    /// Bytes of what it keeps and of a solution's vectors, Q included, and those that it works in besides.
+    fn needed(&mut self, fourier: &Fourier, solve: &Solve) -> Result<(u64, WorkspaceBytes)> {
+        if solve.toeplitz {
+            self.convolutions(fourier)?;
+        }
+        let fixed = self.kept_bytes() + vector_bytes::<T>(&self.scan, solve);
+        let Self { budget, vectors, scan, q, convolutions, .. } = self;
+        let of = convolutions.as_ref().filter(|_| solve.toeplitz);
+        let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, of, q.is_some())?;
+        let to_make = of.filter(|_| q.is_none()).map_or(0, |of| Q::<T>::bytes_of(scan.grid, of));
+        Ok((fixed + to_make, workspace))
     }
 }
 
@@ -124,6 +146,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Wavelets = DeviceWavelets<T>;
     type Fields = DeviceFields<T>;
     const WAITS: bool = true;
+    const Q_FOR_FIELDS: bool = true;
 
     fn scan(&self) -> &Scan {
         &self.scan
@@ -172,6 +195,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn forget_transform(&mut self) {
         self.transform = None;
+        self.convolutions = None;
         self.q = None;
         self.budget.forget_transforms();
     }
@@ -189,16 +213,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
-        let Self { budget, vectors, scan, q, .. } = self;
-        let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, solve, q.is_some())?;
-        Ok(self.fixed_bytes(solve) + workspace.preferred)
+        let (fixed, workspace) = self.needed(fourier, solve)?;
+        Ok(fixed + workspace.preferred)
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        let (fixed, held) = (self.fixed_bytes(solve), self.transform_bytes());
-        let Self { budget, vectors, scan, q, .. } = self;
-        let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, solve, q.is_some())?;
-        budget.check(context, &vectors.queue, (fixed, workspace), held)
+        let (needed, held) = (self.needed(fourier, solve)?, self.transform_bytes());
+        self.budget.check(context, &self.vectors.queue, needed, held)
     }
 
     fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<DeviceVector> {
@@ -286,6 +307,10 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.transform.as_ref().map_or((0, 0.0), Transform::terms)
     }
 
+    fn normal_terms(&self) -> (usize, f64) {
+        self.convolutions.as_ref().filter(|_| self.q.is_some()).map_or((0, 0.0), Convolutions::terms)
+    }
+
     fn forward(&mut self, images: &DeviceVector, samples: &mut DeviceVector, progress: Progress) -> Result<()> {
         let (coils, from) = (samples.count() / self.scan.samples(), self.images(images.address()));
         // SAFETY: vectors of these sizes, which stay in the pool.
@@ -310,24 +335,37 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         if self.q.is_some() {
             return Ok(());
         }
-        self.scan.check_convolution()?;
+        let alone = !self.convolutions(fourier)?.have_factors();
         job.enter(Stage::Toeplitz);
-        let (grid, samples) = (differences(self.scan.grid), self.scan.samples());
-        let mut ones = self.vectors.filled(samples, 1.0)?;
-        self.weigh(&mut ones)?;
-        let kernel = self.vectors.uninitialised(grid.iter().product())?;
-        let (queue, trajectory) = (&self.vectors.queue, &self.scan.trajectory);
-        let sums = Transform::<T>::new(fourier, queue, grid, (trajectory, &Effects::default()), 1)?;
-        let images = Images { address: kernel.address(), maps: None };
-        let vectors = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(self.scan.grid);
-        let place = self.place(sums.bytes() + vectors);
-        let progress = &mut |_| job.check();
-        // SAFETY: an image of all differences; the GPU is current inside `within`.
-        let q = unsafe {
-            sums.adjoint(&place, ones.address(), &images, 1, progress)?;
-            // This waits for the stream, so that the sums and their vectors can go.
-            Q::from_kernel(queue, self.scan.grid, kernel.address())?
+        let mut ones = if alone { Some(self.vectors.filled(self.scan.samples(), 1.0)?) } else { None };
+        let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
+            fail!(Internal, "no convolutions")
         };
+        let (queue, grid, samples) = (&vectors.queue, differences(scan.grid), scan.samples());
+        let factors = of.of_voxels::<T>()?.map(|f| queue.upload(&f)).transpose()?;
+        let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
+        let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
+        let place = self.place(sums.bytes() + taken);
+        let mut values = Buffer::<Complex<T>>::zeroed(if alone { 0 } else { samples })?;
+        let fill = |index, kernel| {
+            let data = match ones.take() {
+                Some(ones) => ones,
+                None => {
+                    of.of_samples(index, &mut values);
+                    DeviceVector::new(queue.upload(&values)?, samples)
+                }
+            };
+            let images = Images { address: kernel, maps: None };
+            // SAFETY: as many samples and weights, and an image of all differences; the GPU is current inside `within`.
+            unsafe {
+                if let Some(weights) = weights {
+                    coil_kernels.weigh(queue, weights.address(), data.address(), samples, 1)?;
+                }
+                sums.adjoint(&place, data.address(), &images, 1, &mut |_| job.check())
+            }
+        };
+        // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
+        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), factors), fill)? };
         self.q = Some(q);
         Ok(())
     }
@@ -341,8 +379,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
-        self.scan.check_convolution()?;
-        self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?)?);
+        self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?, (1, None))?);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::transform::transform_bytes;
 use crate::context::Context;
 use crate::error::{Result, fail};
 use crate::gpu::{DeviceReal, Queue, WorkspaceBytes};
+use crate::mri::convolutions::Convolutions;
 use crate::mri::engine::{Scan, Solve};
 use crate::mri::transform::{Effects, Fourier};
 use crate::nufft::toeplitz::differences;
@@ -43,13 +44,13 @@ impl Budget {
         (self.transform, self.making_q) = (None, None);
     }
 
-    /// Bytes that transforms hold and work in, those that make Q included unless it is there.
+    /// Bytes that transforms hold and work in; with Q what its products take, too, and what makes it unless it is there.
     pub(super) fn workspace_bytes<T: DeviceReal>(
         &mut self,
         queue: &Queue,
         scan: &Scan,
         fourier: &Fourier,
-        solve: &Solve,
+        q: Option<&Convolutions>,
         has_q: bool,
     ) -> Result<WorkspaceBytes> {
         let Scan { grid, trajectory, effects, coils, .. } = scan;
@@ -59,15 +60,15 @@ impl Budget {
         };
         self.transform = Some(transform);
         let mut bytes = transform.workspace;
-        if solve.toeplitz {
-            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_image()));
+        if let Some(of) = q {
+            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_image(), of));
         }
-        if solve.toeplitz && !has_q {
+        if let Some(of) = q.filter(|_| !has_q) {
             let making = match self.making_q {
                 Some(bytes) => bytes,
                 None => {
                     let (grid, no_terms) = (differences(*grid), Effects::default());
-                    transform_bytes::<T>(fourier, queue, grid, (trajectory, &no_terms), 1)?
+                    transform_bytes::<T>(&of.fourier, queue, grid, (trajectory, &no_terms), 1)?
                 }
             };
             self.making_q = Some(making);

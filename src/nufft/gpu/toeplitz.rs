@@ -19,6 +19,7 @@ struct Arguments {
     batch_stride: i64,
     spectrum: u64,
     spectrum_outer: i64,
+    spectrum_batch: i64,
     spectrum_stride: i32,
     inner: i32,
     outer: i32,
@@ -27,7 +28,7 @@ struct Arguments {
     log_width: i32,
     chunks: i32,
 }
-mirrored!(Arguments, 256);
+mirrored!(Arguments, 264);
 
 /// Mirrors `RealPart`.
 #[repr(C)]
@@ -46,6 +47,21 @@ pub(crate) struct Buffers {
     /// May be `input` where there are no maps.
     pub(crate) output: u64,
     pub(crate) scratch: u64,
+}
+
+/// Transforms of q on the grid, in natural order `[kz][ky][kx]`, unscaled; real, since q(-d) = conj(q(d)).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spectra {
+    pub(crate) address: u64,
+    /// Numbers from one image's (coil's) to the next one's; 0 where all have the same.
+    pub(crate) stride: usize,
+}
+
+impl Spectra {
+    /// One for all.
+    pub(crate) fn shared(address: u64) -> Self {
+        Self { address, stride: 0 }
+    }
 }
 
 /// Toeplitz products for images `[z][y][x]` of one size; two dimensions have nz = 1.
@@ -126,15 +142,20 @@ impl Toeplitz {
         unsafe { self.real_part.launch(stream, launch, &arguments) }
     }
 
-    /// The product for each of so many images. The spectrum: the transform of q on the grid, in natural order `[kz][ky][kx]`,
-    /// unscaled; real, since q(-d) = conj(q(d)).
+    /// The product for each of so many images.
     ///
     /// # Safety
-    /// The spectrum is the grid's, buffers hold so many images and what `scratch_bytes` says, until the stream has passed this;
+    /// Spectra are the grid's, buffers hold so many images and what `scratch_bytes` says, until the stream has passed this;
     /// scratch memory is apart from all else. The GPU is current.
-    pub(crate) unsafe fn apply(&self, spectrum: u64, batches: usize, buffers: Buffers, stream: &Stream) -> Result<()> {
+    pub(crate) unsafe fn apply(
+        &self,
+        spectra: Spectra,
+        batches: usize,
+        buffers: Buffers,
+        stream: &Stream,
+    ) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.run(spectrum, batches, buffers, None, Sum::No, stream) }
+        unsafe { self.run(spectra, batches, buffers, None, Sum::No, stream) }
     }
 
     /// sum over coils of conj(map) * product(map * image), written, or added to the output.
@@ -143,7 +164,7 @@ impl Toeplitz {
     /// As for `apply`, with one input and one output image apart from each other, and maps of so many coils.
     pub(crate) unsafe fn apply_coils(
         &self,
-        spectrum: u64,
+        spectra: Spectra,
         coils: usize,
         maps: Maps,
         buffers: Buffers,
@@ -152,12 +173,12 @@ impl Toeplitz {
     ) -> Result<()> {
         let sum = if add { Sum::Add } else { Sum::Write };
         // SAFETY: by this function's contract.
-        unsafe { self.run(spectrum, coils, buffers, Some(maps), sum, stream) }
+        unsafe { self.run(spectra, coils, buffers, Some(maps), sum, stream) }
     }
 
     unsafe fn run(
         &self,
-        spectrum: u64,
+        spectra: Spectra,
         batches: usize,
         buffers: Buffers,
         maps: Option<Maps>,
@@ -189,13 +210,13 @@ impl Toeplitz {
                 // SAFETY: as above.
                 unsafe {
                     y.launch(stream)?;
-                    self.middle(z, nz, &shape, spectrum, batches, stream)?;
+                    self.middle(z, nz, &shape, spectra, batches, stream)?;
                     back.launch(stream)?;
                 }
             }
         } else {
             // SAFETY: as above.
-            unsafe { self.columns(spectrum, batches, buffers.scratch, stream)? };
+            unsafe { self.columns(spectra, batches, buffers.scratch, stream)? };
         }
         let scale = 1.0 / self.grid.iter().product::<usize>() as f64;
         let to = image(buffers.output);
@@ -209,14 +230,14 @@ impl Toeplitz {
     ///
     /// # Safety
     /// As for `apply`, with rows in place of buffers.
-    pub(crate) unsafe fn columns(&self, spectrum: u64, batches: usize, rows: u64, stream: &Stream) -> Result<()> {
+    pub(crate) unsafe fn columns(&self, spectra: Spectra, batches: usize, rows: u64, stream: &Stream) -> Result<()> {
         let ([nz, ny, _], [gz, _, gx]) = (self.image, self.grid);
         if gz > 1 || nz > 1 {
             fail!(Internal, "columns of an image of {nz} planes on {gz}");
         }
         let shape = Middle { columns: gx, column: 0, outer: 1, stride: gx, grid: rows };
         // SAFETY: by this function's contract.
-        unsafe { self.middle(&self.y, ny, &shape, spectrum, batches, stream) }
+        unsafe { self.middle(&self.y, ny, &shape, spectra, batches, stream) }
     }
 
     /// The last axis, there and back.
@@ -225,7 +246,7 @@ impl Toeplitz {
         line: &Line,
         count: usize,
         shape: &Middle,
-        spectrum: u64,
+        spectra: Spectra,
         batches: usize,
         stream: &Stream,
     ) -> Result<()> {
@@ -239,8 +260,9 @@ impl Toeplitz {
             grid: shape.grid,
             outer_stride: outer_stride as i64,
             batch_stride: (count * shape.stride) as i64,
-            spectrum: spectrum + (shape.column * self.element() / 2) as u64,
+            spectrum: spectra.address + (shape.column * self.element() / 2) as u64,
             spectrum_outer: gx as i64,
+            spectrum_batch: spectra.stride as i64,
             spectrum_stride: (shape.outer * gx) as i32,
             inner: shape.columns as i32,
             outer: shape.outer as i32,

@@ -34,18 +34,29 @@ fn products() {
         let (small, large): (usize, usize) = (image.iter().product(), grid.iter().product());
         let (coils, stream) = (3, Stream::new(&device).expect("stream"));
         let (v, maps, old) = (random(coils * small, 1), random(coils * small, 2), random(small, 3));
-        let any = random(large, 4);
+        let any = random(coils * large, 4);
         let opposite = |p: [usize; 3]| index(grid, [0, 1, 2].map(|a| (grid[a] - p[a]) % grid[a]));
-        let q: Vec<C> = places(grid).map(|p| any[index(grid, p)] + any[opposite(p)].conj()).collect();
-        let mut spectrum = q.clone();
-        (0..3).for_each(|axis| dft(&mut spectrum, grid, axis, Direction::Forward));
+        let hermitian = |any: &[C]| places(grid).map(|p| any[index(grid, p)] + any[opposite(p)].conj()).collect();
+        let transform = |q: &[C]| {
+            let mut spectrum = q.to_vec();
+            (0..3).for_each(|axis| dft(&mut spectrum, grid, axis, Direction::Forward));
+            spectrum
+        };
+        // A kernel for each coil; the first one for all, too.
+        let kernels: Vec<Vec<C>> = any.chunks(large).map(hermitian).collect();
+        let q = &kernels[0];
+        let spectrum: Vec<C> = kernels.iter().flat_map(|q| transform(q)).collect();
         // The sums over coils lose what cancels: random terms, so that a few units more are enough.
         let limit = 2.0 * tolerance(large * large, precision);
         let complex = upload(&device, &spectrum, precision);
-        let real = DeviceMemory::new(&device, large * precision.bytes()).expect("memory");
-        // SAFETY: memory of the grid's sizes.
-        unsafe { toeplitz.real_part(complex.address(), real.address(), &stream).expect("real part") };
-        let spectrum = real.address();
+        let real = DeviceMemory::new(&device, coils * large * precision.bytes()).expect("memory");
+        for k in 0..coils {
+            let [from, to] = [(&complex, precision.complex()), (&real, precision.bytes())]
+                .map(|(memory, size)| memory.address() + (k * large * size) as u64);
+            // SAFETY: memory of so many of the grid's sizes.
+            unsafe { toeplitz.real_part(from, to, &stream).expect("real part") };
+        }
+        let shared = Spectra::shared(real.address());
         // All columns at a time, and the fewest.
         for limit_bytes in [usize::MAX, 0] {
             toeplitz.limit_scratch(coils, limit_bytes);
@@ -53,28 +64,29 @@ fn products() {
             let input = upload(&device, &v, precision);
             let buffers = Buffers { input: input.address(), output: input.address(), scratch: scratch.address() };
             // SAFETY: buffers of the sizes that are asked for.
-            unsafe { toeplitz.apply(spectrum, coils, buffers, &stream).expect("apply") };
+            unsafe { toeplitz.apply(shared, coils, buffers, &stream).expect("apply") };
             let seen = download(&device, input.address(), coils * small, precision, &stream);
-            let expected: Vec<C> = v.chunks(small).flat_map(|v| product(&q, grid, v, image)).collect();
+            let expected: Vec<C> = v.chunks(small).flat_map(|v| product(q, grid, v, image)).collect();
             let e = error(&seen, &expected);
             assert!(e < limit, "{image:?} {precision:?} scratch {limit_bytes}: {e:e}, not {limit:e}");
 
-            for add in [false, true] {
+            let own = Spectra { stride: large, ..shared };
+            for (add, spectra) in [(false, shared), (true, shared), (false, own), (true, own)] {
                 let (input, output) = (upload(&device, &v[..small], precision), upload(&device, &old, precision));
                 let map = upload(&device, &maps, precision);
                 let buffers = Buffers { input: input.address(), output: output.address(), scratch: scratch.address() };
                 let map = Maps { address: map.address(), stride: small };
                 // SAFETY: as above.
-                unsafe { toeplitz.apply_coils(spectrum, coils, map, buffers, add, &stream).expect("apply") };
+                unsafe { toeplitz.apply_coils(spectra, coils, map, buffers, add, &stream).expect("apply") };
                 let seen = download(&device, output.address(), small, precision, &stream);
                 let mut expected = if add { old.clone() } else { vec![C::default(); small] };
-                for map in maps.chunks(small) {
+                for (map, own) in maps.chunks(small).zip(&kernels) {
                     let seen_by: Vec<C> = v.iter().zip(map).map(|(v, m)| v * m).collect();
-                    let of_coil = product(&q, grid, &seen_by, image);
+                    let of_coil = product(if spectra.stride > 0 { own } else { q }, grid, &seen_by, image);
                     expected.iter_mut().zip(of_coil).zip(map).for_each(|((e, o), m)| *e += m.conj() * o);
                 }
                 let e = error(&seen, &expected);
-                assert!(e < limit, "{image:?} {precision:?} coils, add {add}: {e:e}, not {limit:e}");
+                assert!(e < limit, "{image:?} {precision:?} coils, add {add}, {spectra:?}: {e:e}, not {limit:e}");
             }
         }
     }

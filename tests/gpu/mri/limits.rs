@@ -25,10 +25,14 @@ fn ten_runs_give_the_same_bits() {
     for (grid, count) in [([1, 40, 50], 60_000), ([18, 40, 20], 60_000)] {
         let dims = if grid[0] == 1 { 2 } else { 3 };
         for double in [false, true] {
-            // By Q, by pairs of fast transforms, by exact sums, and with a field map.
-            for (method, normal, field, count) in
-                [(1, 1, false, count), (1, 2, false, count), (2, 2, false, 3000), (0, 2, true, 1000)]
-            {
+            // By Q, by pairs of fast transforms, by exact sums, and the first two with a field map.
+            for (method, normal, field, count) in [
+                (1, 1, false, count),
+                (1, 2, false, count),
+                (2, 2, false, 3000),
+                (0, 2, true, 1000),
+                (0, 1, true, 1000),
+            ] {
                 let run = || {
                     let mut scan = Scan::new(GPU, grid, clustered(count, dims, 1), 3, double);
                     scan.set_weights((0..count).map(|m| 0.1 + (m % 9) as f64).collect());
@@ -71,7 +75,7 @@ fn plans_of_several_threads_do_not_meet() {
 }
 
 /// The number of bytes that a message of too little memory asks for.
-fn asked_for(message: &str) -> u64 {
+pub(super) fn asked_for(message: &str) -> u64 {
     let (_, after) = message.split_once("at least ").unwrap_or_else(|| panic!("no \"at least\" in {message}"));
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("no number in {message}"))

@@ -4,6 +4,9 @@ mod agreement;
 mod array;
 mod arrays;
 mod exchange;
+#[path = "../../mri/field_normal.rs"]
+mod field_normal;
+mod field_q;
 mod limits;
 mod nufft;
 #[path = "../../mri/radial.rs"]
