@@ -1483,7 +1483,7 @@ public:
     // Makes Q unless it is there; reconstruct does so by itself.
     outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, self()); }
 
-    // Copies Q out: real (q_nz, q_ny, q_nx) of get_info.
+    // Copies Q out: real (q_nz, q_ny, q_nx) of get_info. Not with a field.
     outcome<void> export_q(const tensor &q) { return detail::call(isoc_mri_export_q, self(), named("q", q)); }
 
     // Takes a Q of a plan with the same grid, trajectory and weights.

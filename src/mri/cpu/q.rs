@@ -164,3 +164,7 @@ impl<T: Real> Plan<T> {
         self.to_image.crop(&mut self.work, &self.scale, to)
     }
 }
+
+#[cfg(test)]
+#[path = "q_tests.rs"]
+mod tests;

@@ -68,17 +68,17 @@ impl<T: DeviceReal> Q<T> {
         let scratch = queue.pool.take(fft.scratch_bytes(1))?;
         let made = Self::new(queue, grid, spectra, (convolutions, factors))?;
         let images = Images { address: kernel.address(), maps: None };
-        for index in 0..convolutions {
+        let filled = (0..convolutions).try_for_each(|index| {
             fill(index, kernel.address())?;
             // SAFETY: memory of the sizes that are asked for; by this function's contract.
             unsafe {
                 fft.pad(&images, complex.address(), scratch.address(), 1, Direction::Forward, &queue.stream)?;
-                made.toeplitz.real_part(complex.address(), made.spectrum(index), &queue.stream)?;
+                made.toeplitz.real_part(complex.address(), made.spectrum(index), &queue.stream)
             }
-        }
-        // Tables of the transform are in use until then.
+        });
+        // Tables of the transforms are in use until then, whatever became of them.
         queue.stream.synchronize()?;
-        Ok(made)
+        filled.map(|()| made)
     }
 
     fn spectrum(&self, index: usize) -> u64 {
