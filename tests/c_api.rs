@@ -7,6 +7,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::thread;
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 const C: [&str; 3] = ["-std=c11", "-x", "c"];
@@ -75,23 +77,43 @@ fn compile(compiler: &str, flags: &[&str], source: &Path, folder: &Path) -> Path
     program
 }
 
-/// Compiles and runs every program; `runner` goes before the program's name on the command line.
+/// Compiles and runs a program; `runner` goes before its name on the command line. What it said, and whether it failed.
+fn run(
+    (name, folder): (&str, &Path),
+    (compiler, flags): (&str, &[&str]),
+    source: &Path,
+    runner: &[&str],
+    environment: &[(&str, &str)],
+) -> (String, bool) {
+    let program = compile(compiler, flags, source, folder);
+    let mut words = runner.iter().map(|w| w.as_ref()).chain([program.as_os_str()]);
+    let mut command = Command::new(words.next().expect("a program"));
+    command.args(words).env("LD_LIBRARY_PATH", folder).envs(environment.iter().copied());
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let said = format!("{name}: {}: {}: {}", source.display(), output.status, text(&output).trim_end());
+    (said, !output.status.success())
+}
+
+/// Every program, as many at a time as there are processors.
 fn run_all(name: &str, compiler: &str, flags: &[&str], runner: &[&str], environment: &[(&str, &str)]) {
     let folder = folder(name);
     install(&folder);
-    let mut failures = String::new();
-    for source in programs() {
-        let program = compile(compiler, flags, &source, &folder);
-        let mut words = runner.iter().map(|w| w.as_ref()).chain([program.as_os_str()]);
-        let mut command = Command::new(words.next().expect("a program"));
-        command.args(words).env("LD_LIBRARY_PATH", &folder).envs(environment.iter().copied());
-        let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        println!("{name}: {}: {}", source.display(), text(&output).trim_end());
-        if !output.status.success() {
-            failures += &format!("{}: {}\n{}\n", source.display(), output.status, text(&output));
+    let left = Mutex::new(programs());
+    let one_after_another = || {
+        let next = || left.lock().expect("no thread fails with it").pop();
+        let mut found = Vec::new();
+        while let Some(source) = next() {
+            found.push(run((name, &folder), (compiler, flags), &source, runner, environment));
         }
-    }
-    assert!(failures.is_empty(), "{name}\n{failures}");
+        found
+    };
+    let found: Vec<(String, bool)> = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, |n| n.get());
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one_after_another)).collect();
+        running.into_iter().flat_map(|t| t.join().expect("a thread that did not fail")).collect()
+    });
+    found.iter().for_each(|(said, _)| println!("{said}"));
+    assert!(found.iter().all(|(_, failed)| !failed), "{name}: see above");
 }
 
 /// Whether to go on: a missing tool is a failure where CI is set, and a remark elsewhere.

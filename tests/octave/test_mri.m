@@ -5,6 +5,7 @@ function test_mri()
     precisions();
     solver();
     penalties();
+    sparse_penalties();
     phantoms();
 end
 
@@ -91,6 +92,29 @@ function extras()
     check_near('positions', mri.forward(x), exp(-2i * pi * (k.' * reshape(positions, 2, []))) * x(:), 1e-8);
     mri.setPositions([]);
     check_near('neither', mri.forward(x), E * x(:), 1e-8);
+end
+
+% Objectives fall, and limits and settings reach the library.
+function sparse_penalties()
+    rand('seed', 8);
+    n = [16 8]; k = rand(2, 300) - 0.5;
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
+    x = kron([1 3; 2 0.5], ones(8, 4)); y = mri.forward(x);
+    for algorithm = { 'fista', 'primal_dual' }
+        mri.setOptions('Penalty', 'variation', 'Lambda', 1, 'Algorithm', algorithm{1}, 'Iterations', 300, 'Huber', 0.01);
+        found = mri.reconstruct(y);
+        objective = mri.objective();
+        check_near('variation', found, x, 0.02);
+        check_true('objective', objective(end) < 0.01 * objective(1) && numel(objective) == numel(mri.history()));
+    end
+    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedWavelets', true, 'Lambda', 1, 'Iterations', 300);
+    check_near('wavelets', mri.reconstruct(y), x, 0.02);
+    limit = mri.info().LambdaLimit;
+    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedWavelets', true, 'Lambda', 1.001 * limit);
+    check_true('limit', ~any(mri.reconstruct(y)(:)));
+    mri.setOptions();
+    mri.reconstruct(y);
+    check_true('no objective', isempty(mri.objective()));
 end
 
 % Results are of the input's class; real arrays count as complex, vectors may lie either way.

@@ -195,6 +195,34 @@ class Mri(unittest.TestCase):
         np.testing.assert_array_equal(other.normal(image), mri.normal(image))
         self.assertRaises(isocenter.TensorShapeError, other.import_q, q[:-1])
 
+    def test_sparse_penalties(self):
+        """The minimum by its conditions: of the sum of all pixels' variation the image is constant for a large weight, and there the mean of
+        the least-squares fit; of wavelets it is 0 from the limit on. Between both, objectives fall and images are what they are made of."""
+        k, image = scattered(2, 400), np.kron(np.array([[1.0, 3.0], [2.0, 0.5]]), np.ones((4, 8))) + 0j
+        mri = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=16, ny=8, precision="double")
+        samples = mri.forward(image)
+        mri.set_options(penalty="variation", lambda_=1e4, iterations=500, residual=1e-12)
+        constant = mri.reconstruct(samples)
+        ones = mri.forward(np.ones((8, 16), complex))
+        mean = np.vdot(ones, samples) / np.vdot(ones, ones)
+        self.close_to(constant, np.full((8, 16), mean), 1e-5)
+        for algorithm in ("fista", "primal_dual"):
+            for penalty, options in (("variation", {"huber": 0.01}), ("wavelets", {"wavelet": "haar", "levels": 2, "fixed_wavelets": True})):
+                mri.set_options(penalty=penalty, algorithm=algorithm, lambda_=1.0, iterations=300, **options)
+                found, objective = mri.reconstruct(samples), mri.objective()
+                self.close_to(found, image, 0.02)  # of a weight of 1, where F^H F is 400
+                self.assertLess(objective[-1], 0.01 * objective[0])
+                self.assertEqual(len(objective), len(mri.history()))
+        limit = mri.info().lambda_limit
+        mri.set_options(penalty="wavelets", wavelet="haar", levels=2, lambda_=1.001 * limit)
+        self.assertEqual(np.abs(mri.reconstruct(samples)).max(), 0)
+        mri.set_options()
+        mri.reconstruct(samples)
+        self.assertEqual(len(mri.objective()), 0)
+        with self.assertRaisesRegex(isocenter.Error, "at most 2"):
+            mri.set_options(penalty="wavelets", lambda_=1.0, levels=3)
+            mri.reconstruct(samples)
+
     def test_bad_input(self):
         mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N, coils=2)
         samples = complex_random((2, SPOKES * READOUT))
@@ -206,7 +234,7 @@ class Mri(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 mri.reconstruct(wrong)
         for name, value in (("iterations", -1), ("iterations", 2.5), ("tolerance", -1.0), ("tolerance", math.nan),
-                            ("upsampling", 9.0), ("method", "fast"), ("lambda_", math.inf), ("sines", 7)):
+                            ("upsampling", 9.0), ("method", "fast"), ("lambda_", math.inf), ("sines", 7), ("algorithm", "admm"), ("wavelet", "db2"), ("levels", 99), ("huber", -1.0)):
             with self.subTest(name, value=value), self.assertRaises((ValueError, TypeError)):
                 mri.set_options(**{name: value})
         self.assertRaises(TypeError, mri.set_options, **{"lambda": 1.0})
