@@ -13,9 +13,10 @@ import isocenter
 from mri_bench import Bench
 from mri_field import field
 from mri_solutions import psnr, solve, toeplitz
+from mri_sparse_gpu import sparse
 from mri_transforms import exact, nufft
 
-PARTS = {part.__name__: part for part in (nufft, exact, field, toeplitz, solve, psnr)}
+PARTS = {part.__name__: part for part in (nufft, exact, field, toeplitz, solve, sparse, psnr)}
 
 
 def main():

@@ -14,7 +14,7 @@ import numpy as np
 import isocenter
 
 THREADS = len(os.sched_getaffinity(0))
-SIDE, SPOKES, COILS, ITERATIONS, LONG = 256, 64, 8, 30, 600
+SIDE, SPOKES, COILS, ITERATIONS, LONG = 256, 64, 8, 30, 200
 
 
 def scan(folder):
@@ -71,8 +71,8 @@ def main(folder, picture=None):
         print(f"conjugate gradient, {ITERATIONS} iterations: {seconds:.3f} s; {THREADS} threads")
         pictures.append(image)
         for penalty, weight, algorithms, peer in (
-                ("wavelets", limit / 300, ("fista", "primal_dual"), peers.L1WaveletRecon),
-                ("variation", limit / 600, ("fista", "primal_dual"), peers.TotalVariationRecon)):
+                ("wavelets", limit / 30000, ("fista", "primal_dual"), peers.L1WaveletRecon),
+                ("variation", limit / 60000, ("fista", "primal_dual"), peers.TotalVariationRecon)):
             least = min(ours(k, samples, maps, context, penalty, weight, LONG, algorithm=a)[1].min() for a in algorithms)
             # SigPy's transform is divided by the root of the number of voxels.
             theirs = lambda n, save=False: peer(samples, maps, weight / SIDE, coord=coordinates, max_iter=n, show_pbar=False,

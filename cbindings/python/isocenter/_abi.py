@@ -498,9 +498,10 @@ class MriMethod(IntEnum):
 class MriNormalKind(IntEnum):
     """isoc_mri_normal_kind"""
 
-    #: By Q, except with a field map.
+    #: By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by
+    #: pairs.
     AUTO = 0
-    #: By Q: a multiplication on the doubled grid.
+    #: By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     TOEPLITZ = 1
     #: By a forward and an adjoint transform.
     PAIR = 2
@@ -509,12 +510,43 @@ class MriNormalKind(IntEnum):
 class MriPenalty(IntEnum):
     """isoc_mri_penalty"""
 
-    #: R = 1.
+    #: |R rho|^2 / 2 with R = 1.
     IDENTITY = 0
-    #: Differences between neighbours along every axis, weighted by isoc_mri_set_difference_weights.
+    #: |R rho|^2 / 2, R the differences between neighbours along every axis, weighted by
+    #: isoc_mri_set_difference_weights.
     DIFFERENCES = 1
-    #: The matrix of isoc_mri_set_matrix.
+    #: |R rho|^2 / 2, R the matrix of isoc_mri_set_matrix.
     MATRIX = 2
+    #: The sum of the absolute values of all coefficients of an orthonormal wavelet transform: images of few wavelets,
+    #: from few samples.
+    WAVELETS = 3
+    #: Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
+    #: isoc_mri_set_difference_weights: images of few edges.
+    VARIATION = 4
+
+
+class MriAlgorithm(IntEnum):
+    """isoc_mri_algorithm"""
+
+    #: ConjugateGradient for penalties 0 to 2, Fista for the others.
+    AUTO = 0
+    #: Conjugate gradient: for penalties 0 to 2.
+    CONJUGATE_GRADIENT = 1
+    #: Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the
+    #: largest curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    FISTA = 2
+    #: A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total
+    #: variation, and more iterations; wavelets stay where they are.
+    PRIMAL_DUAL = 3
+
+
+class MriWavelet(IntEnum):
+    """isoc_mri_wavelet"""
+
+    #: Daubechies' with four vanishing moments, eight coefficients: "db4".
+    DAUBECHIES4 = 0
+    #: Haar's.
+    HAAR = 1
 
 
 class MriDensity(IntEnum):
@@ -767,14 +799,16 @@ class isoc_mri_geometry(c.Structure):
 class isoc_mri_options(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("normal", c.c_uint32), ("penalty", c.c_uint32),
                 ("warm_start", c.c_uint32), ("sines", c.c_uint32), ("iterations", c.c_int64), ("tolerance", c.c_double),
-                ("upsampling", c.c_double), ("lambda", c.c_double), ("residual", c.c_double)]
+                ("upsampling", c.c_double), ("lambda", c.c_double), ("residual", c.c_double), ("algorithm", c.c_uint32),
+                ("wavelet", c.c_uint32), ("levels", c.c_uint32), ("fixed_wavelets", c.c_uint32), ("huber", c.c_double)]
 
 
 class isoc_mri_info(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("has_q", c.c_uint32), ("images", c.c_int64), ("fine_nx", c.c_int64),
                 ("fine_ny", c.c_int64), ("fine_nz", c.c_int64), ("width", c.c_int64), ("q_nx", c.c_int64),
                 ("q_ny", c.c_int64), ("q_nz", c.c_int64), ("replaced_values", c.c_int64), ("field_terms", c.c_int64),
-                ("field_error", c.c_double), ("normal_terms", c.c_int64), ("normal_error", c.c_double)]
+                ("field_error", c.c_double), ("normal_terms", c.c_int64), ("normal_error", c.c_double),
+                ("lambda_limit", c.c_double)]
 
 
 class isoc_mri_ellipsoid(c.Structure):
@@ -928,6 +962,7 @@ FUNCTIONS = {
     "isoc_mri_normal": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_mri_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_mri_history": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_mri_objective": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
