@@ -128,8 +128,8 @@ pub(super) trait Engine: Sized + Send {
     type Fields: Send;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
-    /// With a field, too, F^H W F takes less time by Q than by transforms.
-    const Q_FOR_FIELDS: bool;
+    /// With a field, products of a coil from which on Q and they take less time than pairs of transforms; None for no number.
+    const Q_FOR_FIELDS: Option<usize>;
 
     /// The arithmetic of its vectors.
     fn vectors(&mut self) -> &mut Self::Vectors;
@@ -180,11 +180,14 @@ pub(super) trait Engine: Sized + Send {
     fn terms(&self) -> (usize, f64);
     /// Convolutions that F^H W F takes with a field, and their relative l2 error; 0 without one, or before Q is there.
     fn normal_terms(&self) -> (usize, f64);
-    /// Whether F^H W F is best applied by Q.
-    fn prefers_q(&self, fourier: &Fourier) -> Result<bool> {
-        let effects = &self.scan().effects;
-        let fast_field = effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?;
-        Ok(!effects.are_present() || Self::Q_FOR_FIELDS && fast_field)
+    /// Whether F^H W F is best applied by Q, so many times to each image.
+    fn prefers_q(&self, fourier: &Fourier, times: usize) -> Result<bool> {
+        let Scan { effects, coils, .. } = self.scan();
+        if !effects.are_present() {
+            return Ok(true);
+        }
+        let pays = self.has_q() || Self::Q_FOR_FIELDS.is_some_and(|least| times.saturating_mul(*coils) >= least);
+        Ok(pays && effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?)
     }
     /// samples = F images, for one image or for all.
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()>;

@@ -15,6 +15,7 @@ mod gpu;
 mod inputs;
 mod matrix;
 pub mod merit;
+mod normal;
 mod operators;
 mod penalty;
 pub mod phantom;

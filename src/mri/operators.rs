@@ -3,9 +3,10 @@
 use super::convolutions::fitting;
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
+use super::normal::{Scratch, normal};
 use super::penalty::{Penalty, Solver};
 use super::plan::{Mri, each};
-use super::solver::{self, Scratch};
+use super::solver;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Job, LogLevel, Stage};
 use crate::cpu::buffer::collected;
@@ -147,12 +148,12 @@ impl Mri {
             let mut result = e.vectors().uninitialised(count * voxels)?;
             let mut scratch = Scratch::new(e, &solve)?;
             if count == 1 {
-                solver::normal(e, &source, &mut result, &mut scratch, &solve, job)?;
+                normal(e, &source, &mut result, &mut scratch, &solve, job)?;
             } else {
                 let (mut image, mut product) = (e.vectors().uninitialised(voxels)?, e.vectors().uninitialised(voxels)?);
                 for k in 0..count {
                     e.vectors().copy((&source, k * voxels), (&mut image, 0), voxels)?;
-                    solver::normal(e, &image, &mut product, &mut scratch, &solve, job)?;
+                    normal(e, &image, &mut product, &mut scratch, &solve, job)?;
                     e.vectors().copy((&product, 0), (&mut result, k * voxels), voxels)?;
                     job.advance(1.0 / count as f64);
                 }

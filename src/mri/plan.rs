@@ -42,7 +42,7 @@ pub struct Geometry {
 /// How F^H W F is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normal {
-    /// By Q, but with a field on a GPU alone, and with voxel positions not.
+    /// By Q, but with a field on a GPU alone, for many products, and with voxel positions not.
     #[default]
     Auto,
     /// By Q, a multiplication on the doubled grid; with a field several of them.
@@ -333,7 +333,7 @@ impl Mri {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
         let toeplitz = match normal {
-            Normal::Auto => each!(&plan.engine, e => e.prefers_q(&self.fourier()?))?,
+            Normal::Auto => each!(&plan.engine, e => e.prefers_q(&self.fourier()?, iterations))?,
             Normal::Toeplitz => true,
             Normal::Pair => false,
         };

@@ -1,8 +1,8 @@
 //! Penalties that are no squares, on any engine: their values and proximal steps, and the problem that they are part of.
 
 use super::engine::{Engine, Solve, Vector};
+use super::normal::{Scratch, normal_of_data};
 use super::penalty::Sparse;
-use super::solver::{Scratch, normal_of_data};
 use super::variation::{self, Raise, rounds};
 use super::wavelets::Wavelets;
 use crate::context::Job;

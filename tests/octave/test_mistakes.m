@@ -180,6 +180,7 @@ function missing_and_extra_arguments()
         'MRI.normal', {'image'}, 1
         'MRI.reconstruct', {'samples'}, 2
         'MRI.history', {}, 1
+        'MRI.objective', {}, 1
         'MRI.computeQ', {}, 0
         'MRI.exportQ', {}, 0
         'MRI.importQ', {}, 1

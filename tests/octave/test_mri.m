@@ -81,6 +81,7 @@ function extras()
     mri.setOptions('Normal', 'toeplitz');
     check_near('field, Q', mri.normal(x)(:), Ef' * (Ef * x(:)), 1e-8);
     check_true('convolutions', mri.info().NormalTerms > 3 && mri.info().NormalError < 1e-8);
+    mri.setOptions();
     decay = 40 * rand(n);
     mri.setField([], times, decay);
     check_near('decay', mri.forward(x), (E .* exp(-times(:) * decay(:).')) * x(:), 1e-8);

@@ -170,11 +170,9 @@ class Mistakes(unittest.TestCase):
         self.mri.set_positions(ones(12, 16, 2))
         self.mri.set_options(method="nufft")
         says("method must be 'auto' or 'exact'", self.mri.forward, ones(12, 16, dtype=np.complex64))
-        self.mri.set_positions(None)
-        self.mri.set_field(ones(12, 16), ones(100))
         self.mri.set_options(normal="toeplitz")
         says("normal cannot be 'toeplitz'", self.mri.reconstruct, ones(100, dtype=np.complex64))
-        self.mri.set_field(None, None)
+        self.mri.set_positions(None)
         self.mri.set_options(penalty="matrix", lambda_=1.0)
         says("penalty is 'matrix'; set_matrix comes first", self.mri.reconstruct, ones(100, dtype=np.complex64))
 

@@ -110,7 +110,7 @@ class Names(unittest.TestCase):
                     except (isocenter.NoDeviceError, isocenter.DriverTooOldError, isocenter.NoKernelImageError):
                         self.assertEqual(word, "gpu")
                     except isocenter.Error as e:  # the word was understood
-                        self.assertIn(word, ("custom", "asymmetric", "radial"), e)
+                        self.assertIn(word, ("custom", "asymmetric", "radial", "fista", "primal_dual"), e)
             for wrong in (WORDS[enum][0].upper(), WORDS[enum][-1].replace("_", "-") + "-", "", 0, True, None, isocenter.enums.Status.OK):
                 with self.subTest(enum, wrong=wrong), self.assertRaises((ValueError, TypeError)) as caught:
                     call(wrong)

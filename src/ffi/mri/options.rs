@@ -22,7 +22,8 @@ pub enum isoc_mri_method {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_mri_normal_kind {
-    /// By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by pairs.
+    /// By Q, but with a field on a GPU alone, if iterations times coils are 134 or more or Q is there, of up to 128 turns and if there is
+    /// memory for it; with voxel positions by pairs.
     Auto = 0,
     /// By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     Toeplitz = 1,

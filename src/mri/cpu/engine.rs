@@ -126,7 +126,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     type Wavelets = CpuWavelets<T>;
     type Fields = CpuFields<T>;
     const WAITS: bool = false;
-    const Q_FOR_FIELDS: bool = false;
+    const Q_FOR_FIELDS: Option<usize> = None;
 
     fn scan(&self) -> &Scan {
         &self.scan

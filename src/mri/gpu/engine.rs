@@ -146,7 +146,8 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Wavelets = DeviceWavelets<T>;
     type Fields = DeviceFields<T>;
     const WAITS: bool = true;
-    const Q_FOR_FIELDS: bool = true;
+    /// On an H100, 128^3 voxels, 6 turns: Q took 312 ms to make, a product 4.05 ms by it and 6.38 by a pair.
+    const Q_FOR_FIELDS: Option<usize> = Some(134);
 
     fn scan(&self) -> &Scan {
         &self.scan
