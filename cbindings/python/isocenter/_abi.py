@@ -498,8 +498,8 @@ class MriMethod(IntEnum):
 class MriNormalKind(IntEnum):
     """isoc_mri_normal_kind"""
 
-    #: By Q, but with a field on a GPU alone, of up to 128 turns if there is memory for it; with voxel positions by
-    #: pairs.
+    #: By Q, but with a field on a GPU alone, if iterations times coils are 134 or more or Q is there, of up to 128
+    #: turns and if there is memory for it; with voxel positions by pairs.
     AUTO = 0
     #: By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     TOEPLITZ = 1
