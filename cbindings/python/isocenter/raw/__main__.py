@@ -18,8 +18,9 @@ def main(arguments=None):
     parser.add_argument("--unit", choices=isocenter.raw.UNITS, help="of the trajectory; found without it, where just one fits")
     parser.add_argument("--virtual-coils", type=int, help="the most to solve for (12, or 8 of a volume); 0: all coils")
     parser.add_argument("--calibration", type=int, default=24, help="lines of the middle of k-space for coil sensitivities (24)")
-    parser.add_argument("--iterations", type=int, default=15, help="of the conjugate gradient (15)")
-    parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the image's size (0)")
+    parser.add_argument("--iterations", type=int, help="of the solver (15; 60 with wavelets and variation)")
+    parser.add_argument("--penalty", choices=("identity", "wavelets", "variation"), default="identity", help="what images are preferred (small ones)")
+    parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
@@ -36,7 +37,7 @@ def run(given):
     print(raw)
     if not given.output:
         return
-    words = "slice contrast phase repetition set unit virtual_coils calibration iterations regularisation crop".split()
+    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop".split()
     made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), **{word: getattr(given, word) for word in words})
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
     print(f"noise {'whitened' if made.whitened else 'not measured'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "

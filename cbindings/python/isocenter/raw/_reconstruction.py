@@ -18,11 +18,11 @@ Reconstruction.__doc__ = """What `reconstruct` returns.
 counter of each slice; `voxel` in mm, z, y, x, slices as far apart as their positions are; `affine` float64 (4, 4), from voxel
 (x, y, z, 1) to mm towards the patient's left, back and head; `whitened` whether there was noise to whiten by; `virtual_coils` how many were
 solved for, and `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from, None for one
-coil; `residual` |residual| / |right-hand side| of the worst image."""
+coil; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with penalties "wavelets" and "variation"."""
 
 
 def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, unit=None, virtual_coils=None,
-                calibration=24, iterations=15, regularisation=0.0, crop=0.0, context=None):
+                calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -42,10 +42,14 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         The most to solve for; 0 keeps the coils as they are. None means 12, or 8 of a volume.
     calibration : int
         Lines of the middle of k-space along each axis, at most.
-    iterations : int
-        Of the conjugate gradient. More are sharper, and noisier.
+    iterations : int, optional
+        More are sharper, and noisier unless a penalty holds that down. None means 15, or 60 with penalties "wavelets" and "variation".
+    penalty : {"identity", "wavelets", "variation"}
+        What images are preferred where samples leave a choice: small ones, those of few wavelets, or those of few edges
+        (`MRI.set_options`). The last two are for scans of fewer samples than voxels.
     regularisation : float
-        Weight of |image|^2, relative to the diagonal of F^H W F.
+        Its weight: relative to the diagonal of F^H W F with "identity"; else to the weight that leaves nothing of a slice's first
+        frame (`info().lambda_limit` of a plan), where 1e-3 to 1e-2 are usual.
     crop : float
         See `coil_maps`: least eigenvalue of a voxel that is part of the object. 0 means 0.95, -1 all voxels.
     context : Context, optional
@@ -65,6 +69,8 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     Scale: a sample is the sum over voxels of sensitivity, image and exp(-2 pi i k.r); squares of sensitivities add up to 1 in each voxel.
     With noise whitened, samples are in units in which noise has variance 1 in its real and in its imaginary part.
     """
+    if penalty not in ("identity", "wavelets", "variation"):
+        raise wrong(ValueError, f"penalty is {penalty!r}; it must be one of 'identity', 'wavelets', 'variation'")
     if isinstance(scan, Raw):
         raw = scan
     else:
@@ -79,7 +85,9 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raise wrong(ValueError, f"the file has {len(slices)} slabs, {slices[0]} to {slices[-1]}: pass slice=")
     if virtual_coils is None:
         virtual_coils = 8 if volume else 12
-    solver = _Solver(raw, context, unit, virtual_coils, calibration, iterations, regularisation, crop)
+    if iterations is None:
+        iterations = 15 if penalty == "identity" else 60
+    solver = _Solver(raw, context, unit, virtual_coils, calibration, (penalty, iterations, regularisation), crop)
     images, first = [], []
     for which in slices:
         solver.begin(which)
@@ -99,15 +107,15 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, virtual_coils, calibration, iterations, regularisation, crop):
+    def __init__(self, raw, context, unit, virtual_coils, calibration, solution, crop):
         self.raw, self.context, self.unit, self.virtual, self.lines = raw, context, unit, virtual_coils, calibration
-        self.iterations, self.regularisation, self.crop = iterations, regularisation, crop
+        self.solution, self.crop = solution, crop
         self.whitening = {}  # by dwell
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
         self.plan = self.trajectory = None
 
     def begin(self, slice):
-        self.slice, self.matrix, self.maps = slice, None, None
+        self.slice, self.matrix, self.maps, self.weight = slice, None, None, None
 
     def close(self):
         if self.plan is not None:
@@ -150,7 +158,9 @@ class _Solver:
         if self.plan is None or not numpy.array_equal(self.trajectory, readouts.trajectory):
             self.close()
             self.plan, self.trajectory = self.planned(readouts), readouts.trajectory
-        image = self.plan.reconstruct(samples if self.coils > 1 else samples[0])
+        samples = samples if self.coils > 1 else samples[0]
+        self.set_options(samples)
+        image = self.plan.reconstruct(samples)
         self.residual = max(self.residual, float(self.plan.history()[-1]))
         return readouts, _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
 
@@ -161,9 +171,19 @@ class _Solver:
             plan.set_maps(self.maps)
         if self.raw.kind != "cartesian":  # they hasten the solver where density is uneven
             plan.compute_weights()
-        diagonal = float(plan.weights().sum())
-        plan.set_options(iterations=self.iterations, lambda_=self.regularisation * diagonal)
         return plan
+
+    def set_options(self, samples):
+        """Of the plan; a sparse penalty's weight is that of the slice's first frame."""
+        penalty, iterations, regularisation = self.solution
+        if self.weight is None and penalty == "identity":
+            self.weight = regularisation * float(self.plan.weights().sum())
+        elif self.weight is None:
+            # One iteration of any weight tells the limit.
+            self.plan.set_options(penalty="wavelets", lambda_=1e-30, iterations=1)
+            self.plan.reconstruct(samples)
+            self.weight = regularisation * self.plan.info().lambda_limit
+        self.plan.set_options(penalty=penalty, iterations=iterations, lambda_=self.weight)
 
 
 def _plane(shape):
