@@ -1,9 +1,12 @@
 """Off-resonance on the device: transforms by products, F^H W F and solutions by convolutions, beside those without a field."""
+import functools
+
 import numpy as np
 
 import bare
 import places
 from mri_bench import Outputs, attempt, show
+from nuffts import Nufft
 from places import l2_error
 from scans import complex_noise, radial
 
@@ -24,6 +27,43 @@ def scan(bench, map=True, precision="single", **options):
     if map:
         mri.set_field(off_resonance(side, 150.0), np.tile(np.linspace(0, 20e-3, readout), spokes))
     return mri
+
+
+@functools.cache
+def svd_products(bench, tolerance):
+    """Factors of samples `[product][sample]` and of voxels `[product][z][y][x]` of as few products as a singular value decomposition of the
+    field's histogram allows."""
+    side, spokes, readout = bench.scan()
+    map, times = off_resonance(side, 150.0), np.linspace(0, 20e-3, readout)
+    counts, edges = np.histogram(map, 1000)
+    rates = (edges[1:] + edges[:-1]) / 2
+    left, values, _ = np.linalg.svd(np.exp(-2j * np.pi * np.outer(times, rates)) * np.sqrt(counts), full_matrices=False)
+    rest = np.sqrt(np.cumsum(values[::-1] ** 2)[::-1] / np.sum(values**2))
+    left = left[:, :int(np.argmax(rest <= tolerance))]
+    of_voxels = np.empty((left.shape[1], map.size), np.complex64)
+    for first in range(0, map.size, 1 << 16):  # projections onto the products of times
+        some = map.ravel()[first:first + (1 << 16)]
+        of_voxels[:, first:first + some.size] = left.conj().T @ np.exp(-2j * np.pi * np.outer(times, some))
+    return np.ascontiguousarray(np.tile(left.T, (1, spokes))).astype(np.complex64), of_voxels.reshape(-1, *map.shape)
+
+
+def by_svd(bench, kind, tolerance, **options):
+    """What packages around FINUFFT do: products of a singular value decomposition, at half of the tolerance, by the peer's transforms side by
+    side, at the other half. A function of source and target, and how many products."""
+    side, spokes, readout = bench.scan()
+    place = bench.place
+    of_samples, of_voxels = (place.put(a if kind == 2 else a.conj()) for a in svd_products(bench, tolerance / 2))
+    products, points = len(of_samples), place.put((2 * np.pi * radial(3, spokes, readout)).astype(np.float32))
+    nufft = Nufft(bench.peer, kind, (side,) * 3, points, transforms=products, eps=tolerance / 2, **options)
+    before, behind = (of_samples, of_voxels) if kind == 1 else (of_voxels, of_samples)
+    many, out = (place.zeros(tuple(a.shape), "complex64") for a in (before, behind))
+
+    def run(source, target):
+        place.xp.multiply(before, source[None], out=many)
+        nufft.run(many, out)
+        target[...] = (behind * out).sum(0)
+
+    return run, products
 
 
 def field(bench):
@@ -51,7 +91,17 @@ def transforms(bench):
         for tolerance, mri in made.items():
             outputs.add(f"{operator}, tolerance {tolerance:g}", lambda mri=mri: getattr(mri, operator), bare.call)
         outputs.add(f"{operator}, tolerance 0.0001, without the field", lambda: getattr(scan(bench, map=False, tolerance=TOLERANCE), operator), bare.call)
-        if isinstance(place, places.Gpu) or bench.asked.small:
+        kind = 1 if operator == "adjoint" else 2
+        on_gpu = isinstance(place, places.Gpu)
+        for upsampling, method in ((1.25, 1), (1.25, 2), (2.0, 1), (2.0, 2), (2.0, 3)) if on_gpu else ((1.25, 0), (2.0, 0)):
+            if bench.peer is None:
+                break
+            options = dict(upsampfac=upsampling, **({"gpu_method": method} if method else {}))
+            made_by = attempt("SVD", lambda: by_svd(bench, kind, TOLERANCE, **options))
+            if made_by:
+                words = f", method {method}" if method else ""
+                outputs.add(f"{operator}, {made_by[1]} products by {bench.peer.__name__}, upsampling {upsampling:g}{words}", lambda: made_by[0])
+        if on_gpu or bench.asked.small:
             outputs.add(f"{operator}, exact", lambda: getattr(scan(bench, method="exact"), operator), bare.call)
         outputs.show(f"Off-resonance, {operator}: {side}^3 voxels, {samples:,} samples, f32, +-150 Hz over 20 ms", samples,
                      "G samples/s")
