@@ -108,6 +108,36 @@ fn the_sum_of_products_of_pairs_keeps_to_its_tolerance() {
     }
 }
 
+/// Voxels whose rates are far from each other are within the tolerance, too, and the error that is told is none of a smaller problem's.
+#[test]
+fn few_rates_keep_to_the_tolerance() {
+    for (voxels, turns) in [(5, 60.0), (30, 120.0)] {
+        let mut rng = StdRng::seed_from_u64(11);
+        let mut uniform = || rng.random_range(0.0..1.0f64);
+        let seconds: Vec<f64> = (0..700).map(|_| 0.02 * uniform()).collect();
+        let field = Field::new((0..voxels).map(|_| turns / 0.02 * uniform()).collect(), None, seconds);
+        for tolerance in [1e-3, 1e-6, 1e-9] {
+            let new = |rates: Result<Rates>| {
+                Segments::new(&rates.expect("rates"), &field.seconds, tolerance).expect("segments")
+            };
+            let (single, pairs) = (new(Rates::of(&field)), new(Rates::of_pairs(&field)));
+            for (name, seen, said) in
+                [("voxels", off(&field, &single), single.error()), ("pairs", off_pairs(&field, &pairs), pairs.error())]
+            {
+                // As for many rates.
+                assert!(
+                    seen < 2.0 * tolerance,
+                    "{voxels} {name}, {turns} turns, {tolerance:e}: {seen:.1e}, said {said:.1e}"
+                );
+                assert!(
+                    said > 0.1 * seen,
+                    "{voxels} {name}, {turns} turns, {tolerance:e}: {seen:.1e}, said {said:.1e}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_odd_about_a_field_is_told() {
     let with = |seconds: Vec<f64>, decay: Option<Vec<f64>>| Field::new(vec![10.0; 3], decay, seconds).suspicion();
