@@ -21,14 +21,14 @@ impl Wavelet {
     fn filter(self) -> &'static [f64] {
         match self {
             Self::Daubechies4 => &[
-                0.230_377_813_308_855_23,
-                0.714_846_570_552_541_5,
-                0.630_880_767_929_590_4,
-                -0.027_983_769_416_983_85,
-                -0.187_034_811_718_881_14,
-                0.030_841_381_835_986_965,
-                0.032_883_011_666_982_945,
-                -0.010_597_401_784_997_278,
+                0.230_377_813_308_896_5,
+                0.714_846_570_552_915_7,
+                0.630_880_767_929_858_9,
+                -0.027_983_769_416_859_854,
+                -0.187_034_811_719_093_09,
+                0.030_841_381_835_560_764,
+                0.032_883_011_666_885_2,
+                -0.010_597_401_785_069_032,
             ],
             Self::Haar => &[std::f64::consts::FRAC_1_SQRT_2; 2],
         }
@@ -93,8 +93,8 @@ impl Wavelets {
         Ok(Self { grid, levels: made, filters, taps })
     }
 
-    /// How far voxels are shifted around before the transform of an iteration, so that no grid of wavelets shows: evenly spread over all
-    /// shifts that differ, by multiples of irrational numbers (the powers of the one over the root of r^4 = r + 1).
+    /// How far voxels are shifted around before the transform of an iteration, so that no grid of wavelets shows: spread over all shifts that
+    /// differ, by multiples of irrational numbers (the powers of the one over the root of r^4 = r + 1).
     pub(super) fn shift(&self, iteration: usize) -> [usize; 3] {
         const ROOT: f64 = 1.220_744_084_605_759_5;
         let mut share = 1.0;

@@ -34,13 +34,13 @@ fn levels_end_where_lines_are_short() {
     assert!(error.message.contains("at most 4"), "{error}");
 }
 
-/// Of 64 shifts in a row along an axis of 32 voxels, each of the 32 comes between one and three times: evenly, and none is left out.
+/// Of 128 shifts in a row along an axis of 32 voxels, each of the 32 comes twice to six times, where chance would leave some out.
 #[test]
-fn shifts_are_spread_evenly() {
+fn shifts_are_spread() {
     let wavelets = Wavelets::new(Wavelet::Haar, 5, [32, 32, 32]).expect("a transform");
     for axis in 0..3 {
         let mut seen = [0; 32];
-        (0..64).for_each(|k| seen[wavelets.shift(k)[axis]] += 1);
-        assert!(seen.iter().all(|n| (1..=3).contains(n)), "{axis}: {seen:?}");
+        (0..128).for_each(|k| seen[wavelets.shift(k)[axis]] += 1);
+        assert!(seen.iter().all(|n| (2..=6).contains(n)), "{axis}: {seen:?}");
     }
 }
