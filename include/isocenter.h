@@ -1365,7 +1365,7 @@ typedef struct {
     // Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     double upsampling;
     // Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
-    // weights. 3 and 4: that times the image's; a hundredth of isoc_mri_info.lambda_limit is where to begin.
+    // weights. 3 and 4: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
     double lambda;
     // Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
     double residual;

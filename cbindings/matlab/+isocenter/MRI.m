@@ -85,7 +85,7 @@ classdef MRI < handle
             %   Residual    stops at this |residual| / |right-hand side|, or, with penalties 'wavelets' and 'variation', |step| / |image| (1e-6)
             %   Lambda      weight of the penalty (0). After computeWeights F' W F is about 1, and 0.01 to 0.1 is usual
             %   Penalty     'identity' (the default), 'differences' (see setDifferenceWeights), 'matrix' (see setMatrix), 'wavelets' or
-            %               'variation'. With the last two a hundredth of info's LambdaLimit is a Lambda to begin with
+            %               'variation'. With the last two 0.003 of info's LambdaLimit is a Lambda to begin with
             %   Method      'auto' (the default), 'nufft' or 'exact'
             %   Normal      'auto' (the default), 'toeplitz' or 'pair'
             %   Tolerance   of fast transforms (1e-5, in double precision 1e-9)

@@ -118,7 +118,7 @@ class MRI(Plan):
             Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
         lambda_ : float
             Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights; with "wavelets" and
-            "variation" that times the image's: a hundredth of `info().lambda_limit` is where to begin.
+            "variation" that times the image's: 3e-3 of `info().lambda_limit` is where to begin.
         residual : float
             Stops at this |residual| / |right-hand side|, or, with "wavelets" and "variation", |step| / |image|; 0 means 1e-6.
         algorithm : {"auto", "conjugate_gradient", "fista", "primal_dual"}

@@ -109,7 +109,7 @@ pub struct isoc_mri_options {
     /// Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     pub upsampling: f64,
     /// Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
-    /// weights. 3 and 4: that times the image's; a hundredth of isoc_mri_info.lambda_limit is where to begin.
+    /// weights. 3 and 4: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
     pub lambda: f64,
     /// Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
     pub residual: f64,
