@@ -5,7 +5,7 @@
 //! Comput. Math. 15, 2015. The step is one over the largest curvature that was met: no norm has to be known. N is applied to each image,
 //! and N of an extrapolated one is extrapolated, so that the objective of each image is known for nothing.
 
-use super::{Course, Momentum, Stop, Vectors};
+use super::{Course, Momentum, Stop, Survey, Vectors};
 use crate::error::Result;
 
 /// The problem |A x - d|^2 / 2 + penalty(x), with N = A^H A, and the arithmetic of the vectors that it is about.
@@ -35,6 +35,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// After a step.
+    pub(super) fn push(&mut self, seen: &Survey, data: f64, penalty: f64) {
+        self.residuals.push(if seen.square > 0.0 { (seen.step / seen.square).sqrt() } else { 0.0 });
+        self.objectives.push(data / 2.0 + seen.energy / 2.0 - seen.overlap + penalty);
+    }
+
     /// Whether to go on.
     pub(super) fn goes_on(&self, stop: Stop) -> bool {
         self.residuals.len() <= stop.iterations && self.residuals.last().is_none_or(|r| *r > stop.tolerance)
@@ -64,13 +70,7 @@ pub(crate) fn fista<C: Composite>(
     let mut product = problem.vectors().zeros(count)?;
     let mut before = problem.vectors().uninitialised(count)?;
     let mut before_product = problem.vectors().uninitialised(count)?;
-    let mut progress = Progress { residuals: vec![1.0], objectives: vec![data / 2.0] };
-    if !start_is_zero {
-        problem.normal(x, &mut product)?;
-        let vectors = problem.vectors();
-        let smooth = data / 2.0 + vectors.dot(x, &product)? / 2.0 - vectors.dot(x, right)?;
-        progress.objectives = vec![smooth + problem.penalty(x)?];
-    }
+    let mut progress = begin(problem, right, (x, &mut product), start_is_zero, data)?;
     problem.vectors().copy((x, 0), (&mut before, 0), count)?;
     problem.vectors().copy((&product, 0), (&mut before_product, 0), count)?;
     let mut t = 1.0f64;
@@ -91,8 +91,7 @@ pub(crate) fn fista<C: Composite>(
         std::mem::swap(x, &mut next);
         std::mem::swap(&mut before_product, &mut product);
         std::mem::swap(&mut product, &mut next_product);
-        progress.residuals.push(if seen.square > 0.0 { (seen.step / seen.square).sqrt() } else { 0.0 });
-        progress.objectives.push(data / 2.0 + seen.energy / 2.0 - seen.overlap + penalty);
+        progress.push(&seen, data, penalty);
         problem.after()?;
         if seen.turn > 0.0 {
             (t, momentum) = (1.0, 0.0);
@@ -102,6 +101,24 @@ pub(crate) fn fista<C: Composite>(
         }
     }
     Ok(progress)
+}
+
+/// Before the first iteration; `product`, 0 when given, is N x afterwards.
+pub(super) fn begin<C: Composite>(
+    problem: &mut C,
+    right: &VectorOf<C>,
+    (x, product): (&VectorOf<C>, &mut VectorOf<C>),
+    start_is_zero: bool,
+    data: f64,
+) -> Result<Progress> {
+    let mut objective = data / 2.0;
+    if !start_is_zero {
+        problem.normal(x, product)?;
+        let vectors = problem.vectors();
+        objective += vectors.dot(x, product)? / 2.0 - vectors.dot(x, right)?;
+        objective += problem.penalty(x)?;
+    }
+    Ok(Progress { residuals: vec![1.0], objectives: vec![objective] })
 }
 
 /// The curvature of |A x - d|^2 / 2 along A^H d; None if that is 0.

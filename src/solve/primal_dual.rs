@@ -4,7 +4,7 @@
 //! Optim. Theory Appl. 158, 2013, algorithm 3.1; B. C. Vu, "A splitting algorithm for dual monotone inclusions involving cocoercive
 //! operators", Adv. Comput. Math. 38, 2013.
 
-use super::fista::{Composite, MARGIN, Progress, SHORTEST, VectorOf, first_curvature, nothing};
+use super::fista::{Composite, MARGIN, Progress, SHORTEST, VectorOf, begin, first_curvature, nothing};
 use super::{Course, Momentum, Stop, Vectors};
 use crate::error::Result;
 
@@ -35,13 +35,7 @@ pub(crate) fn primal_dual<S: Splitting>(
     let mut next = problem.vectors().uninitialised(count)?;
     let mut product = problem.vectors().zeros(count)?;
     let mut ahead = problem.vectors().uninitialised(count)?;
-    let mut progress = Progress { residuals: vec![1.0], objectives: vec![data / 2.0] };
-    if !start_is_zero {
-        problem.normal(x, &mut product)?;
-        let vectors = problem.vectors();
-        let smooth = data / 2.0 + vectors.dot(x, &product)? / 2.0 - vectors.dot(x, right)?;
-        progress.objectives = vec![smooth + problem.penalty(x)?];
-    }
+    let mut progress = begin(problem, right, (x, &mut product), start_is_zero, data)?;
     while progress.goes_on(stop) {
         // 1 / t - s |K|^2 = L / 2 is what convergence asks for; half of 1 / t goes to each.
         let (primal, dual) = (1.0 / curvature, curvature / 2.0 / problem.norm_square());
@@ -60,8 +54,7 @@ pub(crate) fn primal_dual<S: Splitting>(
         problem.raise(dual, &ahead)?;
         std::mem::swap(x, &mut next);
         std::mem::swap(&mut product, &mut next_product);
-        progress.residuals.push(if seen.square > 0.0 { (seen.step / seen.square).sqrt() } else { 0.0 });
-        progress.objectives.push(data / 2.0 + seen.energy / 2.0 - seen.overlap + problem.penalty(x)?);
+        progress.push(&seen, data, problem.penalty(x)?);
         problem.after()?;
     }
     Ok(progress)
