@@ -685,6 +685,26 @@ inline bool check(const groups &g, complaint &found) noexcept {
     return found.status == ISOC_STATUS_OK;
 }
 
+// A list of the caller's that has to be as long as another.
+class as_many {
+public:
+    as_many(span<const int64_t> values, std::size_t expected, const char *name, const char *as) noexcept : data_(values.data()) {
+        if (values.size() != expected)
+            complaint_.set(ISOC_STATUS_OUT_OF_RANGE, "%s has %llu values; it must have %llu, as %s", name,
+                           static_cast<unsigned long long>(values.size()), static_cast<unsigned long long>(expected), as);
+    }
+    operator const int64_t *() const noexcept { return data_; }
+    const complaint &found() const noexcept { return complaint_; }
+
+private:
+    const int64_t *data_;
+    complaint complaint_;
+};
+inline bool check(const as_many &list, complaint &found) noexcept {
+    if (list.found().status != ISOC_STATUS_OK) found = list.found();
+    return found.status == ISOC_STATUS_OK;
+}
+
 // A copy of a caller's struct with its size filled in.
 template <class C> class filled {
 public:
@@ -1428,6 +1448,21 @@ public:
     outcome<void> set_matrix(span<const int64_t> row_starts, span<const int64_t> columns, const const_tensor &values) {
         return detail::call(isoc_mri_set_matrix, self(), row_starts.count() - 1, row_starts.data(), columns.data(), columns.count(),
                             named("values", values));
+    }
+
+    // Makes the scan a series of frames with images of their own, (frames, nz, ny, nx): frame f has counts[f] samples from first[f] on; frames
+    // may overlap. No frames make it one scan again.
+    outcome<void> set_frames(span<const int64_t> first, span<const int64_t> counts) {
+        return detail::call(isoc_mri_set_frames, self(), first.count(), first.data(), detail::as_many(counts, first.size(), "counts", "first"));
+    }
+
+    // The same with windows of `length` samples, `step` apart.
+    outcome<void> set_windows(int64_t length, int64_t step) { return detail::call(isoc_mri_set_windows, self(), length, step); }
+
+    // Images that change while samples are taken: sample m is the sum over images k of basis(times[m], k) times that of image k. `basis` is real or
+    // complex (times, images), nullptr forgets it; `times` has the row of each sample, and is empty where rows are samples.
+    outcome<void> set_basis(const const_tensor &basis, span<const int64_t> times = {}) {
+        return detail::call(isoc_mri_set_basis, self(), named("basis", basis), times.count() ? times.data() : nullptr);
     }
 
     // What the plan found and decided.

@@ -167,6 +167,19 @@ fn mri_calls() {
             });
             poor.options(|o| (o.method, o.lambda, o.penalty, o.iterations) = (1, 0.1, 2, 1));
             walk("mri_reconstruct, matrix", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &to) });
+            let (basis, times) = (mri::random(2 * 6, 7), (0..6000).map(|m| m / 1000).collect::<Vec<i64>>());
+            let columns = mri::tensor(&basis, &[6, 2]);
+            walk("mri_set_basis", || unsafe { isoc_mri_set_basis(poor.mri, &columns, times.as_ptr()) });
+            poor.options(|o| (o.method, o.normal, o.lambda, o.penalty, o.iterations) = (1, normal, 0.1, 1, 1));
+            let mut both = vec![mri::C::default(); 2 * 9600];
+            let two = mri::output(&mut both, &[2, 1, 96, 100]);
+            walk("mri_reconstruct, basis", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &two) });
+            mri::ok(unsafe { isoc_mri_set_basis(poor.mri, std::ptr::null(), std::ptr::null()) });
+            walk("mri_set_windows", || isoc_mri_set_windows(poor.mri, 4000, 2000));
+            walk("mri_reconstruct, windows", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &two) });
+            walk("mri_compute_weights, windows", || isoc_mri_compute_weights(poor.mri, 1, 100));
+            let no_frames = std::ptr::null();
+            mri::ok(unsafe { isoc_mri_set_frames(poor.mri, 0, no_frames, no_frames) });
             let ellipse = isoc_mri_ellipsoid {
                 value: 1.0,
                 x: 0.0,

@@ -14,6 +14,7 @@ const SIDE: i64 = 1 << 16;
 const SAMPLES: i64 = 1 << 40;
 const ITERATIONS: i64 = 1 << 20;
 const ELLIPSOIDS: i64 = 1 << 20;
+const FRAMES: i64 = 1 << 16;
 /// More than any solution here has.
 const RESIDUALS: i64 = 64;
 
@@ -37,8 +38,10 @@ struct Sizes {
     axes: i64,
     samples: i64,
     coils: i64,
-    /// Images of a scan.
+    /// Images of a scan, without frames and basis.
     images: i64,
+    /// Frames, or images of a basis.
+    series: i64,
 }
 
 impl<'d> Plan<'d> for Mri<'d> {
@@ -53,6 +56,9 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::positions,
         Self::difference_weights,
         Self::matrix,
+        Self::frames,
+        Self::windows,
+        Self::basis,
         Self::info,
         Self::bytes,
         Self::gpu_stream,
@@ -81,7 +87,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         // SAFETY: as call! says; the handle is whatever it is.
         let again = |plan: *mut c_void| unsafe { isoc_mri_memory(plan.cast(), ptr::null_mut()) };
         caller.callbacks.again.set(Some((again, plan.cast())));
-        Self { caller, plan, sizes: Sizes { grid: [1, 8, 8], axes: 2, samples: 24, coils: 2, images: 2 } }
+        Self { caller, plan, sizes: Sizes { grid: [1, 8, 8], axes: 2, samples: 24, coils: 2, images: 2, series: 1 } }
     }
 
     fn caller(&mut self) -> &mut Caller<'d> {
@@ -127,11 +133,11 @@ impl Mri<'_> {
     }
 
     fn image(&mut self) -> Made {
-        self.input(&self.grids(self.sizes.images), C64, &plain)
+        self.input(&self.grids(self.sizes.images.saturating_mul(self.sizes.series)), C64, &plain)
     }
 
     fn image_out(&mut self) -> Made {
-        self.output(&self.grids(self.sizes.images), C64)
+        self.output(&self.grids(self.sizes.images.saturating_mul(self.sizes.series)), C64)
     }
 
     fn geometry(&mut self) {
@@ -158,7 +164,8 @@ impl Mri<'_> {
         let made = call!(self.caller, isoc_mri_set_geometry(handle, passed, trajectory.tensor));
         if made {
             let coils = g.coils.max(1);
-            self.sizes = Sizes { grid: [g.nz.max(1), g.ny, g.nx], axes, samples: g.samples, coils, images: coils };
+            self.sizes =
+                Sizes { grid: [g.nz.max(1), g.ny, g.nx], axes, samples: g.samples, coils, images: coils, series: 1 };
         }
         self.caller.done(made, None);
     }
@@ -259,6 +266,60 @@ impl Mri<'_> {
         // As many values as the call is told, or their shape says otherwise.
         let values = self.caller.input_tensor(&[entries], dtype, &plain, true);
         let done = call!(self.caller, isoc_mri_set_matrix(handle, rows, starts, columns, entries, values.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn frames(&mut self) {
+        let (handle, samples, odd) = (self.handle(), self.sizes.samples, self.caller.input.odd(48));
+        let frames = self.caller.input.small(3, 5, FRAMES);
+        let first = self.caller.array(frames, FRAMES, |k| match odd {
+            Some(0) => -1,
+            Some(1) => i64::MAX - k as i64,
+            _ => (k as i64).saturating_mul(3) % samples.max(1),
+        });
+        let counts = self.caller.array(frames, FRAMES, |k| match odd {
+            Some(2) => 0,
+            Some(3) => samples.saturating_add(1),
+            _ => samples - (k as i64).saturating_mul(3) % samples.max(1),
+        });
+        let done = call!(self.caller, isoc_mri_set_frames(handle, frames, first, counts));
+        if done {
+            self.sizes.series = frames.max(1);
+        }
+        self.caller.done(done, None);
+    }
+
+    fn windows(&mut self) {
+        let handle = self.handle();
+        let (length, step) = (self.caller.input.small(12, 24, SAMPLES), self.caller.input.small(6, 12, SAMPLES));
+        let done = call!(self.caller, isoc_mri_set_windows(handle, length, step));
+        if done {
+            self.sizes.series = (self.sizes.samples - length) / step + 1;
+        }
+        self.caller.done(done, None);
+    }
+
+    fn basis(&mut self) {
+        let (handle, samples, forget) = (self.handle(), self.sizes.samples, self.caller.input.odd(3).is_some());
+        let (times, images) = (self.caller.input.small(4, 6, SAMPLES), self.caller.input.small(2, 4, SAMPLES));
+        let (each, odd) = (self.caller.input.odd(4).is_some(), self.caller.input.odd(48));
+        let shape = [if each { samples } else { times }, images];
+        let dtype = self.caller.dtype(F32);
+        let basis =
+            if forget { Made::NONE } else { self.caller.input_tensor(&shape, dtype, &|k| 0.2 + plain(k), true) };
+        let rows = if each || forget {
+            ptr::null()
+        } else {
+            self.caller.array(samples, SAMPLES, |m| match odd {
+                Some(0) => -1,
+                Some(1) => times,
+                _ => m as i64 % times.max(1),
+            })
+        };
+        let done = call!(self.caller, isoc_mri_set_basis(handle, basis.tensor, rows));
+        if done {
+            self.sizes.series = if basis.tensor.is_null() { 1 } else { images };
+        }
         self.caller.done(done, None);
     }
 

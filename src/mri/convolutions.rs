@@ -6,6 +6,7 @@
 //! and Q of T_l are real and the sum is Hermitian; it may have eigenvalues below 0, by no more than its error. J. A. Fessler, S. Lee,
 //! V. T. Olafsson, H. R. Shi, D. C. Noll, IEEE Trans. Signal Process. 53, 2005.
 
+use super::basis::{Basis, Mixing};
 use super::engine::{Engine, Solve};
 use super::segments::{Field, MAX_TURNS, Rates, Segments};
 use super::transform::{Effects, Fourier, SHARES};
@@ -23,7 +24,23 @@ const ROUNDINGS: f64 = 30.0;
 pub(super) struct Convolutions {
     /// How the sums that make Q are computed.
     pub(super) fourier: Fourier,
-    field: Option<(Segments, Arc<Field>)>,
+    of: Of,
+}
+
+enum Of {
+    Alone,
+    Field(Segments, Arc<Field>),
+    Basis(Arc<Basis>),
+}
+
+/// What convolutions are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Alone,
+    /// A sum between factors of voxels.
+    Factors,
+    /// A matrix between images.
+    Mixed(Mixing),
 }
 
 impl Effects {
@@ -33,6 +50,12 @@ impl Effects {
             fail!(
                 NotConfigured,
                 "with voxel positions F^H W F is no convolution, so that there is no Q: options.normal cannot be 1 (toeplitz)"
+            );
+        }
+        if self.field.is_some() && self.basis.is_some() {
+            fail!(
+                NotConfigured,
+                "with a field map and a basis, convolutions would be as many as for both: options.normal must be 0 (auto) or 2 (pair)"
             );
         }
         // Between pairs of voxels frequencies reach twice as far as between voxels.
@@ -51,39 +74,58 @@ impl Convolutions {
     /// With a field as many as the tolerance takes, or where sums are exact as rounding does.
     pub(super) fn new(fourier: &Fourier, effects: &Effects, round_off: f64) -> Result<Self> {
         effects.check_convolutions()?;
-        let Some(field) = &effects.field else { return Ok(Self { fourier: *fourier, field: None }) };
+        let Some(field) = &effects.field else {
+            let of = effects.basis.as_ref().map_or(Of::Alone, |basis| Of::Basis(basis.clone()));
+            return Ok(Self { fourier: *fourier, of });
+        };
         let [products, transforms] = match fourier.is_exact(effects)? {
             true => [ROUNDINGS * round_off, fourier.tolerance],
             false => SHARES.map(|share| share * fourier.tolerance),
         };
         let segments = Segments::new(&Rates::of_pairs(field)?, &field.seconds, products)?;
-        Ok(Self { fourier: Fourier { tolerance: transforms, ..*fourier }, field: Some((segments, field.clone())) })
+        Ok(Self { fourier: Fourier { tolerance: transforms, ..*fourier }, of: Of::Field(segments, field.clone()) })
     }
 
     /// How many.
     pub(super) fn count(&self) -> usize {
-        self.field.as_ref().map_or(1, |(segments, _)| segments.terms())
+        match &self.of {
+            Of::Alone => 1,
+            Of::Field(segments, _) => segments.terms(),
+            Of::Basis(basis) => basis.mixing().count(),
+        }
     }
 
-    /// Those that a field takes, and their relative l2 error; 0 without one.
+    pub(super) fn kind(&self) -> Kind {
+        match &self.of {
+            Of::Alone => Kind::Alone,
+            Of::Field(..) => Kind::Factors,
+            Of::Basis(basis) => Kind::Mixed(basis.mixing()),
+        }
+    }
+
+    /// Those that a field or a basis takes, and their relative l2 error; 0 without.
     pub(super) fn terms(&self) -> (usize, f64) {
-        self.field.as_ref().map_or((0, 0.0), |(segments, _)| (segments.terms(), segments.error()))
-    }
-
-    pub(super) fn have_factors(&self) -> bool {
-        self.field.is_some()
+        match &self.of {
+            Of::Alone => (0, 0.0),
+            Of::Field(segments, _) => (segments.terms(), segments.error()),
+            Of::Basis(_) => (self.count(), 0.0),
+        }
     }
 
     /// Factors of voxels, `[convolution][voxel]`; None without a field.
     pub(super) fn of_voxels<T: Real>(&self) -> Result<Option<Buffer<Complex<T>>>> {
-        self.field.as_ref().map(|(segments, field)| segments.of_voxels(field)).transpose()
+        match &self.of {
+            Of::Field(segments, field) => segments.of_voxels(field).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// What samples count in a convolution, without density weights.
     pub(super) fn of_samples<T: Real>(&self, index: usize, samples: &mut [Complex<T>]) {
-        match &self.field {
-            Some((segments, field)) => segments.of_term(index, &field.seconds, samples),
-            None => samples.fill(Complex::new(T::of(1.0), T::of(0.0))),
+        match &self.of {
+            Of::Alone => samples.fill(Complex::new(T::of(1.0), T::of(0.0))),
+            Of::Field(segments, field) => segments.of_term(index, &field.seconds, samples),
+            Of::Basis(basis) => basis.of_convolution(index, samples),
         }
     }
 }

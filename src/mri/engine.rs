@@ -50,14 +50,24 @@ impl Scan {
         self.trajectory.samples()
     }
 
-    /// Images that a scan gives.
-    pub(super) fn images(&self) -> usize {
+    /// Parts of a scan that are reconstructed on their own.
+    pub(super) fn problems(&self) -> usize {
         if self.mapped { 1 } else { self.coils }
     }
 
-    /// Coils that see the same image.
-    pub(super) fn coils_per_image(&self) -> usize {
+    /// Coils of one.
+    pub(super) fn coils_per_problem(&self) -> usize {
         if self.mapped { self.coils } else { 1 }
+    }
+
+    /// Images that a scan gives, `[problem][image of a basis]`.
+    pub(super) fn images(&self) -> usize {
+        self.problems() * self.effects.images()
+    }
+
+    /// Voxels of all images of a problem.
+    pub(super) fn unknowns(&self) -> usize {
+        self.effects.images() * self.voxels()
     }
 
     /// Keeps the highest of squared weights.
@@ -72,6 +82,12 @@ impl Scan {
             fail!(
                 NotConfigured,
                 "with a field map F^H W F is a sum of several convolutions between factors of voxels: there is no one Q to export or import"
+            );
+        }
+        if self.effects.basis.is_some() {
+            fail!(
+                NotConfigured,
+                "with a basis F^H W F is a matrix of convolutions between images: there is no one Q to export or import"
             );
         }
         Ok(())
@@ -93,6 +109,8 @@ pub(super) struct Solve {
     pub(super) warm_start: bool,
     /// What it is for, which says how many vectors there are.
     pub(super) purpose: Purpose,
+    /// Numbers that are kept besides: samples and images of a series whose frame is solved.
+    pub(super) besides: u64,
 }
 
 /// What a system's parts are made for.
@@ -107,11 +125,11 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// Vectors of voxels besides the images, where a solution has so many.
-    pub(super) fn vectors(self, images: usize, solution: u64) -> u64 {
+    /// Vectors of unknowns besides the images, where there are so many problems and a solution has so many.
+    pub(super) fn vectors(self, problems: usize, solution: u64) -> u64 {
         match self {
             Self::Transform => 0,
-            Self::Product => images as u64 + if images > 1 { 2 } else { 0 },
+            Self::Product => problems as u64 + if problems > 1 { 2 } else { 0 },
             Self::Solution => solution,
         }
     }
@@ -126,6 +144,8 @@ pub(super) trait Engine: Sized + Send {
     type Vectors: Momentum;
     type Wavelets: Send;
     type Fields: Send;
+    /// What it keeps for some of the samples: trajectory, weights, effects, transform and Q.
+    type Side: Send;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
     /// With a field, products of a coil from which on Q and they take less time than pairs of transforms; None for no number.
@@ -141,6 +161,10 @@ pub(super) trait Engine: Sized + Send {
     fn set_maps(&mut self, maps: Option<Vector<Self>>);
     /// Forgets the transform and Q.
     fn set_effects(&mut self, terms: Effects);
+    /// For other samples; transform and Q are still to be made.
+    fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<Self::Side>;
+    /// Takes a side, and gives its own.
+    fn exchange(&mut self, side: &mut Self::Side);
     /// Squared, `[axis][voxel]`, x first.
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()>;
     fn set_matrix(&mut self, matrix: Matrix<Self::Real>) -> Result<()>;
@@ -180,11 +204,15 @@ pub(super) trait Engine: Sized + Send {
     fn terms(&self) -> (usize, f64);
     /// Convolutions that F^H W F takes with a field, and their relative l2 error; 0 without one, or before Q is there.
     fn normal_terms(&self) -> (usize, f64);
+    /// Whether Q may be a matrix between so many images.
+    fn mixes(&self, _images: usize) -> bool {
+        true
+    }
     /// Whether F^H W F is best applied by Q, so many times to each image.
     fn prefers_q(&self, fourier: &Fourier, times: usize) -> Result<bool> {
         let Scan { effects, coils, .. } = self.scan();
         if !effects.are_present() {
-            return Ok(true);
+            return Ok(self.mixes(effects.images()));
         }
         let pays = self.has_q() || Self::Q_FOR_FIELDS.is_some_and(|least| times.saturating_mul(*coils) >= least);
         Ok(pays && effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?)

@@ -1,14 +1,17 @@
 //! What a plan is given besides geometry and options: density weights, sensitivities, field, positions, penalties.
 
+use super::basis::Basis;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
 use super::engine::{Engine, Purpose, Scan, Solve};
+use super::frames::Frames;
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
 use super::matrix::Matrix;
 use super::penalty::{Penalty, Solver};
 use super::plan::{Geometry, MAX_SIDE, Mri, each};
 use super::segments::Field;
+use super::trajectory::Trajectory;
 use super::transform::{Effects, Fourier, Method};
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, LogLevel, NanPolicy};
@@ -70,40 +73,66 @@ impl Mri {
 
     fn keep_weights(&mut self, values: Option<Vec<f64>>) -> Result<()> {
         let context = self.context.clone();
+        if let Some(frames) = &mut self.plan_mut()?.frames {
+            frames.set_weights(None);
+        }
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_weights(values)))
     }
 
-    /// Finds density weights and sets them.
+    /// Finds density weights and sets them; of a series those of each frame, as if there were no other.
     pub fn compute_weights(&mut self, density: Density) -> Result<()> {
-        let context = self.context.clone();
+        let trajectory = each!(&self.plan()?.engine, e => e.scan().trajectory.clone());
+        let Some(frames) = self.plan()?.frames.clone() else {
+            let values = self.density(density, trajectory)?;
+            return self.keep_weights(Some(values));
+        };
+        let mut weights = crate::cpu::buffer::reserved(frames.count())?;
+        for range in frames.ranges() {
+            weights.push(self.density(density, Arc::new(trajectory.part(range)?))?);
+        }
+        self.keep_weights(None)?;
+        if let Some(frames) = &mut self.plan_mut()?.frames {
+            frames.set_weights(Some(weights));
+        }
+        Ok(())
+    }
+
+    /// Density weights of a trajectory.
+    fn density(&self, density: Density, trajectory: Arc<Trajectory>) -> Result<Vec<f64>> {
+        let (context, grid) = (self.context.clone(), self.geometry()?.grid);
         // Weights need no more than a few digits.
         let fourier = Fourier { method: Method::Fast, tolerance: 1e-4, ..self.fourier()? };
-        let (trajectory, grid) = each!(&self.plan()?.engine, e => (e.scan().trajectory.clone(), e.scan().grid));
-        let values = match density {
+        match density {
             Density::Radial(readout) => {
                 let (weights, remark) = density::radial(readout, &trajectory)?;
                 if let Some(remark) = remark {
                     context.log(LogLevel::Warning, || remark);
                 }
-                weights
+                Ok(weights)
             }
             Density::Iterative(iterations) => {
                 // Both voxels of a difference are anywhere in the field of view: it reaches over twice of that.
                 let mut scan = Scan::new(differences(grid), 1, trajectory);
                 scan.mapped = true;
                 match context.gpus().first() {
-                    None => iterative(CpuEngine::<f32>::new(context.level(), scan), &context, iterations, &fourier)?,
-                    Some(gpu) => {
-                        iterative(GpuEngine::<f32>::new(&context, gpu, scan)?, &context, iterations, &fourier)?
-                    }
+                    None => iterative(CpuEngine::<f32>::new(context.level(), scan), &context, iterations, &fourier),
+                    Some(gpu) => iterative(GpuEngine::<f32>::new(&context, gpu, scan)?, &context, iterations, &fourier),
                 }
             }
-        };
-        self.keep_weights(Some(values))
+        }
     }
 
-    /// Copies the density weights out, 1 if none were set.
+    /// Copies the density weights out, 1 if none were set, and those of frames that do not overlap, 0 where a sample is in none.
     pub fn copy_weights(&mut self, to: ArrayMut<1>) -> Result<()> {
+        if let Some((frames, weights)) = self.plan()?.frames.as_ref().and_then(|f| Some((f, f.weights()?))) {
+            frames.check_apart()?;
+            let mut values = filled(self.samples()?, Complex::new(0.0, 0.0))?;
+            for (range, weights) in frames.ranges().iter().zip(weights) {
+                let of = values[range.clone()].iter_mut().zip(weights);
+                of.for_each(|(v, w): (&mut Complex<f64>, _)| v.re = *w);
+            }
+            return self.store(&values, (to, [values.len()]));
+        }
         let values = each!(&self.plan()?.engine, e => match &e.scan().weights {
             Some(w) => collected(w.iter().map(|w| Complex::new(*w, 0.0))),
             None => filled(e.scan().samples(), Complex::new(1.0, 0.0)),
@@ -184,6 +213,68 @@ impl Mri {
         self.set_effects(|effects| effects.field = None)
     }
 
+    /// A series of frames; frame f has `counts[f]` samples from `first[f]` on.
+    pub fn set_frames(&mut self, first: &[i64], counts: &[i64]) -> Result<()> {
+        let frames = Frames::new(first, counts, self.samples()?)?;
+        self.keep_frames(Some(frames))
+    }
+
+    /// A series of frames of `length` samples, `step` apart, as many as the trajectory has.
+    pub fn set_windows(&mut self, length: usize, step: usize) -> Result<()> {
+        let frames = Frames::windows(length, step, self.samples()?)?;
+        self.keep_frames(Some(frames))
+    }
+
+    /// One scan, not a series.
+    pub fn forget_frames(&mut self) -> Result<()> {
+        self.keep_frames(None)
+    }
+
+    fn keep_frames(&mut self, frames: Option<Frames>) -> Result<()> {
+        if frames.is_some() && each!(&self.plan()?.engine, e => e.scan().effects.basis.is_some()) {
+            fail!(
+                NotConfigured,
+                "a basis (isoc_mri_set_basis) and frames exclude each other: images of a basis are of all samples"
+            );
+        }
+        let (count, images) = (
+            frames.as_ref().map_or(1, Frames::count),
+            each!(&self.plan()?.engine, e => e.scan().coils * e.scan().voxels()),
+        );
+        if images.checked_mul(16).and_then(|n| n.checked_mul(count)).is_none() {
+            fail!(SizeOverflow, "{count} frames of {images} voxels are more than memory can hold");
+        }
+        self.plan_mut()?.frames = frames;
+        Ok(())
+    }
+
+    /// Images that change while samples are taken: `basis[row][image]`, and the row of each sample, None where rows are samples.
+    pub fn set_basis(&mut self, basis: Array<2>, rows: Option<&[i64]>) -> Result<()> {
+        let (policy, samples, [times, images]) = (self.context.nan_policy(), self.samples()?, basis.shape());
+        if self.plan()?.frames.is_some() {
+            fail!(
+                NotConfigured,
+                "frames (isoc_mri_set_frames) and a basis exclude each other: images of a basis are of all samples"
+            );
+        }
+        if let Some(rows) = rows.filter(|rows| rows.len() != samples) {
+            fail!(TensorShape, "times has {} elements, the trajectory {samples} samples", rows.len());
+        }
+        let values = self.fetch(&basis, ("basis", [times, images]), policy)?;
+        let basis = Basis::new(collected(values.iter().copied())?, images, rows, samples)?;
+        let scan = self.geometry()?;
+        let all = [images, scan.coils, 16].iter().chain(&scan.grid).try_fold(1usize, |a, n| a.checked_mul(*n));
+        if all.is_none() {
+            fail!(SizeOverflow, "{images} images of {:?} voxels are more than memory can hold", scan.grid);
+        }
+        self.set_effects(|effects| effects.basis = Some(Arc::new(basis)))
+    }
+
+    /// Forgets the basis: one image for all samples.
+    pub fn forget_basis(&mut self) -> Result<()> {
+        self.set_effects(|effects| effects.basis = None)
+    }
+
     /// Sets where the voxels are, `[z][y][x][axis]`, x first, in voxels from the middle; None for the grid's own places.
     pub fn set_positions(&mut self, positions: Option<Array<4>>) -> Result<()> {
         let policy = self.context.nan_policy();
@@ -240,6 +331,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         or_pairs: false,
         warm_start: false,
         purpose: Purpose::Transform,
+        besides: 0,
     };
     engine.run(context, |e, job| {
         e.check_memory(context, fourier, &pairs)?;

@@ -5,12 +5,14 @@
 //! `(F^H W F + lambda R^H R) rho = F^H W s`. S. S. Stone, J. P. Haldar, S. C. Tsao, W. W. Hwu, B. P. Sutton, Z. P. Liang,
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
+mod basis;
 pub mod coils;
 mod convolutions;
 mod cpu;
 mod density;
 mod doubts;
 mod engine;
+mod frames;
 mod gpu;
 mod inputs;
 mod matrix;
@@ -30,6 +32,7 @@ mod variation;
 mod wavelets;
 
 pub use density::Density;
+pub use frames::MAX_FRAMES;
 pub use penalty::{Algorithm, Penalty};
 pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Precision};
 pub use trajectory::{Trajectory, Unit};

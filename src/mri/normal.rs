@@ -1,21 +1,36 @@
 //! The normal operator, on any engine.
 
 use super::engine::{Engine, Solve, Vector};
+use super::penalty::Penalty;
 use crate::context::Job;
 use crate::error::Result;
 use crate::solve::Vectors;
 
-/// What the normal operator needs besides its input and output: samples of one image's coils, for pairs of transforms.
-pub(super) struct Scratch<E: Engine>(Option<Vector<E>>);
+/// What the normal operator needs besides its input and output.
+pub(super) struct Scratch<E: Engine> {
+    /// Samples of one problem's coils, for pairs of transforms.
+    samples: Option<Vector<E>>,
+    /// An image of a basis, and its penalty.
+    images: Option<[Vector<E>; 2]>,
+}
 
 impl<E: Engine> Scratch<E> {
     pub(super) fn new(engine: &mut E, solve: &Solve) -> Result<Self> {
-        let samples = engine.scan().coils_per_image() * engine.scan().samples();
-        Ok(Self(if solve.toeplitz { None } else { Some(engine.vectors().uninitialised(samples)?) }))
+        let samples = engine.scan().coils_per_problem() * engine.scan().samples();
+        let (voxels, images) = (engine.scan().voxels(), engine.scan().effects.images());
+        // Identity takes all images at once.
+        let one_by_one = images > 1 && solve.lambda > 0.0 && solve.penalty != Penalty::Identity;
+        Ok(Self {
+            samples: if solve.toeplitz { None } else { Some(engine.vectors().uninitialised(samples)?) },
+            images: match one_by_one {
+                true => Some([engine.vectors().uninitialised(voxels)?, engine.vectors().uninitialised(voxels)?]),
+                false => None,
+            },
+        })
     }
 }
 
-/// out = (F^H W F + lambda R^H R) image, for one image.
+/// out = (F^H W F + lambda R^H R) image, for one problem.
 pub(super) fn normal<E: Engine>(
     engine: &mut E,
     image: &Vector<E>,
@@ -25,13 +40,23 @@ pub(super) fn normal<E: Engine>(
     job: &Job,
 ) -> Result<()> {
     normal_of_data(engine, image, out, scratch, job)?;
-    if solve.lambda > 0.0 {
-        engine.add_penalty(solve.penalty, solve.lambda, image, out)?;
+    if solve.lambda == 0.0 {
+        return Ok(());
+    }
+    let Some([part, penalty]) = &mut scratch.images else {
+        return engine.add_penalty(solve.penalty, solve.lambda, image, out);
+    };
+    let voxels = engine.scan().voxels();
+    for first in (0..engine.scan().unknowns()).step_by(voxels) {
+        engine.vectors().copy((image, first), (part, 0), voxels)?;
+        engine.vectors().copy((out, first), (penalty, 0), voxels)?;
+        engine.add_penalty(solve.penalty, solve.lambda, part, penalty)?;
+        engine.vectors().copy((penalty, 0), (out, first), voxels)?;
     }
     Ok(())
 }
 
-/// out = F^H W F image, for one image.
+/// out = F^H W F image, for one problem.
 pub(super) fn normal_of_data<E: Engine>(
     engine: &mut E,
     image: &Vector<E>,
@@ -39,7 +64,7 @@ pub(super) fn normal_of_data<E: Engine>(
     scratch: &mut Scratch<E>,
     job: &Job,
 ) -> Result<()> {
-    let Some(samples) = &mut scratch.0 else { return engine.apply_q(image, out, job) };
+    let Some(samples) = &mut scratch.samples else { return engine.apply_q(image, out, job) };
     engine.forward(image, samples, &mut |_| job.check())?;
     engine.weigh(samples)?;
     engine.adjoint(samples, out, &mut |_| job.check())

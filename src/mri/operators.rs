@@ -2,13 +2,15 @@
 
 use super::convolutions::fitting;
 use super::doubts::are_real;
-use super::engine::{Engine, Purpose, Solve};
+use super::engine::{Engine, Purpose, Solve, Vector};
+use super::frames::{Frames, frame_images, gather, put_images, scatter, with_side};
 use super::normal::{Scratch, normal};
 use super::penalty::{Penalty, Solver};
-use super::plan::{Mri, each};
-use super::solver;
+use super::plan::{Mri, Plan, each};
+use super::solver::{self, Solution};
+use super::transform::Fourier;
 use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::context::{Job, LogLevel, Stage};
+use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 use crate::nufft::toeplitz::doubled;
@@ -42,13 +44,22 @@ impl Mri {
     /// Maximum number of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
     pub fn memory(&mut self) -> Result<u64> {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
-        each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.memory(&context, &fourier, &solve)))
+        let Plan { engine, frames, .. } = self.plan_mut()?;
+        each!(engine, e => e.within(&context, |e| {
+            let Some(frames) = frames else { return e.memory(&context, &fourier, &solve) };
+            let solve = frames.beside(e, &solve);
+            let mut side = frames.side(e, frames.longest())?;
+            with_side(e, &mut side, |e| e.memory(&context, &fourier, &solve))
+        }))
     }
 
-    /// samples `[coil][m]` = F images `[image][z][y][x]`.
+    /// samples `[coil][m]` = F images `[image][z][y][x]`; of frames, which must not overlap, 0 where a sample is in none.
     pub fn forward(&mut self, images: Array<4>, samples: ArrayMut<2>) -> Result<()> {
         self.check_images(images.layout())?;
         self.check_samples(samples.layout())?;
+        if let Some(frames) = &self.plan()?.frames {
+            frames.check_apart()?;
+        }
         self.encode((images, "image"), samples, Encode::Forward)
     }
 
@@ -65,6 +76,13 @@ impl Mri {
         self.check_images(images.layout())?;
         self.doubt_samples(&samples);
         self.encode((samples, "samples"), images, Encode::Gridding)
+    }
+
+    /// Whether there are density weights, of the scan or of its frames.
+    fn has_weights(&self) -> Result<bool> {
+        let Plan { engine, frames, .. } = self.plan()?;
+        let of_frames = frames.as_ref().is_some_and(Frames::have_weights);
+        Ok(of_frames || each!(engine, e => e.scan().weights.is_some()))
     }
 
     fn doubt_samples(&self, samples: &Array<2>) {
@@ -91,7 +109,7 @@ impl Mri {
         mut to: ArrayMut<M>,
         what: Encode,
     ) -> Result<()> {
-        if what == Encode::Gridding && each!(&self.plan()?.engine, e => e.scan().weights.is_none()) {
+        if what == Encode::Gridding && !self.has_weights()? {
             self.context.log(LogLevel::Warning, || {
                 "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
             });
@@ -100,21 +118,37 @@ impl Mri {
             Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
-        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+        let Plan { engine, frames, .. } = self.plan_mut()?;
+        self.replaced = each!(engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            e.check_memory(&context, &fourier, &transform)?;
-            let mut source = e.read(&from, name, policy)?;
-            e.prepare(&fourier)?;
-            let mut out = e.vectors().uninitialised(to.layout().count())?;
-            let mut progress = portion(job, 1.0);
-            job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
-            if what == Encode::Gridding {
-                e.weigh(&mut source)?;
-            }
-            match what {
-                Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
-                Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
-            }
+            let call = Call { context: &context, fourier: &fourier, job };
+            let out = match frames {
+                None => {
+                    call.check(e, &transform)?;
+                    let source = e.read(&from, name, policy)?;
+                    call.encode(e, source, what, 1.0)?
+                }
+                Some(frames) => {
+                    let solve = frames.beside(e, &transform);
+                    let (source, count) = (e.read(&from, name, policy)?, frames.count());
+                    let mut out = e.vectors().zeros(to.layout().count())?;
+                    frames.each(e, |e, frame, range, side| {
+                        let part = match what {
+                            Encode::Forward => frame_images(e, &source, frame)?,
+                            Encode::Adjoint | Encode::Gridding => gather(e, &source, range)?,
+                        };
+                        let made = with_side(e, side, |e| {
+                            call.check(e, &solve)?;
+                            call.encode(e, part, what, 1.0 / count as f64)
+                        })?;
+                        match what {
+                            Encode::Forward => scatter(e, &made, range, &mut out),
+                            Encode::Adjoint | Encode::Gridding => put_images(e, &made, frame, &mut out),
+                        }
+                    })?;
+                    out
+                }
+            };
             e.write(&out, &mut to)
         }).map(|()| e.replaced()))?;
         context.tell_of_replaced(self.replaced, from.layout().count());
@@ -138,26 +172,31 @@ impl Mri {
         self.tell_of_penalty(&solve);
         let (fourier, context) = (self.fourier()?, self.context.clone());
         let policy = context.nan_policy();
-        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+        let Plan { engine, frames, .. } = self.plan_mut()?;
+        self.replaced = each!(engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            let solve = fitting(e, &context, &fourier, &solve)?;
-            let source = e.read(&images, "image", policy)?;
-            if solve.toeplitz { e.prepare_q(&fourier, job)? } else { e.prepare(&fourier)? }
-            job.enter(Stage::Normal);
-            let (voxels, count) = (e.scan().voxels(), e.scan().images());
-            let mut result = e.vectors().uninitialised(count * voxels)?;
-            let mut scratch = Scratch::new(e, &solve)?;
-            if count == 1 {
-                normal(e, &source, &mut result, &mut scratch, &solve, job)?;
-            } else {
-                let (mut image, mut product) = (e.vectors().uninitialised(voxels)?, e.vectors().uninitialised(voxels)?);
-                for k in 0..count {
-                    e.vectors().copy((&source, k * voxels), (&mut image, 0), voxels)?;
-                    normal(e, &image, &mut product, &mut scratch, &solve, job)?;
-                    e.vectors().copy((&product, 0), (&mut result, k * voxels), voxels)?;
-                    job.advance(1.0 / count as f64);
+            let call = Call { context: &context, fourier: &fourier, job };
+            let result = match frames {
+                None => {
+                    let solve = fitting(e, &context, &fourier, &solve)?;
+                    let source = e.read(&images, "image", policy)?;
+                    call.normal(e, &source, &solve, 1.0)?
                 }
-            }
+                Some(frames) => {
+                    let solve = frames.beside(e, &solve);
+                    let (source, count) = (e.read(&images, "image", policy)?, frames.count());
+                    let mut result = e.vectors().uninitialised(out.layout().count())?;
+                    frames.each(e, |e, frame, _, side| {
+                        let part = frame_images(e, &source, frame)?;
+                        let made = with_side(e, side, |e| {
+                            let solve = fitting(e, &context, &fourier, &solve)?;
+                            call.normal(e, &part, &solve, 1.0 / count as f64)
+                        })?;
+                        put_images(e, &made, frame, &mut result)
+                    })?;
+                    result
+                }
+            };
             e.write(&result, &mut out)
         }).map(|()| e.replaced()))?;
         context.tell_of_replaced(self.replaced, images.layout().count());
@@ -174,40 +213,41 @@ impl Mri {
         self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
         let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };
-        let (replaced, solutions) = each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
+        let Plan { engine, frames, .. } = self.plan_mut()?;
+        let (replaced, solutions) = each!(engine, e => e.run(&context, |e, job| {
             job.enter(Stage::Check);
-            let solve = fitting(e, &context, &fourier, &solve)?;
-            let mut data = e.read(&samples, "samples", policy)?;
-            let start = match solve.warm_start {
-                true => Some(e.read(&images.as_array(), "image", policy)?),
-                false => None,
-            };
-            e.prepare(&fourier)?;
-            if solve.toeplitz {
-                e.prepare_q(&fourier, job)?;
-            }
-            let (voxels, count) = (e.scan().voxels(), e.scan().images());
-            job.enter(Stage::Adjoint);
-            let squares = match solve.solver {
-                Solver::ConjugateGradient => vec![0.0; count],
-                _ => solver::data_squares(e, &data)?,
-            };
-            e.weigh(&mut data)?;
-            // Right-hand sides first; a solution takes the place of its own.
-            let mut result = e.vectors().uninitialised(count * voxels)?;
-            e.adjoint(&data, &mut result, &mut |_| job.check())?;
-            drop(data);
-            let mut right = e.vectors().uninitialised(voxels)?;
+            let call = Call { context: &context, fourier: &fourier, job };
             let mut solutions = Vec::new();
-            for (k, square) in squares.into_iter().enumerate() {
-                let mut image = e.vectors().zeros(voxels)?;
-                if let Some(start) = &start {
-                    e.vectors().copy((start, k * voxels), (&mut image, 0), voxels)?;
+            let start = |e: &mut _| match solve.warm_start {
+                true => read_start(e, &images.as_array(), policy).map(Some),
+                false => Ok(None),
+            };
+            let result = match frames {
+                None => {
+                    let solve = fitting(e, &context, &fourier, &solve)?;
+                    let data = e.read(&samples, "samples", policy)?;
+                    let start = start(e)?;
+                    call.reconstruct(e, data, start.as_ref(), &solve, (&mut solutions, 1.0))?
                 }
-                e.vectors().copy((&result, k * voxels), (&mut right, 0), voxels)?;
-                solutions.push(solver::solve(e, &mut right, &mut image, square, &solve, (job, 1.0 / count as f64))?);
-                e.vectors().copy((&image, 0), (&mut result, k * voxels), voxels)?;
-            }
+                Some(frames) => {
+                    let solve = frames.beside(e, &solve);
+                    let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
+                    let (count, mut result) = (frames.count(), e.vectors().uninitialised(images.layout().count())?);
+                    frames.each(e, |e, frame, range, side| {
+                        let part = gather(e, &data, range)?;
+                        let start = match &start {
+                            Some(start) => Some(frame_images(e, start, frame)?),
+                            None => None,
+                        };
+                        let made = with_side(e, side, |e| {
+                            let solve = fitting(e, &context, &fourier, &solve)?;
+                            call.reconstruct(e, part, start.as_ref(), &solve, (&mut solutions, 1.0 / count as f64))
+                        })?;
+                        put_images(e, &made, frame, &mut result)
+                    })?;
+                    result
+                }
+            };
             e.write(&result, &mut images)?;
             Ok(solutions)
         }).map(|solutions| (e.replaced(), solutions)))?;
@@ -218,7 +258,7 @@ impl Mri {
     }
 
     /// Keeps how solutions went, and warns of a penalty that left nothing.
-    fn keep(&mut self, solutions: Vec<(Progress, Option<f64>)>, lambda: f64) {
+    fn keep(&mut self, solutions: Vec<Solution>, lambda: f64) {
         let limit = solutions.iter().filter_map(|(_, limit)| *limit).fold(0.0, f64::max);
         if limit > 0.0 && lambda >= limit {
             self.context.log(LogLevel::Warning, || {
@@ -239,8 +279,25 @@ impl Mri {
         Ok(doubled(self.geometry()?.grid))
     }
 
+    /// An error if there is no one Q that a caller may have.
+    fn check_one_q(&self) -> Result<()> {
+        self.check_no_frames()?;
+        each!(&self.plan()?.engine, e => e.scan().check_one_q())
+    }
+
+    fn check_no_frames(&self) -> Result<()> {
+        if self.plan()?.frames.is_some() {
+            fail!(
+                NotConfigured,
+                "with frames (isoc_mri_set_frames) each has a Q of its own, which is made in the calls that need it"
+            );
+        }
+        Ok(())
+    }
+
     /// Makes Q of trajectory and weights, unless it is there.
     pub fn compute_q(&mut self) -> Result<()> {
+        self.check_no_frames()?;
         let solve = Solve { toeplitz: true, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
         let (fourier, context) = (self.fourier()?, self.context.clone());
         each!(&mut self.plan_mut()?.engine, e => e.run(&context, |e, job| {
@@ -251,7 +308,7 @@ impl Mri {
 
     /// Copies Q out.
     pub fn export_q(&mut self, to: ArrayMut<3>) -> Result<()> {
-        each!(&self.plan()?.engine, e => e.scan().check_one_q())?;
+        self.check_one_q()?;
         let context = self.context.clone();
         let Some(q) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.q()))? else {
             fail!(NotConfigured, "there is no Q yet; isoc_mri_compute_q makes it");
@@ -262,11 +319,108 @@ impl Mri {
 
     /// Takes a Q that was exported from a plan of the same trajectory, weights and grid.
     pub fn import_q(&mut self, from: Array<3>) -> Result<()> {
-        each!(&self.plan()?.engine, e => e.scan().check_one_q())?;
+        self.check_one_q()?;
         let context = self.context.clone();
         let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
+    }
+}
+
+/// Images to begin with.
+fn read_start<E: Engine>(engine: &mut E, images: &Array<4>, policy: NanPolicy) -> Result<Vector<E>> {
+    engine.read(images, "image", policy)
+}
+
+/// What a call has all along.
+struct Call<'a> {
+    context: &'a Context,
+    fourier: &'a Fourier,
+    job: &'a Job,
+}
+
+/// Of one scan, or of one frame; `share`: its part of the whole job.
+impl Call<'_> {
+    fn check<E: Engine>(&self, e: &mut E, solve: &Solve) -> Result<()> {
+        e.check_memory(self.context, self.fourier, solve)
+    }
+
+    fn encode<E: Engine>(&self, e: &mut E, mut source: Vector<E>, what: Encode, share: f64) -> Result<Vector<E>> {
+        e.prepare(self.fourier)?;
+        let (images, samples) = (e.scan().problems() * e.scan().unknowns(), e.scan().coils * e.scan().samples());
+        let mut out = e.vectors().uninitialised(if what == Encode::Forward { samples } else { images })?;
+        let mut progress = portion(self.job, share);
+        self.job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
+        if what == Encode::Gridding {
+            e.weigh(&mut source)?;
+        }
+        match what {
+            Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
+            Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
+        }
+        Ok(out)
+    }
+
+    fn normal<E: Engine>(&self, e: &mut E, source: &Vector<E>, solve: &Solve, share: f64) -> Result<Vector<E>> {
+        let job = self.job;
+        if solve.toeplitz {
+            e.prepare_q(self.fourier, job)?
+        } else {
+            e.prepare(self.fourier)?
+        }
+        job.enter(Stage::Normal);
+        let (unknowns, count) = (e.scan().unknowns(), e.scan().problems());
+        let mut result = e.vectors().uninitialised(count * unknowns)?;
+        let mut scratch = Scratch::new(e, solve)?;
+        if count == 1 {
+            normal(e, source, &mut result, &mut scratch, solve, job)?;
+            return Ok(result);
+        }
+        let (mut image, mut product) = (e.vectors().uninitialised(unknowns)?, e.vectors().uninitialised(unknowns)?);
+        for k in 0..count {
+            e.vectors().copy((source, k * unknowns), (&mut image, 0), unknowns)?;
+            normal(e, &image, &mut product, &mut scratch, solve, job)?;
+            e.vectors().copy((&product, 0), (&mut result, k * unknowns), unknowns)?;
+            job.advance(share / count as f64);
+        }
+        Ok(result)
+    }
+
+    fn reconstruct<E: Engine>(
+        &self,
+        e: &mut E,
+        mut data: Vector<E>,
+        start: Option<&Vector<E>>,
+        solve: &Solve,
+        (solutions, share): (&mut Vec<Solution>, f64),
+    ) -> Result<Vector<E>> {
+        let job = self.job;
+        e.prepare(self.fourier)?;
+        if solve.toeplitz {
+            e.prepare_q(self.fourier, job)?;
+        }
+        let (unknowns, count) = (e.scan().unknowns(), e.scan().problems());
+        job.enter(Stage::Adjoint);
+        let squares = match solve.solver {
+            Solver::ConjugateGradient => vec![0.0; count],
+            _ => solver::data_squares(e, &data)?,
+        };
+        e.weigh(&mut data)?;
+        // Right-hand sides first; a solution takes the place of its own.
+        let mut result = e.vectors().uninitialised(count * unknowns)?;
+        e.adjoint(&data, &mut result, &mut |_| job.check())?;
+        drop(data);
+        let mut right = e.vectors().uninitialised(unknowns)?;
+        for (k, square) in squares.into_iter().enumerate() {
+            let mut image = e.vectors().zeros(unknowns)?;
+            if let Some(start) = start {
+                e.vectors().copy((start, k * unknowns), (&mut image, 0), unknowns)?;
+            }
+            e.vectors().copy((&result, k * unknowns), (&mut right, 0), unknowns)?;
+            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, (job, share / count as f64))?);
+            e.vectors().copy((&image, 0), (&mut result, k * unknowns), unknowns)?;
+        }
+        Ok(result)
     }
 }
 

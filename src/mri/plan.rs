@@ -2,6 +2,7 @@
 
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
+use super::frames::Frames;
 use super::gpu::engine::GpuEngine;
 use super::penalty::{Algorithm, Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
@@ -159,6 +160,16 @@ pub(super) use each;
 pub(super) struct Plan {
     pub(super) geometry: Geometry,
     pub(super) engine: AnyEngine,
+    /// Of a series.
+    pub(super) frames: Option<Frames>,
+}
+
+impl Plan {
+    /// Images that `reconstruct` gives, `[frame][problem][image of a basis]`.
+    fn images(&self) -> usize {
+        let frames = self.frames.as_ref().map_or(1, Frames::count);
+        frames * each!(&self.engine, e => e.scan().images())
+    }
 }
 
 /// A plan for non-Cartesian MRI.
@@ -227,7 +238,7 @@ impl Mri {
             (Some(gpu), Precision::Double) => AnyEngine::GpuDouble(Box::new(GpuEngine::new(context, gpu, scan)?)),
         };
         each!(&mut engine, e => e.set_stream(self.stream));
-        self.plan = Some(Plan { geometry, engine });
+        self.plan = Some(Plan { geometry, engine, frames: None });
         self.solutions.clear();
         self.lambda_limit = 0.0;
         Ok(())
@@ -257,9 +268,15 @@ impl Mri {
         Ok(each!(&self.plan()?.engine, e => e.scan().samples()))
     }
 
-    /// Images of a scan: 1 with coil maps, else one a coil.
+    /// Images of a scan: 1 with coil maps, else one a coil; with a basis as many for each of its columns, and for each frame.
     pub fn images(&self) -> Result<usize> {
-        Ok(each!(&self.plan()?.engine, e => e.scan().images()))
+        Ok(self.plan()?.images())
+    }
+
+    /// Whether there are frames, or a basis.
+    pub fn is_series(&self) -> Result<bool> {
+        let Plan { engine, frames, .. } = self.plan()?;
+        Ok(frames.is_some() || each!(engine, e => e.scan().effects.basis.is_some()))
     }
 
     pub(super) fn stream(&self) -> usize {
@@ -338,8 +355,9 @@ impl Mri {
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        let or_pairs = normal == Normal::Auto && effects.field.is_some();
-        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose: Purpose::Solution })
+        let or_pairs = normal == Normal::Auto && (effects.field.is_some() || effects.basis.is_some());
+        let (purpose, besides) = (Purpose::Solution, 0);
+        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose, besides })
     }
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.
@@ -361,8 +379,9 @@ impl Mri {
     /// What the plan found and decided.
     pub fn info(&self) -> Result<Info> {
         let plan = self.plan()?;
-        let ((fine_grid, width), (terms, terms_error), has_q, images) =
-            each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q(), e.scan().images()));
+        let ((fine_grid, width), (terms, terms_error), has_q) =
+            each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q()));
+        let images = plan.images();
         let (normal_terms, normal_error) = each!(&plan.engine, e => e.normal_terms());
         let (q_grid, replaced, lambda_limit) = (doubled(plan.geometry.grid), self.replaced, self.lambda_limit);
         Ok(Info {

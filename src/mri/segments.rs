@@ -75,6 +75,12 @@ impl Field {
         Self { turns: (high - low) * (last - first), hertz, decay, seconds }
     }
 
+    /// Of a part of the samples.
+    pub(super) fn part(&self, range: &std::ops::Range<usize>) -> Result<Self> {
+        let decay = self.decay.as_deref().map(copied).transpose()?;
+        Ok(Self::new(copied(&self.hertz)?, decay, copied(&self.seconds[range.clone()])?))
+    }
+
     /// Between the fastest and the slowest voxel, from the first sample to the last.
     pub(super) fn turns(&self) -> f64 {
         self.turns

@@ -11,13 +11,16 @@ use crate::solve::conjugate_gradient::{LinearSystem, conjugate_gradient};
 use crate::solve::fista::{Progress, fista};
 use crate::solve::primal_dual::primal_dual;
 
-/// |samples|^2 in the weights' norm, by image, of samples that are not weighed yet.
+/// How a solution went, and the weight from which on its penalty leaves nothing, if that is known.
+pub(super) type Solution = (Progress, Option<f64>);
+
+/// |samples|^2 in the weights' norm, by problem, of samples that are not weighed yet.
 pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Result<Vec<f64>> {
-    let (count, coils) = (engine.scan().samples(), engine.scan().coils_per_image());
-    let mut squares = vec![0.0; engine.scan().images()];
+    let (count, coils) = (engine.scan().samples(), engine.scan().coils_per_problem());
+    let mut squares = vec![0.0; engine.scan().problems()];
     let (mut plain, mut weighed) = (engine.vectors().uninitialised(count)?, engine.vectors().uninitialised(count)?);
-    for (image, square) in squares.iter_mut().enumerate() {
-        for coil in image * coils..(image + 1) * coils {
+    for (problem, square) in squares.iter_mut().enumerate() {
+        for coil in problem * coils..(problem + 1) * coils {
             for copy in [&mut plain, &mut weighed] {
                 engine.vectors().copy((samples, coil * count), (copy, 0), count)?;
             }
@@ -28,7 +31,7 @@ pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Re
     Ok(squares)
 }
 
-/// Solves `(F^H W F + lambda R^H R) image = right` for one image; `right` is used up. `share`: this image's part of the whole.
+/// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole.
 /// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, too.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
@@ -37,7 +40,7 @@ pub(super) fn solve<E: Engine>(
     data: f64,
     solve: &Solve,
     (job, share): (&Job, f64),
-) -> Result<(Progress, Option<f64>)> {
+) -> Result<Solution> {
     job.enter(Stage::Solve);
     let (progress, limit) = match solve.solver {
         Solver::ConjugateGradient => {

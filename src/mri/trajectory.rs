@@ -1,7 +1,9 @@
 //! Where k-space was sampled.
 
+use crate::cpu::buffer::copied;
 use crate::error::{Result, fail};
 use std::f64::consts::PI;
+use std::ops::Range;
 
 /// Unit of a trajectory. There is no default: peers differ, and a wrong guess folds or shrinks the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +105,12 @@ impl Trajectory {
             suspicion(unit, values.len() / dims, &|u, d| (d < asked).then(|| largest[d] / u.bound(sizes[d])))
                 .or_else(|| divided_by_the_longest(unit, &sizes[..asked], &largest[..asked]));
         Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, plane, suspicion })
+    }
+
+    /// Of a part of the samples.
+    pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
+        let [x, y, z] = self.axes.each_ref().map(|axis| copied(&axis[range.clone()]));
+        Ok(Self { axes: [x?, y?, z?], dims: self.dims, plane: self.plane, suspicion: None })
     }
 
     /// Samples.

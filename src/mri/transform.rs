@@ -1,5 +1,6 @@
 //! Fourier sums between voxels and the trajectory: what is asked of them.
 
+use super::basis::Basis;
 use super::segments::{Field, MAX_TURNS, Rates, Segments};
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
@@ -36,11 +37,19 @@ pub(super) struct Effects {
     pub(super) field: Option<Arc<Field>>,
     /// Places of the voxels, in voxels, `[voxel][axis]`, x first; None for the grid's own. Fast sums know none.
     pub(super) positions: Option<Arc<Vec<f64>>>,
+    /// Of images that change while samples are taken.
+    pub(super) basis: Option<Arc<Basis>>,
 }
 
 impl Effects {
+    /// Whether sums themselves are others.
     pub(super) fn are_present(&self) -> bool {
         self.field.is_some() || self.positions.is_some()
+    }
+
+    /// Images that samples of a coil are of.
+    pub(super) fn images(&self) -> usize {
+        self.basis.as_ref().map_or(1, |basis| basis.images())
     }
 }
 
@@ -94,7 +103,7 @@ impl Fourier {
         }
         let Some((decay, rest)) = field.apart()? else { return Ok(None) };
         let segments = Segments::new(&Rates::of(&decay)?, &decay.seconds, round_off)?;
-        let effects = Effects { field: Some(Arc::new(rest)), positions: effects.positions.clone() };
+        let effects = Effects { field: Some(Arc::new(rest)), ..effects.clone() };
         Ok(Some(Taken { segments, field: Arc::new(decay), fourier: *self, effects }))
     }
 }

@@ -205,6 +205,27 @@ static void extras(void) {
     BAD("decay: Inf", hertz[9] = INFINITY, isoc_mri_set_field(mri, NULL, &t, &f), NOT_FINITE_DATA, "decay[0, 1, 1] is inf");
     BAD("decay: negative", hertz[9] = -1, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay[0, 1, 1] is -1", "1/s");
     BAD("decay: faster than any", hertz[9] = 1e7f, isoc_mri_set_field(mri, NULL, &t, &f), OUT_OF_RANGE, "decay reaches 10000000 1/s", "times in s");
+    const float ones[4] = { 1, 1, 1, 1 };
+    const int64_t two_by_two[] = { 2, 2 };
+    isoc_tensor basis = tensor((float *)ones, 2, two_by_two, ISOC_DTYPE_FLOAT, 32);
+    int64_t rows[SAMPLES] = { 0 };
+    BAD("basis: a row a sample", (void)0, isoc_mri_set_basis(mri, &basis, NULL), TENSOR_SHAPE, "basis has 2 rows", "samples");
+    BAD("basis: no such row", rows[3] = 2, isoc_mri_set_basis(mri, &basis, rows), OUT_OF_RANGE, "times[3] is 2", "0 to 1");
+    rows[3] = 0;
+    BAD("basis: times alone", (void)0, isoc_mri_set_basis(mri, NULL, rows), NULL_POINTER, "basis is NULL");
+    BAD("basis: of one dimension", basis.ndim = 1, isoc_mri_set_basis(mri, &basis, rows), TENSOR_NDIM, "basis.ndim is 1");
+    basis.ndim = 2;
+    BAD("basis: one image of two", check_ok("basis", isoc_mri_set_basis(mri, &basis, rows)), isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE,
+        "image.shape[0] is 2", "there are several images");
+    const int64_t begin[] = { 0, 5 }, count[] = { 10, SAMPLES };
+    BAD("frames: beyond the samples", (void)0, isoc_mri_set_frames(mri, 2, begin, count), OUT_OF_RANGE, "frame 1 has 60 samples from 5 on", "0 to 59");
+    BAD("frames: NULL", (void)0, isoc_mri_set_frames(mri, 2, NULL, count), NULL_POINTER, "first is NULL");
+    BAD("frames: fewer than none", (void)0, isoc_mri_set_frames(mri, -1, begin, count), OUT_OF_RANGE, "frames is -1");
+    BAD("frames: with a basis", check_ok("basis", isoc_mri_set_basis(mri, &basis, rows)), isoc_mri_set_frames(mri, 1, begin, count),
+        NOT_CONFIGURED, "exclude each other");
+    BAD("windows: longer than the series", (void)0, isoc_mri_set_windows(mri, SAMPLES + 1, 1), OUT_OF_RANGE, "longer than the series");
+    BAD("windows: no step", (void)0, isoc_mri_set_windows(mri, 10, 0), OUT_OF_RANGE, "step is 0");
+    BAD("windows: one Q", check_ok("windows", isoc_mri_set_windows(mri, 10, 5)), isoc_mri_compute_q(mri), NOT_CONFIGURED, "a Q of its own");
     static float values[4 * PIXELS];
     isoc_mri_info info;
     memset(&info, 0, sizeof info);

@@ -760,6 +760,15 @@ void mri(const iso::context &context) {
     plan.set_maps(iso::const_tensor(std::vector<complex>(side * side, complex(1)), { 1, side, side }));
     plan.set_field({ ones.data(), { side, side } }, std::vector<double>(samples, 0.0));
     plan.set_field(nullptr, nullptr);
+    plan.set_frames({ 0, 10 }, { samples - 10, 20 });
+    expect("mri: frames", static_cast<iso::mri::info>(plan.get_info()).images == 2);
+    expect_error("mri: frames of two lengths", ISOC_STATUS_OUT_OF_RANGE, "counts has 1 values; it must have 2, as first", [&] { plan.set_frames({ 0, 10 }, { 5 }); });
+    plan.set_windows(samples / 2, samples / 4);
+    expect("mri: windows", static_cast<iso::mri::info>(plan.get_info()).images == 3);
+    plan.set_frames({}, {});
+    plan.set_basis({ std::vector<float>{ 1, 2, 3, 4 }, { 2, 2 } }, std::vector<int64_t>(samples, 1));
+    expect("mri: basis", static_cast<iso::mri::info>(plan.get_info()).images == 2);
+    plan.set_basis(nullptr);
     plan.set_positions(iso::const_tensor(std::vector<float>(side * side * 2, 0.25f), { 1, side, side, 2 }));
     plan.set_positions(nullptr);
     plan.set_stream(nullptr);

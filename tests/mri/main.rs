@@ -7,6 +7,7 @@ mod merit;
 mod phantom;
 mod radial;
 mod scan;
+mod series;
 mod sparse;
 mod suite;
 mod warnings;

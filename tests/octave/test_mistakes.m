@@ -174,6 +174,9 @@ function missing_and_extra_arguments()
         'MRI.setPositions', {'positions'}, 1
         'MRI.setDifferenceWeights', {'weights'}, 1
         'MRI.setMatrix', {'matrix'}, 1
+        'MRI.setFrames', {}, 2
+        'MRI.setWindows', {'length', 'step'}, 2
+        'MRI.setBasis', {'basis'}, 2
         'MRI.forward', {'image'}, 1
         'MRI.adjoint', {'samples'}, 1
         'MRI.gridding', {'samples'}, 1

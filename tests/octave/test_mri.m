@@ -2,6 +2,7 @@ function test_mri()
     sums();
     coils();
     extras();
+    series();
     precisions();
     solver();
     penalties();
@@ -93,6 +94,31 @@ function extras()
     check_near('positions', mri.forward(x), exp(-2i * pi * (k.' * reshape(positions, 2, []))) * x(:), 1e-8);
     mri.setPositions([]);
     check_near('neither', mri.forward(x), E * x(:), 1e-8);
+end
+
+% Frames are scans of their samples; images of a basis add up.
+function series()
+    rand('seed', 6);
+    n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise([n 2]);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
+    basis = [1 0.5 0; 0.5i 2 1 - 1i]; times = mod(0:39, 3) + 1;
+    mri.setBasis(basis, times);
+    image = reshape(x, [], 2);
+    expected = basis(1, times).' .* (E * image(:, 1)) + basis(2, times).' .* (E * image(:, 2));
+    check_near('basis', mri.forward(x), expected, 1e-8);
+    check_true('images of a basis', isequal(size(mri.adjoint(expected)), [n 2]) && mri.info().Images == 2);
+    check_error('times of other samples', 'mri:arrayShape', {'39', '40'}, @() mri.setBasis(basis, times(2:end)));
+    check_error('no such column', 'mri:outOfRange', {'times(1) is 4', '1 to 3'}, @() mri.setBasis(basis, 4 * ones(1, 40)));
+    mri.setBasis([]);
+    mri.setFrames([11 1], [30 20]);
+    found = mri.adjoint(expected);
+    check_near('frame', found(:, :, 1)(:), E(11:40, :)' * expected(11:40), 1e-8);
+    check_near('another', found(:, :, 2)(:), E(1:20, :)' * expected(1:20), 1e-8);
+    check_error('frame beyond', 'mri:outOfRange', {'frame 1 has 31 samples from 11 on'}, @() mri.setFrames(11, 31));
+    mri.setWindows(20, 10);
+    check_true('windows', isequal(size(mri.reconstruct(expected)), [n 3]));
+    mri.setFrames();
+    check_near('one scan again', mri.forward(x(:, :, 1)), E * image(:, 1), 1e-8);
 end
 
 % Objectives fall, and limits and settings reach the library.

@@ -18,6 +18,7 @@ classdef MRI < handle
 %   setWeights, computeWeights, weights   density weights
 %   setMaps, setField, setPositions       coils, off-resonance, voxels that are on no grid
 %   setDifferenceWeights, setMatrix       penalties
+%   setFrames, setWindows, setBasis       series: frames, sliding windows, images that change while samples are taken
 %   forward, adjoint     image -> samples and back, exact transposes of each other
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective   samples -> image by iterations, and how they went
@@ -158,6 +159,31 @@ classdef MRI < handle
             %   mri.setMatrix(MATRIX)   sparse, a column for each voxel in the order of image(:)
             if nargin > 1 && issparse(varargin{1}), varargin{1} = varargin{1}.'; end % else it is an error, which the next line raises
             isocenter_mex('mri.set_matrix', self.id, varargin{:});
+        end
+
+        function setFrames(self, varargin)
+            % SETFRAMES  A series of frames with images of their own.
+            %   mri.setFrames(FIRST, COUNTS)   frame f has the COUNTS(f) samples from FIRST(f) on; frames may overlap
+            %   mri.setFrames()                one scan again
+            %   Images are then nx x ny x nz x frames, or without maps x frames * coils, coils first. computeWeights, which comes after this,
+            %   finds weights of each frame.
+            isocenter_mex('mri.set_frames', self.id, varargin{:});
+        end
+
+        function setWindows(self, varargin)
+            % SETWINDOWS  A series of frames of equal length.
+            %   mri.setWindows(LENGTH, STEP)   frame f has the LENGTH samples from (f - 1) * STEP + 1 on, as long as there are so many
+            %   A sliding window over spokes of golden angles has a multiple of the spoke's samples as both.
+            isocenter_mex('mri.set_windows', self.id, varargin{:});
+        end
+
+        function setBasis(self, varargin)
+            % SETBASIS  Images that change while samples are taken, as sums of a few: subspace models.
+            %   mri.setBasis(BASIS)          images x samples, real or complex
+            %   mri.setBasis(BASIS, TIMES)   images x times; TIMES has the column of each sample
+            %   mri.setBasis([])             forgets it
+            %   Sample m is then the sum over k of BASIS(k, TIMES(m)) times that of image k. Images are nx x ny x nz x images.
+            isocenter_mex('mri.set_basis', self.id, varargin{:});
         end
 
         function samples = forward(self, varargin)

@@ -91,6 +91,7 @@ struct ct_sizes {
 };
 struct mri_sizes {
     int64_t nx, ny, nz, samples, coils, axes;
+    int64_t series; // images of what is one image without frames and basis
     bool is_double, has_maps;
     isoc_mri_options options;
 };

@@ -111,6 +111,8 @@ static shape maps_of(const call &c) {
 
 static shape image(const call &c) {
     const mri_sizes &s = c.plan->mri_size;
+    const int64_t images = s.series * (s.has_maps ? 1 : s.coils);
+    if (s.series > 1) return voxels(c, images, "nx x ny x images", "nx x ny x nz x images");
     if (s.has_maps) return one_image(c);
     return s.coils > 1 ? maps_of(c) : counting_coils(one_image(c), one_image(c).size);
 }
@@ -187,7 +189,7 @@ static void set_geometry(call &c) {
     z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = s.g.axes;
     z.coils = s.g.coils ? s.g.coils : 1;
     z.is_double = s.g.precision == ISOC_MRI_PRECISION_DOUBLE;
-    z.has_maps = false;
+    z.has_maps = false, z.series = 1;
     c.plan->configured = true;
 }
 
@@ -269,6 +271,65 @@ static void set_matrix(call &c) {
     const auto rows = static_cast<int64_t>(mxGetN(value));
     const array entries(value, starts[rows]);
     check(isoc_mri_set_matrix(c.plan->mri(), rows, starts, columns, starts[rows], entries.tensor()));
+}
+
+// Images for each that there would be without frames and basis.
+static void keep_series(call &c) {
+    auto info = sized<isoc_mri_info>();
+    check(isoc_mri_get_info(c.plan->mri(), &info));
+    mri_sizes &s = c.plan->mri_size;
+    s.series = info.images / (s.has_maps ? 1 : s.coils);
+}
+
+static void set_frames(call &c) {
+    c.takes({ "first", "counts" });
+    std::vector<int64_t> first, counts;
+    if (c.optional(0) || c.optional(1)) {
+        first = integers_of(c.argument(0, "first"), "first"), counts = integers_of(c.argument(1, "counts"), "counts");
+        if (first.size() != counts.size())
+            fail("arrayShape", "first has %zu elements, counts %zu; both must have one a frame", first.size(), counts.size());
+    }
+    for (size_t f = 0; f < first.size(); f++) {
+        if (first[f] < 1 || counts[f] < 1 || first[f] > c.plan->mri_size.samples || counts[f] > c.plan->mri_size.samples - first[f] + 1)
+            fail("outOfRange", "frame %zu has %lld samples from %lld on; it must have 1 or more of those from 1 to %lld", f + 1,
+                 static_cast<long long>(counts[f]), static_cast<long long>(first[f]), static_cast<long long>(c.plan->mri_size.samples));
+        first[f]--;
+    }
+    check(isoc_mri_set_frames(c.plan->mri(), static_cast<int64_t>(first.size()), first.data(), counts.data()));
+    keep_series(c);
+}
+
+static void set_windows(call &c) {
+    c.takes({ "length", "step" });
+    check(isoc_mri_set_windows(c.plan->mri(), integer_of(c.argument(0, "length"), "length"), integer_of(c.argument(1, "step"), "step")));
+    keep_series(c);
+}
+
+static void set_basis(call &c) {
+    c.takes({ "basis", "times" });
+    c.argument(0, "basis");
+    if (!c.optional(0)) {
+        check(isoc_mri_set_basis(c.plan->mri(), nullptr, nullptr));
+    } else {
+        const std::vector<int64_t> size = size_of(c.optional(0));
+        if (size.size() != 2) fail("arrayShape", "basis is %s; it must be images x times", times(size).c_str());
+        const array basis(c.optional(0), "basis", complex, { size, "images x times" });
+        std::vector<int64_t> rows;
+        if (c.optional(1)) {
+            rows = integers_of(c.optional(1), "times");
+            if (static_cast<int64_t>(rows.size()) != c.plan->mri_size.samples)
+                fail("arrayShape", "times has %zu elements; it must have one a sample, %lld", rows.size(),
+                     static_cast<long long>(c.plan->mri_size.samples));
+            for (size_t m = 0; m < rows.size(); m++) {
+                if (rows[m] < 1 || rows[m] > size[1])
+                    fail("outOfRange", "times(%zu) is %lld; it must be 1 to %lld, a column of basis", m + 1, static_cast<long long>(rows[m]),
+                         static_cast<long long>(size[1]));
+                rows[m]--;
+            }
+        }
+        check(isoc_mri_set_basis(c.plan->mri(), basis.tensor(), rows.empty() ? nullptr : rows.data()));
+    }
+    keep_series(c);
 }
 
 static void compute_weights(call &c) {
@@ -433,6 +494,9 @@ const std::vector<command> mri_commands{
     { "set_positions", set_positions },
     { "set_difference_weights", set_difference_weights },
     { "set_matrix", set_matrix },
+    { "set_frames", set_frames },
+    { "set_windows", set_windows },
+    { "set_basis", set_basis },
     { "info", get_info },
     { "memory", memory },
     { "forward", forward },

@@ -216,6 +216,40 @@ class MRI(Plan):
         self._run(lib.isoc_mri_set_matrix, row_starts.size - 1, address(row_starts), address(columns), columns.size,
                   self._in(values, "values"))
 
+    def set_frames(self, first, counts):
+        """Makes the scan a series of frames with images of their own: frame f has counts[f] samples from first[f] on; frames may overlap.
+        Images are then (frames, nz, ny, nx), or without maps (frames * coils, nz, ny, nx), frame by frame. `compute_weights`, which
+        comes after this, finds weights of each frame. None, None makes it one scan again."""
+        first, counts = ((), ()) if first is None and counts is None else (first, counts)
+        first, counts = numbers(first, "first", "int64"), numbers(counts, "counts", "int64")
+        if first.size != counts.size:
+            raise wrong(ValueError, f"first has {first.size} elements, counts {counts.size}; both must have one a frame")
+        self._run(lib.isoc_mri_set_frames, first.size, address(first), address(counts))
+
+    def set_windows(self, length, step):
+        """The same with windows of equal length: frame f has `length` samples from f * step on, as long as there are so many. A sliding
+        window over spokes of golden angles has a multiple of the spoke's samples as both."""
+        self._run(lib.isoc_mri_set_windows, integer(length, "length"), integer(step, "step"))
+
+    def set_basis(self, basis, times=None):
+        """Images that change while samples are taken, as sums of a few (subspace models): sample m is then the sum over images k of
+        basis[times[m], k] times that of image k. Images are (images, nz, ny, nx), or without maps (coils * images, nz, ny, nx).
+
+        Parameters
+        ----------
+        basis : array or None
+            Real or complex (times, images); copied. None forgets it.
+        times : sequence of int, optional
+            The row of each sample; if not given, rows are samples.
+        """
+        if basis is None and times is not None:
+            raise wrong(TypeError, "basis is None and times is not: give both, or None for both")
+        if times is not None:
+            times = numbers(times, "times", "int64")
+            if self._geometry is not None and times.size != self._geometry.samples:
+                raise wrong(ValueError, f"times has {times.size} elements; it must have one a sample, {self._geometry.samples}")
+        self._run(lib.isoc_mri_set_basis, self._in(basis, "basis"), None if times is None else address(times))
+
     def info(self):
         """What the plan found and decided, an MRIInfo."""
         info = struct(_abi.isoc_mri_info)
@@ -239,7 +273,7 @@ class MRI(Plan):
 
     @property
     def image_shape(self):
-        """Of an image: `voxels_shape`, after the coils where several have an image each."""
+        """Of an image: `voxels_shape`, after the number of images where there are several: of coils, of frames, of a basis."""
         images = self.info().images
         return ((images,) if images > 1 else ()) + self.voxels_shape
 

@@ -158,6 +158,46 @@ class Mri(unittest.TestCase):
             mri.set_positions(None)
             self.close_to(mri.forward(image.astype(complex)), direct(image, k), 1e-8)
 
+    def test_series(self):
+        k, samples = scattered(2, 60), complex_random((2, 60), "complex128")
+        maps, image = complex_random((2, 6, 8), "complex128"), complex_random((6, 8), "complex128")
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, coils=2, precision="double") as mri:
+            mri.set_maps(maps)
+            mri.set_options(tolerance=1e-10)
+            # Images that change: two, of a real and a complex column.
+            basis, times = np.array([[1, 0.5j], [0.5, 2], [0, 1 - 1j]]), np.arange(60) % 3
+            mri.set_basis(basis, times)
+            self.assertEqual(mri.image_shape, (2, 6, 8))
+            images = np.stack([image, 2j * image + 1])
+            expected = sum(basis[times, n] * np.stack([direct(m * images[n], k) for m in maps]) for n in (0, 1))
+            self.close_to(mri.forward(images), expected, 1e-8)
+            found = mri.adjoint(samples)
+            self.close_to(np.array([np.vdot(found, images)]), np.array([np.vdot(samples, expected)]), 1e-8)
+            mri.set_options(tolerance=1e-10, iterations=200, residual=1e-10)
+            self.close_to(mri.reconstruct(expected), images, 1e-6)
+            self.assertEqual(mri.info().normal_terms, 4)
+            self.assertRaisesRegex(isocenter.Error, "exclude each other", mri.set_frames, [0], [10])
+            self.assertRaisesRegex(ValueError, "times has 59 elements", mri.set_basis, basis, times[1:])
+            self.assertRaisesRegex(TypeError, "basis is None and times is not", mri.set_basis, None, times)
+            mri.set_basis(None)
+            # Frames are scans of their samples.
+            mri.set_frames([20, 0], [40, 30])
+            found = mri.adjoint(samples)
+            self.assertEqual(found.shape, (2, 6, 8))
+            for frame, part in ((0, slice(20, 60)), (1, slice(0, 30))):
+                with isocenter.MRI(trajectory=k[part], unit="cycles_per_voxel", nx=8, ny=6, coils=2, precision="double") as own:
+                    own.set_maps(maps)
+                    own.set_options(tolerance=1e-10)
+                    self.close_to(found[frame], own.adjoint(samples[:, part].copy()), 1e-8)
+            mri.set_windows(30, 10)
+            self.assertEqual(mri.image_shape, (4, 6, 8))
+            self.assertEqual(mri.reconstruct(samples).shape, (4, 6, 8))
+            self.assertGreater(len(mri.history(3)), 1)
+            self.assertRaisesRegex(isocenter.Error, "longer than the series", mri.set_windows, 61, 1)
+            self.assertRaisesRegex(ValueError, "first has 2 elements, counts 1", mri.set_frames, [0, 1], [2])
+            mri.set_frames(None, None)
+            self.assertEqual(mri.image_shape, (6, 8))
+
     def test_normal_penalties_and_q(self):
         k, image = scattered(2, 400), complex_random((6, 8), "complex128")
         weights = np.random.default_rng(4).uniform(0.5, 1, 400)

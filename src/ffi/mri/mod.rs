@@ -10,6 +10,7 @@ mod options;
 mod phantom;
 mod plan;
 mod q;
+mod series;
 mod tensors;
 
 pub use coils::*;
@@ -22,3 +23,4 @@ pub use options::*;
 pub use phantom::*;
 pub use plan::*;
 pub use q::*;
+pub use series::*;

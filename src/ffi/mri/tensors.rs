@@ -48,7 +48,7 @@ pub(super) fn expect_grids<'m>(
 }
 
 fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>> {
-    expect_grids(mri, name, (mri.images()?, "coils"), DType::COMPLEX)
+    expect_grids(mri, name, (mri.images()?, if mri.is_series()? { "images" } else { "coils" }), DType::COMPLEX)
 }
 
 /// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
@@ -83,6 +83,10 @@ pub(super) unsafe fn by_coils<A, const N: usize>(
         [n] => Some(*n),
         _ => None,
     });
+    if images && mri.is_series()? {
+        error.message += "; with frames or a basis (isoc_mri_set_frames, isoc_mri_set_basis) there are several images";
+        return Err(error);
+    }
     let mapped = mri.images()? != coils;
     match first {
         Some(n) if images && mapped && n == coils as i64 => {

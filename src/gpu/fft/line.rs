@@ -208,6 +208,19 @@ impl Line {
         if width < shape.width { self.shape(width) } else { shape }
     }
 
+    /// As [`Line::across`], for blocks that hold the lines of so many images, one behind the other; None if shared memory does not.
+    pub(crate) fn across_several(&self, images: usize) -> Option<Shape> {
+        let room = self.device.shared_bytes();
+        let width = several_width(self.length(), images, self.precision, room)?;
+        let shape = self.shape(width);
+        // Lines across have no gaps between elements.
+        Some(Shape {
+            threads: shape.threads.min(256),
+            shared: images * several_bytes(self.length(), width, self.precision),
+            ..shape
+        })
+    }
+
     /// At most so many threads, with which passes of so many lines have the fewest turns.
     pub(crate) fn threads(&self, width: usize, max: usize) -> usize {
         let turn = |count: usize| count.div_ceil(count.div_ceil(max));
@@ -232,6 +245,19 @@ impl Line {
         let threads = (64..=max).step_by(32).min_by_key(|t| cost(*t)).unwrap_or(max);
         Shape { width, threads, shared }
     }
+}
+
+fn several_bytes(length: usize, width: usize, precision: Precision) -> usize {
+    length * width * precision.complex()
+}
+
+/// Lines side by side of each of so many images, whose blocks take so many bytes of shared memory at most.
+pub(crate) fn several_width(length: usize, images: usize, precision: Precision, room: usize) -> Option<usize> {
+    // Two blocks to a multiprocessor while lines are 32 bytes wide; else whatever fits.
+    let fits = |width: &usize| images * several_bytes(length, *width, precision) <= room;
+    let sector = 32 / precision.complex();
+    let halves = |width: &usize| images * several_bytes(length, *width, precision) <= room / 2;
+    [4 * sector, 2 * sector, sector].into_iter().find(halves).or_else(|| [sector, sector / 2, 1].into_iter().find(fits))
 }
 
 /// sin and cos of 2 pi k / n, exact where they are 0 or 1.

@@ -1,4 +1,4 @@
-//! Density weights of samples, and images of coils: times their sensitivities, and combined to one.
+//! Density weights and factors of samples, and images of coils: times their sensitivities, and combined to one.
 
 use crate::cpu::simd::Real;
 use crate::solve::cpu::GRAIN;
@@ -12,12 +12,31 @@ pub(super) fn weigh<T: Real>(weights: &[T], samples: &mut [Complex<T>]) {
     }
 }
 
-/// coil image = map times image.
-pub(super) fn multiply<T: Real>(map: &[Complex<T>], image: &[Complex<T>], coil_image: &mut [Complex<T>]) {
-    coil_image.par_iter_mut().zip(image).zip(map).with_min_len(GRAIN).for_each(|((c, i), s)| *c = *i * *s);
+/// coil images = map times images, of as many images as there are.
+pub(super) fn multiply<T: Real>(map: &[Complex<T>], images: &[Complex<T>], coil_images: &mut [Complex<T>]) {
+    for (coil_image, image) in coil_images.chunks_exact_mut(map.len()).zip(images.chunks_exact(map.len())) {
+        coil_image.par_iter_mut().zip(image).zip(map).with_min_len(GRAIN).for_each(|((c, i), s)| *c = *i * *s);
+    }
 }
 
-/// image = image + conj(map) times coil image.
-pub(super) fn combine<T: Real>(map: &[Complex<T>], coil_image: &[Complex<T>], image: &mut [Complex<T>]) {
-    image.par_iter_mut().zip(coil_image).zip(map).with_min_len(GRAIN).for_each(|((i, c), s)| *i = *i + s.conj() * *c);
+/// images = images + conj(map) times coil images.
+pub(super) fn combine<T: Real>(map: &[Complex<T>], coil_images: &[Complex<T>], images: &mut [Complex<T>]) {
+    for (image, coil_image) in images.chunks_exact_mut(map.len()).zip(coil_images.chunks_exact(map.len())) {
+        let voxels = image.par_iter_mut().zip(coil_image).zip(map).with_min_len(GRAIN);
+        voxels.for_each(|((i, c), s)| *i = *i + s.conj() * *c);
+    }
+}
+
+/// to = factors times values, added to what is there if `add`.
+pub(super) fn add_products<T: Real>(factors: &[Complex<T>], values: &[Complex<T>], to: &mut [Complex<T>], add: bool) {
+    let product = |(t, (b, v)): (&mut Complex<T>, (&Complex<T>, &Complex<T>))| {
+        *t = if add { *t + *b * *v } else { *b * *v };
+    };
+    to.par_iter_mut().zip(factors.par_iter().zip(values)).with_min_len(GRAIN).for_each(product);
+}
+
+/// to = conj(factors) times values.
+pub(super) fn conjugate_products<T: Real>(factors: &[Complex<T>], values: &[Complex<T>], to: &mut [Complex<T>]) {
+    let product = |(t, (b, v)): (&mut Complex<T>, (&Complex<T>, &Complex<T>))| *t = b.conj() * *v;
+    to.par_iter_mut().zip(factors.par_iter().zip(values)).with_min_len(GRAIN).for_each(product);
 }

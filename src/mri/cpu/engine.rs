@@ -2,7 +2,7 @@
 
 use super::coils;
 use super::penalty::Regulariser;
-use super::q::Q;
+use super::q::{Factors, Kind, Q};
 use super::transform::Transform;
 use super::variation::CpuFields;
 use super::wavelets::CpuWavelets;
@@ -12,10 +12,11 @@ use crate::cpu::buffer::{Buffer, collected};
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
-use crate::mri::convolutions::Convolutions;
+use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve, Vector};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
+use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Effects, Fourier, Progress};
 use crate::mri::variation::Raise;
 use crate::mri::wavelets::Wavelets;
@@ -23,6 +24,20 @@ use crate::nufft::toeplitz::differences;
 use crate::solve::Vectors;
 use crate::solve::cpu::CpuVectors;
 use rustfft::num_complex::Complex;
+use std::mem::swap;
+use std::sync::Arc;
+
+/// What belongs to some of the samples.
+pub(in crate::mri) struct CpuSide<T: Real> {
+    trajectory: Arc<Trajectory>,
+    scan_weights: Option<Vec<f64>>,
+    effects: Effects,
+    weights: Option<Buffer<T>>,
+    transform: Option<Transform<T>>,
+    convolutions: Option<Convolutions>,
+    q: Option<Q<T>>,
+    making_q: Option<u64>,
+}
 
 /// What a plan computes with on the processor.
 pub(in crate::mri) struct CpuEngine<T: Real> {
@@ -78,11 +93,22 @@ impl<T: Real> CpuEngine<T> {
         Transform::new(&fourier, self.level, differences(self.scan.grid), of, 1)
     }
 
+    /// What Q is made with.
+    fn kind_of_q(&mut self, fourier: &Fourier) -> Result<Kind<T>> {
+        let voxels = self.scan.voxels();
+        let convolutions = self.convolutions(fourier)?;
+        Ok(match (convolutions.of_voxels()?, convolutions.kind()) {
+            (Some(factors), _) => Kind::Factors(Factors::new(factors, voxels)?),
+            (None, convolutions::Kind::Mixed(mixing)) => Kind::Mixed(mixing),
+            (None, _) => Kind::Alone,
+        })
+    }
+
     /// Bytes that Q holds, and those besides while it is made.
     fn q_memory(&mut self, fourier: &Fourier) -> Result<[u64; 2]> {
         let grid = self.scan.grid;
         let convolutions = self.convolutions(fourier)?;
-        Ok(Q::<T>::memory(grid, convolutions.count(), convolutions.have_factors()))
+        Ok(Q::<T>::memory(grid, convolutions))
     }
 
     /// Bytes of the transform that makes Q.
@@ -125,6 +151,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     type Vectors = CpuVectors<T>;
     type Wavelets = CpuWavelets<T>;
     type Fields = CpuFields<T>;
+    type Side = CpuSide<T>;
     const WAITS: bool = false;
     const Q_FOR_FIELDS: Option<usize> = None;
 
@@ -153,6 +180,31 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn set_effects(&mut self, terms: Effects) {
         self.scan.effects = terms;
         self.forget_transform();
+    }
+
+    fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<CpuSide<T>> {
+        let own = weights.as_deref().map(converted).transpose()?;
+        Ok(CpuSide {
+            trajectory,
+            scan_weights: weights,
+            effects,
+            weights: own,
+            transform: None,
+            convolutions: None,
+            q: None,
+            making_q: None,
+        })
+    }
+
+    fn exchange(&mut self, side: &mut CpuSide<T>) {
+        swap(&mut side.trajectory, &mut self.scan.trajectory);
+        swap(&mut side.scan_weights, &mut self.scan.weights);
+        swap(&mut side.effects, &mut self.scan.effects);
+        swap(&mut side.weights, &mut self.weights);
+        swap(&mut side.transform, &mut self.transform);
+        swap(&mut side.convolutions, &mut self.convolutions);
+        swap(&mut side.q, &mut self.q);
+        swap(&mut side.making_q, &mut self.making_q);
     }
 
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
@@ -191,13 +243,14 @@ impl<T: Real> Engine for CpuEngine<T> {
             transforms += if together { held + made } else { held.max(made) };
         }
         let scan = &self.scan;
-        let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
+        let (unknowns, samples) = (scan.unknowns() as u64, scan.samples() as u64);
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
-        let vectors = solve.purpose.vectors(scan.images(), 6 + solve.solver.more_vectors(scan.grid));
-        let images = scan.images() as u64 + vectors + if scan.mapped { 2 } else { 0 };
-        let coils =
-            scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
-        Ok(transforms + complex * (images * voxels + coils * samples) + self.regulariser.memory())
+        let vectors = solve.purpose.vectors(scan.problems(), 6 + solve.solver.more_vectors(scan.grid));
+        let images = scan.problems() as u64 + vectors + if scan.mapped { 2 } else { 0 };
+        let coils = scan.coils as u64
+            + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz)
+            + solve.solver.more_coils();
+        Ok(transforms + complex * (images * unknowns + coils * samples + solve.besides) + self.regulariser.memory())
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
@@ -261,11 +314,12 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        let unknowns = scan.unknowns();
         if let Some(lines) = transform.lines() {
             return lines.forward(images, maps.as_deref(), samples, progress);
         }
         let coils = samples.len() / count;
-        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], voxels)?) } else { None };
+        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], unknowns)?) } else { None };
         for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
             let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
             match (&*maps, &mut coil_image) {
@@ -273,7 +327,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                     coils::multiply(&maps[coil * voxels..][..voxels], images, coil_image);
                     transform.forward(coil_image, samples, part)?;
                 }
-                _ => transform.forward(&images[coil * voxels..][..voxels], samples, part)?,
+                _ => transform.forward(&images[coil * unknowns..][..unknowns], samples, part)?,
             }
         }
         coil_images[0] = coil_image;
@@ -283,13 +337,14 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        let unknowns = scan.unknowns();
         if let Some(lines) = transform.lines() {
             return lines.adjoint(samples, maps.as_deref(), images, progress);
         }
         let coils = samples.len() / count;
         let mut coil_image = None;
         if maps.is_some() {
-            coil_image = Some(image(&mut coil_images[0], voxels)?);
+            coil_image = Some(image(&mut coil_images[0], unknowns)?);
             images.fill(Complex::default());
         }
         for (coil, samples) in samples.chunks_exact(count).enumerate() {
@@ -299,7 +354,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                     transform.adjoint(samples, coil_image, part)?;
                     coils::combine(&maps[coil * voxels..][..voxels], coil_image, images);
                 }
-                _ => transform.adjoint(samples, &mut images[coil * voxels..][..voxels], part)?,
+                _ => transform.adjoint(samples, &mut images[coil * unknowns..][..unknowns], part)?,
             }
         }
         coil_images[0] = coil_image;
@@ -317,14 +372,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         if self.q.is_some() {
             return Ok(());
         }
-        let factors = self.convolutions(fourier)?.of_voxels()?;
+        let kind = self.kind_of_q(fourier)?;
         job.enter(Stage::Toeplitz);
         let grid = differences(self.scan.grid);
         let mut kernel = self.vectors.uninitialised(grid.iter().product())?;
         let mut samples = self.vectors.uninitialised(self.scan.samples())?;
         let mut transform = Some(self.transform_of_differences(fourier)?);
         ready(&mut transform)?.prepare()?;
-        let (mut q, mut factors) = (None, Some(factors));
+        let (mut q, mut kind) = (None, Some(kind));
         let count = self.convolutions(fourier)?.count();
         for index in 0..count {
             self.convolutions(fourier)?.of_samples(index, &mut samples);
@@ -334,8 +389,8 @@ impl<T: Real> Engine for CpuEngine<T> {
             if index + 1 == count {
                 transform = None;
             }
-            if let Some(factors) = factors.take() {
-                q = Some(Q::new(self.scan.grid, factors)?);
+            if let Some(kind) = kind.take() {
+                q = Some(Q::new(self.scan.grid, kind)?);
             }
             ready(&mut q)?.push_kernel(&kernel)?;
         }
@@ -353,7 +408,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
-        let mut made = Q::new(self.scan.grid, None)?;
+        let mut made = Q::new(self.scan.grid, Kind::Alone)?;
         made.push_spectrum(converted(q)?)?;
         self.q = Some(made);
         Ok(())
@@ -368,7 +423,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [mut coil_image, mut product] =
             [image(&mut coil_images[0], from.len())?, image(&mut coil_images[1], from.len())?];
         out.fill(Complex::default());
-        for map in maps.chunks_exact(from.len()) {
+        for map in maps.chunks_exact(self.scan.voxels()) {
             coils::multiply(map, from, &mut coil_image);
             q.apply(&coil_image, &mut product, job)?;
             coils::combine(map, &product, out);

@@ -1,6 +1,6 @@
 //! Fourier sums with a field on the processor: a sum of products of those without.
 
-use super::coils::{combine, multiply};
+use super::coils::{add_products, combine, conjugate_products, multiply};
 use super::sums::Sums;
 use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
@@ -8,8 +8,6 @@ use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Progress, Taken};
-use crate::solve::cpu::GRAIN;
-use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -99,10 +97,7 @@ impl<T: Real> FieldSums<T> {
                 sums.forward(image, values, &mut |f| progress((term as f64 + f) / terms as f64))?;
             }
             let values = &values[if all_at_once { term * samples.len() } else { 0 }..][..samples.len()];
-            let add = |(s, (b, v)): (&mut Complex<T>, (&Complex<T>, &Complex<T>))| {
-                *s = if term == 0 { *b * *v } else { *s + *b * *v };
-            };
-            samples.par_iter_mut().zip(factors.par_iter().zip(values)).with_min_len(GRAIN).for_each(add);
+            add_products(factors, values, samples, term > 0);
         }
         Ok(())
     }
@@ -112,13 +107,9 @@ impl<T: Real> FieldSums<T> {
         let Some(Factors { voxels, samples: factors, image, values }) = made else {
             fail!(Internal, "the field's sums were not prepared");
         };
-        let turn = |factors: &[Complex<T>], values: &mut [Complex<T>]| {
-            let back = |(v, (b, s)): (&mut Complex<T>, (&Complex<T>, &Complex<T>))| *v = b.conj() * *s;
-            values.par_iter_mut().zip(factors.par_iter().zip(samples)).with_min_len(GRAIN).for_each(back);
-        };
         if let Some(lines) = sums.lines() {
             for (values, factors) in values.chunks_exact_mut(samples.len()).zip(factors.chunks_exact(samples.len())) {
-                turn(factors, values);
+                conjugate_products(factors, samples, values);
             }
             return lines.adjoint(values, Some(voxels), to, progress);
         }
@@ -127,7 +118,7 @@ impl<T: Real> FieldSums<T> {
         for (term, (voxels, factors)) in
             voxels.chunks_exact(to.len()).zip(factors.chunks_exact(samples.len())).enumerate()
         {
-            turn(factors, values);
+            conjugate_products(factors, samples, values);
             sums.adjoint(values, image, &mut |f| progress((term as f64 + f) / terms as f64))?;
             combine(voxels, image, to);
         }

@@ -5,6 +5,7 @@
 //! scaled. Results are the same bits for any number of threads.
 
 mod axis;
+mod basis;
 mod coils;
 pub(super) mod direct;
 pub(super) mod engine;

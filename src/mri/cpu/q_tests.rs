@@ -26,7 +26,8 @@ fn products(level: Level, threads: usize) -> [Vec<Complex<f64>>; 2] {
     let seconds = uniform(samples, 0.01).iter().map(|t| t + 0.01).collect();
     let image: Vec<_> = uniform(2 * voxels, 1.0).chunks(2).map(|v| Complex::new(v[0], v[1])).collect();
     let mut scan = Scan::new(GRID, 1, Arc::new(k));
-    scan.effects = Effects { field: Some(Arc::new(Field::new(hertz, Some(decay), seconds))), positions: None };
+    let field = Some(Arc::new(Field::new(hertz, Some(decay), seconds)));
+    scan.effects = Effects { field, ..Effects::default() };
     let options = ContextOptions { compute: Compute::Cpu, threads, level: Some(level), ..ContextOptions::default() };
     let context = Context::new(options).expect("a context");
     let fourier = Fourier { method: Method::Fast, tolerance: TOLERANCE, upsampling: None, hardware_sines: false };

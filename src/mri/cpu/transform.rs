@@ -1,5 +1,6 @@
-//! The encoding operator of one coil on the processor: Fourier sums, with a field where there is one.
+//! The encoding operator of one coil on the processor: Fourier sums, with a field and a basis where there are.
 
+use super::basis::BasisSums;
 use super::field::FieldSums;
 use super::lines::LineSums;
 use super::sums::Sums;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub(super) enum Transform<T: Real> {
     Plain(Sums<T>),
     Field(FieldSums<T>),
+    Basis(Box<BasisSums<T>>),
 }
 
 impl<T: Real> Transform<T> {
@@ -26,6 +28,11 @@ impl<T: Real> Transform<T> {
         (trajectory, effects): (&Arc<Trajectory>, &Effects),
         coils: usize,
     ) -> Result<Self> {
+        if let Some(basis) = &effects.basis {
+            let of_one = Effects { basis: None, ..effects.clone() };
+            let sums = Self::new(fourier, level, grid, (trajectory, &of_one), basis.images())?;
+            return Ok(Self::Basis(Box::new(BasisSums::new(basis, trajectory.samples(), sums))));
+        }
         Ok(match fourier.take_field(effects, T::UNIT)? {
             Some(taken) => Self::Field(FieldSums::new(taken, level, grid, trajectory)?),
             None => Self::Plain(Sums::new(fourier, level, grid, (trajectory, effects), coils)?),
@@ -37,6 +44,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.prepare(),
             Self::Field(sums) => sums.prepare(),
+            Self::Basis(sums) => sums.prepare(),
         }
     }
 
@@ -45,6 +53,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.memory(),
             Self::Field(sums) => sums.memory(),
+            Self::Basis(sums) => sums.memory(),
         }
     }
 
@@ -53,6 +62,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.take_less(),
             Self::Field(sums) => sums.take_less(),
+            Self::Basis(sums) => sums.take_less(),
         }
     }
 
@@ -60,11 +70,11 @@ impl<T: Real> Transform<T> {
     pub(super) fn lines(&mut self) -> Option<&mut LineSums> {
         match self {
             Self::Plain(sums) => sums.lines(),
-            Self::Field(_) => None,
+            Self::Field(_) | Self::Basis(_) => None,
         }
     }
 
-    /// samples = sum over voxels of image exp(-2 pi i k . r), for one image.
+    /// samples = sum over voxels of image exp(-2 pi i k . r), for one image, or those of a basis.
     pub(super) fn forward(
         &mut self,
         image: &[Complex<T>],
@@ -74,10 +84,11 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.forward(image, samples, progress),
             Self::Field(sums) => sums.forward(image, samples, progress),
+            Self::Basis(sums) => sums.forward(image, samples, progress),
         }
     }
 
-    /// image = sum over samples of value exp(+2 pi i k . r), for one image.
+    /// image = sum over samples of value exp(+2 pi i k . r), for one image, or those of a basis.
     pub(super) fn adjoint(
         &mut self,
         samples: &[Complex<T>],
@@ -87,6 +98,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.adjoint(samples, image, progress),
             Self::Field(sums) => sums.adjoint(samples, image, progress),
+            Self::Basis(sums) => sums.adjoint(samples, image, progress),
         }
     }
 
@@ -95,6 +107,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(sums) => sums.fine_grid(),
             Self::Field(sums) => sums.fine_grid(),
+            Self::Basis(sums) => sums.sums().fine_grid(),
         }
     }
 
@@ -103,6 +116,7 @@ impl<T: Real> Transform<T> {
         match self {
             Self::Plain(_) => (0, 0.0),
             Self::Field(sums) => sums.terms(),
+            Self::Basis(sums) => sums.sums().terms(),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::coils::CoilKernels;
 use super::memory::{Budget, vector_bytes};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
-use super::q::{Q, QArrays};
+use super::q::{Kind, Q, QArrays};
 use super::transform::Transform;
 use super::variation::DeviceFields;
 use super::wavelets::DeviceWavelets;
@@ -15,18 +15,33 @@ use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
-use crate::mri::convolutions::Convolutions;
+use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
+use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Effects, Fourier, Progress};
 use crate::mri::variation::Raise;
 use crate::mri::wavelets::Wavelets;
-use crate::nufft::toeplitz::differences;
+use crate::nufft::gpu::mixes;
+use crate::nufft::toeplitz::{differences, doubled};
 use crate::solve::Vectors;
 use crate::solve::gpu::{DeviceVector, GpuVectors};
 use rustfft::num_complex::Complex;
+use std::mem::swap;
 use std::sync::Arc;
+
+/// What belongs to some of the samples.
+pub(in crate::mri) struct GpuSide<T: DeviceReal> {
+    trajectory: Arc<Trajectory>,
+    scan_weights: Option<Vec<f64>>,
+    effects: Effects,
+    weights: Option<Lent>,
+    transform: Option<Transform<T>>,
+    convolutions: Option<Convolutions>,
+    q: Option<Q<T>>,
+    budget: Budget,
+}
 
 /// What a plan computes with on one GPU.
 pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
@@ -145,6 +160,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Vectors = GpuVectors<T>;
     type Wavelets = DeviceWavelets<T>;
     type Fields = DeviceFields<T>;
+    type Side = GpuSide<T>;
     const WAITS: bool = true;
     /// On an H100, 128^3 voxels, 6 turns: Q took 312 ms to make, a product 4.05 ms by it and 6.38 by a pair.
     const Q_FOR_FIELDS: Option<usize> = Some(134);
@@ -178,6 +194,31 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.forget_transform();
     }
 
+    fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<GpuSide<T>> {
+        let own = weights.as_deref().map(|w| self.reals(w)).transpose()?;
+        Ok(GpuSide {
+            trajectory,
+            scan_weights: weights,
+            effects,
+            weights: own,
+            transform: None,
+            convolutions: None,
+            q: None,
+            budget: Budget::new(),
+        })
+    }
+
+    fn exchange(&mut self, side: &mut GpuSide<T>) {
+        swap(&mut side.trajectory, &mut self.scan.trajectory);
+        swap(&mut side.scan_weights, &mut self.scan.weights);
+        swap(&mut side.effects, &mut self.scan.effects);
+        swap(&mut side.weights, &mut self.weights);
+        swap(&mut side.transform, &mut self.transform);
+        swap(&mut side.convolutions, &mut self.convolutions);
+        swap(&mut side.q, &mut self.q);
+        swap(&mut side.budget, &mut self.budget);
+    }
+
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
         self.scan.see_difference_weights(squared);
         let squared = squared.map(|w| self.reals(w)).transpose()?;
@@ -199,6 +240,10 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.convolutions = None;
         self.q = None;
         self.budget.forget_transforms();
+    }
+
+    fn mixes(&self, images: usize) -> bool {
+        images == 1 || mixes(&self.vectors.queue.device, doubled(self.scan.grid), images, T::PRECISION)
     }
 
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
@@ -336,14 +381,18 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         if self.q.is_some() {
             return Ok(());
         }
-        let alone = !self.convolutions(fourier)?.have_factors();
+        let alone = self.convolutions(fourier)?.kind() == convolutions::Kind::Alone;
         job.enter(Stage::Toeplitz);
         let mut ones = if alone { Some(self.vectors.filled(self.scan.samples(), 1.0)?) } else { None };
         let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
             fail!(Internal, "no convolutions")
         };
         let (queue, grid, samples) = (&vectors.queue, differences(scan.grid), scan.samples());
-        let factors = of.of_voxels::<T>()?.map(|f| queue.upload(&f)).transpose()?;
+        let kind = match (of.of_voxels::<T>()?, of.kind()) {
+            (Some(factors), _) => Kind::Factors(queue.upload(&factors)?),
+            (None, convolutions::Kind::Mixed(mixing)) => Kind::Mixed(mixing),
+            (None, _) => Kind::Alone,
+        };
         let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
         let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
         let place = self.place(sums.bytes() + taken);
@@ -366,7 +415,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             }
         };
         // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
-        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), factors), fill)? };
+        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), kind), fill)? };
         self.q = Some(q);
         Ok(())
     }
@@ -380,13 +429,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
-        self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?, (1, None))?);
+        self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?, (1, Kind::Alone))?);
         Ok(())
     }
 
     fn apply_q(&mut self, image: &DeviceVector, out: &mut DeviceVector, job: &Job) -> Result<()> {
         let available = self.budget.available(self.transform_bytes());
-        let (maps, coils) = (self.maps(), self.scan.coils_per_image());
+        let (maps, coils) = (self.maps(), self.scan.coils_per_problem());
         let Some(q) = &mut self.q else { fail!(Internal, "no Q was prepared") };
         let arrays = QArrays { image: image.address(), out: out.address(), maps, coils };
         // SAFETY: images of the plan's size, which stay in the pool, and maps of so many coils.

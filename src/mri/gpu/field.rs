@@ -3,8 +3,8 @@
 
 use super::coils::CoilKernels;
 use super::place::Place;
+use super::room::Room;
 use super::sums::{Sums, SumsBytes};
-use super::workspace::check_available;
 use crate::error::Result;
 use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{DeviceReal, Lent, Queue};
@@ -145,15 +145,7 @@ impl<T: DeviceReal> FieldSums<T> {
 
     /// Samples of all terms, and an image as a coil sees it.
     fn room<'p>(&self, place: &Place<'p>, images: &Images) -> Result<Room<'p>> {
-        let values = self.bytes_of_complex(self.terms * self.samples);
-        let image = if images.maps.is_some() { self.bytes_of_complex(self.voxels) } else { 0 };
-        check_available(place.available, values + image)?;
-        let pool = &place.queue.pool;
-        Ok(Room {
-            values: pool.take(values as usize)?,
-            image: if image > 0 { Some(pool.take(image as usize)?) } else { None },
-            place: Place { queue: place.queue, available: place.available - values - image },
-        })
+        Room::new(place, self.bytes_of_complex(self.terms * self.samples), images, self.bytes_of_complex(self.voxels))
     }
 
     /// An image that all terms see, each by its factors.
@@ -167,19 +159,5 @@ impl<T: DeviceReal> FieldSums<T> {
 
     fn map_of(&self, maps: Maps, coil: usize) -> Maps {
         Maps { address: maps.address + self.bytes_of_complex(coil * maps.stride), ..maps }
-    }
-}
-
-/// What a call works in.
-struct Room<'p> {
-    values: Lent,
-    image: Option<Lent>,
-    place: Place<'p>,
-}
-
-impl Room<'_> {
-    /// A coil's image: its own, `behind` the first, or that which is made of the one that all see.
-    fn image(&self, images: &Images, behind: u64) -> u64 {
-        self.image.as_ref().map_or(images.address + behind, |image| image.address())
     }
 }

@@ -26,12 +26,12 @@ pub(super) struct Budget {
 
 /// Bytes of a solution's vectors.
 pub(super) fn vector_bytes<T: DeviceReal>(scan: &Scan, solve: &Solve) -> u64 {
-    let (voxels, samples) = (scan.voxels() as u64, scan.samples() as u64);
-    let solver = solve.purpose.vectors(scan.images(), 5 + solve.solver.more_vectors(scan.grid));
-    let images = scan.images() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
+    let (unknowns, samples) = (scan.unknowns() as u64, scan.samples() as u64);
+    let solver = solve.purpose.vectors(scan.problems(), 5 + solve.solver.more_vectors(scan.grid));
+    let images = scan.problems() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
     let coils =
-        scan.coils as u64 + scan.coils_per_image() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
-    T::PRECISION.complex() as u64 * (images * voxels + coils * samples)
+        scan.coils as u64 + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
+    T::PRECISION.complex() as u64 * (images * unknowns + coils * samples + solve.besides)
 }
 
 impl Budget {
@@ -61,7 +61,7 @@ impl Budget {
         self.transform = Some(transform);
         let mut bytes = transform.workspace;
         if let Some(of) = q {
-            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_image(), of));
+            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_problem(), of));
         }
         if let Some(of) = q.filter(|_| !has_q) {
             let making = match self.making_q {

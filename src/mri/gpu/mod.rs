@@ -1,6 +1,7 @@
 //! MRI on NVIDIA GPUs.
 
 pub(super) mod array;
+mod basis;
 mod coils;
 mod direct;
 mod direct_order;
@@ -11,6 +12,7 @@ mod memory;
 mod penalty;
 mod place;
 mod q;
+mod room;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;

@@ -1,4 +1,4 @@
-//! Q on the GPU: its spectra, and F^H W F of an image by them.
+//! Q on the GPU: its spectra, and F^H W F of a problem's images by them.
 
 use super::coils::CoilKernels;
 use super::workspace::{check_available, coils_at_once, side_by_side};
@@ -7,7 +7,8 @@ use crate::cpu::buffer::{Buffer, collected};
 use crate::error::Result;
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use crate::gpu::{DeviceReal, Lent, Queue, WorkspaceBytes};
-use crate::mri::convolutions::Convolutions;
+use crate::mri::basis::Mixing;
+use crate::mri::convolutions::{self, Convolutions};
 use crate::nufft::gpu::{Buffers, Spectra, Toeplitz};
 use crate::nufft::toeplitz::{differences, doubled};
 use std::marker::PhantomData;
@@ -18,19 +19,27 @@ pub(super) struct Q<T> {
     toeplitz: Toeplitz,
     /// `[convolution][kz][ky][kx]`
     spectra: Lent,
-    /// With a field, what stands on both sides of each convolution: `[convolution][voxel]`.
-    factors: Option<Lent>,
+    kind: Kind,
     convolutions: usize,
     coil_kernels: CoilKernels,
     real: PhantomData<T>,
 }
 
-/// An image, its coils' sensitivities, and where their product with Q goes.
+/// What convolutions are to each other.
+pub(super) enum Kind {
+    Alone,
+    /// A sum between factors of voxels, `[convolution][voxel]`.
+    Factors(Lent),
+    /// A matrix between images.
+    Mixed(Mixing),
+}
+
+/// The images of a problem, its coils' sensitivities, and where their product with Q goes.
 #[derive(Clone, Copy)]
 pub(super) struct QArrays {
     pub(super) image: u64,
     pub(super) out: u64,
-    /// None for an image that one coil sees as it is.
+    /// None for images that one coil sees as they are.
     pub(super) maps: Option<Maps>,
     pub(super) coils: usize,
 }
@@ -41,11 +50,11 @@ impl<T: DeviceReal> Q<T> {
         queue: &Queue,
         grid: [usize; 3],
         spectra: Lent,
-        (convolutions, factors): (usize, Option<Lent>),
+        (convolutions, kind): (usize, Kind),
     ) -> Result<Self> {
         let toeplitz = Toeplitz::new(&queue.device, grid, doubled(grid), T::PRECISION)?;
         let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
-        Ok(Self { grid, toeplitz, spectra, factors, convolutions, coil_kernels, real: PhantomData })
+        Ok(Self { grid, toeplitz, spectra, kind, convolutions, coil_kernels, real: PhantomData })
     }
 
     /// Of so many convolutions; `fill(index, kernel)` writes each one's q to complex numbers on the grid of differences. Waits until that
@@ -56,7 +65,7 @@ impl<T: DeviceReal> Q<T> {
     pub(super) unsafe fn from_kernels(
         queue: &Queue,
         grid: [usize; 3],
-        (convolutions, factors): (usize, Option<Lent>),
+        (convolutions, kind): (usize, Kind),
         mut fill: impl FnMut(usize, u64) -> Result<()>,
     ) -> Result<Self> {
         let (from, double) = (differences(grid), doubled(grid));
@@ -66,7 +75,7 @@ impl<T: DeviceReal> Q<T> {
         let ones = from.map(|n| vec![1.0; n]);
         let fft = PrunedFft::new(&queue.device, from, double, ones.each_ref().map(Vec::as_slice), T::PRECISION)?;
         let scratch = queue.pool.take(fft.scratch_bytes(1))?;
-        let made = Self::new(queue, grid, spectra, (convolutions, factors))?;
+        let made = Self::new(queue, grid, spectra, (convolutions, kind))?;
         let images = Images { address: kernel.address(), maps: None };
         let filled = (0..convolutions).try_for_each(|index| {
             fill(index, kernel.address())?;
@@ -91,12 +100,13 @@ impl<T: DeviceReal> Q<T> {
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
-        (self.spectra.bytes() + self.factors.as_ref().map_or(0, |f| f.bytes())) as u64
+        let factors = if let Kind::Factors(factors) = &self.kind { factors.bytes() } else { 0 };
+        (self.spectra.bytes() + factors) as u64
     }
 
     /// Bytes that one for images on this grid holds.
     pub(super) fn bytes_of(grid: [usize; 3], of: &Convolutions) -> u64 {
-        let voxels = if of.have_factors() { grid.iter().product() } else { 0 };
+        let voxels = if of.kind() == convolutions::Kind::Factors { grid.iter().product() } else { 0 };
         (of.count() * (Self::spectrum_bytes(grid) + voxels * T::PRECISION.complex())) as u64
     }
 
@@ -109,11 +119,16 @@ impl<T: DeviceReal> Q<T> {
     /// Working memory of a product for an image that so many coils see, or with a field of one coil after the other.
     pub(super) fn workspace_bytes(grid: [usize; 3], coils: usize, of: &Convolutions) -> WorkspaceBytes {
         let toeplitz = |images| Toeplitz::workspace_bytes(grid, doubled(grid), T::PRECISION, images);
-        if !of.have_factors() {
-            return side_by_side(toeplitz(1), toeplitz(coils));
+        let images = |count: usize| (count * grid.iter().product::<usize>() * T::PRECISION.complex()) as u64;
+        match of.kind() {
+            convolutions::Kind::Alone => side_by_side(toeplitz(1), toeplitz(coils)),
+            convolutions::Kind::Factors => side_by_side(toeplitz(1), toeplitz(of.count())).plus(images(2)),
+            convolutions::Kind::Mixed(Mixing { images: count, .. }) => {
+                // All images at once: columns are what there can be fewer of.
+                let least = Toeplitz::minimum_bytes(grid, doubled(grid), T::PRECISION, count);
+                WorkspaceBytes { minimum: least, ..toeplitz(count) }.plus(images(count))
+            }
         }
-        let images = (2 * grid.iter().product::<usize>() * T::PRECISION.complex()) as u64;
-        side_by_side(toeplitz(1), toeplitz(of.count())).plus(images)
     }
 
     /// The first convolution's values on the doubled grid, frequency 0 first.
@@ -129,10 +144,18 @@ impl<T: DeviceReal> Q<T> {
     /// Image and result are apart from each other and, like the maps of so many coils, on this GPU until the stream has passed
     /// this; the GPU is current.
     pub(super) unsafe fn apply(&mut self, queue: &Queue, arrays: QArrays, available: u64, job: &Job) -> Result<()> {
-        if let Some(factors) = &self.factors {
-            let factors = Maps { address: factors.address(), stride: self.grid.iter().product() };
-            // SAFETY: by this function's contract.
-            return unsafe { self.apply_between(queue, factors, arrays, available, job) };
+        match &self.kind {
+            Kind::Alone => {}
+            Kind::Factors(factors) => {
+                let factors = Maps { address: factors.address(), stride: self.grid.iter().product() };
+                // SAFETY: by this function's contract.
+                return unsafe { self.apply_between(queue, factors, arrays, available, job) };
+            }
+            Kind::Mixed(mixing) => {
+                let mixing = *mixing;
+                // SAFETY: by this function's contract.
+                return unsafe { self.apply_matrix(queue, mixing, arrays, available, job) };
+            }
         }
         let QArrays { image, out, maps, coils } = arrays;
         let (group, scratch) = self.scratch(queue, coils, available)?;
@@ -195,6 +218,57 @@ impl<T: DeviceReal> Q<T> {
                 let to = (out, coil > 0);
                 // SAFETY: as above.
                 unsafe { self.coil_kernels.combine(queue, behind::<T>(maps, coil), to, output, [voxels, 1])? };
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of a matrix of convolutions between images, coil by coil.
+    ///
+    /// # Safety
+    /// As for `apply`.
+    unsafe fn apply_matrix(
+        &mut self,
+        queue: &Queue,
+        Mixing { images, complex }: Mixing,
+        arrays: QArrays,
+        available: u64,
+        job: &Job,
+    ) -> Result<()> {
+        let QArrays { image, out, maps, coils } = arrays;
+        let voxels: usize = self.grid.iter().product();
+        let bytes = (voxels * T::PRECISION.complex()) as u64;
+        let (seen, available) = match maps {
+            Some(_) => {
+                let taken = images as u64 * bytes;
+                check_available(available, taken)?;
+                (Some(queue.pool.take(taken as usize)?), available - taken)
+            }
+            None => (None, available),
+        };
+        self.toeplitz.limit_scratch(images, usize::try_from(available).unwrap_or(usize::MAX));
+        check_available(available, self.toeplitz.scratch_bytes(images) as u64)?;
+        let scratch = queue.pool.take(self.toeplitz.scratch_bytes(images))?;
+        let (matrix, stream) = ((self.spectra.address(), complex), &queue.stream);
+        let (Some(maps), Some(seen)) = (maps, seen) else {
+            let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
+            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
+            return unsafe { self.toeplitz.apply_matrix(matrix, images, buffers, stream) };
+        };
+        let buffers = Buffers { input: seen.address(), output: seen.address(), scratch: scratch.address() };
+        let places = |of: u64| (0..images as u64).map(move |k| of + k * bytes);
+        for coil in 0..coils {
+            job.check()?;
+            let map = behind::<T>(maps, coil);
+            // SAFETY: as above, with room for all images.
+            unsafe {
+                for (from, to) in places(image).zip(places(seen.address())) {
+                    self.coil_kernels.multiply(queue, map, from, to, [voxels, 1])?;
+                }
+                self.toeplitz.apply_matrix(matrix, images, buffers, stream)?;
+                for (from, to) in places(seen.address()).zip(places(out)) {
+                    self.coil_kernels.combine(queue, map, (to, coil > 0), from, [voxels, 1])?;
+                }
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
-//! The encoding operator on the GPU: Fourier sums, with a field where there is one.
+//! The encoding operator on the GPU: Fourier sums, with a field and a basis where there are.
 
+use super::basis::BasisSums;
 use super::field::FieldSums;
 use super::place::Place;
 use super::sums::{Sums, SumsBytes};
@@ -13,6 +14,7 @@ use crate::mri::transform::{Effects, Fourier, Progress};
 pub(super) enum Transform<T: DeviceReal> {
     Plain(Sums<T>),
     Field(FieldSums<T>),
+    Basis(Box<BasisSums<T>>),
 }
 
 /// Bytes of a transform for so many coils, before there is one.
@@ -23,6 +25,11 @@ pub(super) fn transform_bytes<T: DeviceReal>(
     (trajectory, effects): (&Trajectory, &Effects),
     coils: usize,
 ) -> Result<SumsBytes> {
+    if let Some(basis) = &effects.basis {
+        let of_one = Effects { basis: None, ..effects.clone() };
+        let bytes = transform_bytes::<T>(fourier, queue, grid, (trajectory, &of_one), basis.images())?;
+        return Ok(BasisSums::<T>::before(basis, [grid.iter().product(), trajectory.samples()], bytes));
+    }
     match fourier.take_field(effects, T::UNIT)? {
         Some(taken) => FieldSums::<T>::bytes_of(&taken, queue, grid, trajectory),
         None => SumsBytes::new::<T>(fourier, queue, grid, (trajectory, effects), coils),
@@ -38,6 +45,12 @@ impl<T: DeviceReal> Transform<T> {
         (trajectory, effects): (&Trajectory, &Effects),
         coils: usize,
     ) -> Result<Self> {
+        if let Some(basis) = &effects.basis {
+            let of_one = Effects { basis: None, ..effects.clone() };
+            let sums = Self::new(fourier, queue, grid, (trajectory, &of_one), basis.images())?;
+            let sizes = [grid.iter().product(), trajectory.samples()];
+            return Ok(Self::Basis(Box::new(BasisSums::new(basis, queue, sizes, sums)?)));
+        }
         Ok(match fourier.take_field(effects, T::UNIT)? {
             Some(taken) => Self::Field(FieldSums::new(&taken, queue, grid, trajectory)?),
             None => Self::Plain(Sums::new(fourier, queue, grid, (trajectory, effects), coils)?),
@@ -49,6 +62,7 @@ impl<T: DeviceReal> Transform<T> {
         match self {
             Self::Plain(sums) => sums.bytes(),
             Self::Field(sums) => sums.bytes(),
+            Self::Basis(sums) => sums.bytes(),
         }
     }
 
@@ -57,6 +71,7 @@ impl<T: DeviceReal> Transform<T> {
         match self {
             Self::Plain(_) => (0, 0.0),
             Self::Field(sums) => sums.terms(),
+            Self::Basis(sums) => sums.sums().terms(),
         }
     }
 
@@ -65,10 +80,11 @@ impl<T: DeviceReal> Transform<T> {
         match self {
             Self::Plain(sums) => sums.fine_grid(),
             Self::Field(sums) => sums.fine_grid(),
+            Self::Basis(sums) => sums.sums().fine_grid(),
         }
     }
 
-    /// samples `[coil][m]` = F images: one for each coil, or with maps one that all see.
+    /// samples `[coil][m]` = F images: one (those of a basis) for each coil, or with maps one that all see.
     ///
     /// # Safety
     /// All are device memory of these sizes until the stream has passed this; the GPU is current.
@@ -85,6 +101,7 @@ impl<T: DeviceReal> Transform<T> {
             match self {
                 Self::Plain(sums) => sums.forward(place, images, samples, coils, progress),
                 Self::Field(sums) => sums.forward(place, images, samples, coils, progress),
+                Self::Basis(sums) => sums.forward(place, images, samples, coils, progress),
             }
         }
     }
@@ -106,6 +123,7 @@ impl<T: DeviceReal> Transform<T> {
             match self {
                 Self::Plain(sums) => sums.adjoint(place, samples, images, coils, progress),
                 Self::Field(sums) => sums.adjoint(place, samples, images, coils, progress),
+                Self::Basis(sums) => sums.adjoint(place, samples, images, coils, progress),
             }
         }
     }

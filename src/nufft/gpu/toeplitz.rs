@@ -1,10 +1,12 @@
-//! Products with Toeplitz matrices of images, on the GPU: launches `kernels/nufft/toeplitz.cu` between pruned passes.
+//! Products with Toeplitz matrices of images, on the GPU: launches `kernels/nufft/toeplitz.cu` and `toeplitz_mixed.cu` between pruned passes.
 //!
 //! out(j) = sum over j' of q(j - j') in(j'), by transforms on a grid of at least 2 n - 1 positions an axis. Of the five passes over
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
 
 use crate::error::{Result, fail};
-use crate::gpu::fft::{DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Steps, Sum, Window};
+use crate::gpu::fft::{
+    DeviceLine, DeviceWindow, Direction, Kernels, Line, Maps, Pass, Side, Steps, Sum, Window, several_width,
+};
 use crate::gpu::{Device, Function, Launch, Precision, Stream, WorkspaceBytes, mirrored};
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ struct Arguments {
     width: i32,
     log_width: i32,
     chunks: i32,
+    complex: i32,
 }
 mirrored!(Arguments, 264);
 
@@ -64,6 +67,25 @@ impl Spectra {
     }
 }
 
+/// What stands between the transforms of the last axis.
+#[derive(Clone, Copy, Debug)]
+enum Between {
+    /// Each image's product.
+    Spectra(Spectra),
+    /// A Hermitian matrix of products between images: the real parts of pairs (k, l), k at most l, row after row, and if it is complex,
+    /// the imaginary parts of those with k below l, each as [`Spectra`] says.
+    Matrix { address: u64, complex: bool },
+}
+
+/// Maximum number of images that a matrix of products is between.
+const MAX_MIXED: usize = 16;
+
+/// Whether this GPU takes a matrix of products between so many images, on a grid.
+pub(crate) fn mixes(device: &Device, grid: [usize; 3], images: usize, precision: Precision) -> bool {
+    let length = if grid[0] > 1 { grid[0] } else { grid[1] };
+    images <= MAX_MIXED && several_width(length, images, precision, device.shared_bytes()).is_some()
+}
+
 /// Toeplitz products for images `[z][y][x]` of one size; two dimensions have nz = 1.
 #[derive(Debug)]
 pub(crate) struct Toeplitz {
@@ -79,6 +101,8 @@ pub(crate) struct Toeplitz {
     kernel: Function,
     /// The same for blocks of more threads than [`THREADS`], of which a multiprocessor has one; f32 alone has such.
     wide: Option<Function>,
+    /// Between up to 8 and 16 images.
+    mixed: [Function; 2],
     real_part: Function,
 }
 
@@ -95,7 +119,10 @@ impl Toeplitz {
         let kernel = |name| device.function("nufft/toeplitz", &format!("{name}_{}", precision.suffix()));
         let wide = (precision == Precision::F32).then(|| kernel("toeplitz_wide")).transpose()?;
         let (kernel, real_part) = (kernel("toeplitz")?, kernel("toeplitz_real_part")?);
-        Ok(Self { image, grid, columns: gx, z, y: line(gy)?, x: line(gx)?, passes, kernel, wide, real_part })
+        let mixed =
+            |most| device.function("nufft/toeplitz_mixed", &format!("toeplitz_mixed_{most}_{}", precision.suffix()));
+        let (y, x, mixed) = (line(gy)?, line(gx)?, [mixed(8)?, mixed(MAX_MIXED)?]);
+        Ok(Self { image, grid, columns: gx, z, y, x, passes, kernel, wide, mixed, real_part })
     }
 
     /// Along the fastest axis.
@@ -124,10 +151,13 @@ impl Toeplitz {
         precision: Precision,
         batches: usize,
     ) -> WorkspaceBytes {
-        let of = |columns: usize, batches| {
-            scratch_bytes(image, grid, columns.min(grid[2]), batches * precision.complex()) as u64
-        };
-        WorkspaceBytes { minimum: of(MIN_COLUMNS, 1), preferred: of(grid[2], batches) }
+        let minimum = Self::minimum_bytes(image, grid, precision, 1);
+        WorkspaceBytes { minimum, preferred: scratch_bytes(image, grid, grid[2], batches * precision.complex()) as u64 }
+    }
+
+    /// The least that so many images take at once.
+    pub(crate) fn minimum_bytes(image: [usize; 3], grid: [usize; 3], precision: Precision, batches: usize) -> u64 {
+        scratch_bytes(image, grid, MIN_COLUMNS.min(grid[2]), batches * precision.complex()) as u64
     }
 
     /// The real parts of a spectrum.
@@ -155,7 +185,7 @@ impl Toeplitz {
         stream: &Stream,
     ) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.run(spectra, batches, buffers, None, Sum::No, stream) }
+        unsafe { self.run(Between::Spectra(spectra), batches, buffers, None, Sum::No, stream) }
     }
 
     /// sum over coils of conj(map) * product(map * image), written, or added to the output.
@@ -173,12 +203,28 @@ impl Toeplitz {
     ) -> Result<()> {
         let sum = if add { Sum::Add } else { Sum::Write };
         // SAFETY: by this function's contract.
-        unsafe { self.run(spectra, coils, buffers, Some(maps), sum, stream) }
+        unsafe { self.run(Between::Spectra(spectra), coils, buffers, Some(maps), sum, stream) }
+    }
+
+    /// The product of a Hermitian matrix of spectra with so many images; see [`mixes`].
+    ///
+    /// # Safety
+    /// As for `apply`; the matrix has its spectra one behind the other.
+    pub(crate) unsafe fn apply_matrix(
+        &self,
+        (address, complex): (u64, bool),
+        images: usize,
+        buffers: Buffers,
+        stream: &Stream,
+    ) -> Result<()> {
+        let matrix = Between::Matrix { address, complex };
+        // SAFETY: by this function's contract.
+        unsafe { self.run(matrix, images, buffers, None, Sum::No, stream) }
     }
 
     unsafe fn run(
         &self,
-        spectra: Spectra,
+        between: Between,
         batches: usize,
         buffers: Buffers,
         maps: Option<Maps>,
@@ -210,13 +256,13 @@ impl Toeplitz {
                 // SAFETY: as above.
                 unsafe {
                     y.launch(stream)?;
-                    self.middle(z, nz, &shape, spectra, batches, stream)?;
+                    self.middle(z, nz, &shape, between, batches, stream)?;
                     back.launch(stream)?;
                 }
             }
         } else {
             // SAFETY: as above.
-            unsafe { self.columns(spectra, batches, buffers.scratch, stream)? };
+            unsafe { self.last_columns(between, batches, buffers.scratch, stream)? };
         }
         let scale = 1.0 / self.grid.iter().product::<usize>() as f64;
         let to = image(buffers.output);
@@ -231,13 +277,20 @@ impl Toeplitz {
     /// # Safety
     /// As for `apply`, with rows in place of buffers.
     pub(crate) unsafe fn columns(&self, spectra: Spectra, batches: usize, rows: u64, stream: &Stream) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.last_columns(Between::Spectra(spectra), batches, rows, stream) }
+    }
+
+    /// # Safety
+    /// As for `columns`.
+    unsafe fn last_columns(&self, between: Between, batches: usize, rows: u64, stream: &Stream) -> Result<()> {
         let ([nz, ny, _], [gz, _, gx]) = (self.image, self.grid);
         if gz > 1 || nz > 1 {
             fail!(Internal, "columns of an image of {nz} planes on {gz}");
         }
         let shape = Middle { columns: gx, column: 0, outer: 1, stride: gx, grid: rows };
         // SAFETY: by this function's contract.
-        unsafe { self.middle(&self.y, ny, &shape, spectra, batches, stream) }
+        unsafe { self.middle(&self.y, ny, &shape, between, batches, stream) }
     }
 
     /// The last axis, there and back.
@@ -246,13 +299,25 @@ impl Toeplitz {
         line: &Line,
         count: usize,
         shape: &Middle,
-        spectra: Spectra,
+        between: Between,
         batches: usize,
         stream: &Stream,
     ) -> Result<()> {
         let gx = self.grid[2];
         let outer_stride = shape.stride / shape.outer;
-        let along = line.across();
+        let (address, spectrum_batch, along, complex) = match between {
+            Between::Spectra(spectra) => (spectra.address, spectra.stride, line.across(), false),
+            Between::Matrix { address, complex } => {
+                let Some(along) = line.across_several(batches).filter(|_| batches <= MAX_MIXED) else {
+                    fail!(
+                        OutOfRange,
+                        "a matrix of products between {batches} images of {:?} is too large for this GPU's transforms: options.normal must be 0 (auto) or 2 (pair)",
+                        self.image
+                    );
+                };
+                (address, self.grid.iter().product(), along, complex)
+            }
+        };
         let chunks = shape.columns.div_ceil(along.width);
         let arguments = Arguments {
             line: line.arguments(),
@@ -260,9 +325,9 @@ impl Toeplitz {
             grid: shape.grid,
             outer_stride: outer_stride as i64,
             batch_stride: (count * shape.stride) as i64,
-            spectrum: spectra.address + (shape.column * self.element() / 2) as u64,
+            spectrum: address + (shape.column * self.element() / 2) as u64,
             spectrum_outer: gx as i64,
-            spectrum_batch: spectra.stride as i64,
+            spectrum_batch: spectrum_batch as i64,
             spectrum_stride: (shape.outer * gx) as i32,
             inner: shape.columns as i32,
             outer: shape.outer as i32,
@@ -270,11 +335,16 @@ impl Toeplitz {
             width: along.width as i32,
             log_width: along.width.ilog2() as i32,
             chunks: chunks as i32,
+            complex: complex.into(),
         };
-        let launch =
-            Launch { grid: [chunks * shape.outer * batches, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
+        // A block has the lines of all images of a matrix.
+        let (kernel, blocks) = match between {
+            Between::Spectra(_) => (self.kernel_for(along.threads), chunks * shape.outer * batches),
+            Between::Matrix { .. } => (&self.mixed[usize::from(batches > 8)], chunks * shape.outer),
+        };
+        let launch = Launch { grid: [blocks, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { self.kernel_for(along.threads).launch(stream, launch, &arguments) }
+        unsafe { kernel.launch(stream, launch, &arguments) }
     }
 
     fn pass<'a>(&'a self, line: &'a Line, axis: usize, lines: [usize; 3], from: Side, to: Side) -> Pass<'a> {

@@ -13,6 +13,8 @@ mod nufft;
 mod radial;
 #[path = "../../mri/scan.rs"]
 pub(super) mod scan;
+#[path = "../../mri/series.rs"]
+mod series;
 #[path = "../../mri/sparse.rs"]
 mod sparse;
 #[path = "../../mri/suite.rs"]

@@ -1,0 +1,190 @@
+//! Frames of a series: ranges of a scan's samples, which may overlap, with images of their own.
+
+use super::engine::{Engine, Solve, Vector};
+use super::transform::Effects;
+use crate::cpu::buffer::{collected, copied};
+use crate::error::{Result, fail};
+use crate::solve::Vectors;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Maximum number of frames.
+pub const MAX_FRAMES: usize = 1 << 16;
+
+/// The samples of each frame.
+#[derive(Clone, Debug)]
+pub(super) struct Frames {
+    ranges: Vec<Range<usize>>,
+    /// Density weights of each frame's samples; None for the scan's.
+    weights: Option<Vec<Vec<f64>>>,
+}
+
+impl Frames {
+    /// Frame f has `counts[f]` samples from `first[f]` on.
+    pub(super) fn new(first: &[i64], counts: &[i64], samples: usize) -> Result<Self> {
+        let mut ranges = crate::cpu::buffer::reserved(first.len())?;
+        for (f, (from, count)) in first.iter().zip(counts).enumerate() {
+            let range = usize::try_from(*from).ok().zip(usize::try_from(*count).ok());
+            match range.and_then(|(from, count)| Some(from..from.checked_add(count)?)) {
+                Some(range) if range.end <= samples && !range.is_empty() => ranges.push(range),
+                _ => fail!(
+                    OutOfRange,
+                    "frame {f} has {count} samples from {from} on; it must have 1 or more of those from 0 to {}",
+                    samples - 1
+                ),
+            }
+        }
+        Ok(Self { ranges, weights: None })
+    }
+
+    /// Windows of so many samples, so many apart, as long as they are whole.
+    pub(super) fn windows(length: usize, step: usize, samples: usize) -> Result<Self> {
+        if !(1..=samples).contains(&length) {
+            fail!(OutOfRange, "length is {length}; a window must have 1 to {samples} samples, those of the trajectory");
+        }
+        if step == 0 {
+            fail!(OutOfRange, "step is 0; windows must be 1 or more samples apart");
+        }
+        let count = (samples - length) / step + 1;
+        if count > MAX_FRAMES {
+            fail!(OutOfRange, "{count} windows of {length} samples, {step} apart; there must be at most {MAX_FRAMES}");
+        }
+        let ranges = collected((0..count).map(|f| f * step..f * step + length))?;
+        Ok(Self { ranges, weights: None })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub(super) fn ranges(&self) -> &[Range<usize>] {
+        &self.ranges
+    }
+
+    /// The frame with the most samples.
+    pub(super) fn longest(&self) -> usize {
+        (0..self.count()).max_by_key(|f| self.ranges[*f].len()).unwrap_or_default()
+    }
+
+    pub(super) fn have_weights(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// Density weights of each frame's samples; None for the scan's.
+    pub(super) fn set_weights(&mut self, weights: Option<Vec<Vec<f64>>>) {
+        self.weights = weights;
+    }
+
+    pub(super) fn weights(&self) -> Option<&[Vec<f64>]> {
+        self.weights.as_deref()
+    }
+
+    /// A frame's settings: what belongs to all is kept besides.
+    pub(super) fn beside<E: Engine>(&self, engine: &E, solve: &Solve) -> Solve {
+        let scan = engine.scan();
+        let images = self.count() as u64 * (scan.problems() * scan.unknowns()) as u64;
+        let starts = if solve.warm_start { images } else { 0 };
+        Solve { besides: images + starts + (scan.coils * scan.samples()) as u64, ..*solve }
+    }
+
+    /// What an engine knows of a frame's samples.
+    pub(super) fn side<E: Engine>(&self, engine: &mut E, frame: usize) -> Result<E::Side> {
+        let (scan, range) = (engine.scan(), &self.ranges[frame]);
+        let trajectory = Arc::new(scan.trajectory.part(range)?);
+        let weights = match (&self.weights, &scan.weights) {
+            (Some(own), _) => Some(copied(&own[frame])?),
+            (None, Some(all)) => Some(copied(&all[range.clone()])?),
+            (None, None) => None,
+        };
+        let field = match &scan.effects.field {
+            Some(field) => Some(Arc::new(field.part(range)?)),
+            None => None,
+        };
+        let effects = Effects { field, ..scan.effects.clone() };
+        engine.side(trajectory, weights, effects)
+    }
+
+    /// Works on each frame.
+    pub(super) fn each<E: Engine>(
+        &self,
+        engine: &mut E,
+        mut work: impl FnMut(&mut E, usize, &Range<usize>, &mut E::Side) -> Result<()>,
+    ) -> Result<()> {
+        for (frame, range) in self.ranges.iter().enumerate() {
+            let mut side = self.side(engine, frame)?;
+            work(engine, frame, range, &mut side)?;
+        }
+        Ok(())
+    }
+
+    /// An error if a sample is in two frames, which then has two values.
+    pub(super) fn check_apart(&self) -> Result<()> {
+        let mut order: Vec<usize> = collected(0..self.count())?;
+        order.sort_unstable_by_key(|f| self.ranges[*f].start);
+        for pair in order.windows(2) {
+            let [a, b] = [&self.ranges[pair[0]], &self.ranges[pair[1]]];
+            if b.start < a.end {
+                fail!(
+                    NotConfigured,
+                    "sample {} is in frame {} and in frame {}: what is it of? The forward transform takes frames that do not overlap",
+                    b.start,
+                    pair[0],
+                    pair[1]
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Works with an engine on a part of the samples.
+pub(super) fn with_side<E: Engine, R>(
+    engine: &mut E,
+    side: &mut E::Side,
+    work: impl FnOnce(&mut E) -> Result<R>,
+) -> Result<R> {
+    engine.exchange(side);
+    let result = work(engine);
+    engine.exchange(side);
+    result
+}
+
+/// Samples `[coil][sample]` of a frame, of all that there are.
+pub(super) fn gather<E: Engine>(engine: &mut E, all: &Vector<E>, range: &Range<usize>) -> Result<Vector<E>> {
+    let (coils, samples) = (engine.scan().coils, engine.scan().samples());
+    let mut part = engine.vectors().uninitialised(coils * range.len())?;
+    for coil in 0..coils {
+        let from = (all, coil * samples + range.start);
+        engine.vectors().copy(from, (&mut part, coil * range.len()), range.len())?;
+    }
+    Ok(part)
+}
+
+/// Puts samples of a frame among all.
+pub(super) fn scatter<E: Engine>(
+    engine: &mut E,
+    part: &Vector<E>,
+    range: &Range<usize>,
+    all: &mut Vector<E>,
+) -> Result<()> {
+    let (coils, samples) = (engine.scan().coils, engine.scan().samples());
+    for coil in 0..coils {
+        let to = (&mut *all, coil * samples + range.start);
+        engine.vectors().copy((part, coil * range.len()), to, range.len())?;
+    }
+    Ok(())
+}
+
+/// A frame's images, of all that there are.
+pub(super) fn frame_images<E: Engine>(engine: &mut E, all: &Vector<E>, frame: usize) -> Result<Vector<E>> {
+    let count = engine.scan().problems() * engine.scan().unknowns();
+    let mut part = engine.vectors().uninitialised(count)?;
+    engine.vectors().copy((all, frame * count), (&mut part, 0), count)?;
+    Ok(part)
+}
+
+/// Puts a frame's images among all.
+pub(super) fn put_images<E: Engine>(engine: &mut E, part: &Vector<E>, frame: usize, all: &mut Vector<E>) -> Result<()> {
+    let count = engine.scan().problems() * engine.scan().unknowns();
+    engine.vectors().copy((part, 0), (all, frame * count), count)
+}
